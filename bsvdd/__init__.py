@@ -1,0 +1,1 @@
+"""Bayesian support vector data description on PyMC."""

@@ -1,0 +1,17 @@
+"""What each model is: kernels, Gram statistics, priors, and one file for each model."""
+
+from . import bandwidth, bdd, bsvdd, bsvdd_m, kernels, potential, priors, simplex, svdd
+from .gram import Gram
+
+__all__ = [
+    "Gram",
+    "bandwidth",
+    "bdd",
+    "bsvdd",
+    "bsvdd_m",
+    "kernels",
+    "potential",
+    "priors",
+    "simplex",
+    "svdd",
+]

@@ -1,0 +1,44 @@
+r"""BSVDD, Bayesian support vector data description (Oh 2023).
+
+The centre is a convex combination of the dictionary, so its weights live on the simplex:
+
+.. math::
+    w = \mathrm{softmax}(\beta), \qquad \beta \sim N(m, \Sigma), \qquad
+    \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
+"""
+
+from __future__ import annotations
+
+import pymc as pm
+
+from .gram import Gram
+from .potential import kernel_potential
+from .priors import Prior, StandardizedRowSum, make_variable
+
+
+def build(gram: Gram, prior: Prior | None = None, likelihood_scale: float = 1.0) -> pm.Model:
+    """Build the model of the weights ``w``.
+
+    Parameters
+    ----------
+    gram : Gram
+        Statistics of the majority rows; without minority points.
+    prior : prior of beta, default=StandardizedRowSum()
+    likelihood_scale : float, default=1
+        lambda.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels
+    >>> from bsvdd.models import Gram, bsvdd
+    >>> rows = np.random.default_rng(0).normal(size=(20, 2))
+    >>> model = bsvdd.build(Gram.from_rows(kernels.RBF(1.0), rows))
+    >>> [variable.name for variable in model.free_RVs]
+    ['beta']
+    """
+    with pm.Model(coords={"point": range(gram.n_points)}) as model:
+        beta = make_variable(prior or StandardizedRowSum(), gram, "beta", "point")
+        w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
+        kernel_potential(w, gram, likelihood_scale)
+    return model

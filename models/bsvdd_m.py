@@ -1,0 +1,57 @@
+r"""BSVDD-M, Bayesian support vector data description with minority rows (Bae 2024).
+
+Minority rows v_1..v_n1 join the dictionary with negative weights and push the centre away;
+the majority weights make up for them, so that all weights sum to one:
+
+.. math::
+    w = [\alpha_0, -\alpha_1], \quad
+    \alpha_0 = \left(1 + \textstyle\sum_j \alpha_{1j}\right) \mathrm{softmax}(\tau), \quad
+    \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(a, b)
+
+The likelihood counts majority rows only: minority rows enter through the centre alone.
+"""
+
+from __future__ import annotations
+
+import pymc as pm
+import pytensor.tensor as pt
+
+from .gram import Gram
+from .potential import kernel_potential
+from .priors import Beta, Prior, StandardizedRowSum, make_variable
+
+
+def build(
+    gram: Gram,
+    prior: Prior | None = None,
+    minority_prior: Prior | None = None,
+    likelihood_scale: float = 1.0,
+) -> pm.Model:
+    """Build the model of the weights ``w``, minority points last.
+
+    Parameters
+    ----------
+    gram : Gram
+        With at least one minority point.
+    prior : prior of tau, default=StandardizedRowSum()
+    minority_prior : prior of alpha1, default=Beta(1, 1)
+    likelihood_scale : float, default=1
+        lambda.
+    """
+    if gram.n1 < 1:
+        raise ValueError(
+            "BSVDD-M learns from minority rows, but there is none (n1 = 0); give y with at least "
+            "one minority row, or use BSVDD"
+        )
+    coords = {
+        "point": range(gram.n_points),
+        "majority": range(gram.n_points - gram.n1),
+        "minority": range(gram.n1),
+    }
+    with pm.Model(coords=coords) as model:
+        tau = make_variable(prior or StandardizedRowSum(), gram, "tau", "majority")
+        alpha1 = make_variable(minority_prior or Beta(), gram, "alpha1", "minority")
+        alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
+        w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
+        kernel_potential(w, gram, likelihood_scale)
+    return model

@@ -1,0 +1,102 @@
+"""Gram statistics: all that a kernel likelihood needs to know of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .kernels import Kernel
+
+BLOCK = 4096  # rows whose kernel values with the dictionary are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    r"""The rows as the likelihood sees them: n0, T, r and K.
+
+    .. math::
+        T = \sum_{i \le n_0} k(x_i, x_i), \qquad r_j = \sum_{i \le n_0} k(u_j, x_i), \qquad
+        K_{jl} = k(u_j, u_l)
+
+    with x_i the majority rows and u_1..u_M the dictionary, whose last n1 points are minority
+    rows where a model learns from them. r, T and n0 are sums over rows, so they can be
+    collected in one pass over blocks of rows, however many there are.
+
+    Attributes
+    ----------
+    K : ndarray of shape (M, M)
+    r : ndarray of shape (M,)
+    T : float
+    n0 : int
+        Number of majority rows.
+    n1 : int
+        Number of minority rows, the last points of the dictionary.
+    """
+
+    K: np.ndarray
+    r: np.ndarray
+    T: float
+    n0: int
+    n1: int = 0
+
+    def __post_init__(self) -> None:
+        M = len(self.r)
+        if self.K.shape != (M, M):
+            raise ValueError(f"K must have shape {(M, M)} as r has {M} values, got {self.K.shape}")
+        if not 0 <= self.n1 < M:
+            raise ValueError(f"n1 must lie between 0 and {M - 1}, got {self.n1}")
+        if self.n0 < 1:
+            raise ValueError(f"n0 must be at least 1, got {self.n0}")
+
+    @property
+    def n_points(self) -> int:
+        """M, the number of dictionary points."""
+        return len(self.r)
+
+    @property
+    def majority(self) -> slice:
+        """The dictionary points that stand for the majority."""
+        return slice(0, self.n_points - self.n1)
+
+    @property
+    def minority(self) -> slice:
+        """The dictionary points that are minority rows."""
+        return slice(self.n_points - self.n1, self.n_points)
+
+    @classmethod
+    def from_rows(
+        cls,
+        kernel: Kernel,
+        majority: np.ndarray,
+        minority: np.ndarray | None = None,
+        dictionary: np.ndarray | None = None,
+    ) -> Gram:
+        """Collect the statistics.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Resolved, so that it can be evaluated.
+        majority : ndarray of shape (n0, p)
+        minority : ndarray of shape (n1, p), optional
+            Rows that join the dictionary as its last points.
+        dictionary : ndarray of shape (M - n1, p), optional
+            Points u_j for the majority; the majority rows themselves when left out.
+        """
+        minority = majority[:0] if minority is None else minority
+        points = majority if dictionary is None else dictionary
+        if len(minority):
+            points = np.concatenate([points, minority])
+        K = kernel(points)
+        if dictionary is None:
+            r = K[:, : len(majority)].sum(axis=1)
+        else:
+            r = sum(kernel(points, rows).sum(axis=1) for rows in _blocks(majority))
+        return cls(K, r, float(kernel.diag(majority).sum()), len(majority), len(minority))
+
+
+def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(rows), BLOCK):
+        yield rows[start : start + BLOCK]

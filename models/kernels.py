@@ -1,0 +1,310 @@
+"""Kernels k(x, y) as small value objects: call one on two sets of rows for the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+
+from . import bandwidth as _bandwidth
+
+BLOCK = 256  # rows at once when the diagonal of a user's callable is taken from blocks
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A positive semi-definite function of two rows.
+
+    A subclass gives the matrix in ``_matrix`` and the diagonal in ``_diag``; shapes are
+    checked here, once, for all of them.
+    """
+
+    pairwise: ClassVar[bool] = False  # whether the rows of X are kernel values already
+
+    def resolve(self, X: np.ndarray) -> Self:
+        """Return the kernel with everything that is learnt from the majority rows filled in."""
+        return self
+
+    def training_rows(self, X: np.ndarray) -> np.ndarray:
+        """Return the training rows in the form that the kernel is called with."""
+        return X
+
+    def new_rows(self, Z: np.ndarray, n_rows: int) -> np.ndarray:
+        """Return rows to be scored in the same form; ``n_rows`` were there in training."""
+        return Z
+
+    def __call__(self, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
+        """Return k(x_i, y_j), shape (n, m); ``Y=None`` means Y = X."""
+        X = _rows("X", X)
+        if Y is None:
+            K = self._checked(self._matrix(X, X), (len(X), len(X)))
+            return (K + K.T) / 2.0  # products of BLAS are symmetric up to rounding only
+        Y = _rows("Y", Y)
+        self._check_columns(X, Y)
+        return self._checked(self._matrix(X, Y), (len(X), len(Y)))
+
+    def diag(self, X: np.ndarray) -> np.ndarray:
+        """Return k(x_i, x_i), shape (n,)."""
+        X = _rows("X", X)
+        return self._checked(self._diag(X), (len(X),))
+
+    def _check_columns(self, X: np.ndarray, Y: np.ndarray) -> None:
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"X and Y must have the same number of columns, got {X.shape[1]} and {Y.shape[1]}"
+            )
+
+    def _checked(self, values: Any, shape: tuple[int, ...]) -> np.ndarray:
+        values = np.asarray(values, dtype=float)
+        if values.shape != shape:
+            raise ValueError(
+                f"kernel {self!r} must return shape {shape}, but returned {values.shape}"
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"kernel {self!r} returned values that are not finite")
+        return values
+
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _DistanceKernel(Kernel):
+    """A kernel exp(-distance) with a bandwidth; k(x, x) = 1."""
+
+    bandwidth: float | str = "modified_mean"
+    criterion: str | None = None
+
+    def resolve(self, X: np.ndarray) -> Self:
+        criterion = self.bandwidth if isinstance(self.bandwidth, str) else self.criterion
+        return replace(
+            self, bandwidth=_bandwidth.resolve(self.bandwidth, X), criterion=criterion
+        )
+
+    @property
+    def gamma(self) -> float:
+        """The factor of the distance in the exponent, as scikit-learn calls it."""
+        raise NotImplementedError
+
+    def _number(self) -> float:
+        if isinstance(self.bandwidth, str):
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} is not a number yet; call kernel.resolve(X) first"
+            )
+        return _bandwidth.resolve(self.bandwidth, np.empty((0, 0)))
+
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return np.ones(len(X))
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if isinstance(self.bandwidth, str):
+            return f"{name}(bandwidth={self.bandwidth!r})"
+        source = "" if self.criterion is None else f", criterion={self.criterion!r}"
+        return f"{name}(bandwidth={self.bandwidth:.6g}{source})  # gamma={self.gamma:.6g}"
+
+
+@dataclass(frozen=True, repr=False)
+class RBF(_DistanceKernel):
+    r"""Gaussian kernel.
+
+    .. math:: k(x, y) = \exp\left(-\frac{\|x-y\|^2}{2 s^2}\right), \qquad \gamma = \frac1{2 s^2}
+
+    Parameters
+    ----------
+    bandwidth : float or str, default="modified_mean"
+        s, in the units of the columns, or a criterion of :mod:`bsvdd.models.bandwidth`.
+    criterion : str, optional
+        Where a number came from; filled in by :meth:`resolve`.
+
+    Examples
+    --------
+    >>> from bsvdd import kernels
+    >>> kernels.RBF(bandwidth=2.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.6065]])
+    """
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> RBF:
+        """Return the kernel exp(-gamma ||x - y||^2)."""
+        if not (np.isfinite(gamma) and gamma > 0):
+            raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
+        return cls(bandwidth=float((2.0 * gamma) ** -0.5))
+
+    @property
+    def gamma(self) -> float:
+        """1 / (2 s^2)."""
+        return 0.5 / self._number() ** 2
+
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        # the product form of the distances loses digits far from the origin, so move it there
+        center = Y.mean(axis=0)
+        X, Y = (X - center, None) if X is Y else (X - center, Y - center)
+        return rbf_kernel(X, Y, gamma=self.gamma)
+
+
+@dataclass(frozen=True, repr=False)
+class Laplacian(_DistanceKernel):
+    r"""Laplacian kernel, :math:`k(x, y) = \exp(-\|x - y\|_1 / s)`.
+
+    Parameters
+    ----------
+    bandwidth : float or str, default="modified_mean"
+        s, in the units of the columns, or a criterion of :mod:`bsvdd.models.bandwidth`
+        (made for the Gaussian kernel, here a rule of thumb).
+    criterion : str, optional
+        Where a number came from; filled in by :meth:`resolve`.
+    """
+
+    @property
+    def gamma(self) -> float:
+        """1 / s."""
+        return 1.0 / self._number()
+
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return laplacian_kernel(X, Y, gamma=self.gamma)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    r"""Linear kernel, :math:`k(x, y) = x^\top y`: the centre is a point of the input space."""
+
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return X @ Y.T
+
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return (X * X).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    r"""Polynomial kernel, :math:`k(x, y) = (\gamma\, x^\top y + c)^q`.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        q.
+    gamma : float, default=1
+    coef0 : float, default=1
+        c, at least 0 so that the kernel is positive semi-definite.
+    """
+
+    degree: int = 2
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        if int(self.degree) != self.degree or self.degree < 1:
+            raise ValueError(f"degree must be a whole number of at least 1, got {self.degree!r}")
+        if not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise ValueError(f"gamma must be positive and finite, got {self.gamma!r}")
+        if not (np.isfinite(self.coef0) and self.coef0 >= 0):
+            raise ValueError(f"coef0 must be at least 0 and finite, got {self.coef0!r}")
+
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return polynomial_kernel(X, Y, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return (self.gamma * (X * X).sum(axis=1) + self.coef0) ** self.degree
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """Kernel values computed by the user; the rows given to an estimator are kernel rows.
+
+    ``fit`` takes the square matrix K (n, n) of the training rows. Scoring takes, for each
+    new row z, its values k(z, x_1), ..., k(z, x_n) **and** k(z, z) as one more, last column:
+    the distance d_z needs it. Where k(z, z) is one number for every z, give it as
+    ``diagonal`` and leave the column out.
+
+    Parameters
+    ----------
+    diagonal : float, optional
+        k(z, z), when it is the same for every z (1 for a normalised kernel).
+
+    Notes
+    -----
+    Inside, a row is [k(z, x_1), ..., k(z, x_n), k(z, z), position]: with its position among
+    the training rows (-1 for a new row) a fold or a dictionary is an ordinary choice of rows.
+    """
+
+    diagonal: float | None = None
+    pairwise: ClassVar[bool] = True
+
+    def training_rows(self, X: np.ndarray) -> np.ndarray:
+        """Return the rows of the square matrix X with their diagonal and their position."""
+        K = _rows("X", X)
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(f"a precomputed kernel is fitted on a square matrix, got {K.shape}")
+        if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * np.abs(K).max()):
+            i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
+            raise ValueError(
+                f"a precomputed kernel must be symmetric, but K[{i}, {j}] = {K[i, j]:.6g} "
+                f"and K[{j}, {i}] = {K[j, i]:.6g}"
+            )
+        return np.column_stack([K, np.diag(K), np.arange(len(K))])
+
+    def new_rows(self, Z: np.ndarray, n_rows: int) -> np.ndarray:
+        """Return the rows Z (q, n_rows + 1), last column k(z, z), with position -1."""
+        Z = _rows("Z", Z)
+        if self.diagonal is not None and Z.shape[1] == n_rows:
+            Z = np.column_stack([Z, np.full(len(Z), float(self.diagonal))])
+        if Z.shape[1] != n_rows + 1:
+            raise ValueError(
+                f"a precomputed kernel scores rows of {n_rows + 1} columns, k(z, x_1) to "
+                f"k(z, x_{n_rows}) and then k(z, z), got {Z.shape[1]} columns; where k(z, z) is "
+                "the same for every z, use Precomputed(diagonal=...)"
+            )
+        return np.column_stack([Z, np.full(len(Z), -1.0)])
+
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return X[:, Y[:, -1].astype(int)]
+
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return X[:, -2]
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """A user's function of two sets of rows that returns the matrix k(x_i, y_j).
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Y)`` with X (n, p), Y (m, p) returns shape (n, m); positive
+        semi-definite, which is not checked.
+    """
+
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return self.function(X, Y)
+
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        blocks = [X[i : i + BLOCK] for i in range(0, len(X), BLOCK)]
+        return np.concatenate([np.diag(self.function(block, block)) for block in blocks])
+
+
+def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
+    """Return ``kernel`` as a :class:`Kernel`; a plain function becomes :class:`Custom`."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel) and not isinstance(kernel, type):
+        return Custom(kernel)
+    raise TypeError(
+        "kernel must be a kernel such as kernels.RBF() or a function of two arrays, "
+        f"got {kernel!r}"
+    )
+
+
+def _rows(name: str, X: Any) -> np.ndarray:
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2:
+        raise ValueError(f"{name} must be a table (rows, columns), got {X.ndim} dimension(s)")
+    return X

@@ -1,0 +1,85 @@
+r"""The one likelihood of all models: the kernel potential of a weighted centre.
+
+With a = sum_j w_j phi(u_j) the majority rows contribute
+
+.. math::
+    \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
+                     = -\frac{\lambda}{2} \left(T - 2 w^\top r + n_0 w^\top K w\right).
+
+In kernel space N(a, I) has no density, so this is a quasi-likelihood; its weight lambda
+against the prior is a choice (Ghasemi et al. 2012 and the later models take 1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.compile.builders import OpFromGraph
+from pytensor.tensor.variable import TensorVariable
+
+from .gram import Gram
+
+
+def quadratic_form(w: TensorVariable, K: TensorVariable) -> TensorVariable:
+    """Return w'Kw for a symmetric K; value and gradient 2Kw share the one product K w."""
+    w_, K_ = w.type(), K.type()
+    op = OpFromGraph(
+        [w_, K_],
+        [w_ @ (K_ @ w_)],
+        inline=True,
+        pullback=lambda inputs, outputs, cotangents: [
+            2.0 * cotangents[0] * (inputs[1] @ inputs[0]),
+            cotangents[0] * pt.outer(inputs[0], inputs[0]),
+        ],
+    )
+    return op(w, K)
+
+
+def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.0) -> None:
+    """Add the potential of the weights ``w`` to the PyMC model in context.
+
+    The statistics become ``pm.Data`` (``K``, ``r``, ``T``, ``n0``, ``likelihood_scale``), so
+    that a compiled model serves other rows too.
+    """
+    K, r = pm.Data("K", gram.K), pm.Data("r", gram.r, dims="point")
+    T, n0 = pm.Data("T", float(gram.T)), pm.Data("n0", float(gram.n0))
+    scale = pm.Data("likelihood_scale", float(likelihood_scale))
+    pm.Potential("kernel", -scale / 2 * (T - 2 * w @ r + n0 * quadratic_form(w, K)))
+
+
+def potential(w: np.ndarray, gram: Gram, likelihood_scale: float = 1.0) -> np.ndarray:
+    """Return the potential of draws of weights, shape (..., M) -> (...), without PyMC."""
+    return -likelihood_scale / 2 * (gram.T - 2 * w @ gram.r + gram.n0 * squared_norm(w, gram.K))
+
+
+def squared_norm(w: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return ||a||^2 = w'Kw, shape (..., M) -> (...)."""
+    return np.einsum("...j,...j->...", w @ K, w)
+
+
+def squared_distance(
+    w: np.ndarray, norm: np.ndarray, k_uz: np.ndarray, k_zz: np.ndarray
+) -> np.ndarray:
+    r"""Return the potential's distances row by row.
+
+    .. math:: d_z^2 = \|\phi(z) - a\|^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + w^\top K w
+
+    Parameters
+    ----------
+    w : ndarray of shape (draws, M)
+    norm : ndarray of shape (draws,)
+        w'Kw of each draw, see :func:`squared_norm`.
+    k_uz : ndarray of shape (M, q)
+    k_zz : ndarray of shape (q,)
+
+    Returns
+    -------
+    ndarray of shape (draws, q)
+        At least 0: rounding below it is cut.
+    """
+    d2 = w @ k_uz
+    d2 *= -2.0
+    d2 += k_zz
+    d2 += norm[:, None]
+    return np.maximum(d2, 0.0, out=d2)

@@ -1,0 +1,191 @@
+"""Priors of the weights: descriptions that become PyMC variables inside a model.
+
+A prior is anything that can be called as ``prior(gram, name, dims)`` inside a model and
+returns a PyMC variable of that name, for instance::
+
+    lambda gram, name, dims: pm.StudentT(name, nu=3, dims=dims)
+
+The priors here hold their numbers as ``pm.Data``: from one of them to another only numbers
+change, and a compiled model is used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from pytensor.tensor.variable import TensorVariable
+
+from .gram import Gram
+
+Prior = Callable[[Gram, str, str], TensorVariable]
+
+
+@dataclass(frozen=True)
+class GaussianPrior:
+    r"""Independent normal weights :math:`N(m_j, \sigma^2)`; a subclass says what m is.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma, on the scale of the weights of BDD or of the log weights of BSVDD.
+    """
+
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_positive(self, "sd", self.sd)
+
+    def mean(self, gram: Gram) -> np.ndarray:
+        """Return m, one value for each majority point of the dictionary."""
+        raise NotImplementedError
+
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        """Make the variable in the PyMC model in context."""
+        mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
+        sd = pm.Data(f"{name}_sd", float(self.sd))
+        return pm.Normal(name, mean, sd, dims=dims)
+
+
+@dataclass(frozen=True)
+class Flat(GaussianPrior):
+    """Mean zero: every majority point weighs the same a priori."""
+
+    def mean(self, gram: Gram) -> np.ndarray:
+        return np.zeros(gram.n_points - gram.n1)
+
+
+@dataclass(frozen=True)
+class RowSum(GaussianPrior):
+    r"""The published prior, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
+
+    Remote rows have small row sums, so they get the larger weights. With the exponent 1 of
+    BSVDD and a softmax the weights fall on one or two rows on most data sets: watch the
+    effective number of support points (:mod:`bsvdd.inference.diagnostics`).
+
+    Parameters
+    ----------
+    sd : float, default=1
+    exponent : float, default=1
+        nu, in (0, 1]: Ghasemi et al. (2012) ask for less than 1, Oh (2023) takes 1.
+
+    Raises
+    ------
+    ValueError
+        A row sum is negative (possible with a linear kernel): its power is undefined.
+    """
+
+    exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.exponent <= 1:
+            raise ValueError(f"RowSum: exponent must lie in (0, 1], got {self.exponent!r}")
+
+    def mean(self, gram: Gram) -> np.ndarray:
+        row_sums = gram.r[gram.majority]
+        if row_sums.min() < 0:
+            raise ValueError(
+                f"RowSum: row {int(row_sums.argmin())} of the kernel matrix has the negative sum "
+                f"{row_sums.min():.6g}, and a power of it is undefined; use another kernel "
+                "(RBF) or another prior (StandardizedRowSum)"
+            )
+        return -(row_sums**self.exponent)
+
+
+@dataclass(frozen=True)
+class StandardizedRowSum(GaussianPrior):
+    r"""Standardised row sums, :math:`m_j = -(r_j - \bar r) / \mathrm{sd}(r)`.
+
+    The published prior's order of the rows on a scale that does not grow with their number,
+    so that the weights do not collapse. Equal row sums give m = 0.
+    """
+
+    def mean(self, gram: Gram) -> np.ndarray:
+        r = gram.r[gram.majority]
+        spread = r.std()
+        if spread <= 1e-12 * np.abs(r).max():  # equal but for rounding
+            return np.zeros(len(r))
+        return -(r - r.mean()) / spread
+
+
+@dataclass(frozen=True)
+class Beta:
+    r"""Beta prior of the minority weights, :math:`\alpha_{1j} = \frac{c}{n_1} b_j`,
+    :math:`b_j \sim \mathrm{Beta}(a, b)`.
+
+    Parameters
+    ----------
+    a, b : float, default=1
+    total : float, optional
+        c, the most that the minority weights can sum to. ``None`` is the published prior,
+        :math:`\alpha_{1j} = b_j`, whose total grows with n1 (n1/2 on average) and whose
+        chains do not always mix.
+    """
+
+    a: float = 1.0
+    b: float = 1.0
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        _require_positive(self, "a", self.a)
+        _require_positive(self, "b", self.b)
+        if self.total is not None:
+            _require_positive(self, "total", self.total)
+
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        """Make the variable in the PyMC model in context."""
+        scale = 1.0 if self.total is None else self.total / gram.n1
+        a, b = pm.Data(f"{name}_a", float(self.a)), pm.Data(f"{name}_b", float(self.b))
+        share = pm.Beta(f"{name}_share", a, b, dims=dims)
+        return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)
+
+
+def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariable:
+    """Let ``prior`` make the variable ``name`` in the model in context, and check it.
+
+    Besides callables, an object with ``create_variable(name)`` (the ``Prior`` of pymc-extras)
+    is understood; its own dims must be ``dims``.
+
+    Raises
+    ------
+    TypeError
+        The prior is no callable, or what it returns is no variable of the model.
+    ValueError
+        The variable has the wrong shape.
+    """
+    if hasattr(prior, "create_variable"):
+        variable = prior.create_variable(name)
+    elif callable(prior) and not isinstance(prior, type):
+        variable = prior(gram, name, dims)
+    else:
+        raise TypeError(
+            f"prior of {name}: expected a prior such as priors.StandardizedRowSum() or a function "
+            f"(gram, name, dims) that makes a PyMC variable, got {prior!r}"
+        )
+    model = pm.modelcontext(None)
+    if not isinstance(variable, TensorVariable) or name not in model.named_vars:
+        raise TypeError(
+            f"prior of {name}: {prior!r} must return the PyMC variable that it makes under the "
+            f"name {name!r}, but returned {variable!r}"
+        )
+    length = len(model.coords[dims])
+    if model.named_vars_to_dims.get(name) == (dims,) or variable.type.shape == (length,):
+        return variable
+    raise ValueError(
+        f"prior of {name}: {prior!r} must make one value for each of the {length} points of "
+        f"{dims!r} (pass dims=dims), but made a variable of dims "
+        f"{model.named_vars_to_dims.get(name)} and shape {variable.type.shape}"
+    )
+
+
+def _require_positive(prior: Any, field: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{type(prior).__name__}: {field} must be a number, got {value!r}")
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(
+            f"{type(prior).__name__}: {field} must be positive and finite, got {value!r}"
+        )
