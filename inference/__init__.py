@@ -1,0 +1,1 @@
+"""From a model to a decision: sampling, distance, cutoff, decision, estimators, plots."""

@@ -107,7 +107,7 @@ class _DistanceKernel(Kernel):
         if isinstance(self.bandwidth, str):
             return f"{name}(bandwidth={self.bandwidth!r})"
         source = "" if self.criterion is None else f", criterion={self.criterion!r}"
-        return f"{name}(bandwidth={self.bandwidth:.6g}{source})  # gamma={self.gamma:.6g}"
+        return f"{name}(bandwidth={self.bandwidth:.6g}{source}, gamma={self.gamma:.6g})"
 
 
 @dataclass(frozen=True, repr=False)

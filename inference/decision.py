@@ -1,0 +1,24 @@
+"""The decision: z is normal when P(d_z <= D_opt | data) exceeds a level, 0.5 by default."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def probability_normal(d: np.ndarray, cutoff: float) -> np.ndarray:
+    """Return P(d_z <= cutoff | data), the share of draws; (draws, rows) -> (rows,)."""
+    return (d <= cutoff).mean(axis=0)
+
+
+def decisive_distance(d: np.ndarray, level: float = 0.5) -> np.ndarray:
+    """Return the distance that decides each row; (draws, rows) -> (rows,).
+
+    More than a share ``level`` of the draws lies at or below the cutoff exactly when the
+    order statistic number floor(level * draws) + 1 does. So a row is normal when its decisive
+    distance is at most the cutoff, and one number per row is all that a cutoff, a ranking or
+    a score needs. At the level 0.5 it is the (upper) median.
+    """
+    place = math.floor(level * len(d) + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
+    return np.partition(d, place, axis=0)[place]
