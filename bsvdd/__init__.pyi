@@ -1,3 +1,4 @@
+from .inference import plots as plots
 from .inference.cutoff import Cutoff as Cutoff
 from .inference.estimators import BDD as BDD
 from .inference.estimators import BSVDD as BSVDD

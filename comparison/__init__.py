@@ -1,0 +1,1 @@
+"""The comparative study: data sets, runner, table and report."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pymc as pm
@@ -40,7 +40,7 @@ class Description(OutlierMixin, BaseEstimator):
     _learns_from_minority = False
     _sum_to_one = True
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "random_state": ["random_state"],
     }
 
@@ -158,7 +158,7 @@ class Description(OutlierMixin, BaseEstimator):
 
     def _radius(self) -> float:
         raise ValueError(
-            f"cutoff: criterion='radius' is for SVDD; {type(self).__name__} has no radius of its own"
+            f"cutoff: criterion='radius' is for SVDD; {type(self).__name__} has no radius"
         )
 
     def _training_distances(self) -> np.ndarray:
@@ -173,7 +173,9 @@ class Description(OutlierMixin, BaseEstimator):
         if policy.cv is None:
             return decisive_distance(d, policy.level)
         # majority rows are the first points of the dictionary, minority rows the last
-        known = [~self._minority, self._minority] if self._learns_from_minority else [~self._minority]
+        known = (
+            [~self._minority, self._minority] if self._learns_from_minority else [~self._minority]
+        )
         place = np.concatenate([np.flatnonzero(rows) for rows in known])
         d = d.copy()
         d[:, place] = leave_one_out(
@@ -300,7 +302,7 @@ class Description(OutlierMixin, BaseEstimator):
 class BayesianDescription(Description):
     """A description whose weights have a posterior: a PyMC model and a sampler."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Description._parameter_constraints,
         "likelihood_scale": [Interval(Real, 0, None, closed="neither")],
         "sampler": [StrOptions({"nuts", "metropolis"})],

@@ -47,7 +47,9 @@ class _Graph:
         return (
             len(mine) == len(theirs)
             and len(self.named) == len(other.named)
-            and all(a.name == b.name and a.type == b.type for a, b in zip(mine, theirs))
+            and all(
+                a.name == b.name and a.type == b.type for a, b in zip(mine, theirs, strict=True)
+            )
             and equal_computations(
                 [self.logp, *self.named], [other.logp, *other.named], in_xs=mine, in_ys=theirs
             )
@@ -81,7 +83,7 @@ def _functions(graph: _Graph) -> tuple[_Graph, _Functions]:
 
 def _compile(graph: _Graph) -> _Functions:
     placeholders = [v.type(name=v.name) for v in graph.shared]
-    givens = dict(zip(graph.shared, placeholders))
+    givens = dict(zip(graph.shared, placeholders, strict=True))
     logp_and_gradient = pytensor.function(
         [*graph.values, *placeholders],
         [graph.logp, *pt.grad(graph.logp, graph.values)],
@@ -93,7 +95,7 @@ def _compile(graph: _Graph) -> _Functions:
     batches = [v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in graph.values]
     named = pytensor.function(
         [*batches, *placeholders],
-        vectorize_graph(graph.named, dict(zip(graph.values, batches))),
+        vectorize_graph(graph.named, dict(zip(graph.values, batches, strict=True))),
         givens=givens,
         mode=_PYTHON,
         on_unused_input="ignore",
@@ -129,7 +131,7 @@ class Density:
         """Take the last axis of ``x`` apart into the model's parameters."""
         return [
             x[..., a:b].reshape(x.shape[:-1] + shape)
-            for a, b, shape in zip(self._bounds[:-1], self._bounds[1:], self._shapes)
+            for a, b, shape in zip(self._bounds[:-1], self._bounds[1:], self._shapes, strict=True)
         ]
 
     def logp_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -148,4 +150,4 @@ class Density:
         """Return all named quantities at a batch of unconstrained vectors, (S, size)."""
         values = self._functions.named(*self._split(x), *self._data)
         variables = [*self._model.free_RVs, *self._model.deterministics]
-        return {v.name: value for v, value in zip(variables, values)}
+        return {v.name: value for v, value in zip(variables, values, strict=True)}

@@ -71,9 +71,7 @@ class Cutoff:
             criterion = "g_mean" if minority.any() else "false_alarm"
         if criterion == "false_alarm":
             return float(
-                np.quantile(
-                    distance[~minority], 1 - self.false_alarm_rate, method="inverted_cdf"
-                )
+                np.quantile(distance[~minority], 1 - self.false_alarm_rate, method="inverted_cdf")
             )
         if not minority.any():
             raise ValueError(

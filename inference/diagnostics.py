@@ -1,4 +1,4 @@
-"""Can the draws be trusted, and do the weights still describe more than a few rows?"""
+"""Diagnostics: whether the draws can be trusted, and how many rows the weights rest on."""
 
 from __future__ import annotations
 

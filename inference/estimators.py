@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar, override
 
 import numpy as np
 import pymc as pm
@@ -67,7 +67,7 @@ class SVDD(Description):
     array([ 1, -1])
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Description._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
@@ -92,6 +92,7 @@ class SVDD(Description):
     def _price(self, gram: Gram) -> float:
         return 1.0 / (gram.n0 * self.outlier_fraction) if self.C is None else float(self.C)
 
+    @override
     def _draw(self, gram: Gram) -> xr.DataTree:
         return _single_draw(svdd.solve(gram, self._price(gram)))
 
@@ -110,6 +111,7 @@ class SVDD(Description):
         """The radius R."""
         return svdd.radius(self.weights_, self.gram_, self.C_)
 
+    @override
     def _radius(self) -> float:
         return self.radius_
 
@@ -203,6 +205,7 @@ class BSVDD(BayesianDescription):
         self.random_state = random_state
         self.progressbar = progressbar
 
+    @override
     def _build(self, gram: Gram) -> pm.Model:
         return bsvdd.build(gram, self.prior, self.likelihood_scale)
 
@@ -269,6 +272,7 @@ progressbar
         self.random_state = random_state
         self.progressbar = progressbar
 
+    @override
     def _build(self, gram: Gram) -> pm.Model:
         return bsvdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
 
@@ -302,7 +306,7 @@ class BDD(BayesianDescription):
     Ghasemi, A. et al. (2012). Bayesian approach to data description.
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianDescription._parameter_constraints,
         "sampler": [StrOptions({"exact", "nuts", "metropolis"})],
         "simplex": ["boolean"],
@@ -336,13 +340,16 @@ class BDD(BayesianDescription):
         self.random_state = random_state
         self.progressbar = progressbar
 
+    @override
     def _build(self, gram: Gram) -> pm.Model:
         return bdd.build(gram, self.prior, self.likelihood_scale)
 
     @property
+    @override
     def _sum_to_one(self) -> bool:
         return self.simplex
 
+    @override
     def _draw(self, gram: Gram) -> xr.DataTree:
         if self.simplex:
             return _single_draw(bdd.simplex_map(gram, self.prior, self.likelihood_scale))
@@ -359,6 +366,6 @@ def _single_draw(w: np.ndarray) -> xr.DataTree:
 
 
 def _tree(w: np.ndarray, **attrs: str) -> xr.DataTree:
-    coords = {d: np.arange(n) for d, n in zip(("chain", "draw", "point"), w.shape)}
+    coords = {d: np.arange(n) for d, n in zip(("chain", "draw", "point"), w.shape, strict=True)}
     posterior = xr.Dataset({"w": (("chain", "draw", "point"), w)}, coords, attrs)
     return xr.DataTree.from_dict({"posterior": posterior})

@@ -104,7 +104,13 @@ def _nutpie(
 
 
 def _pymc(
-    model: pm.Model, step: Any, seed: int | None, draws: int, tune: int, chains: int, progressbar: bool
+    model: pm.Model,
+    step: Any,
+    seed: int | None,
+    draws: int,
+    tune: int,
+    chains: int,
+    progressbar: bool,
 ) -> xr.DataTree:
     trace = pm.sample(
         draws=draws,

@@ -11,9 +11,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 import xarray as xr
@@ -35,6 +37,7 @@ _DESCRIPTIONS: dict[str, type] = {
         kernels.Linear,
         kernels.Polynomial,
         kernels.Precomputed,
+        kernels.Standardized,
         priors.Flat,
         priors.RowSum,
         priors.StandardizedRowSum,
@@ -57,24 +60,29 @@ def save(est: Description, path: str | os.PathLike[str]) -> None:
         A parameter is a function or another object that JSON cannot hold.
     """
     check_is_fitted(est)
-    path = Path(path)
     header = {
         "format": FORMAT,
         "estimator": type(est).__name__,
         "parameters": {name: _encode(name, v) for name, v in est.get_params(deep=False).items()},
-        "kernel": _encode("kernel_", est.kernel_),
+        "kernel": _encode("kernel", est.kernel_),
         "features": [str(f) for f in getattr(est, "feature_names_in_", [])],
         "seed": est._seed,
     }
     tree = est.idata_.copy()
     tree.attrs["bsvdd"] = json.dumps(header)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    try:
+    with atomic(Path(path)) as temporary:
         tree.to_netcdf(temporary, engine="h5netcdf")
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside ``path``, renamed to it when the block ends without error."""
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    try:
+        yield temporary
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -111,15 +119,17 @@ def load(path: str | os.PathLike[str], **functions: Any) -> Any:
     if header["estimator"] not in classes:
         raise UnreadableFileError(f"{path}: unknown estimator {header['estimator']!r}")
     parameters = {}
-    for name, value in {**header["parameters"], "kernel_": header["kernel"]}.items():
-        parameters[name] = functions.get(name.rstrip("_")) or _decode(path, name, value)
-    kernel = parameters.pop("kernel_")
+    for name, value in header["parameters"].items():
+        parameters[name] = functions[name] if name in functions else _decode(path, name, value)
     est = classes[header["estimator"]](**parameters)
     est._validate_params()
-    est.kernel_ = kernels.as_kernel(kernel)
     est._seed = header["seed"]
     rows = tree["constant_data"]
     est._rows, est._minority = rows["X"].values, rows["minority"].values.astype(bool)
+    if "kernel" in functions:
+        est.kernel_ = kernels.as_kernel(est.kernel).resolve(est._rows[~est._minority])
+    else:
+        est.kernel_ = _decode(path, "kernel", header["kernel"])
     est.n_features_in_ = len(est._rows) if est.kernel_.pairwise else est._rows.shape[1]
     if header["features"]:
         est.feature_names_in_ = np.array(header["features"], dtype=object)
@@ -131,7 +141,12 @@ def load(path: str | os.PathLike[str], **functions: Any) -> Any:
 
 def _encode(name: str, value: Any) -> Any:
     if type(value).__name__ in _DESCRIPTIONS and type(value) in _DESCRIPTIONS.values():
-        return {"type": type(value).__name__, "fields": dataclasses.asdict(value)}
+        fields = {
+            f.name: _encode(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)
+        }
+        return {"type": type(value).__name__, "fields": fields}
+    if isinstance(value, tuple):
+        return {"type": "tuple", "items": [_encode(name, v) for v in value]}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -145,14 +160,16 @@ def _decode(path: Any, name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if value.get("type") == "function":
-        name = name.rstrip("_")
         raise ValueError(
             f"{path}: {name} was a function, {value.get('repr')}, which is not stored; give it "
             f"again: load(path, {name}=...)"
         )
+    if value.get("type") == "tuple":
+        return tuple(_decode(path, name, v) for v in value["items"])
     if value.get("type") not in _DESCRIPTIONS:
         raise UnreadableFileError(f"{path}: {name} has the unknown type {value.get('type')!r}")
     try:
-        return _DESCRIPTIONS[value["type"]](**value["fields"])
+        fields = {field: _decode(path, name, v) for field, v in value["fields"].items()}
+        return _DESCRIPTIONS[value["type"]](**fields)
     except (TypeError, ValueError, KeyError) as error:
         raise UnreadableFileError(f"{path}: {name} cannot be read: {error}") from error

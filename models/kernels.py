@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+from sklearn.preprocessing import StandardScaler
 
 from . import bandwidth as _bandwidth
 
@@ -81,11 +82,10 @@ class _DistanceKernel(Kernel):
     bandwidth: float | str = "modified_mean"
     criterion: str | None = None
 
+    @override
     def resolve(self, X: np.ndarray) -> Self:
         criterion = self.bandwidth if isinstance(self.bandwidth, str) else self.criterion
-        return replace(
-            self, bandwidth=_bandwidth.resolve(self.bandwidth, X), criterion=criterion
-        )
+        return replace(self, bandwidth=_bandwidth.resolve(self.bandwidth, X), criterion=criterion)
 
     @property
     def gamma(self) -> float:
@@ -99,6 +99,7 @@ class _DistanceKernel(Kernel):
             )
         return _bandwidth.resolve(self.bandwidth, np.empty((0, 0)))
 
+    @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
         return np.ones(len(X))
 
@@ -142,6 +143,7 @@ class RBF(_DistanceKernel):
         """1 / (2 s^2)."""
         return 0.5 / self._number() ** 2
 
+    @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         # the product form of the distances loses digits far from the origin, so move it there
         center = Y.mean(axis=0)
@@ -167,6 +169,7 @@ class Laplacian(_DistanceKernel):
         """1 / s."""
         return 1.0 / self._number()
 
+    @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return laplacian_kernel(X, Y, gamma=self.gamma)
 
@@ -175,9 +178,11 @@ class Laplacian(_DistanceKernel):
 class Linear(Kernel):
     r"""Linear kernel, :math:`k(x, y) = x^\top y`: the centre is a point of the input space."""
 
+    @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return X @ Y.T
 
+    @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
         return (X * X).sum(axis=1)
 
@@ -207,11 +212,57 @@ class Polynomial(Kernel):
         if not (np.isfinite(self.coef0) and self.coef0 >= 0):
             raise ValueError(f"coef0 must be at least 0 and finite, got {self.coef0!r}")
 
+    @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return polynomial_kernel(X, Y, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
 
+    @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
         return (self.gamma * (X * X).sum(axis=1) + self.coef0) ** self.degree
+
+
+@dataclass(frozen=True)
+class Standardized(Kernel):
+    r"""A kernel of standardised columns, :math:`k((x - \mu) / \sigma, (y - \mu) / \sigma)`.
+
+    Mean and standard deviation are those of the majority rows, so they stay with the kernel
+    when a fit is saved; a constant column is centred only.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, default=RBF()
+        Its bandwidth is in standard deviations.
+    mean, scale : tuple of float, optional
+        Filled in by :meth:`resolve`.
+    """
+
+    kernel: Kernel | Callable[..., Any] = RBF()
+    mean: tuple[float, ...] | None = None
+    scale: tuple[float, ...] | None = None
+
+    @override
+    def resolve(self, X: np.ndarray) -> Self:
+        scaler = StandardScaler().fit(X)
+        kernel = as_kernel(self.kernel).resolve(scaler.transform(X))
+        mean, scale = tuple(scaler.mean_.tolist()), tuple(scaler.scale_.tolist())
+        return replace(self, kernel=kernel, mean=mean, scale=scale)
+
+    def _standardized(self, X: np.ndarray) -> np.ndarray:
+        if self.mean is None:
+            raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
+        return (X - np.array(self.mean)) / np.array(self.scale)
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        Z = self._standardized(X)
+        return as_kernel(self.kernel)._matrix(Z, Z if X is Y else self._standardized(Y))
+
+    @override
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return as_kernel(self.kernel)._diag(self._standardized(X))
+
+    def __repr__(self) -> str:
+        return f"Standardized({self.kernel!r})"
 
 
 @dataclass(frozen=True)
@@ -237,6 +288,7 @@ class Precomputed(Kernel):
     diagonal: float | None = None
     pairwise: ClassVar[bool] = True
 
+    @override
     def training_rows(self, X: np.ndarray) -> np.ndarray:
         """Return the rows of the square matrix X with their diagonal and their position."""
         K = _rows("X", X)
@@ -250,6 +302,7 @@ class Precomputed(Kernel):
             )
         return np.column_stack([K, np.diag(K), np.arange(len(K))])
 
+    @override
     def new_rows(self, Z: np.ndarray, n_rows: int) -> np.ndarray:
         """Return the rows Z (q, n_rows + 1), last column k(z, z), with position -1."""
         Z = _rows("Z", Z)
@@ -263,9 +316,11 @@ class Precomputed(Kernel):
             )
         return np.column_stack([Z, np.full(len(Z), -1.0)])
 
+    @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return X[:, Y[:, -1].astype(int)]
 
+    @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
         return X[:, -2]
 
@@ -283,9 +338,11 @@ class Custom(Kernel):
 
     function: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
+    @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return self.function(X, Y)
 
+    @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
         blocks = [X[i : i + BLOCK] for i in range(0, len(X), BLOCK)]
         return np.concatenate([np.diag(self.function(block, block)) for block in blocks])
@@ -298,8 +355,7 @@ def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
     if callable(kernel) and not isinstance(kernel, type):
         return Custom(kernel)
     raise TypeError(
-        "kernel must be a kernel such as kernels.RBF() or a function of two arrays, "
-        f"got {kernel!r}"
+        f"kernel must be a kernel such as kernels.RBF() or a function of two arrays, got {kernel!r}"
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, override
 
 import numpy as np
 import pymc as pm
@@ -54,6 +54,7 @@ class GaussianPrior:
 class Flat(GaussianPrior):
     """Mean zero: every majority point weighs the same a priori."""
 
+    @override
     def mean(self, gram: Gram) -> np.ndarray:
         return np.zeros(gram.n_points - gram.n1)
 
@@ -85,6 +86,7 @@ class RowSum(GaussianPrior):
         if not 0 < self.exponent <= 1:
             raise ValueError(f"RowSum: exponent must lie in (0, 1], got {self.exponent!r}")
 
+    @override
     def mean(self, gram: Gram) -> np.ndarray:
         row_sums = gram.r[gram.majority]
         if row_sums.min() < 0:
@@ -104,6 +106,7 @@ class StandardizedRowSum(GaussianPrior):
     so that the weights do not collapse. Equal row sums give m = 0.
     """
 
+    @override
     def mean(self, gram: Gram) -> np.ndarray:
         r = gram.r[gram.majority]
         spread = r.std()
@@ -114,8 +117,9 @@ class StandardizedRowSum(GaussianPrior):
 
 @dataclass(frozen=True)
 class Beta:
-    r"""Beta prior of the minority weights, :math:`\alpha_{1j} = \frac{c}{n_1} b_j`,
-    :math:`b_j \sim \mathrm{Beta}(a, b)`.
+    r"""Beta prior of the minority weights.
+
+    .. math:: \alpha_{1j} = \frac{c}{n_1} b_j, \qquad b_j \sim \mathrm{Beta}(a, b)
 
     Parameters
     ----------

@@ -1,0 +1,235 @@
+"""The command line: ``bsvdd compare``, ``bsvdd fit``, ``bsvdd score``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+# Heavy imports stand inside the commands, so that --help and errors of usage are quick.
+
+CSV = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Show what is wrong with the input as one line, without a traceback."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="bsvdd")
+def main() -> None:
+    """Bayesian support vector data description."""
+
+
+@main.command()
+@click.argument("csv", type=CSV, required=False)
+@click.option("--label", help="Column of the classes in CSV.")
+@click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
+@click.option("--data", "names", multiple=True, help="Embedded data set instead; repeatable.")
+@click.option("--model", "models", multiple=True, help="Model to compare; repeatable.")
+@click.option("--replicates", default=5, show_default=True, type=click.IntRange(1))
+@click.option("--draws", default=1000, show_default=True, type=click.IntRange(4))
+@click.option("--tune", default=500, show_default=True, type=click.IntRange(1))
+@click.option("--chains", default=2, show_default=True, type=click.IntRange(1))
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
+@click.option("--jobs", default=1, show_default=True, type=int, help="Worker processes.")
+@click.option(
+    "--out",
+    default="bsvdd-report",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the report.",
+)
+def compare(
+    csv: Path | None,
+    label: str | None,
+    minor: str | None,
+    names: tuple[str, ...],
+    models: tuple[str, ...],
+    replicates: int,
+    draws: int,
+    tune: int,
+    chains: int,
+    seed: int,
+    jobs: int,
+    out: Path,
+) -> None:
+    """Fit and compare all models, on CSV or on embedded real data sets.
+
+    Prints a table and writes a report with pictures.
+    """
+    if csv is not None and label is None:
+        raise click.UsageError("CSV needs --label COLUMN, the column of the classes")
+    if csv is None and (label is not None or minor is not None):
+        raise click.UsageError("--label and --minor are about a CSV file, but none is given")
+    if csv is not None and names:
+        raise click.UsageError("give either CSV or --data, not both")
+
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console()
+    with _plain_errors(), console.status("loading PyMC"):
+        import matplotlib
+
+        matplotlib.use("agg")
+        from bsvdd.comparison import datasets, report, runner, table
+
+        if csv is not None and label is not None:
+            data = [datasets.from_csv(csv, label, minor)]
+        else:
+            data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
+        chosen = list(models) or list(runner.MODELS)
+        protocol = runner.Protocol(draws=draws, tune=tune, chains=chains)
+
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    ]
+    with _plain_errors(), Progress(*columns, console=console) as progress:
+        fits = progress.add_task("fits", total=len(data) * replicates * len(chosen))
+
+        def done(cell: Any, row: dict[str, Any]) -> None:
+            progress.update(fits, advance=1, description=f"{cell.data.name}: {cell.model}")
+
+        results = runner.compare(data, chosen, replicates, protocol, seed, jobs, done)
+        pictures = progress.add_task("pictures", total=None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a fit that only makes a picture
+            figures = report.pictures(protocol, seed)
+        page = report.write(out, results, data, protocol, seed, figures)
+        progress.update(pictures, total=1, completed=1)
+
+    print_table(console, table.summary(results), {d.name: d for d in data})
+    console.print(f"report: {page}", soft_wrap=True, highlight=False)
+
+
+def print_table(console: Any, summary: Any, data: dict[str, Any]) -> None:
+    """Print the table of a comparison, a block a data set."""
+    from rich import box
+    from rich.table import Table
+
+    narrow = console.width < 8 + 15 * len(summary.columns)  # then the sd goes below the mean
+
+    for name in dict.fromkeys(key[0] for key in summary.index):
+        each = data[name]
+        block = Table(
+            title=f"{name}: {len(each.X)} rows, {each.X.shape[1]} columns, base rate "
+            f"{each.base_rate:.3f}; positive = minority; mean (sd) over splits",
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+        )
+        block.add_column("model", no_wrap=True)
+        for title in summary.columns:
+            block.add_column(title, justify="right", no_wrap=True)
+        for model, row in summary.loc[name].iterrows():
+            cells = [cell.replace(" (", "\n(") for cell in row] if narrow else row
+            block.add_row(model, *cells, style="dim" if model.startswith("flag") else None)
+        console.print(block)
+
+
+@main.command()
+@click.argument("csv", type=CSV)
+@click.option("--label", help="Column of the classes; without it all rows are majority.")
+@click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
+@click.option("--model", default="BSVDD", show_default=True)
+@click.option("--draws", default=1000, show_default=True, type=click.IntRange(4))
+@click.option("--tune", default=500, show_default=True, type=click.IntRange(1))
+@click.option("--chains", default=2, show_default=True, type=click.IntRange(1))
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
+@click.option(
+    "--out",
+    default="model.nc",
+    show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File of the fitted model.",
+)
+def fit(
+    csv: Path,
+    label: str | None,
+    minor: str | None,
+    model: str,
+    draws: int,
+    tune: int,
+    chains: int,
+    seed: int,
+    out: Path,
+) -> None:
+    """Fit MODEL to the rows of CSV (columns standardised) and save it."""
+    if label is None and minor is not None:
+        raise click.UsageError("--minor is about a column; give --label COLUMN too")
+    with _plain_errors():
+        from bsvdd.comparison import datasets, runner
+
+        table = datasets.read_table(csv)
+        if label is None:
+            X, y = datasets.features(table), None
+        else:
+            X, minority = datasets.split_label(table, label, minor)
+            y = minority.astype(int)
+        est = runner.Protocol(draws=draws, tune=tune, chains=chains).estimator(model, seed)
+        if "progressbar" in est.get_params():
+            est.set_params(progressbar=sys.stderr.isatty())
+        est.fit(X, y)
+        est.save(out)
+    click.echo(f"{est.kernel_}")
+    click.echo(f"cutoff {est.cutoff_:.6g}; saved {out}")
+
+
+@main.command()
+@click.argument("model", type=CSV)
+@click.argument("csv", type=CSV)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="CSV of the result; standard output when left out.",
+)
+def score(model: Path, csv: Path, out: Path | None) -> None:
+    """Score the rows of CSV by a saved MODEL: P(normal), distance, decision."""
+    with _plain_errors():
+        import pandas as pd
+
+        from bsvdd.comparison import datasets
+        from bsvdd.inference.storage import atomic, load
+
+        est = load(model)
+        named = getattr(est, "feature_names_in_", None)
+        columns = None if named is None else list(named)
+        X = datasets.features(datasets.read_table(csv), columns)
+        result = pd.DataFrame(
+            {
+                "probability_normal": est.probability_normal(X),
+                "distance": -est.score_samples(X),
+                "cutoff": est.cutoff_,
+                "normal": est.predict(X) == 1,
+            }
+        )
+        if out is None:
+            result.to_csv(sys.stdout, index=False)
+        else:
+            with atomic(out) as temporary:
+                result.to_csv(temporary, index=False)
+            click.echo(
+                f"{len(result)} rows scored, {int((~result['normal']).sum())} abnormal: {out}"
+            )

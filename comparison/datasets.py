@@ -1,0 +1,136 @@
+"""Data sets: the embedded ones, and the user's own from a CSV file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import make_moons
+
+from ..inference.labels import minority_rows
+
+DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows with their class.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray of shape (n, p)
+    minority : ndarray of bool, shape (n,)
+    """
+
+    name: str
+    X: np.ndarray
+    minority: np.ndarray
+
+    @property
+    def base_rate(self) -> float:
+        """Share of minority rows."""
+        return float(self.minority.mean())
+
+
+def names() -> list[str]:
+    """Return the names of the embedded real data sets; sources stand in data/README.md."""
+    folder = files(__package__) / "data"
+    return sorted(f.name.removesuffix(".npz") for f in folder.iterdir() if f.name.endswith(".npz"))
+
+
+def embedded(name: str) -> Dataset:
+    """Return the embedded data set ``name``."""
+    if name not in names():
+        raise ValueError(f"unknown data set {name!r}; expected one of {', '.join(names())}")
+    with as_file(files(__package__) / "data" / f"{name}.npz") as path, np.load(path) as arrays:
+        return Dataset(name, arrays["X"], arrays["y"] == 1)
+
+
+def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
+    """Return a 2-D set for pictures: a noisy half moon, and minority rows on the facing one.
+
+    Parameters
+    ----------
+    n0, n1 : int
+        Numbers of majority and of minority rows.
+    seed : int
+    """
+    X, y = make_moons((n0, n1), noise=0.15, random_state=seed)
+    return Dataset("moon", X, y == 1)
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a CSV file with a header; a file that is none is a ValueError that says so."""
+    try:
+        return pd.read_csv(path)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as CSV with a header line: {error}") from error
+
+
+def features(table: pd.DataFrame, columns: list[str] | None = None) -> pd.DataFrame:
+    """Return the numeric columns named, or all; a missing or a text column is an error."""
+    if columns is not None:
+        missing = [c for c in columns if c not in table.columns]
+        if missing:
+            raise ValueError(
+                f"the table lacks the column(s) {', '.join(missing)}; it has "
+                f"{', '.join(map(str, table.columns))}"
+            )
+        table = table[columns]
+    text = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
+    if text:
+        raise ValueError(
+            f"column(s) {', '.join(map(str, text))} are not numeric (first value: "
+            f"{table[text[0]].iloc[0]!r}); encode or drop them"
+        )
+    if not table.shape[1]:
+        raise ValueError("the table has no feature columns")
+    return table
+
+
+def split_label(
+    table: pd.DataFrame, label: str, minor: str | None
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the features and which rows are minority.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    label : str
+        The column of the classes.
+    minor : str or None
+        The value of the minority; where None, {0, 1} and {-1, 1} are read by the rules of
+        :mod:`bsvdd.inference.labels`.
+    """
+    if label not in table.columns:
+        raise ValueError(
+            f"label column {label!r} is not in the table; it has "
+            f"{', '.join(map(str, table.columns))}"
+        )
+    y = table[label]
+    value: Any = minor
+    if minor is not None:
+        if pd.api.types.is_bool_dtype(y) or not pd.api.types.is_numeric_dtype(y):
+            y = y.where(y.isna(), y.astype(str))
+        else:
+            try:
+                value = float(minor)
+            except ValueError:
+                value = minor  # not a number, so it cannot occur: said below
+        if not (y == value).any():
+            found = ", ".join(map(str, pd.unique(y)[:10]))
+            raise ValueError(
+                f"the minority value {minor!r} never occurs in column {label!r}; it has {found}"
+            )
+    return features(table.drop(columns=label)), minority_rows(y.to_numpy(), len(y), value)
+
+
+def from_csv(path: str | Path, label: str, minor: str | None) -> Dataset:
+    """Return the user's data set in ``path``."""
+    X, minority = split_label(read_table(path), label, minor)
+    return Dataset(Path(path).stem, X.to_numpy(dtype=float), minority)

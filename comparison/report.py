@@ -1,0 +1,140 @@
+"""The report of a comparison: one HTML file with its figures inside, nothing to download."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections import Counter
+from datetime import date
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from jinja2 import Environment
+from matplotlib.figure import Figure
+
+from ..inference import plots
+from ..inference.storage import atomic
+from .datasets import Dataset, moon
+from .runner import MODELS, Protocol
+from .table import METRICS, summary
+
+
+def pictures(protocol: Protocol, seed: int = 0) -> dict[str, tuple[Figure, str]]:
+    """Return the figures of the 2-D set: {file name: (figure, caption)}."""
+    data = moon(seed=seed)
+    y = data.minority.astype(int)
+    fitted = {name: protocol.estimator(name, seed).fit(data.X, y) for name in MODELS}
+    bayes = fitted["BSVDD"]
+    d = np.median(bayes.idata_["distance"]["d"].values.reshape(-1, len(y)), axis=0)
+    near, edge, far = d.argmin(), np.abs(d - bayes.cutoff_).argmin(), d.argmax()
+    names = ["most central row", "row nearest to the cutoff", "most remote row"]
+    return {
+        "boundary": (
+            plots.plot_boundary(fitted, data.X, y),
+            "P(normal | data) over the plane, with the decision boundary (line) of each model. "
+            f"SVDD has one centre and no posterior, so its probability is 0 or 1. {len(y)} rows, "
+            f"{int(y.sum())} of them minority.",
+        ),
+        "distance_posterior": (
+            plots.plot_distance_posterior(bayes, data.X[[near, edge, far]], names),
+            "BSVDD: the posterior of the distance from the centre for three rows. A row is normal "
+            "when more than half of its posterior lies left of the cutoff.",
+        ),
+        "distances": (
+            plots.plot_distances(bayes),
+            "BSVDD: distance of each training row (posterior median, 90 % interval) and the "
+            "cutoff, chosen on distances of left-out rows.",
+        ),
+        "weights": (
+            plots.plot_weights(fitted["BSVDD-M"]),
+            "BSVDD-M: the largest weights (median, 50 % and 90 % intervals). Minority rows weigh "
+            "negatively: they push the centre away.",
+        ),
+    }
+
+
+def write(
+    folder: Path,
+    results: pd.DataFrame,
+    data: list[Dataset],
+    protocol: Protocol,
+    seed: int,
+    figures: dict[str, tuple[Figure, str]],
+) -> Path:
+    """Write report.html, results.csv and the figures as PNG into ``folder``; return the report.
+
+    Each file is complete or not there at all.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = []
+    for name, (figure, caption) in figures.items():
+        png = _png(figure)
+        _write(folder / f"{name}.png", png)
+        shown.append({"image": base64.b64encode(png).decode(), "name": name, "caption": caption})
+    table = summary(results)
+    html = (
+        Environment(autoescape=True)
+        .from_string((files(__package__) / "report.html").read_text(encoding="utf-8"))
+        .render(
+            version=version("bsvdd"),
+            date=date.today().isoformat(),
+            protocol=protocol,
+            seed=seed,
+            replicates=int(results["replicate"].max()) + 1,
+            metrics=list(METRICS.values()),
+            sections=[_section(each, table, results) for each in data],
+            figures=shown,
+        )
+    )
+    _write(folder / "results.csv", results.to_csv(index=False).encode())
+    report = folder / "report.html"
+    _write(report, html.encode())
+    return report
+
+
+def _section(data: Dataset, table: pd.DataFrame, results: pd.DataFrame) -> dict[str, object]:
+    mine = results[results["data"] == data.name]
+    fitted = mine[mine["model"].isin(MODELS)]
+    columns = ["fit_seconds", "r_hat", "ess", "posterior_effective_support"]
+    return {
+        "name": data.name,
+        "n": len(data.X),
+        "p": data.X.shape[1],
+        "n1": int(data.minority.sum()),
+        "base_rate": data.base_rate,
+        "rows": [(model, list(row)) for model, row in table.loc[data.name].iterrows()],
+        "health": [
+            (model, rows[columns].median().tolist(), rows["r_hat"].max())
+            for model, rows in fitted.groupby("model", sort=False)
+        ],
+        "notes": _notes(fitted),
+    }
+
+
+def _notes(fitted: pd.DataFrame) -> list[str]:
+    """Return each warning once per model, with how often it came (its numbers may differ)."""
+    first: dict[tuple[str, str], str] = {}
+    count: Counter[tuple[str, str]] = Counter()
+    for model, notes in zip(fitted["model"], fitted["notes"], strict=True):
+        for note in filter(None, notes.split("\n")):
+            kind = (model, re.sub(r"[\d.]+", "#", note))
+            first.setdefault(kind, note)
+            count[kind] += 1
+    return [f"{model} ({n} x): {first[model, kind]}" for (model, kind), n in count.items()]
+
+
+def _write(path: Path, content: bytes) -> None:
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    plt.close(figure)
+    return buffer.getvalue()
