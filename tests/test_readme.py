@@ -1,0 +1,35 @@
+"""The README's example runs as written, and its commands are those of CI."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_example_runs_as_written(tmp_path):
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    assert len(code.splitlines()) <= 11
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "modified_mean" in run.stdout
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    command = "uv run pytest"
+    assert f"pip install uv && {command}" in README
+    assert command in (ROOT / ".ci" / "run").read_text()
+
+
+def test_links_of_the_readme_exist():
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
