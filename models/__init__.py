@@ -1,6 +1,6 @@
 """What each model is: kernels, Gram statistics, priors, and one file for each model."""
 
-from . import bandwidth, bdd, bsvdd, bsvdd_m, kernels, potential, priors, simplex, svdd
+from . import bandwidth, bdd, bsvdd, bsvdd_m, kernels, potential, priors, qp, svdd
 from .gram import Gram
 
 __all__ = [
@@ -12,6 +12,6 @@ __all__ = [
     "kernels",
     "potential",
     "priors",
-    "simplex",
+    "qp",
     "svdd",
 ]

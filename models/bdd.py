@@ -20,7 +20,7 @@ import numpy as np
 import pymc as pm
 from scipy.linalg import cholesky, solve_triangular
 
-from . import simplex
+from . import qp
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior, StandardizedRowSum, make_variable
@@ -88,4 +88,4 @@ def simplex_map(
     gram: Gram, prior: Prior | None = None, likelihood_scale: float = 1.0
 ) -> np.ndarray:
     """Return the posterior mode under sum w = 1, w >= 0, shape (M,)."""
-    return simplex.minimise(*natural_parameters(gram, prior, likelihood_scale))
+    return qp.minimize(*natural_parameters(gram, prior, likelihood_scale))

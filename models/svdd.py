@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import simplex
+from . import qp
 from .gram import Gram
 from .potential import squared_distance, squared_norm
 
@@ -41,7 +41,7 @@ def solve(gram: Gram, C: float) -> np.ndarray:
             f"C must be at least 1/n0 = {1 / n:.6g} for {n} majority rows (weights of at most C "
             f"must sum to 1), got {C!r}"
         )
-    return simplex.minimise(2.0 * gram.K, np.diag(gram.K), upper=C)
+    return qp.minimize(2.0 * gram.K, np.diag(gram.K), upper=C)
 
 
 def radius(w: np.ndarray, gram: Gram, C: float) -> float:

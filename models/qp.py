@@ -1,0 +1,63 @@
+"""Quadratic programs of weights that sum to one, by the solver that libsvm has for them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.svm import OneClassSVM
+
+
+def minimize(
+    H: np.ndarray,
+    b: np.ndarray,
+    lower: ArrayLike = 0.0,
+    upper: ArrayLike = 1.0,
+    tol: float = 1e-9,
+) -> np.ndarray:
+    r"""Return the w that minimises w'Hw/2 - b'w under sum w = 1, lower <= w <= upper.
+
+    With w = lower + v and s = 1 - sum lower, the linear term goes into the matrix: on
+    sum v = s, and with c = H lower - b,
+
+    .. math:: v^\top H v + 2 c^\top v = v^\top \left(H + (c 1^\top + 1 c^\top)/s\right) v,
+
+    which is the dual of a one-class SVM with an upper bound for each weight.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n, n)
+        Positive semi-definite.
+    b : ndarray of shape (n,)
+    lower, upper : float or ndarray of shape (n,), default=0, 1
+    tol : float, default=1e-9
+        Where libsvm stops, on the scale of H. It holds its matrix in single precision, so that
+        about 1e-7 is left of the optimality conditions.
+
+    Raises
+    ------
+    ValueError
+        No w is feasible.
+    """
+    n = len(b)
+    lower = np.broadcast_to(np.asarray(lower, dtype=float), n)
+    room = np.broadcast_to(np.asarray(upper, dtype=float), n) - lower
+    s = 1.0 - lower.sum()
+    if room.min() < 0 or s < -1e-12 or s > room.sum() * (1 + 1e-12):
+        raise ValueError(
+            f"no weights sum to 1 within their bounds: the lower ones sum to {lower.sum():.6g}, "
+            f"the upper ones to {lower.sum() + room.sum():.6g}"
+        )
+    if s <= 1e-12:  # one feasible point, for which libsvm has no intercept
+        return lower.copy()
+    if s >= room.sum() * (1 - 1e-12):
+        return lower + room
+    c = H @ lower - b
+    Q = H + (c[:, None] + c[None, :]) / s
+    size = np.abs(Q).max() or 1.0  # libsvm's tolerance is absolute: bring the matrix to size 1
+    room = np.minimum(room, s)
+    # libsvm starts with the first weights at their bounds, sum v = nu sum room
+    svm = OneClassSVM(kernel="precomputed", nu=s / room.sum(), tol=tol, cache_size=500)
+    svm.fit(Q / size, sample_weight=room)
+    v = np.zeros(n)
+    v[svm.support_] = svm.dual_coef_[0]
+    return lower + v * (s / v.sum())
