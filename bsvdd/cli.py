@@ -91,12 +91,14 @@ def compare(
 
         matplotlib.use("agg")
         from bsvdd.comparison import datasets, report, runner, table
+        from bsvdd.inference.warning import DataWarning, DiagnosticWarning
+        from bsvdd.models import registry
 
         if csv is not None and label is not None:
             data = [datasets.from_csv(csv, label, minor)]
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
-        chosen = list(models) or list(runner.MODELS)
+        chosen = list(models) or list(registry.REGISTRY)
         protocol = runner.Protocol(draws=draws, tune=tune, chains=chains)
 
     columns = [
@@ -115,7 +117,8 @@ def compare(
         results = runner.compare(data, chosen, replicates, protocol, seed, jobs, done)
         pictures = progress.add_task("pictures", total=None)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of a fit that only makes a picture
+            for category in (DataWarning, DiagnosticWarning):  # of fits that only make a picture
+                warnings.simplefilter("ignore", category)
             figures = report.pictures(protocol, seed)
         page = report.write(out, results, data, protocol, seed, figures)
         progress.update(pictures, total=1, completed=1)

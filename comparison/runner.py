@@ -18,20 +18,15 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from ..inference.base import DataWarning, Description
+from ..inference import estimators
 from ..inference.cutoff import Cutoff
-from ..inference.diagnostics import DiagnosticWarning
-from ..inference.estimators import BDD, BSVDD, BSVDDM, SVDD
+from ..inference.detector import Detector
 from ..inference.metrics import evaluate
+from ..inference.warning import DataWarning, DiagnosticWarning
 from ..models.kernels import RBF, Kernel, Standardized
+from ..models.registry import REGISTRY
 from .datasets import Dataset
 
-MODELS: dict[str, type[Description]] = {
-    "SVDD": SVDD,
-    "BDD": BDD,
-    "BSVDD": BSVDD,
-    "BSVDD-M": BSVDDM,
-}
 FLAG_ALL, FLAG_NONE = "flag all", "flag none"
 
 
@@ -53,16 +48,34 @@ class Protocol:
     tune: int = 500
     chains: int = 2
 
-    def estimator(self, model: str, seed: int) -> Description:
+    def estimator(self, model: str, seed: int) -> Detector:
         """Return the unfitted estimator of ``model`` under this protocol."""
-        if model not in MODELS:
-            raise ValueError(f"unknown model {model!r}; expected one of {', '.join(MODELS)}")
-        est = MODELS[model](
-            kernel=self.kernel, cutoff=self.cutoff, minor_label=1, random_state=seed
-        )
-        sampling = {"draws": self.draws, "tune": self.tune, "chains": self.chains}
+        if model not in REGISTRY:
+            raise ValueError(f"unknown model {model!r}; expected one of {', '.join(REGISTRY)}")
+        est: Detector = getattr(estimators, REGISTRY[model].estimator)()
+        shared = {
+            "kernel": self.kernel,
+            "cutoff": self.cutoff,
+            "minor_label": 1,
+            "random_state": seed,
+            "draws": self.draws,
+            "tune": self.tune,
+            "chains": self.chains,
+        }
         known = est.get_params(deep=False)
-        return est.set_params(**{k: v for k, v in sampling.items() if k in known})
+        return est.set_params(**{name: v for name, v in shared.items() if name in known})
+
+
+def split(data: Dataset, replicate: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return training and test rows of a replicate, half of each class; the same for all models."""
+    halves = StratifiedShuffleSplit(1, test_size=0.5, random_state=replicate_seed(replicate, seed))
+    train, test = next(halves.split(data.X, data.minority))
+    return train, test
+
+
+def replicate_seed(replicate: int, seed: int) -> int:
+    """Return the seed of one replicate; another one for every pair (replicate, seed)."""
+    return int(np.random.SeedSequence([seed, replicate]).generate_state(1)[0] >> 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,23 +88,18 @@ class Cell:
     seed: int
     protocol: Protocol
 
-    def split(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return training and test rows; the same for every model of this replicate."""
-        halves = StratifiedShuffleSplit(1, test_size=0.5, random_state=self.seed + self.replicate)
-        train, test = next(halves.split(self.data.X, self.data.minority))
-        return train, test
-
     def run(self) -> dict[str, Any]:
         """Fit, score, and return one row of results."""
-        train, test = self.split()
+        train, test = split(self.data, self.replicate, self.seed)
         X, minority = self.data.X, self.data.minority
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.perf_counter()
-            est = self.protocol.estimator(self.model, self.seed + self.replicate)
+            seed = replicate_seed(self.replicate, self.seed)
+            est = self.protocol.estimator(self.model, seed)
             est.fit(X[train], minority[train].astype(int))
             fitted = time.perf_counter()
-            score = -est.score_samples(X[test])
+            f = est.decision_function(X[test])
             scored = time.perf_counter()
         ours = (DataWarning, DiagnosticWarning)
         for other in caught:
@@ -101,18 +109,18 @@ class Cell:
             "data": self.data.name,
             "model": self.model,
             "replicate": self.replicate,
-            **evaluate(minority[test], score > est.cutoff_, score),
+            **evaluate(minority[test], f < 0, -f),
             "cutoff": est.cutoff_,
             "fit_seconds": fitted - start,
             "score_seconds": scored - fitted,
-            **{name: float(v) for name, v in est.idata_["diagnostics"].items()},
+            **{name: float(v) for name, v in est.idata_.children["diagnostics"].dataset.items()},
             "notes": "\n".join(str(w.message) for w in caught if issubclass(w.category, ours)),
         }
 
 
 def trivial_rules(data: Dataset, replicate: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of results of flagging everything and of flagging nothing."""
-    _, test = Cell(data, "", replicate, seed, Protocol()).split()
+    _, test = split(data, replicate, seed)
     minority = data.minority[test]
     for name, flag in ((FLAG_ALL, True), (FLAG_NONE, False)):
         constant = np.full(len(test), flag)
@@ -120,7 +128,7 @@ def trivial_rules(data: Dataset, replicate: int, seed: int) -> Iterator[dict[str
         yield {"data": data.name, "model": name, "replicate": replicate, **result}
 
 
-def check(data: Dataset) -> None:
+def check_size(data: Dataset) -> None:
     """Raise a ValueError where ``data`` is too small to be split in halves of both classes."""
     n1, n0 = int(data.minority.sum()), int((~data.minority).sum())
     for name, n, least in (("minority", n1, 2), ("majority", n0, 6)):
@@ -138,7 +146,7 @@ def compare(
     protocol: Protocol | None = None,
     seed: int = 0,
     jobs: int = 1,
-    done: Callable[[Cell, dict[str, Any]], None] | None = None,
+    on_cell: Callable[[Cell, dict[str, Any]], None] | None = None,
 ) -> pd.DataFrame:
     """Return the results of all cells, one row each, in an order that ``jobs`` does not change.
 
@@ -146,19 +154,23 @@ def compare(
     ----------
     data : list of Dataset
     models : list of str, optional
-        Names in ``MODELS``; all of them when left out.
+        Names in the registry; all of them when left out.
     replicates : int, default=5
     protocol : Protocol, optional
     seed : int, default=0
     jobs : int, default=1
         Worker processes.
-    done : callable, optional
+    on_cell : callable, optional
         Called with each finished cell and its row, for progress.
     """
-    models = list(MODELS) if models is None else models
+    models = list(REGISTRY) if models is None else models
     protocol = protocol or Protocol()
+    for what, given in (("data set", [each.name for each in data]), ("model", models)):
+        twice = {name for name in given if given.count(name) > 1}
+        if twice:
+            raise ValueError(f"{what} {sorted(twice)[0]!r} is given twice")
     for each in data:
-        check(each)
+        check_size(each)
     for model in models:
         protocol.estimator(model, seed)  # an unknown name fails before the first fit
     cells = [
@@ -171,8 +183,8 @@ def compare(
     results = Parallel(n_jobs=jobs, return_as="generator")(delayed(Cell.run)(c) for c in cells)
     for cell, row in zip(cells, results, strict=True):
         rows.append(row)
-        if done is not None:
-            done(cell, row)
+        if on_cell is not None:
+            on_cell(cell, row)
     for each in data:
         for replicate in range(replicates):
             rows.extend(trivial_rules(each, replicate, seed))

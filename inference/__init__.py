@@ -5,17 +5,20 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=[
-        "base",
         "compilation",
         "cutoff",
         "decision",
+        "description",
+        "detector",
         "diagnostics",
         "distance",
         "estimators",
         "labels",
+        "left_out",
         "metrics",
         "plots",
         "sampling",
         "storage",
+        "warning",
     ],
 )

@@ -62,23 +62,30 @@ class _Functions:
     named: Callable  # (*batches of values, *shared) -> batches of named quantities
 
 
+KEPT = 32  # structures; a notebook's lambdas could pile up
 _compiled: list[tuple[_Graph, _Functions]] = []
+_count = 0
 _lock = threading.Lock()
 
 
 def compilations() -> int:
     """Return how many model structures this process has compiled."""
-    return len(_compiled)
+    return _count
 
 
-def _functions(graph: _Graph) -> tuple[_Graph, _Functions]:
+def _functions(graph: _Graph) -> _Functions:
+    """Return the compiled functions of ``graph``; they take the inputs in its order."""
+    global _count
     with _lock:
-        for known, functions in _compiled:
+        for i, (known, functions) in enumerate(_compiled):
             if graph.same_structure(known):
-                return known, functions
+                _compiled.append(_compiled.pop(i))  # the most recently used last
+                return functions
         functions = _compile(graph)
+        _count += 1
         _compiled.append((graph, functions))
-        return graph, functions
+        del _compiled[:-KEPT]
+        return functions
 
 
 def _compile(graph: _Graph) -> _Functions:
@@ -115,11 +122,8 @@ class Density:
 
     def __init__(self, model: pm.Model):
         graph = _Graph.of(model)
-        known, functions = _functions(graph)
-        # `known` lists its inputs in the order that the compiled function takes them
-        by_name = {v.name: v for v in graph.shared}
-        self._data = [by_name[v.name].get_value(borrow=True) for v in known.shared]
-        self._functions = functions
+        self._functions = _functions(graph)
+        self._data = [v.get_value(borrow=True) for v in graph.shared]
         self._model = model
         self._point = model.initial_point()
         self._shapes = [self._point[v.name].shape for v in graph.values]

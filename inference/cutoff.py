@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from .metrics import rates
 
-CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "radius"]
+CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "model"]
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,8 @@ class Cutoff:
 
     Parameters
     ----------
-    criterion : str, default="auto"
-        What is best over the left-out distances:
+    criterion : str or float, default="auto"
+        D_opt itself as a number, or what is best over the left-out distances:
 
         - ``"g_mean"``: :math:`\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}`;
         - ``"balanced_accuracy"``: (TPR + TNR)/2, that is Youden's J;
@@ -27,11 +29,12 @@ class Cutoff:
         - ``"cost"``: least false alarms + ``miss_cost`` x misses;
         - ``"false_alarm"``: the smallest cutoff with at most ``false_alarm_rate`` of the
           majority rows above it; needs no minority rows;
-        - ``"radius"``: the radius that the model itself has (SVDD);
+        - ``"model"``: the boundary that the model itself has, such as the radius of SVDD;
         - ``"auto"``: ``"g_mean"`` where there are minority rows, else ``"false_alarm"``.
-    cv : "loo", int or None, default="loo"
-        Leave-one-out in closed form (one fit), that many folds refitted, or the training
-        distances as they are.
+    cv : "loo", int or "train", default="loo"
+        Leave-one-out in closed form (one fit: the row leaves the centre, whose other weights
+        are scaled up, and stays in the posterior), that many folds refitted (with the
+        bandwidth of all rows), or the training distances as they are.
     level : float, default=0.5
         Normal means P(d_z <= D_opt) > level, with 0 <= level < 1.
     false_alarm_rate : float, default=0.1
@@ -39,19 +42,30 @@ class Cutoff:
         Cost of a missed minority row; a false alarm costs 1.
     """
 
-    criterion: str = "auto"
-    cv: Literal["loo"] | int | None = "loo"
+    criterion: str | float = "auto"
+    cv: Literal["loo", "train"] | int = "loo"
     level: float = 0.5
     false_alarm_rate: float = 0.1
     miss_cost: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.criterion not in CRITERIA:
-            raise ValueError(f"cutoff: criterion must be one of {CRITERIA}, got {self.criterion!r}")
+        if isinstance(self.criterion, str):
+            if self.criterion not in CRITERIA:
+                raise ValueError(
+                    f"cutoff: criterion must be a number or one of {CRITERIA}, got "
+                    f"{self.criterion!r}"
+                )
+        elif isinstance(self.criterion, bool) or not isinstance(self.criterion, Real):
+            raise TypeError(
+                f"cutoff must be None, a criterion's name, a Cutoff or a number, got "
+                f"{self.criterion!r}"
+            )
+        elif not np.isfinite(self.criterion):
+            raise ValueError(f"cutoff: a number must be finite, got {self.criterion!r}")
         folds = isinstance(self.cv, int) and not isinstance(self.cv, bool) and self.cv >= 2
-        if not (folds or self.cv is None or self.cv == "loo"):
+        if not (folds or self.cv in ("loo", "train")):
             raise ValueError(
-                f"cutoff: cv must be 'loo', a number of folds from 2, or None, got {self.cv!r}"
+                f"cutoff: cv must be 'loo', 'train' or a number of folds from 2, got {self.cv!r}"
             )
         if not 0 <= self.level < 1:
             raise ValueError(f"cutoff: level must lie in [0, 1), got {self.level!r}")
@@ -66,13 +80,15 @@ class Cutoff:
 
     def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:
         """Return D_opt from left-out distances (n,) and which rows are minority (n,)."""
+        if not isinstance(self.criterion, str):
+            return float(self.criterion)
         criterion = self.criterion
         if criterion == "auto":
             criterion = "g_mean" if minority.any() else "false_alarm"
+        if criterion == "model":
+            raise ValueError("cutoff: criterion='model' is no choice among distances")
         if criterion == "false_alarm":
-            return float(
-                np.quantile(distance[~minority], 1 - self.false_alarm_rate, method="inverted_cdf")
-            )
+            return _smallest_with_rate(distance[~minority], self.false_alarm_rate)
         if not minority.any():
             raise ValueError(
                 f"cutoff: criterion={criterion!r} compares majority with minority rows, but there "
@@ -86,7 +102,7 @@ class Cutoff:
             value = -(fp + self.miss_cost * fn)
         else:
             value = rates(tp, fp, fn, tn)[criterion]
-        return float(cutoffs[np.argmax(value)])
+        return float(cutoffs[len(cutoffs) - 1 - np.argmax(value[::-1])])  # of equals, the largest
 
 
 def candidates(distance: np.ndarray) -> np.ndarray:
@@ -99,24 +115,24 @@ def candidates(distance: np.ndarray) -> np.ndarray:
     if not len(values):
         raise ValueError("cutoff: every left-out distance is infinite; the weights have collapsed")
     middle = (values[:-1] + values[1:]) / 2
+    middle = np.where(middle < values[1:], middle, values[:-1])  # neighbours without a middle
     return np.concatenate([[np.nextafter(values[0], -np.inf)], middle, values[-1:]])
 
 
-def as_cutoff(cutoff: Any) -> Cutoff | float:
-    """Return ``cutoff`` as a policy, or as a number where one was given.
+def _smallest_with_rate(distance: np.ndarray, rate: float) -> float:
+    """Return the smallest distance with at most a share ``rate`` of all distances above it."""
+    allowed = math.floor(rate * len(distance) + 1e-9)  # 0.1 * 30 is 3, not 3.0000000000000004
+    cutoff = float(np.sort(distance)[len(distance) - 1 - allowed])
+    if not math.isfinite(cutoff):
+        raise ValueError(
+            "cutoff: too many left-out distances are infinite for a false-alarm rate of "
+            f"{rate:g}; the weights have collapsed on a few rows: use another prior"
+        )
+    return cutoff
 
-    ``None`` is ``Cutoff()`` and a criterion's name is ``Cutoff(name)``.
-    """
-    if cutoff is None:
-        return Cutoff()
+
+def as_cutoff(cutoff: Any) -> Cutoff:
+    """Return the policy: itself, ``Cutoff()`` for None, ``Cutoff(cutoff)`` for a name or number."""
     if isinstance(cutoff, Cutoff):
         return cutoff
-    if isinstance(cutoff, str):
-        return Cutoff(cutoff)
-    if isinstance(cutoff, int | float | np.number) and not isinstance(cutoff, bool):
-        if not (np.isfinite(cutoff) and cutoff >= 0):
-            raise ValueError(f"cutoff: a distance is at least 0 and finite, got {cutoff!r}")
-        return float(cutoff)
-    raise TypeError(
-        f"cutoff must be None, a criterion's name, a Cutoff or a distance, got {cutoff!r}"
-    )
+    return Cutoff() if cutoff is None else Cutoff(cutoff)

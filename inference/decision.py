@@ -20,5 +20,6 @@ def decisive_distance(d: np.ndarray, level: float = 0.5) -> np.ndarray:
     distance is at most the cutoff, and one number per row is all that a cutoff, a ranking or
     a score needs. At the level 0.5 it is the (upper) median.
     """
-    place = math.floor(level * len(d) + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
-    return np.partition(d, place, axis=0)[place]
+    rank = math.floor(level * len(d) + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
+    rank = min(rank, len(d) - 1)  # a level so near to 1 that it asks for all draws
+    return np.partition(d, rank, axis=0)[rank]

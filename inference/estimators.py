@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, override
+from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
-import pymc as pm
 import xarray as xr
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..models import bdd, bsvdd, bsvdd_m, svdd
 from ..models.gram import Gram
-from ..models.kernels import RBF, Kernel
-from ..models.priors import Beta, Prior, StandardizedRowSum
-from .base import BayesianDescription, Description
+from ..models.priors import Beta, GaussianPrior, Prior
 from .cutoff import Cutoff
+from .description import BayesianDescription, Description
+from .detector import Fit
+from .sampling import weights_tree
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SVDD(Description):
     r"""Support vector data description: the smallest ball around the majority.
 
@@ -33,8 +37,8 @@ class SVDD(Description):
         1/(n0 ``outlier_fraction``) (Tax and Duin 2004).
     outlier_fraction : float, default=0.1
         The share of majority rows that may lie outside, at most; used when C is None.
-    cutoff : Cutoff, str, float or None, default="radius"
-        ``"radius"`` is the sphere of the description; the rest as in :class:`BSVDD`.
+    cutoff : Cutoff, str, float or None, default="model"
+        ``"model"`` is the sphere of the description; the rest as in :class:`BSVDD`.
     minor_label : optional
         Label of the minority in y, see :class:`BSVDD`.
     random_state : int, RandomState or None, default=0
@@ -61,9 +65,9 @@ class SVDD(Description):
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd import SVDD
+    >>> from bsvdd import SVDD, kernels
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> SVDD().fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
+    >>> SVDD(kernel=kernels.RBF("median")).fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
     """
 
@@ -73,49 +77,37 @@ class SVDD(Description):
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
-    def __init__(
-        self,
-        kernel: Kernel | Callable[..., Any] = RBF(),
-        C: float | None = None,
-        outlier_fraction: float = 0.1,
-        cutoff: Cutoff | str | float | None = "radius",
-        minor_label: Any = None,
-        random_state: Any = 0,
-    ):
-        self.kernel = kernel
-        self.C = C
-        self.outlier_fraction = outlier_fraction
-        self.cutoff = cutoff
-        self.minor_label = minor_label
-        self.random_state = random_state
-
-    def _price(self, gram: Gram) -> float:
-        return 1.0 / (gram.n0 * self.outlier_fraction) if self.C is None else float(self.C)
+    C: float | None = None
+    outlier_fraction: float = 0.1
+    cutoff: Cutoff | str | float | None = "model"
 
     @override
-    def _draw(self, gram: Gram) -> xr.DataTree:
-        return _single_draw(svdd.solve(gram, self._price(gram)))
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+        C = 1.0 / (gram.n0 * self.outlier_fraction) if self.C is None else float(self.C)
+        return weights_tree(svdd.solve(gram, C)[None, None], sampler="none", C=C)
+
+    @override
+    def _own_cutoff(self, fit: Fit) -> float:
+        C = fit.idata.children["posterior"].attrs["C"]
+        return svdd.boundary(fit.center.weights[0], fit.gram, C)
 
     @property
     def C_(self) -> float:
         """The C that was used."""
-        return self._price(self.gram_)
+        return float(self.idata_.children["posterior"].attrs["C"])
 
     @property
     def weights_(self) -> np.ndarray:
-        """The weights of the majority rows."""
-        return self.idata_["posterior"]["w"].values[0, 0]
+        """The weights of the majority rows, shape (n0,)."""
+        return self._fit.center.weights[0]
 
     @property
     def radius_(self) -> float:
-        """The radius R."""
+        """The radius R, on the scale of d_z."""
         return svdd.radius(self.weights_, self.gram_, self.C_)
 
-    @override
-    def _radius(self) -> float:
-        return self.radius_
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class BSVDD(BayesianDescription):
     r"""Bayesian support vector data description.
 
@@ -147,9 +139,9 @@ class BSVDD(BayesianDescription):
     Attributes
     ----------
     idata_ : xarray.DataTree
-        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``distance`` (d of
-        the training rows), ``log_likelihood`` (pointwise, majority rows), ``decision``,
-        ``diagnostics``, ``constant_data``.
+        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (effective
+        support), ``distance`` (d of the training rows), ``log_likelihood`` (pointwise, majority
+        rows), ``decision``, ``diagnostics``, ``constant_data``.
     model_ : pymc.Model
     kernel_ : Kernel
         With its bandwidth as a number, and the criterion that it came from.
@@ -179,37 +171,12 @@ class BSVDD(BayesianDescription):
     array([ 1, -1])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | Callable[..., Any] = RBF(),
-        prior: Prior = StandardizedRowSum(),
-        likelihood_scale: float = 1.0,
-        sampler: str = "nuts",
-        draws: int = 1000,
-        tune: int = 500,
-        chains: int = 2,
-        cutoff: Cutoff | str | float | None = None,
-        minor_label: Any = None,
-        random_state: Any = 0,
-        progressbar: bool = False,
-    ):
-        self.kernel = kernel
-        self.prior = prior
-        self.likelihood_scale = likelihood_scale
-        self.sampler = sampler
-        self.draws = draws
-        self.tune = tune
-        self.chains = chains
-        self.cutoff = cutoff
-        self.minor_label = minor_label
-        self.random_state = random_state
-        self.progressbar = progressbar
-
     @override
     def _build(self, gram: Gram) -> pm.Model:
         return bsvdd.build(gram, self.prior, self.likelihood_scale)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BSVDDM(BayesianDescription):
     r"""Bayesian support vector data description that learns from minority rows.
 
@@ -244,39 +211,14 @@ progressbar
 
     _learns_from_minority = True
 
-    def __init__(
-        self,
-        kernel: Kernel | Callable[..., Any] = RBF(),
-        prior: Prior = StandardizedRowSum(),
-        minority_prior: Prior = Beta(),
-        likelihood_scale: float = 1.0,
-        sampler: str = "nuts",
-        draws: int = 1000,
-        tune: int = 500,
-        chains: int = 2,
-        cutoff: Cutoff | str | float | None = None,
-        minor_label: Any = None,
-        random_state: Any = 0,
-        progressbar: bool = False,
-    ):
-        self.kernel = kernel
-        self.prior = prior
-        self.minority_prior = minority_prior
-        self.likelihood_scale = likelihood_scale
-        self.sampler = sampler
-        self.draws = draws
-        self.tune = tune
-        self.chains = chains
-        self.cutoff = cutoff
-        self.minor_label = minor_label
-        self.random_state = random_state
-        self.progressbar = progressbar
+    minority_prior: Prior = Beta()
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
         return bsvdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BDD(BayesianDescription):
     r"""Bayesian data description: a normal posterior of free weights.
 
@@ -299,11 +241,11 @@ class BDD(BayesianDescription):
     Notes
     -----
     The published cutoff is the c-th smallest training distance:
-    ``Cutoff("false_alarm", cv=None, false_alarm_rate=1 - c / n0)``.
+    ``Cutoff("false_alarm", cv="train", false_alarm_rate=1 - c / n0)``.
 
     References
     ----------
-    Ghasemi, A. et al. (2012). Bayesian approach to data description.
+    Ghasemi, A. et al. (2012), a Bayesian approach to data description.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -312,60 +254,41 @@ class BDD(BayesianDescription):
         "simplex": ["boolean"],
     }
 
-    def __init__(
-        self,
-        kernel: Kernel | Callable[..., Any] = RBF(),
-        prior: Prior = StandardizedRowSum(),
-        likelihood_scale: float = 1.0,
-        simplex: bool = False,
-        sampler: str = "exact",
-        draws: int = 1000,
-        tune: int = 500,
-        chains: int = 2,
-        cutoff: Cutoff | str | float | None = None,
-        minor_label: Any = None,
-        random_state: Any = 0,
-        progressbar: bool = False,
-    ):
-        self.kernel = kernel
-        self.prior = prior
-        self.likelihood_scale = likelihood_scale
-        self.simplex = simplex
-        self.sampler = sampler
-        self.draws = draws
-        self.tune = tune
-        self.chains = chains
-        self.cutoff = cutoff
-        self.minor_label = minor_label
-        self.random_state = random_state
-        self.progressbar = progressbar
+    simplex: bool = False
+    sampler: str = "exact"
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
         return bdd.build(gram, self.prior, self.likelihood_scale)
 
-    @property
     @override
-    def _sum_to_one(self) -> bool:
-        return self.simplex
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+        if not self.simplex:
+            return super()._draw(gram, seed)
+        w = bdd.simplex_map(gram, self.prior, self.likelihood_scale)
+        scale = float(self.likelihood_scale)
+        return weights_tree(w[None, None], sampler="none", likelihood_scale=scale)
 
     @override
-    def _draw(self, gram: Gram) -> xr.DataTree:
-        if self.simplex:
-            return _single_draw(bdd.simplex_map(gram, self.prior, self.likelihood_scale))
+    def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
         if self.sampler != "exact":
-            return super()._draw(gram)
+            return super()._sample(model, gram, seed)
         mean, upper = bdd.posterior(gram, self.prior, self.likelihood_scale)
-        rng = np.random.default_rng(self._seed)
+        rng = np.random.default_rng(seed)
         w = bdd.draw(mean, upper, self.chains * self.draws, rng)
-        return _tree(w.reshape(self.chains, self.draws, -1), sampler="exact", library="scipy")
+        return weights_tree(w.reshape(self.chains, self.draws, -1), sampler="exact")
 
-
-def _single_draw(w: np.ndarray) -> xr.DataTree:
-    return _tree(w[None, None], sampler="none", library="libsvm")
-
-
-def _tree(w: np.ndarray, **attrs: str) -> xr.DataTree:
-    coords = {d: np.arange(n) for d, n in zip(("chain", "draw", "point"), w.shape, strict=True)}
-    posterior = xr.Dataset({"w": (("chain", "draw", "point"), w)}, coords, attrs)
-    return xr.DataTree.from_dict({"posterior": posterior})
+    @override
+    def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
+        if self.simplex:
+            return super()._leave_one_out(fit, d)
+        if not isinstance(self.prior, GaussianPrior):
+            raise ValueError(
+                "cutoff: BDD leaves rows out in closed form for a normal prior only, not for "
+                f"{self.prior!r}; use Cutoff(cv=5)"
+            )
+        d = d.copy()
+        d[:, ~fit.minority] = bdd.leave_one_out(
+            fit.gram, self.prior, self.likelihood_scale, len(d), np.random.default_rng(fit.seed)
+        )
+        return d

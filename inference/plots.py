@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from .base import Description
 from .decision import probability_normal
+from .description import Description
 from .labels import minority_rows
 
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # told apart by the colour-blind (Okabe and Ito 2008)
@@ -68,7 +68,7 @@ def plot_boundary(
     )
     for ax, (name, est) in zip(axes.flat, estimators.items(), strict=False):
         p = est.probability_normal(grid).reshape(x1.shape)
-        image = ax.imshow(
+        ax.imshow(
             p,
             extent=(low[0], high[0], low[1], high[1]),
             origin="lower",
@@ -84,7 +84,7 @@ def plot_boundary(
         ax.set_title(name)
     for ax in axes.flat[len(estimators) :]:
         ax.set_visible(False)
-    figure.colorbar(image, ax=axes, label="P(normal | data)", shrink=0.7)
+    figure.colorbar(axes.flat[0].images[0], ax=axes, label="P(normal | data)", shrink=0.7)
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
@@ -155,7 +155,10 @@ def plot_distances(est: Description, X: Any = None, y: Any = None, prob: float =
         Mass of the equal-tailed interval of d_z.
     """
     if X is None:
-        d, minority = est.idata_["distance"]["d"], est.idata_["constant_data"]["minority"].values
+        d, minority = (
+            est.idata_.children["distance"].dataset["d"],
+            est.idata_.children["constant_data"].dataset["minority"].values,
+        )
     else:
         d = est.distance(X)
         minority = minority_rows(y, d.sizes["obs"], est.minor_label)
@@ -191,14 +194,14 @@ def plot_weights(est: Description, most: int = 25, prob: float = 0.9) -> Figure:
     prob : float, default=0.9
         Mass of the outer interval; the inner one holds half.
     """
-    w = est.idata_["posterior"]["w"]
-    order = np.argsort(-np.abs(w).mean(("chain", "draw")).values, kind="stable")[:most]
+    w = est.idata_.children["posterior"].dataset["w"]
+    order = np.argsort(-abs(w).mean(("chain", "draw")).values, kind="stable")[:most]
     chosen = w.isel(point=np.sort(order)).values.reshape(-1, len(order))
     quantiles = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
     low, quarter, middle, three, high = np.quantile(chosen, quantiles, axis=0)
     figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
     index = np.arange(len(order))
-    minority = np.sort(order) >= est.gram_.n_points - est.gram_.n1
+    minority = np.sort(order) >= est.gram_.n_majority_points
     for rows, color, marker, name in _classes(minority):
         ax.vlines(index[rows], low[rows], high[rows], color=color, linewidth=1)
         ax.vlines(index[rows], quarter[rows], three[rows], color=color, linewidth=3)
@@ -208,7 +211,7 @@ def plot_weights(est: Description, most: int = 25, prob: float = 0.9) -> Figure:
     ax.axhline(0, color="#999999", linewidth=0.8)
     ax.set_xticks(index, [str(j) for j in np.sort(order)], fontsize=7, rotation=90)
     shown = f"the {len(order)} largest of {w.sizes['point']}"
-    support = float(est.idata_["diagnostics"]["posterior_effective_support"])
+    support = float(est.idata_.children["diagnostics"].dataset["effective_support"])
     ax.set(
         xlabel="dictionary point",
         ylabel="weight $w_j$",
@@ -226,7 +229,8 @@ def _classes(minority: np.ndarray) -> list[tuple[np.ndarray, str, str, str]]:
 def _rows(ax: Axes, X: np.ndarray, minority: np.ndarray) -> None:
     for chosen, color, marker, name in _classes(minority):
         ax.scatter(
-            *X[chosen].T,
+            X[chosen, 0],
+            X[chosen, 1],
             s=16,
             color=color,
             marker=marker,

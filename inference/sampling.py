@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import time
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pymc as pm
 import xarray as xr
 
-from .compilation import Density
+if TYPE_CHECKING:
+    import pymc as pm
 
 SHARED_STATS = ["diverging", "energy", "n_steps", "step_size"]  # of nutpie and of PyMC alike
 
 
 def sample(
     model: pm.Model,
-    sampler: str = "nuts",
-    draws: int = 1000,
-    tune: int = 500,
-    chains: int = 2,
+    sampler: str,
+    draws: int,
+    tune: int,
+    chains: int,
     seed: int | None = None,
     progressbar: bool = False,
 ) -> xr.DataTree:
@@ -49,7 +49,14 @@ def sample(
     KeyboardInterrupt
         When interrupted: draws of a part of the run are never returned.
     """
-    settings = dict(draws=draws, tune=tune, chains=chains, progressbar=progressbar)
+    import pymc as pm
+
+    settings: dict[str, Any] = {
+        "draws": draws,
+        "tune": tune,
+        "chains": chains,
+        "progressbar": progressbar,
+    }
     start = time.perf_counter()
     if sampler == "metropolis":
         library, tree = "pymc", _pymc(model, pm.Metropolis(model=model), seed, **settings)
@@ -70,6 +77,8 @@ def _nutpie(
 ) -> xr.DataTree:
     import nutpie
     from nutpie.compiled_pyfunc import from_pyfunc
+
+    from .compilation import Density
 
     density = Density(model)
     compiled = from_pyfunc(
@@ -99,7 +108,7 @@ def _nutpie(
     x = trace["posterior"]["x"].values
     named = density.named(x.reshape(-1, density.size))
     values = {name: v.reshape(chains, draws, *v.shape[1:]) for name, v in named.items()}
-    stats = trace["sample_stats"].to_dataset()[SHARED_STATS]
+    stats = trace.children["sample_stats"].to_dataset()[SHARED_STATS]
     return posterior_tree(values, model, stats)
 
 
@@ -112,6 +121,8 @@ def _pymc(
     chains: int,
     progressbar: bool,
 ) -> xr.DataTree:
+    import pymc as pm
+
     trace = pm.sample(
         draws=draws,
         tune=tune,
@@ -126,23 +137,31 @@ def _pymc(
     )
     names = [v.name for v in [*model.free_RVs, *model.deterministics]]
     values = {name: trace["posterior"][name].values for name in names}
-    stats = trace["sample_stats"].to_dataset()
+    stats = trace.children["sample_stats"].to_dataset()
     return posterior_tree(values, model, stats[[s for s in SHARED_STATS if s in stats]])
 
 
 def posterior_tree(
-    values: dict[str, np.ndarray], model: pm.Model, stats: xr.Dataset | None = None
+    values: dict[str, np.ndarray], model: pm.Model, stats: xr.Dataset
 ) -> xr.DataTree:
     """Return draws (chain, draw, ...) with the dims and coordinates of their model."""
-    chains, draws = next(iter(values.values())).shape[:2]
-    coords: dict[str, Any] = {"chain": np.arange(chains), "draw": np.arange(draws)}
-    data = {}
+    data: dict[str, Any] = {}
+    coords: dict[str, Any] = {}
     for name, v in values.items():
-        dims = [d for d in model.named_vars_to_dims.get(name, ())]
+        dims = list(model.named_vars_to_dims.get(name, ()))
         dims += [f"{name}_dim_{i}" for i in range(len(dims), v.ndim - 2)]
-        coords.update({d: list(model.coords[d]) for d in dims if d in model.coords})
+        coords |= {d: list(model.coords[d]) for d in dims if d in model.coords}
         data[name] = (["chain", "draw", *dims], v)
-    groups = {"posterior": xr.Dataset(data, coords)}
-    if stats is not None:
-        groups["sample_stats"] = stats
-    return xr.DataTree.from_dict(groups)
+    posterior = xr.Dataset(data, {**_draw_coords(next(iter(values.values()))), **coords})
+    return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+
+
+def weights_tree(w: np.ndarray, **attrs: str | float) -> xr.DataTree:
+    """Return weights (chain, draw, point) that came without a model's sampler."""
+    coords = {**_draw_coords(w), "point": np.arange(w.shape[2])}
+    posterior = xr.Dataset({"w": (("chain", "draw", "point"), w)}, coords, attrs)
+    return xr.DataTree.from_dict({"posterior": posterior})
+
+
+def _draw_coords(draws: np.ndarray) -> dict[str, np.ndarray]:
+    return {"chain": np.arange(draws.shape[0]), "draw": np.arange(draws.shape[1])}

@@ -2,8 +2,8 @@
 
 The file is ``idata_`` (training rows, draws, distances, decision) plus one attribute,
 ``bsvdd``, with the version of this format and the estimator's parameters as JSON. Kernels,
-priors and cutoffs of this package are written as their name and fields; a user's own
-function cannot be written, and is given to :func:`load` again.
+priors and cutoffs of this package are written as their name and fields; in the place of a
+user's own function stays a hole, which :func:`load` is told how to fill.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,28 +22,18 @@ import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
 from ..models import kernels, priors
+from ..models.registry import REGISTRY
 from .cutoff import Cutoff
+from .distance import Center
 
 if TYPE_CHECKING:
-    from .base import Description
+    from .detector import Detector
 
 FORMAT = 1
-
-_DESCRIPTIONS: dict[str, type] = {
-    c.__name__: c
-    for c in (
-        kernels.RBF,
-        kernels.Laplacian,
-        kernels.Linear,
-        kernels.Polynomial,
-        kernels.Precomputed,
-        kernels.Standardized,
-        priors.Flat,
-        priors.RowSum,
-        priors.StandardizedRowSum,
-        priors.Beta,
-        Cutoff,
-    )
+VALUES: dict[str, type] = {
+    value.__name__: value
+    for value in [*vars(kernels).values(), *vars(priors).values(), Cutoff]
+    if isinstance(value, type) and dataclasses.is_dataclass(value)
 }
 
 
@@ -51,22 +41,23 @@ class UnreadableFileError(ValueError):
     """The file is no fitted bsvdd estimator, or is damaged."""
 
 
-def save(est: Description, path: str | os.PathLike[str]) -> None:
+def save(est: Detector, path: str | os.PathLike[str]) -> None:
     """Write the fitted estimator ``est`` to ``path``, all or nothing.
 
     Raises
     ------
     TypeError
-        A parameter is a function or another object that JSON cannot hold.
+        A parameter is an object that JSON cannot hold.
     """
     check_is_fitted(est)
+    parameters = est.get_params(deep=False) | {"kernel": kernels.as_kernel(est.kernel)}
     header = {
         "format": FORMAT,
         "estimator": type(est).__name__,
-        "parameters": {name: _encode(name, v) for name, v in est.get_params(deep=False).items()},
+        "parameters": {name: _encode(name, value) for name, value in parameters.items()},
         "kernel": _encode("kernel", est.kernel_),
         "features": [str(f) for f in getattr(est, "feature_names_in_", [])],
-        "seed": est._seed,
+        "seed": est._fit.seed,
     }
     tree = est.idata_.copy()
     tree.attrs["bsvdd"] = json.dumps(header)
@@ -86,65 +77,84 @@ def atomic(path: Path) -> Iterator[Path]:
         raise
 
 
-def load(path: str | os.PathLike[str], **functions: Any) -> Any:
+def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:
     """Return the fitted estimator that was saved in ``path``.
 
     Parameters
     ----------
     path : str or path
-    **functions
-        Parameters that were functions of the user's, by name: ``load(path, prior=my_prior)``.
+    functions : dict, optional
+        The user's own functions among its parameters, by the names that the error without
+        them gives: ``load(path, {"prior": my_prior})``.
 
     Raises
     ------
     UnreadableFileError
         The file is not what :func:`save` writes.
+    ValueError
+        A function is missing, or one is given that the file does not ask for.
     """
-    from . import estimators
-
     try:
-        tree = xr.open_datatree(path, engine="h5netcdf").load()
-        tree.close()
+        with xr.open_datatree(path, engine="h5netcdf") as file:
+            tree = file.load()
         header = json.loads(tree.attrs.pop("bsvdd"))
+        version = header["format"]
     except FileNotFoundError:
         raise
-    except (OSError, KeyError, ValueError, TypeError) as error:
+    except Exception as error:
         raise UnreadableFileError(f"{path} is no saved bsvdd estimator: {error}") from error
-    if header.get("format") != FORMAT:
+    if version != FORMAT:
         raise UnreadableFileError(
-            f"{path} has format {header.get('format')!r}, and this version reads {FORMAT}; "
-            "load it with the version of bsvdd that wrote it"
+            f"{path} has format {version!r}, and this version reads {FORMAT}; load it with the "
+            "version of bsvdd that wrote it"
         )
-    classes = {name: getattr(estimators, name) for name in ("SVDD", "BDD", "BSVDD", "BSVDDM")}
-    if header["estimator"] not in classes:
-        raise UnreadableFileError(f"{path}: unknown estimator {header['estimator']!r}")
-    parameters = {}
-    for name, value in header["parameters"].items():
-        parameters[name] = functions[name] if name in functions else _decode(path, name, value)
-    est = classes[header["estimator"]](**parameters)
+    given = dict(functions or {})
+    holes = set(_holes(header))
+    if set(given) != holes:
+        needs = ", ".join(sorted(holes)) or "no functions"
+        raise ValueError(
+            f"{path} was saved with {needs}, which are not stored: give a dict with just these "
+            f"names, load(path, {{name: function}}), got {sorted(given) or 'none'}"
+        )
+    try:
+        return _restore(tree, header, given)
+    except Exception as error:
+        raise UnreadableFileError(f"{path} is damaged: {error}") from error
+
+
+def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any]) -> Any:
+    from . import estimators
+    from .detector import Fit
+
+    known = {record.estimator for record in REGISTRY.values()}
+    if header["estimator"] not in known:
+        raise ValueError(f"unknown estimator {header['estimator']!r}")
+    parameters = {name: _decode(v, functions) for name, v in header["parameters"].items()}
+    est = getattr(estimators, header["estimator"])(**parameters)
     est._validate_params()
-    est._seed = header["seed"]
-    rows = tree["constant_data"]
-    est._rows, est._minority = rows["X"].values, rows["minority"].values.astype(bool)
-    if "kernel" in functions:
-        est.kernel_ = kernels.as_kernel(est.kernel).resolve(est._rows[~est._minority])
-    else:
-        est.kernel_ = _decode(path, "kernel", header["kernel"])
-    est.n_features_in_ = len(est._rows) if est.kernel_.pairwise else est._rows.shape[1]
+    kernel = _decode(header["kernel"], functions)
+    constant = tree.children["constant_data"].dataset
+    rows, minority = constant["X"].values, constant["minority"].values.astype(bool)
+    est.n_features_in_ = len(rows) if kernel.pairwise else rows.shape[1]
     if header["features"]:
         est.feature_names_in_ = np.array(header["features"], dtype=object)
+    gram = est._gram(kernel, rows, minority)
+    w = tree.children["posterior"].dataset["w"].values
+    center = Center.of(w.reshape(-1, w.shape[-1]), gram, kernel)
+    decision = tree.children["decision"].dataset
+    est._fit = Fit(kernel, rows, minority, gram, center, tree, int(header["seed"]))
     est.idata_ = tree
-    est.gram_ = est._statistics(est._rows, est._minority)
-    est._restore()
+    est.cutoff_, est.level_ = float(decision["cutoff"]), float(decision["level"])
+    est.offset_ = -est.cutoff_
     return est
 
 
 def _encode(name: str, value: Any) -> Any:
-    if type(value).__name__ in _DESCRIPTIONS and type(value) in _DESCRIPTIONS.values():
-        fields = {
-            f.name: _encode(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)
-        }
-        return {"type": type(value).__name__, "fields": fields}
+    """Return ``value`` as JSON; ``name`` is its place among the parameters."""
+    if type(value) in VALUES.values():
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        encoded = {field: _encode(f"{name}.{field}", v) for field, v in fields.items()}
+        return {"type": type(value).__name__, "fields": encoded}
     if isinstance(value, tuple):
         return {"type": "tuple", "items": [_encode(name, v) for v in value]}
     if isinstance(value, np.generic):
@@ -152,24 +162,27 @@ def _encode(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if callable(value):
-        return {"type": "function", "repr": repr(value)}
+        return {"type": "function", "name": name}
     raise TypeError(f"{name}={value!r} cannot be saved; expected a number, a string or None")
 
 
-def _decode(path: Any, name: str, value: Any) -> Any:
+def _decode(value: Any, functions: dict[str, Any]) -> Any:
     if not isinstance(value, dict):
         return value
-    if value.get("type") == "function":
-        raise ValueError(
-            f"{path}: {name} was a function, {value.get('repr')}, which is not stored; give it "
-            f"again: load(path, {name}=...)"
-        )
-    if value.get("type") == "tuple":
-        return tuple(_decode(path, name, v) for v in value["items"])
-    if value.get("type") not in _DESCRIPTIONS:
-        raise UnreadableFileError(f"{path}: {name} has the unknown type {value.get('type')!r}")
-    try:
-        fields = {field: _decode(path, name, v) for field, v in value["fields"].items()}
-        return _DESCRIPTIONS[value["type"]](**fields)
-    except (TypeError, ValueError, KeyError) as error:
-        raise UnreadableFileError(f"{path}: {name} cannot be read: {error}") from error
+    if value["type"] == "function":
+        return functions[value["name"]]
+    if value["type"] == "tuple":
+        return tuple(_decode(v, functions) for v in value["items"])
+    fields = {name: _decode(v, functions) for name, v in value["fields"].items()}
+    return VALUES[value["type"]](**fields)
+
+
+def _holes(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if value.get("type") == "function":
+            yield value["name"]
+        for v in value.values():
+            yield from _holes(v)
+    elif isinstance(value, list):
+        for v in value:
+            yield from _holes(v)

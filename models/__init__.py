@@ -1,17 +1,22 @@
 """What each model is: kernels, Gram statistics, priors, and one file for each model."""
 
-from . import bandwidth, bdd, bsvdd, bsvdd_m, kernels, potential, priors, qp, svdd
-from .gram import Gram
+import lazy_loader
 
-__all__ = [
-    "Gram",
-    "bandwidth",
-    "bdd",
-    "bsvdd",
-    "bsvdd_m",
-    "kernels",
-    "potential",
-    "priors",
-    "qp",
-    "svdd",
-]
+# lazy, so that the array core (kernels, Gram, geometry) loads without PyMC
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=[
+        "bandwidth",
+        "bdd",
+        "bsvdd",
+        "bsvdd_m",
+        "geometry",
+        "kernels",
+        "potential",
+        "priors",
+        "qp",
+        "registry",
+        "svdd",
+    ],
+    submod_attrs={"gram": ["Gram"]},
+)

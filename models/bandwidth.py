@@ -73,34 +73,38 @@ CRITERIA: dict[str, Callable[[np.ndarray], float]] = {
 }
 
 
+def check(bandwidth: float | str) -> None:
+    """Raise a ValueError unless ``bandwidth`` is a positive number or a criterion's name."""
+    if isinstance(bandwidth, str):
+        valid = bandwidth in CRITERIA
+    else:
+        valid = not isinstance(bandwidth, bool) and math.isfinite(bandwidth) and bandwidth > 0
+    if not valid:
+        raise ValueError(
+            f"bandwidth must be a positive number or one of {sorted(CRITERIA)}, got {bandwidth!r}"
+        )
+
+
 def resolve(bandwidth: float | str, X: np.ndarray) -> float:
     """Return the bandwidth as a number: itself, or what the named criterion says of X.
 
     Raises
     ------
     ValueError
-        Unknown criterion, a number that is not positive and finite, or rows so
-        alike that the criterion gives zero.
+        Rows so few or so alike that the criterion gives no positive number.
     """
-    if isinstance(bandwidth, str):
-        if bandwidth not in CRITERIA:
-            raise ValueError(
-                f"bandwidth={bandwidth!r} is unknown; expected a positive number or one of "
-                f"{sorted(CRITERIA)}"
-            )
-        if len(X) < 2:
-            raise ValueError(
-                f"bandwidth={bandwidth!r} needs at least 2 majority rows, got {len(X)}; "
-                "give the bandwidth as a number"
-            )
-        value = CRITERIA[bandwidth](np.asarray(X, dtype=float))
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(
-                f"bandwidth={bandwidth!r} gives {value} on these {len(X)} majority rows "
-                "(too many of them are equal); give the bandwidth as a number"
-            )
-        return value
-    value = float(bandwidth)
+    check(bandwidth)
+    if not isinstance(bandwidth, str):
+        return float(bandwidth)
+    if len(X) < 2:
+        raise ValueError(
+            f"bandwidth={bandwidth!r} needs at least 2 majority rows, got {len(X)}; "
+            "give the bandwidth as a number"
+        )
+    value = CRITERIA[bandwidth](np.asarray(X, dtype=float))
     if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}")
+        raise ValueError(
+            f"bandwidth={bandwidth!r} gives {value} on these {len(X)} majority rows "
+            "(too many of them are equal); give the bandwidth as a number"
+        )
     return value

@@ -18,34 +18,34 @@ from __future__ import annotations
 
 import numpy as np
 import pymc as pm
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from . import qp
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import GaussianPrior, Prior, StandardizedRowSum, make_variable
+from .priors import GaussianPrior, Prior, make_variable
 
 
-def build(gram: Gram, prior: Prior | None = None, likelihood_scale: float = 1.0) -> pm.Model:
+def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     """Build the model of the weights ``w``.
 
     Parameters
     ----------
     gram : Gram
         Statistics of the majority rows; without minority points.
-    prior : prior of alpha, default=StandardizedRowSum()
+    prior : prior of alpha
     likelihood_scale : float, default=1
         lambda.
     """
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
-        alpha = make_variable(prior or StandardizedRowSum(), gram, "alpha", "point")
+        alpha = make_variable(prior, gram, "alpha", "point")
         w = pm.Deterministic("w", alpha, dims="point")
         kernel_potential(w, gram, likelihood_scale)
     return model
 
 
 def natural_parameters(
-    gram: Gram, prior: Prior | None = None, likelihood_scale: float = 1.0
+    gram: Gram, prior: Prior, likelihood_scale: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Return :math:`\Lambda` and :math:`\lambda r + \Sigma^{-1} m` of the normal posterior.
 
@@ -54,27 +54,26 @@ def natural_parameters(
     TypeError
         The prior is not normal.
     """
-    prior = prior or StandardizedRowSum()
     if not isinstance(prior, GaussianPrior):
         raise TypeError(
             "the closed form of BDD needs a normal prior (priors.Flat, RowSum, "
             f"StandardizedRowSum), got {prior!r}; sample it with sampler='nuts'"
         )
-    prior_precision = prior.sd**-2
+    prior_precision = float(prior.sd) ** -2
     precision = likelihood_scale * gram.n0 * gram.K
     precision[np.diag_indices_from(precision)] += prior_precision
     return precision, likelihood_scale * gram.r + prior_precision * prior.mean(gram)
 
 
 def posterior(
-    gram: Gram, prior: Prior | None = None, likelihood_scale: float = 1.0
+    gram: Gram, prior: Prior, likelihood_scale: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Return mean (= MAP), shape (M,), and upper Cholesky factor of the precision, (M, M).
 
     The covariance is :math:`\Lambda^{-1} = U^{-1} U^{-\top}` with :math:`\Lambda = U^\top U`.
     """
     precision, shift = natural_parameters(gram, prior, likelihood_scale)
-    upper = cholesky(precision)
+    upper = _cholesky(precision)
     mean = solve_triangular(upper, solve_triangular(upper, shift, trans="T"))
     return mean, upper
 
@@ -84,8 +83,59 @@ def draw(mean: np.ndarray, upper: np.ndarray, size: int, rng: np.random.Generato
     return mean + solve_triangular(upper, rng.standard_normal((len(mean), size))).T
 
 
-def simplex_map(
-    gram: Gram, prior: Prior | None = None, likelihood_scale: float = 1.0
+def leave_one_out(
+    gram: Gram, prior: Prior, likelihood_scale: float, size: int, rng: np.random.Generator
 ) -> np.ndarray:
+    r"""Return draws (size, n0) of the distance of each row from the centre fitted without it.
+
+    Without row j and its point the posterior is the normal one of n0 - 1 rows, given that
+    :math:`\alpha_j = 0`. With :math:`\Lambda_* = \lambda (n_0 - 1) K + \Sigma^{-1}`,
+    :math:`S = \Lambda_*^{-1}` and :math:`b_j = S_{\cdot j} / S_{jj}`, its draws are
+
+    .. math::
+        v_j = z - z_j b_j + \mu_j, \qquad z \sim N(0, S), \qquad
+        \mu_j = (S - S_{\cdot j} b_j^\top)(\lambda (r - K_{\cdot j}) + \Sigma^{-1} m).
+
+    One Cholesky factor serves all rows. The prior mean stays that of all rows.
+
+    Parameters
+    ----------
+    gram : Gram
+        With the majority rows as dictionary.
+    """
+    K, k_jj = gram.K, np.diag(gram.K)
+    precision, shift = natural_parameters(gram, prior, likelihood_scale)
+    upper = _cholesky(precision - likelihood_scale * K)
+    root = solve_triangular(upper, np.eye(len(K)))  # S = root root'
+    S = root @ root.T
+    b = S / np.diag(S)  # column j is b_j
+    shifts = shift[:, None] - likelihood_scale * K  # column j: without row j
+    mu = S @ shifts - b * (S * shifts).sum(axis=0)  # S_.j (b_j' shift_j) = b_j (S_j. shift_j)
+    z = rng.standard_normal((size, len(K))) @ root.T
+    Kz, Kb, Kmu = z @ K, K @ b, K @ mu
+    cross = (k_jj - np.diag(Kmu)) - Kz + z * np.diag(Kb)  # k_jj - (K v_j)_j
+    norm = (
+        (z * Kz).sum(axis=1, keepdims=True)
+        - 2 * z * (Kz @ b)
+        + z**2 * (b * Kb).sum(axis=0)
+        + 2 * (Kz @ mu)
+        - 2 * z * (mu * Kb).sum(axis=0)
+        + (mu * Kmu).sum(axis=0)
+    )
+    return np.sqrt(np.maximum(2 * cross - k_jj + norm, 0.0))
+
+
+def simplex_map(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> np.ndarray:
     """Return the posterior mode under sum w = 1, w >= 0, shape (M,)."""
     return qp.minimize(*natural_parameters(gram, prior, likelihood_scale))
+
+
+def _cholesky(precision: np.ndarray) -> np.ndarray:
+    try:
+        return cholesky(precision)
+    except LinAlgError as error:
+        raise ValueError(
+            "the posterior precision of BDD is not positive definite in double precision: the "
+            "kernel matrix is nearly singular beside likelihood_scale x n0; use a smaller "
+            "likelihood_scale or prior sd, or centre and scale the columns"
+        ) from error

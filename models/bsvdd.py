@@ -13,32 +13,32 @@ import pymc as pm
 
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import Prior, StandardizedRowSum, make_variable
+from .priors import Prior, make_variable
 
 
-def build(gram: Gram, prior: Prior | None = None, likelihood_scale: float = 1.0) -> pm.Model:
+def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     """Build the model of the weights ``w``.
 
     Parameters
     ----------
     gram : Gram
         Statistics of the majority rows; without minority points.
-    prior : prior of beta, default=StandardizedRowSum()
+    prior : prior of beta
     likelihood_scale : float, default=1
         lambda.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd import kernels
+    >>> from bsvdd import kernels, priors
     >>> from bsvdd.models import Gram, bsvdd
     >>> rows = np.random.default_rng(0).normal(size=(20, 2))
-    >>> model = bsvdd.build(Gram.from_rows(kernels.RBF(1.0), rows))
+    >>> model = bsvdd.build(Gram.from_rows(kernels.RBF(1.0), rows), priors.Flat())
     >>> [variable.name for variable in model.free_RVs]
     ['beta']
     """
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
-        beta = make_variable(prior or StandardizedRowSum(), gram, "beta", "point")
+        beta = make_variable(prior, gram, "beta", "point")
         w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
         kernel_potential(w, gram, likelihood_scale)
     return model

@@ -18,13 +18,13 @@ import pytensor.tensor as pt
 
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import Beta, Prior, StandardizedRowSum, make_variable
+from .priors import Prior, make_variable
 
 
 def build(
     gram: Gram,
-    prior: Prior | None = None,
-    minority_prior: Prior | None = None,
+    prior: Prior,
+    minority_prior: Prior,
     likelihood_scale: float = 1.0,
 ) -> pm.Model:
     """Build the model of the weights ``w``, minority points last.
@@ -33,8 +33,8 @@ def build(
     ----------
     gram : Gram
         With at least one minority point.
-    prior : prior of tau, default=StandardizedRowSum()
-    minority_prior : prior of alpha1, default=Beta(1, 1)
+    prior : prior of tau
+    minority_prior : prior of alpha1
     likelihood_scale : float, default=1
         lambda.
     """
@@ -45,12 +45,12 @@ def build(
         )
     coords = {
         "point": range(gram.n_points),
-        "majority": range(gram.n_points - gram.n1),
+        "majority": range(gram.n_majority_points),
         "minority": range(gram.n1),
     }
     with pm.Model(coords=coords) as model:
-        tau = make_variable(prior or StandardizedRowSum(), gram, "tau", "majority")
-        alpha1 = make_variable(minority_prior or Beta(), gram, "alpha1", "minority")
+        tau = make_variable(prior, gram, "tau", "majority")
+        alpha1 = make_variable(minority_prior, gram, "alpha1", "minority")
         alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
         w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
         kernel_potential(w, gram, likelihood_scale)

@@ -31,6 +31,8 @@ class Gram:
     T : float
     n0 : int
         Number of majority rows.
+    points : ndarray of shape (M, p)
+        The dictionary.
     n1 : int
         Number of minority rows, the last points of the dictionary.
     """
@@ -39,6 +41,7 @@ class Gram:
     r: np.ndarray
     T: float
     n0: int
+    points: np.ndarray
     n1: int = 0
 
     def __post_init__(self) -> None:
@@ -47,6 +50,10 @@ class Gram:
             raise ValueError(f"K must have shape {(M, M)} as r has {M} values, got {self.K.shape}")
         if not 0 <= self.n1 < M:
             raise ValueError(f"n1 must lie between 0 and {M - 1}, got {self.n1}")
+        if len(self.points) != M:
+            raise ValueError(
+                f"points must have {M} rows as r has {M} values, got {len(self.points)}"
+            )
         if self.n0 < 1:
             raise ValueError(f"n0 must be at least 1, got {self.n0}")
 
@@ -56,14 +63,9 @@ class Gram:
         return len(self.r)
 
     @property
-    def majority(self) -> slice:
-        """The dictionary points that stand for the majority."""
-        return slice(0, self.n_points - self.n1)
-
-    @property
-    def minority(self) -> slice:
-        """The dictionary points that are minority rows."""
-        return slice(self.n_points - self.n1, self.n_points)
+    def n_majority_points(self) -> int:
+        """Number of dictionary points that stand for the majority, the first ones."""
+        return len(self.r) - self.n1
 
     @classmethod
     def from_rows(
@@ -93,8 +95,10 @@ class Gram:
         if dictionary is None:
             r = K[:, : len(majority)].sum(axis=1)
         else:
-            r = sum(kernel(points, rows).sum(axis=1) for rows in _blocks(majority))
-        return cls(K, r, float(kernel.diag(majority).sum()), len(majority), len(minority))
+            blocks = (kernel(points, rows).sum(axis=1) for rows in _blocks(majority))
+            r = sum(blocks, start=np.zeros(len(points)))
+        T = float(kernel.diag(majority).sum())
+        return cls(K, r, T, len(majority), points, len(minority))
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
@@ -92,12 +93,16 @@ class _DistanceKernel(Kernel):
         """The factor of the distance in the exponent, as scikit-learn calls it."""
         raise NotImplementedError
 
-    def _number(self) -> float:
+    def __post_init__(self) -> None:
+        _bandwidth.check(self.bandwidth)
+
+    @property
+    def _s(self) -> float:
         if isinstance(self.bandwidth, str):
             raise ValueError(
                 f"bandwidth={self.bandwidth!r} is not a number yet; call kernel.resolve(X) first"
             )
-        return _bandwidth.resolve(self.bandwidth, np.empty((0, 0)))
+        return float(self.bandwidth)
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
@@ -141,14 +146,17 @@ class RBF(_DistanceKernel):
     @property
     def gamma(self) -> float:
         """1 / (2 s^2)."""
-        return 0.5 / self._number() ** 2
+        return 0.5 / self._s**2
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        # the product form of the distances loses digits far from the origin, so move it there
+        # the product form of the distances is fast, but loses digits far from the origin
         center = Y.mean(axis=0)
-        X, Y = (X - center, None) if X is Y else (X - center, Y - center)
-        return rbf_kernel(X, Y, gamma=self.gamma)
+        Z, V = X - center, None if X is Y else Y - center
+        farthest = max((A * A).sum(axis=1).max() for A in (Z, V) if A is not None and len(A))
+        if self.gamma * farthest * np.finfo(float).eps > 1e-10:
+            return np.exp(-self.gamma * cdist(X, Y, "sqeuclidean"))
+        return rbf_kernel(Z, V, gamma=self.gamma)
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,7 +175,7 @@ class Laplacian(_DistanceKernel):
     @property
     def gamma(self) -> float:
         """1 / s."""
-        return 1.0 / self._number()
+        return 1.0 / self._s
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -240,6 +248,10 @@ class Standardized(Kernel):
     mean: tuple[float, ...] | None = None
     scale: tuple[float, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if as_kernel(self.kernel).pairwise:
+            raise ValueError("Standardized needs rows; a precomputed kernel has no columns")
+
     @override
     def resolve(self, X: np.ndarray) -> Self:
         scaler = StandardScaler().fit(X)
@@ -287,6 +299,13 @@ class Precomputed(Kernel):
 
     diagonal: float | None = None
     pairwise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.diagonal, int | float) and not isinstance(self.diagonal, bool)
+        if self.diagonal is not None and not (number and 0 <= self.diagonal < np.inf):
+            raise ValueError(
+                f"diagonal must be None or a number of at least 0, got {self.diagonal!r}"
+            )
 
     @override
     def training_rows(self, X: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ against the prior is a choice (Ghasemi et al. 2012 and the later models take 1).
 
 from __future__ import annotations
 
-import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pytensor.compile.builders import OpFromGraph
@@ -46,40 +45,3 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
     T, n0 = pm.Data("T", float(gram.T)), pm.Data("n0", float(gram.n0))
     scale = pm.Data("likelihood_scale", float(likelihood_scale))
     pm.Potential("kernel", -scale / 2 * (T - 2 * w @ r + n0 * quadratic_form(w, K)))
-
-
-def potential(w: np.ndarray, gram: Gram, likelihood_scale: float = 1.0) -> np.ndarray:
-    """Return the potential of draws of weights, shape (..., M) -> (...), without PyMC."""
-    return -likelihood_scale / 2 * (gram.T - 2 * w @ gram.r + gram.n0 * squared_norm(w, gram.K))
-
-
-def squared_norm(w: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """Return ||a||^2 = w'Kw, shape (..., M) -> (...)."""
-    return np.einsum("...j,...j->...", w @ K, w)
-
-
-def squared_distance(
-    w: np.ndarray, norm: np.ndarray, k_uz: np.ndarray, k_zz: np.ndarray
-) -> np.ndarray:
-    r"""Return the potential's distances row by row.
-
-    .. math:: d_z^2 = \|\phi(z) - a\|^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + w^\top K w
-
-    Parameters
-    ----------
-    w : ndarray of shape (draws, M)
-    norm : ndarray of shape (draws,)
-        w'Kw of each draw, see :func:`squared_norm`.
-    k_uz : ndarray of shape (M, q)
-    k_zz : ndarray of shape (q,)
-
-    Returns
-    -------
-    ndarray of shape (draws, q)
-        At least 0: rounding below it is cut.
-    """
-    d2 = w @ k_uz
-    d2 *= -2.0
-    d2 += k_zz
-    d2 += norm[:, None]
-    return np.maximum(d2, 0.0, out=d2)

@@ -56,7 +56,7 @@ class Flat(GaussianPrior):
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
-        return np.zeros(gram.n_points - gram.n1)
+        return np.zeros(gram.n_majority_points)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class RowSum(GaussianPrior):
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
-        row_sums = gram.r[gram.majority]
+        row_sums = gram.r[: gram.n_majority_points]
         if row_sums.min() < 0:
             raise ValueError(
                 f"RowSum: row {int(row_sums.argmin())} of the kernel matrix has the negative sum "
@@ -108,7 +108,7 @@ class StandardizedRowSum(GaussianPrior):
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
-        r = gram.r[gram.majority]
+        r = gram.r[: gram.n_majority_points]
         spread = r.std()
         if spread <= 1e-12 * np.abs(r).max():  # equal but for rounding
             return np.zeros(len(r))

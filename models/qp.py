@@ -30,8 +30,8 @@ def minimize(
     b : ndarray of shape (n,)
     lower, upper : float or ndarray of shape (n,), default=0, 1
     tol : float, default=1e-9
-        Where libsvm stops, on the scale of H. It holds its matrix in single precision, so that
-        about 1e-7 is left of the optimality conditions.
+        Where libsvm stops, as a share of the largest entry of its matrix. It holds that matrix in
+        single precision, so that about 1e-7 is left of the optimality conditions.
 
     Raises
     ------
@@ -53,6 +53,7 @@ def minimize(
         return lower + room
     c = H @ lower - b
     Q = H + (c[:, None] + c[None, :]) / s
+    Q -= (Q.max() + Q.min()) / 2.0  # a constant is free on sum v = s, and would cost digits
     size = np.abs(Q).max() or 1.0  # libsvm's tolerance is absolute: bring the matrix to size 1
     room = np.minimum(room, s)
     # libsvm starts with the first weights at their bounds, sum v = nu sum room

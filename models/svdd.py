@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from . import qp
+from .geometry import squared_distance, squared_norm
 from .gram import Gram
-from .potential import squared_distance, squared_norm
 
 BOUND_TOLERANCE = 1e-6  # a weight within this share of C counts as being at 0 or at C
 
@@ -44,6 +44,17 @@ def solve(gram: Gram, C: float) -> np.ndarray:
     return qp.minimize(2.0 * gram.K, np.diag(gram.K), upper=C)
 
 
+def boundary(w: np.ndarray, gram: Gram, C: float) -> float:
+    """Return the distance up to which a row belongs to the description.
+
+    The radius, or the largest distance of a row with w < C where that is larger: such rows are
+    on the sphere or inside, and only rounding takes half of those on it outside.
+    """
+    kept = w < (1.0 - BOUND_TOLERANCE) * min(C, 1.0)
+    d2 = _squared_distances(w, gram)[kept]
+    return max(radius(w, gram, C), float(np.sqrt(d2.max(initial=0.0))))
+
+
 def radius(w: np.ndarray, gram: Gram, C: float) -> float:
     """Return the radius R: root of the mean d^2 over rows with 0 < w < C, strictly.
 
@@ -52,7 +63,7 @@ def radius(w: np.ndarray, gram: Gram, C: float) -> float:
     where it has only one.
     """
     C = min(C, 1.0)
-    d2 = squared_distance(w[None], squared_norm(w[None], gram.K), gram.K, np.diag(gram.K))[0]
+    d2 = _squared_distances(w, gram)
     inside, outside = w <= BOUND_TOLERANCE * C, w >= (1.0 - BOUND_TOLERANCE) * C
     free = ~inside & ~outside
     if free.any():
@@ -60,3 +71,7 @@ def radius(w: np.ndarray, gram: Gram, C: float) -> float:
     ends = [d2[inside].max()] if inside.any() else []
     ends += [d2[outside].min()] if outside.any() else []
     return float(np.sqrt(np.mean(ends)))
+
+
+def _squared_distances(w: np.ndarray, gram: Gram) -> np.ndarray:
+    return squared_distance(w[None], squared_norm(w[None], gram.K), gram.K, np.diag(gram.K))[0]

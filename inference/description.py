@@ -1,0 +1,145 @@
+"""Detectors by the distance from a centre in kernel space: one centre, or a posterior of it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+
+import numpy as np
+import xarray as xr
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..models.gram import Gram
+from ..models.priors import Prior, StandardizedRowSum
+from . import diagnostics
+from .detector import Detector, Fit
+from .sampling import sample
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+class Description(Detector):
+    """A detector whose distance is d_z, from the centre of the majority in kernel space."""
+
+    @override
+    def _report(self, fit: Fit) -> Fit:
+        tree, obs, majority = fit.idata, np.arange(len(fit.rows)), ~fit.minority
+        d = self._as_draws(tree, fit.center.distance(fit.rows))
+        tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
+        scale = tree.children["posterior"].attrs.get("likelihood_scale", 1.0)
+        tree["log_likelihood"] = xr.Dataset(
+            {"kernel": (d.dims, -scale / 2 * d.values[..., majority] ** 2)},
+            {"obs": obs[majority]},
+        )
+        tree["constant_data"] = xr.Dataset(
+            {"X": (("obs", "feature"), fit.rows), "minority": ("obs", fit.minority)}, {"obs": obs}
+        )
+        tree["diagnostics"] = diagnostics.diagnose(tree)
+        return fit
+
+    @staticmethod
+    def _as_draws(tree: xr.DataTree, d: np.ndarray) -> xr.DataArray:
+        """Return distances (draws, rows) as an array with the chains of ``tree``."""
+        posterior = tree.children["posterior"].dataset
+        chain, draw = posterior["chain"].values, posterior["draw"].values
+        return xr.DataArray(
+            d.reshape(len(chain), len(draw), -1),
+            dims=("chain", "draw", "obs"),
+            coords={"chain": chain, "draw": draw, "obs": np.arange(d.shape[1])},
+            name="d",
+        )
+
+    def distance(self, X: Any) -> xr.DataArray:
+        """Return the draws of d_z for each row of X, dims (chain, draw, obs).
+
+        d_z is a norm in kernel space: it has no units of X, and for a kernel with k(z, z) = 1
+        and weights on the simplex it lies between 0 and the root of 2.
+        """
+        rows = self._new_rows(X)
+        return self._as_draws(self.idata_, self._fit.center.distance(rows))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BayesianDescription(Description):
+    """A description whose weights have a posterior: a PyMC model and a sampler."""
+
+    prior: Prior = StandardizedRowSum()
+    likelihood_scale: float = 1.0
+    sampler: str = "nuts"
+    draws: int = 1000
+    tune: int = 500
+    chains: int = 2
+    progressbar: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Detector._parameter_constraints,
+        "likelihood_scale": [Interval(Real, 0, None, closed="neither")],
+        "sampler": [StrOptions({"nuts", "metropolis"})],
+        "draws": [Interval(Integral, 1, None, closed="left")],
+        "tune": [Interval(Integral, 0, None, closed="left")],
+        "chains": [Interval(Integral, 1, None, closed="left")],
+        "progressbar": ["boolean"],
+    }
+
+    def _build(self, gram: Gram) -> pm.Model:
+        raise NotImplementedError
+
+    @property
+    def model_(self) -> pm.Model:
+        """The PyMC model of ``gram_`` and the priors, built anew at each access."""
+        check_is_fitted(self)
+        return self._build(self.gram_)
+
+    @override
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+        model = self._build(gram)
+        tree = self._sample(model, gram, seed)
+        tree["posterior"].attrs["likelihood_scale"] = float(self.likelihood_scale)
+        tree["prior"] = diagnostics.prior_support(model, seed)
+        return tree
+
+    def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
+        return sample(
+            model,
+            self.sampler,
+            draws=self.draws,
+            tune=self.tune,
+            chains=self.chains,
+            seed=seed,
+            progressbar=self.progressbar,
+        )
+
+    @override
+    def _report(self, fit: Fit) -> Fit:
+        fit = super()._report(fit)
+        sizes = fit.idata.children["posterior"].dataset.sizes
+        found = fit.idata.children["diagnostics"].dataset
+        diagnostics.warn_of(found, sizes["chain"], sizes["draw"], fit.gram.n_points)
+        return fit
+
+    def with_prior(self, prior: Any = None, minority_prior: Any = None) -> Self:
+        """Return the estimator fitted to the same rows with another prior.
+
+        Kernel and Gram statistics stay; where only numbers change, so does the compiled model.
+
+        Parameters
+        ----------
+        prior : prior, optional
+            Of the majority's weights; the present one when left out.
+        minority_prior : prior, optional
+            Of the minority's weights, for models that have one.
+        """
+        check_is_fitted(self)
+        given = {"prior": prior, "minority_prior": minority_prior}
+        changes = {name: p for name, p in given.items() if p is not None}
+        if not changes:
+            raise ValueError("with_prior needs prior=..., minority_prior=..., or both; got neither")
+        new = copy.copy(self)
+        new.set_params(**changes)
+        f = self._fit
+        new._adopt(new._report(new._infer(f.kernel, f.rows, f.minority, f.gram, f.seed)))
+        return new

@@ -1,0 +1,269 @@
+"""What all estimators share: rows and labels in, one cutoff, a decision out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import xarray as xr
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..models.gram import Gram
+from ..models.kernels import RBF, Kernel, as_kernel
+from . import left_out
+from .cutoff import Cutoff, as_cutoff
+from .decision import decisive_distance, probability_normal
+from .distance import Center
+from .labels import minority_rows
+from .warning import DataWarning, warn
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """All that a fit is, apart from the cutoff: made at once, and never changed.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Resolved.
+    rows : ndarray of shape (n, p)
+        Training rows, as the kernel takes them.
+    minority : ndarray of bool, shape (n,)
+    gram : Gram
+    center : Center
+    idata : xarray.DataTree
+    seed : int
+    """
+
+    kernel: Kernel
+    rows: np.ndarray
+    minority: np.ndarray
+    gram: Gram
+    center: Center
+    idata: xr.DataTree
+    seed: int
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Detector(OutlierMixin, BaseEstimator):
+    """A rule that calls a row abnormal when its distance exceeds a cutoff.
+
+    A subclass says how the weights are found, in ``_draw``.
+    """
+
+    kernel: Kernel | Callable[..., Any] = RBF()
+    cutoff: Cutoff | str | float | None = None
+    minor_label: Any = None
+    random_state: Any = 0
+
+    _learns_from_minority: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the description.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Training rows; with ``kernels.Precomputed`` their kernel matrix (n, n).
+        y : array-like of shape (n,), optional
+            Which rows are minority: -1 in {-1, 1}, 1 in {0, 1} and booleans, else
+            ``minor_label``. Without y all rows are majority. One-class models fit on the
+            majority rows, and minority rows only tune the cutoff.
+        """
+        self._validate_params()
+        X = self._validated(X, reset=True)
+        minority = minority_rows(y, len(X), self.minor_label)
+        if self._learns_from_minority and not minority.any():
+            raise ValueError(
+                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0); "
+                "give y with at least one minority row, or use a one-class model such as BSVDD"
+            )
+        kernel = as_kernel(self.kernel)
+        rows = kernel.training_rows(X)
+        if not kernel.pairwise:
+            _warn_of_constant_columns(X[~minority])
+        kernel = kernel.resolve(rows[~minority])
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        gram = self._gram(kernel, rows, minority)
+        self._adopt(self._report(self._infer(kernel, rows, minority, gram, seed)))
+        return self
+
+    def _gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
+        learnt = rows[minority] if self._learns_from_minority else None
+        return Gram.from_rows(kernel, rows[~minority], learnt)
+
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+        """Return a DataTree whose group ``posterior`` holds w (chain, draw, point)."""
+        raise NotImplementedError
+
+    def _infer(
+        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, gram: Gram, seed: int
+    ) -> Fit:
+        tree = self._draw(gram, seed)
+        w = tree.children["posterior"].dataset["w"].values
+        center = Center.of(w.reshape(-1, w.shape[-1]), gram, kernel)
+        return Fit(kernel, rows, minority, gram, center, tree, seed)
+
+    def _report(self, fit: Fit) -> Fit:
+        """Return ``fit`` with what ``idata_`` says of the training rows."""
+        return fit
+
+    def _adopt(self, fit: Fit) -> None:
+        """Choose the cutoff for ``fit``, and only then change this estimator."""
+        policy = as_cutoff(self.cutoff)
+        if policy.criterion == "model":
+            cutoff = self._own_cutoff(fit)
+        elif not isinstance(policy.criterion, str):
+            cutoff = float(policy.criterion)
+        else:
+            cutoff = policy.choose(self._left_out(fit, policy), fit.minority)
+        idata = fit.idata.copy()
+        idata["decision"] = self._decision(fit, cutoff, policy.level)
+        self._fit, self.idata_ = fit, idata
+        self.cutoff_, self.level_, self.offset_ = cutoff, policy.level, -cutoff
+
+    def _decision(self, fit: Fit, cutoff: float, level: float) -> xr.Dataset:
+        """Return what the cutoff makes of the training rows."""
+        p, normal = np.empty(len(fit.rows)), np.empty(len(fit.rows), dtype=bool)
+        for block, d in fit.center.blocks(fit.rows):
+            p[block] = probability_normal(d, cutoff)
+            normal[block] = decisive_distance(d, level) <= cutoff
+        return xr.Dataset(
+            {
+                "probability_normal": ("obs", p),
+                "normal": ("obs", normal),
+                "cutoff": cutoff,
+                "level": level,
+            },
+            {"obs": np.arange(len(fit.rows))},
+        )
+
+    def _own_cutoff(self, fit: Fit) -> float:
+        raise ValueError(
+            f"cutoff: criterion='model' is for models that have a boundary of their own, such as "
+            f"SVDD; {type(self).__name__} has none"
+        )
+
+    def _left_out(self, fit: Fit, policy: Cutoff) -> np.ndarray:
+        """Return the decisive distance of each training row, left out as ``policy.cv`` says."""
+        if isinstance(policy.cv, int):
+
+            def refit(rows: np.ndarray, minority: np.ndarray) -> Center:
+                gram = self._gram(fit.kernel, rows, minority)
+                return self._infer(fit.kernel, rows, minority, gram, fit.seed).center
+
+            folds = left_out.folds(fit.minority, policy.cv, fit.seed)
+            return left_out.by_refits(fit.rows, fit.minority, folds, refit, policy.level)
+        d = fit.center.distance(fit.rows)
+        if policy.cv == "loo":
+            d = self._leave_one_out(fit, d)
+        return decisive_distance(d, policy.level)
+
+    def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
+        """Return d (draws, n) with each row left out."""
+        return left_out.in_closed_form(d, fit.center, fit.minority)
+
+    def with_cutoff(self, cutoff: Any) -> Self:
+        """Return this fitted estimator with another cutoff; nothing is fitted again.
+
+        Parameters
+        ----------
+        cutoff : Cutoff, str, float or None
+            As in the constructor. Only ``Cutoff(cv=K)`` refits, one fit for each fold.
+        """
+        check_is_fitted(self)
+        new = copy.copy(self)
+        new.cutoff = cutoff
+        new._adopt(self._fit)
+        return new
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel with its bandwidth as a number."""
+        return self._fit.kernel
+
+    @property
+    def gram_(self) -> Gram:
+        """The Gram statistics of the training rows."""
+        return self._fit.gram
+
+    def probability_normal(self, X: Any) -> np.ndarray:
+        """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,)."""
+        return self._by_row(X, lambda d: probability_normal(d, self.cutoff_))
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return minus the decisive distance (at level 0.5: the posterior median of d_z).
+
+        Larger is more normal; shape (n,). A row is normal exactly when it is at least
+        ``-cutoff_``.
+        """
+        return self._by_row(X, lambda d: -decisive_distance(d, self.level_))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return ``score_samples(X) - offset_``, shape (n,): at least 0 for normal rows."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return +1 (normal) where P(d_z <= cutoff_ | data) > level_, else -1 (abnormal)."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def _by_row(self, X: Any, summary: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return one number a row from its draws, without holding draws x rows in memory."""
+        rows = self._new_rows(X)
+        out = np.empty(len(rows))
+        for block, d in self._fit.center.blocks(rows):
+            out[block] = summary(d)
+        return out
+
+    def _new_rows(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self.kernel_.new_rows(self._validated(X, reset=False), len(self._fit.rows))
+
+    def _validated(self, X: Any, reset: bool) -> np.ndarray:
+        how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
+        if not reset and self.kernel_.pairwise:  # k(z, z) is one more column than in training
+            X = check_array(X, **how)
+        else:
+            X = validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
+        bad = ~np.isfinite(X)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(
+                f"X contains NaN or infinity: X[{row}, {column}] is {X[row, column]} "
+                f"({int(bad.any(axis=1).sum())} such rows); drop or impute these rows"
+            )
+        return X
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "cutoff_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = getattr(self.kernel, "pairwise", False)
+        if self._learns_from_minority:  # labels are needed, so by scikit-learn's book it is not
+            tags.estimator_type = None  # an outlier detector, which fits without any
+            tags.target_tags.required = True
+        return tags
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to one NetCDF file; see :func:`bsvdd.load`."""
+        from .storage import save
+
+        save(self, path)
+
+
+def _warn_of_constant_columns(X: np.ndarray) -> None:
+    constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+    if len(constant):
+        shown = ", ".join(map(str, constant[:5])) + (", ..." if len(constant) > 5 else "")
+        warn(
+            f"{len(constant)} column(s) of X are constant over the majority rows ({shown}): they "
+            "say nothing about the majority, but a new row that differs there will look abnormal",
+            DataWarning,
+        )

@@ -1,0 +1,54 @@
+"""Distances of training rows that were left out: in closed form, or by refits of folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from .decision import decisive_distance
+from .distance import Center, leave_one_out
+
+
+def in_closed_form(d: np.ndarray, center: Center, minority: np.ndarray) -> np.ndarray:
+    """Return d (draws, n) with the rows that are dictionary points left out, each in its turn.
+
+    For weights that sum to one, see :func:`.distance.leave_one_out`.
+
+    The majority rows are the first points of the dictionary; minority rows are its last ones,
+    or no points at all, and then they are left out already.
+    """
+    rows = np.flatnonzero(~minority)
+    if center.gram.n1:
+        rows = np.concatenate([rows, np.flatnonzero(minority)])
+    d = d.copy()
+    d[:, rows] = leave_one_out(d[:, rows], center.weights, center.gram.K)
+    return d
+
+
+def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield training and left-out rows of n folds, stratified where there are minority rows."""
+    for name, members in (("majority", ~minority), ("minority", minority)):
+        if 0 < members.sum() < n:
+            raise ValueError(
+                f"cutoff: cv={n} folds need at least {n} {name} rows, got {members.sum()}; use "
+                "fewer folds or cv='loo'"
+            )
+    split = (StratifiedKFold if minority.any() else KFold)(n, shuffle=True, random_state=seed)
+    yield from split.split(minority, minority)
+
+
+def by_refits(
+    rows: np.ndarray,
+    minority: np.ndarray,
+    folds: Iterator[tuple[np.ndarray, np.ndarray]],
+    refit: Callable[[np.ndarray, np.ndarray], Center],
+    level: float,
+) -> np.ndarray:
+    """Return the decisive distance (n,) of each row from the centre of the other folds."""
+    out = np.empty(len(rows))
+    for train, test in folds:
+        center = refit(rows[train], minority[train])
+        out[test] = decisive_distance(center.distance(rows[test]), level)
+    return out

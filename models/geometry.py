@@ -1,0 +1,44 @@
+"""Geometry of a weighted centre in kernel space, by NumPy: its norm and distances from it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .gram import Gram
+
+
+def potential(w: np.ndarray, gram: Gram, likelihood_scale: float = 1.0) -> np.ndarray:
+    """Return the kernel potential of weights, shape (..., M) -> (...); see :mod:`.potential`."""
+    return -likelihood_scale / 2 * (gram.T - 2 * w @ gram.r + gram.n0 * squared_norm(w, gram.K))
+
+
+def squared_norm(w: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return ||a||^2 = w'Kw, shape (..., M) -> (...)."""
+    return np.einsum("...j,...j->...", w @ K, w)
+
+
+def squared_distance(
+    w: np.ndarray, norm: np.ndarray, k_uz: np.ndarray, k_zz: np.ndarray
+) -> np.ndarray:
+    r"""Return d_z^2 for each draw of the weights and each row, in the units of the kernel.
+
+    .. math:: d_z^2 = \|\phi(z) - a\|^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + w^\top K w
+
+    Parameters
+    ----------
+    w : ndarray of shape (draws, M)
+    norm : ndarray of shape (draws,)
+        w'Kw of each draw, see :func:`squared_norm`.
+    k_uz : ndarray of shape (M, q)
+    k_zz : ndarray of shape (q,)
+
+    Returns
+    -------
+    ndarray of shape (draws, q)
+        At least 0: rounding below it is cut.
+    """
+    d2 = w @ k_uz
+    d2 *= -2.0
+    d2 += k_zz
+    d2 += norm[:, None]
+    return np.maximum(d2, 0.0, out=d2)
