@@ -11,7 +11,7 @@ from ..models.geometry import squared_distance, squared_norm
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 
-NEARLY_ALL = 1e-4  # 1 - w_j below which d_j / (1 - w_j) is mostly rounding
+NEARLY_ALL = 1e-4  # share of the weight left below which differences are mostly rounding
 BLOCK_VALUES = 4_000_000  # distances held at once, 32 MB
 
 
@@ -57,33 +57,57 @@ class Center:
         return np.sqrt(d2, out=d2)
 
 
-def leave_one_out(d: np.ndarray, weights: np.ndarray, K: np.ndarray) -> np.ndarray:
+def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:
     r"""Return the distance of each dictionary point from the centre without that point.
 
-    The weights sum to one, and those left are scaled up to do so again:
+    The weights sum to one, and those of the majority that are left are scaled so that they do
+    so again. Without minority points that is
 
     .. math::
         a_{-j} = \frac{a - w_j \varphi_j}{1 - w_j}, \qquad
-        \|\varphi_j - a_{-j}\| = \frac{d_j}{1 - w_j},
+        \|\varphi_j - a_{-j}\| = \frac{d_j}{1 - w_j}.
 
-    for negative weights of minority rows too. Where a point holds (nearly) all the weight, d_j
-    has lost its digits, and the distance is taken from the weights that are left; where these
-    sum to nothing, or less, there is no centre without the point, and it is infinitely far.
+    With them, :math:`a = A - B`, of the majority points with weights :math:`\alpha_0`, which sum
+    to s, and of the minority points with weights :math:`\alpha_1`. A majority point leaves A
+    only, whose other weights grow by c = s/(s - \alpha_{0j}); a minority point leaves B, and A
+    shrinks by c = (s - \alpha_{1j})/s:
+
+    .. math::
+        \|\varphi_j - a_{-j}\|^2 = \|g \varphi_j - c A + B\|^2, \qquad
+        g = 1 + c\,\alpha_{0j} \text{ or } 1 - \alpha_{1j}.
 
     Parameters
     ----------
-    d : ndarray of shape (draws, M)
-        Distances of the dictionary points.
     weights : ndarray of shape (draws, M)
-        Of sum one.
+        Of sum one; the last n1 of them are :math:`-\alpha_1`.
     K : ndarray of shape (M, M)
+    n1 : int, default=0
+
+    Returns
+    -------
+    ndarray of shape (draws, M)
+        Infinite for a point that holds all of the majority's weight: there is no centre
+        without it.
     """
-    rest = 1.0 - weights
-    out = np.divide(d, rest, out=np.full_like(d, np.inf), where=rest > NEARLY_ALL)
-    for draw, j in np.argwhere(np.abs(rest) <= NEARLY_ALL):
+    m = weights.shape[1] - n1
+    alpha0, alpha1 = weights[:, :m], -weights[:, m:]
+    s = alpha0.sum(axis=1, keepdims=True)
+    rest = s - alpha0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        c = np.concatenate([s / rest, (s - alpha1) / s], axis=1)
+        g = np.concatenate([1.0 + s / rest * alpha0, 1.0 - alpha1], axis=1)
+        A, B = alpha0 @ K[:m], alpha1 @ K[m:]  # products with each point
+        AA = (alpha0 * A[:, :m]).sum(axis=1, keepdims=True)
+        AB = (alpha1 * A[:, m:]).sum(axis=1, keepdims=True)
+        BB = (alpha1 * B[:, m:]).sum(axis=1, keepdims=True)
+        d2 = g**2 * np.diag(K) + c**2 * AA + BB - 2 * g * c * A + 2 * g * B - 2 * c * AB
+    # where a point holds nearly all the weight the sum above has lost its digits
+    for draw, j in np.argwhere(rest <= NEARLY_ALL * s):
         left = weights[draw].copy()
         left[j] = 0.0
-        if left.sum() > 0.0:
-            left /= left.sum()
-            out[draw, j] = np.sqrt(max(K[j, j] - 2.0 * K[j] @ left + left @ K @ left, 0.0))
-    return out
+        total = left[:m].sum()
+        d2[draw, j] = np.inf
+        if total > 0.0:
+            left[:m] *= s[draw, 0] / total
+            d2[draw, j] = K[j, j] - 2.0 * K[j] @ left + left @ K @ left
+    return np.sqrt(np.maximum(d2, 0.0))

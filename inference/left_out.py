@@ -14,16 +14,15 @@ from .distance import Center, leave_one_out
 def in_closed_form(d: np.ndarray, center: Center, minority: np.ndarray) -> np.ndarray:
     """Return d (draws, n) with the rows that are dictionary points left out, each in its turn.
 
-    For weights that sum to one, see :func:`.distance.leave_one_out`.
-
-    The majority rows are the first points of the dictionary; minority rows are its last ones,
-    or no points at all, and then they are left out already.
+    The weights sum to one, see :func:`.distance.leave_one_out`. The majority rows are the first
+    points of the dictionary; minority rows are its last ones, or no points at all, and then
+    they are left out already.
     """
     rows = np.flatnonzero(~minority)
     if center.gram.n1:
         rows = np.concatenate([rows, np.flatnonzero(minority)])
     d = d.copy()
-    d[:, rows] = leave_one_out(d[:, rows], center.weights, center.gram.K)
+    d[:, rows] = leave_one_out(center.weights, center.gram.K, center.gram.n1)
     return d
 
 
