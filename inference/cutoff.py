@@ -78,6 +78,21 @@ class Cutoff:
                 f"cutoff: miss_cost must be positive and finite, got {self.miss_cost!r}"
             )
 
+    def check(self, minority: np.ndarray) -> None:
+        """Raise a ValueError where these classes leave nothing to choose by."""
+        names = ("g_mean", "balanced_accuracy", "f1", "cost")
+        if self.criterion in names and not minority.any():
+            raise ValueError(
+                f"cutoff: criterion={self.criterion!r} compares majority with minority rows, but "
+                "there is no minority row; use criterion='false_alarm'"
+            )
+        for name, members in (("majority", ~minority), ("minority", minority)):
+            if isinstance(self.cv, int) and 0 < members.sum() < self.cv:
+                raise ValueError(
+                    f"cutoff: cv={self.cv} folds need at least {self.cv} {name} rows, got "
+                    f"{members.sum()}; use fewer folds or cv='loo'"
+                )
+
     def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:
         """Return D_opt from left-out distances (n,) and which rows are minority (n,)."""
         if not isinstance(self.criterion, str):
@@ -89,11 +104,7 @@ class Cutoff:
             raise ValueError("cutoff: criterion='model' is no choice among distances")
         if criterion == "false_alarm":
             return _smallest_with_rate(distance[~minority], self.false_alarm_rate)
-        if not minority.any():
-            raise ValueError(
-                f"cutoff: criterion={criterion!r} compares majority with minority rows, but there "
-                "is no minority row; use criterion='false_alarm'"
-            )
+        self.check(minority)
         cutoffs = candidates(distance)
         tn = np.searchsorted(np.sort(distance[~minority]), cutoffs, side="right")
         fn = np.searchsorted(np.sort(distance[minority]), cutoffs, side="right")

@@ -15,8 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..models.gram import Gram
 from ..models.priors import Prior, StandardizedRowSum
 from . import diagnostics
+from .cutoff import as_cutoff
 from .detector import Detector, Fit
 from .sampling import sample
+from .warning import DataWarning, warn
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -39,7 +41,22 @@ class Description(Detector):
             {"X": (("obs", "feature"), fit.rows), "minority": ("obs", fit.minority)}, {"obs": obs}
         )
         tree["diagnostics"] = diagnostics.diagnose(tree)
+        rounding = np.finfo(float).eps * np.abs(fit.gram.K).max() * fit.gram.n_points
+        if rounding > 1e-4 * np.median(d.values) ** 2:
+            warn(
+                f"kernel values of up to {np.abs(fit.gram.K).max():.3g} leave few digits to "
+                f"distances of {np.median(d.values):.3g}; centre the columns of X, for instance "
+                "by kernels.Standardized(kernel)",
+                DataWarning,
+            )
         return fit
+
+    @override
+    def _check_cutoff(self, minority: np.ndarray) -> None:
+        super()._check_cutoff(minority)
+        number = as_cutoff(self.cutoff).criterion
+        if not isinstance(number, str) and number < 0:
+            raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
 
     @staticmethod
     def _as_draws(tree: xr.DataTree, d: np.ndarray) -> xr.DataArray:

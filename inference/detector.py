@@ -81,9 +81,11 @@ class Detector(OutlierMixin, BaseEstimator):
         minority = minority_rows(y, len(X), self.minor_label)
         if self._learns_from_minority and not minority.any():
             raise ValueError(
-                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0); "
-                "give y with at least one minority row, or use a one-class model such as BSVDD"
+                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
+                + ("; it requires y to be passed, but the target y is None" if y is None else "")
+                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
             )
+        self._check_cutoff(minority)
         kernel = as_kernel(self.kernel)
         rows = kernel.training_rows(X)
         if not kernel.pairwise:
@@ -93,6 +95,20 @@ class Detector(OutlierMixin, BaseEstimator):
         gram = self._gram(kernel, rows, minority)
         self._adopt(self._report(self._infer(kernel, rows, minority, gram, seed)))
         return self
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
+        """Return ``fit(X, y).predict(X)``."""
+        return self.fit(X, y, **kwargs).predict(X)
+
+    def _check_cutoff(self, minority: np.ndarray) -> None:
+        """Raise a ValueError for a cutoff that cannot be chosen, before anything is fitted."""
+        policy = as_cutoff(self.cutoff)
+        if policy.criterion == "model" and type(self)._own_cutoff is Detector._own_cutoff:
+            raise ValueError(
+                "cutoff: criterion='model' is for models that have a boundary of their own, such "
+                f"as SVDD; {type(self).__name__} has none"
+            )
+        policy.check(minority)
 
     def _gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
         learnt = rows[minority] if self._learns_from_minority else None
@@ -145,10 +161,7 @@ class Detector(OutlierMixin, BaseEstimator):
         )
 
     def _own_cutoff(self, fit: Fit) -> float:
-        raise ValueError(
-            f"cutoff: criterion='model' is for models that have a boundary of their own, such as "
-            f"SVDD; {type(self).__name__} has none"
-        )
+        raise NotImplementedError
 
     def _left_out(self, fit: Fit, policy: Cutoff) -> np.ndarray:
         """Return the decisive distance of each training row, left out as ``policy.cv`` says."""
@@ -180,6 +193,7 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         new = copy.copy(self)
         new.cutoff = cutoff
+        new._check_cutoff(self._fit.minority)
         new._adopt(self._fit)
         return new
 

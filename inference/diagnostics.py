@@ -59,9 +59,10 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
         rows = np.linspace(0, d.sizes["obs"] - 1, min(POINTS, d.sizes["obs"])).astype(int)
         chosen = d.isel(obs=rows).to_dataset(name="d")
         # skipna=False: a distance without an R-hat must not hide behind those that have one
-        found["ess"] = float(az.ess(chosen)["d"].min(skipna=False))
-        if d.sizes["chain"] > 1:
-            found["r_hat"] = float(az.rhat(chosen)["d"].max(skipna=False))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found["ess"] = float(az.ess(chosen)["d"].min(skipna=False))
+            if d.sizes["chain"] > 1:
+                found["r_hat"] = float(az.rhat(chosen)["d"].max(skipna=False))
     stats = idata.children.get("sample_stats")
     if stats is not None and "diverging" in stats.dataset:
         found["divergences"] = int(stats.dataset["diverging"].sum())

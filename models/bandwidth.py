@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Real
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -78,7 +79,8 @@ def check(bandwidth: float | str) -> None:
     if isinstance(bandwidth, str):
         valid = bandwidth in CRITERIA
     else:
-        valid = not isinstance(bandwidth, bool) and math.isfinite(bandwidth) and bandwidth > 0
+        number = isinstance(bandwidth, Real) and not isinstance(bandwidth, bool)
+        valid = number and math.isfinite(bandwidth) and bandwidth > 0
     if not valid:
         raise ValueError(
             f"bandwidth must be a positive number or one of {sorted(CRITERIA)}, got {bandwidth!r}"

@@ -57,7 +57,7 @@ def natural_parameters(
     if not isinstance(prior, GaussianPrior):
         raise TypeError(
             "the closed form of BDD needs a normal prior (priors.Flat, RowSum, "
-            f"StandardizedRowSum), got {prior!r}; sample it with sampler='nuts'"
+            f"StandardizedRowSum), got {prior!r}; use draws with sampler='nuts', simplex=False"
         )
     prior_precision = float(prior.sd) ** -2
     precision = likelihood_scale * gram.n0 * gram.K

@@ -9,7 +9,7 @@ from bsvdd.cli import main
 from bsvdd.comparison import datasets
 from click.testing import CliRunner
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.diagnostics.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from bsvdd.comparison.datasets import Dataset
 from sklearn.metrics import f1_score, roc_auc_score
 
 SMALL = runner.Protocol(draws=150, tune=150)
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.diagnostics.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 
 @pytest.fixture(scope="module")

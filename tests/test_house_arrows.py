@@ -55,7 +55,7 @@ def test_imports_follow_the_arrows(path):
     [
         "from ..inference import base",
         "from .. import inference",
-        "import bsvdd.inference.base",
+        "import bsvdd.inference.detector",
         "def f():\n    from bsvdd import comparison",
         "from ..cli import main",
     ],

@@ -1,0 +1,111 @@
+"""One compilation for each model structure: other rows and other numbers compile nothing."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from bsvdd.inference.compilation import Density, compilations
+from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
+
+from bsvdd import kernels, priors
+
+RNG = np.random.default_rng(60)
+ROWS = RNG.normal(size=(14, 2))
+MINORITY = RNG.normal(size=(5, 2))
+
+
+def gram(n, n1=0, bandwidth=1.0):
+    return Gram.from_rows(kernels.RBF(bandwidth), ROWS[:n], MINORITY[:n1])
+
+
+def by_pymc(model, x):
+    """PyMC's own log density, by its own slow road."""
+    point = {v.name: part for v, part in zip(model.value_vars, x, strict=True)}
+    return float(model.compile_logp(mode="FAST_COMPILE")(point))
+
+
+def assert_same_as_pymc(model, *shapes):
+    x = [np.random.default_rng(i).normal(size=shape) for i, shape in enumerate(shapes)]
+    found = Density(model).logp_and_gradient(np.concatenate([np.ravel(v) for v in x]))[0]
+    assert found == pytest.approx(by_pymc(model, x), rel=1e-12)
+
+
+@pytest.mark.parametrize("build", [bdd.build, bsvdd.build])
+def test_rows_and_numbers_compile_nothing_new(build):
+    Density(build(gram(14)))
+    before = compilations()
+    for other in (
+        build(gram(9), priors.StandardizedRowSum(sd=2.0)),
+        build(gram(14, bandwidth=0.3), priors.RowSum(sd=0.5, exponent=0.7)),
+        build(gram(3), priors.Flat(), 4.0),
+    ):
+        n = other.dim_lengths["point"].eval()
+        assert_same_as_pymc(other, int(n))
+    assert compilations() == before
+
+
+def test_bsvdd_m_compiles_once_for_all_sizes():
+    Density(bsvdd_m.build(gram(14, 2)))
+    before = compilations()
+    for n, n1, beta in [(9, 1, priors.Beta(2, 3)), (14, 5, priors.Beta(total=0.5))]:
+        assert_same_as_pymc(bsvdd_m.build(gram(n, n1), priors.RowSum(), beta, 3.0), n, n1)
+    assert compilations() == before
+
+
+def test_numbers_inside_a_function_are_another_structure():
+    """A constant of a user's prior is no pm.Data, so it must not be taken from the cache."""
+
+    def build(nu):
+        return bsvdd.build(gram(9), lambda g, name, dims: pm.StudentT(name, nu, dims=dims))
+
+    Density(build(3.0))
+    before = compilations()
+    assert_same_as_pymc(build(3.0), 9)
+    assert compilations() == before
+    assert_same_as_pymc(build(30.0), 9)
+    assert compilations() == before + 1
+
+
+def test_data_of_a_function_follow_its_values():
+    def build(m):
+        def prior(gram, name, dims):
+            return pm.Normal(name, pm.Data("location", m), 1.0, dims=dims)
+
+        return bsvdd.build(gram(9), prior)
+
+    for m in (0.0, 4.0):
+        assert_same_as_pymc(build(m), 9)
+
+
+def test_models_are_not_confused():
+    """Same names and shapes of data, another use of them."""
+    found = [
+        Density(build(gram(9))).logp_and_gradient(np.ones(9))[0]
+        for build in (bdd.build, bsvdd.build)
+    ]
+    assert found[0] != found[1]
+    for build in (bdd.build, bsvdd.build):
+        assert_same_as_pymc(build(gram(9)), 9)
+
+
+def test_named_quantities_at_a_batch():
+    stats = gram(4, 2)
+    density = Density(bsvdd_m.build(stats, minority_prior=priors.Beta(total=0.6)))
+    x = np.random.default_rng(61).normal(size=(5, 6))
+    named = density.named(x)
+    assert set(named) == {"tau", "alpha1_share", "alpha1", "w"}
+    share = 1 / (1 + np.exp(-x[:, 4:]))
+    np.testing.assert_allclose(named["tau"], x[:, :4])
+    np.testing.assert_allclose(named["alpha1_share"], share)
+    np.testing.assert_allclose(named["alpha1"], 0.3 * share)
+    e = np.exp(x[:, :4])
+    alpha0 = (1 + 0.3 * share.sum(axis=1, keepdims=True)) * e / e.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(named["w"], np.hstack([alpha0, -0.3 * share]))
+
+
+def test_initial_points_are_jittered_and_seeded():
+    density = Density(bsvdd.build(gram(9)))
+    points = [density.initial_point(np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(points[0], points[1])
+    assert not np.allclose(points[0], points[2])
+    center = np.asarray(priors.StandardizedRowSum().mean(gram(9)))
+    assert np.abs(points[0] - center).max() <= 1.0

@@ -1,0 +1,186 @@
+"""Every criterion of the cutoff on small cases that are counted by hand."""
+
+import numpy as np
+import pytest
+from bsvdd.inference.cutoff import as_cutoff, candidates
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsvdd import Cutoff
+
+# majority (-) and minority (+) by distance:   - - - + - + - +
+DISTANCE = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
+MINORITY = np.array([0, 0, 0, 1, 0, 1, 0, 1], dtype=bool)
+# cutoff   flagged   TP FP   TPR  FPR    G-mean^2   balanced   F1
+#  <1      all 8      3  5    1    1      0          1/2        6/11 = .545
+#  1.5     7          3  4    1    4/5    1/5        6/10       6/10 = .600
+#  2.5     6          3  3    1    3/5    2/5        7/10       6/9  = .667
+#  3.5     5          3  2    1    2/5    3/5        8/10       6/8  = .750
+#  4.5     4          2  2    2/3  2/5    2/5        19/30      4/7  = .571
+#  5.5     3          2  1    2/3  1/5    8/15       22/30      4/6  = .667
+#  6.5     2          1  1    1/3  1/5    4/15       17/30      2/5
+#  7.5     1          1  0    1/3  0      1/3        2/3        2/4
+#  8       0          0  0    0    0      0          1/2        0
+
+
+@pytest.mark.parametrize("criterion", ["g_mean", "balanced_accuracy", "f1", "auto"])
+def test_best_split_of_the_table_above(criterion):
+    assert Cutoff(criterion).choose(DISTANCE, MINORITY) == 3.5
+
+
+@pytest.mark.parametrize(
+    ("miss_cost", "expected"),
+    # costs FP + c FN from the table: c = 1/4 gives 3/4 at 8 (none flagged), and 1/2 at 7.5
+    # c = 1: 2 at 3.5, 2 at 5.5, 2 at 7.5 (the first wins); c = 10: 2 at 3.5
+    [(0.25, 7.5), (1.0, 3.5), (10.0, 3.5), (0.6, 7.5)],
+)
+def test_cost(miss_cost, expected):
+    assert Cutoff("cost", miss_cost=miss_cost).choose(DISTANCE, MINORITY) == expected
+
+
+def test_criteria_can_disagree():
+    """Distances - + - - + +++: three cutoffs, each the best of its criterion.
+
+    n0 = 3 majority at 1, 3, 4; minority at 2, 5, 6, 7, 8.
+    cutoff 1.5: TP 5 FP 2, G^2 = 1/3, F1 = 10/12; 4.5: TP 4 FP 0, G^2 = 4/5, F1 = 8/9;
+    below 1: TP 5 FP 3, F1 = 10/13. With misses at 10: cost 2 at 1.5, 10 at 4.5, 3 below 1.
+    """
+    d = np.arange(1.0, 9.0)
+    minority = np.isin(d, [2, 5, 6, 7, 8])
+    assert Cutoff("g_mean").choose(d, minority) == 4.5
+    assert Cutoff("f1").choose(d, minority) == 4.5
+    assert Cutoff("cost", miss_cost=10).choose(d, minority) == 1.5
+    assert Cutoff("cost", miss_cost=1).choose(d, minority) == 4.5
+
+
+def test_f1_flags_everything_on_no_signal_and_the_g_mean_does_not():
+    """Majority at 1, 4, minority at 2, 3: all flagged has F1 4/6, the most there is."""
+    d, minority = np.array([1.0, 4.0, 2.0, 3.0]), np.array([0, 0, 1, 1], dtype=bool)
+    # < 1: F1 2/3 (TP 2, FP 2); 1.5: TP 2 FP 1, F1 4/5, G^2 1/2
+    assert Cutoff("f1").choose(d, minority) == 1.5
+    d = np.array([2.0, 3.0, 1.0, 4.0])
+    # < 1: F1 4/6, G 0; 1.5: TP 1 FP 2, F1 2/5; 2.5: TP 1 FP 1, F1 1/2, G^2 1/4;
+    # 3.5: TP 1 FP 0, F1 2/3, G^2 1/2
+    assert Cutoff("f1").choose(d, minority) < 1.0
+    assert Cutoff("g_mean").choose(d, minority) == 3.5
+
+
+def test_false_alarm_is_the_smallest_cutoff_within_the_rate():
+    d = np.arange(1.0, 11.0)
+    none = np.zeros(10, dtype=bool)
+    for rate, expected in [(0.0, 10.0), (0.09, 10.0), (0.1, 9.0), (0.25, 8.0), (0.3, 7.0)]:
+        assert Cutoff("false_alarm", false_alarm_rate=rate).choose(d, none) == expected
+    assert Cutoff("auto", false_alarm_rate=0.2).choose(d, none) == 8.0
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_false_alarm_in_whole_numbers(step):
+    """At most k in 100 of the rows above the cutoff, and no smaller distance will do."""
+    wrong = []
+    for n in (1, 7, 10, 25, 60, 100):
+        d = np.floor(np.arange(n) / step)  # ties from step 2 on
+        for k in range(100):
+            policy = Cutoff("false_alarm", false_alarm_rate=k / 100)
+            cutoff = policy.choose(d, np.zeros(n, dtype=bool))
+            fitting = [v for v in np.unique(d) if (d > v).sum() * 100 <= k * n]
+            if cutoff != min(fitting):
+                wrong.append((n, k))
+    assert wrong == []
+
+
+def test_published_cutoff_of_bdd_is_the_cth_smallest():
+    """As BDD's docstring writes it: a false-alarm rate of 1 - c/n0 on training distances."""
+    none = {n: np.zeros(n, dtype=bool) for n in range(1, 101)}
+    wrong = [
+        (c, n)
+        for n in none
+        for c in range(1, n + 1)
+        if Cutoff("false_alarm", false_alarm_rate=1 - c / n).choose(np.arange(1.0, n + 1), none[n])
+        != c
+    ]
+    assert wrong == []
+
+
+def test_false_alarm_ignores_minority_rows():
+    policy = Cutoff("false_alarm", false_alarm_rate=0.2)
+    assert policy.choose(DISTANCE, MINORITY) == 5.0  # majority at 1, 2, 3, 5, 7
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=2, max_size=25))
+def test_choice_is_the_best_of_all_cutoffs(rows):
+    """By trying every threshold: no other split has a better G-mean or a lower cost."""
+    d = np.array([float(v) for v, _ in rows])
+    minority = np.array([m for _, m in rows])
+    if not minority.any() or minority.all():
+        return
+
+    def g_mean(c):
+        return np.sqrt((d[minority] > c).mean() * (d[~minority] <= c).mean())
+
+    def cost(c):
+        return (d[~minority] > c).sum() + 3 * (d[minority] <= c).sum()
+
+    thresholds = np.arange(-0.5, 13)
+    best = Cutoff("g_mean").choose(d, minority)
+    assert g_mean(best) == pytest.approx(max(map(g_mean, thresholds)), abs=1e-12)
+    best = Cutoff("cost", miss_cost=3).choose(d, minority)
+    assert cost(best) == min(map(cost, thresholds))
+
+
+def test_candidates_split_at_the_middle_and_at_both_ends():
+    found = candidates(np.array([3.0, 1.0, 1.0, 2.0, np.inf]))
+    assert found[0] < 1.0
+    np.testing.assert_array_equal(found[1:], [1.5, 2.5, 3.0])
+
+
+def test_infinite_distances_are_flagged_by_every_finite_cutoff():
+    d = np.array([1.0, 2.0, np.inf, np.inf])
+    minority = np.array([False, False, True, True])
+    assert Cutoff("g_mean").choose(d, minority) == 2.0
+    with pytest.raises(ValueError, match="every left-out distance is infinite"):
+        Cutoff("g_mean").choose(d[2:], np.array([True, False]))
+
+
+def test_false_alarm_cutoff_is_finite():
+    """Half of the rows infinitely far: no cutoff that is a number lets nine tenths in."""
+    d = np.array([1.0, 2.0, np.inf, np.inf])
+    with pytest.raises(ValueError, match="infinite"):
+        Cutoff("false_alarm").choose(d, np.zeros(4, dtype=bool))
+
+
+@pytest.mark.parametrize("criterion", ["g_mean", "balanced_accuracy", "f1", "cost"])
+def test_comparing_criteria_need_minority_rows(criterion):
+    with pytest.raises(ValueError, match=f"criterion='{criterion}' compares .*use criterion='fals"):
+        Cutoff(criterion).choose(DISTANCE, np.zeros(8, dtype=bool))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("criterion", "youden"),
+        ("cv", 1),
+        ("cv", True),
+        ("cv", "kfold"),
+        ("level", 1.0),
+        ("level", -0.1),
+        ("false_alarm_rate", 1.0),
+        ("miss_cost", 0.0),
+        ("miss_cost", np.inf),
+    ],
+)
+def test_fields_are_checked(field, value):
+    with pytest.raises(ValueError, match=f"cutoff: {field} must .* got {value!r}"):
+        Cutoff(**{field: value})
+
+
+def test_as_cutoff():
+    assert as_cutoff(None) == Cutoff()
+    assert as_cutoff("f1") == Cutoff("f1")
+    assert as_cutoff(Cutoff("cost", cv=5)) == Cutoff("cost", cv=5)
+    assert as_cutoff(np.float64(0.7)) == 0.7
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="cutoff: a distance is at least 0 and finite, got"):
+            as_cutoff(wrong)
+    for wrong in (True, [1.0], object):
+        with pytest.raises(TypeError, match="cutoff must be None, a criterion's name, a Cutoff or"):
+            as_cutoff(wrong)

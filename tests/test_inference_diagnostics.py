@@ -1,0 +1,203 @@
+"""Diagnostics warn of what is wrong, and only of that."""
+
+import warnings
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+from bsvdd.inference import diagnostics
+from bsvdd.inference.diagnostics import diagnose, effective_support
+from bsvdd.inference.warning import DiagnosticWarning
+
+from bsvdd import BDD, BSVDD, kernels, priors
+
+
+def tree(d, w, diverging=None):
+    groups = {
+        "posterior": xr.Dataset({"w": (("chain", "draw", "point"), w)}),
+        "distance": xr.Dataset({"d": (("chain", "draw", "obs"), d)}),
+    }
+    if diverging is not None:
+        groups["sample_stats"] = xr.Dataset({"diverging": (("chain", "draw"), diverging)})
+    return xr.DataTree.from_dict(groups)
+
+
+@pytest.fixture
+def healthy():
+    rng = np.random.default_rng(70)
+    d = 1 + 0.1 * rng.normal(size=(2, 2000, 12))
+    return d, rng.dirichlet(np.ones(20), size=(2, 2000))
+
+
+def found(idata, prior_support=20.0):
+    values = diagnose(idata)
+    values["prior_effective_support"] = prior_support
+    return values
+
+
+def warned(values, n_points=20):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        diagnostics.warn(values, 2, n_points)
+    assert all(issubclass(w.category, DiagnosticWarning) for w in caught)
+    return [str(w.message) for w in caught]
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ([0.25, 0.25, 0.25, 0.25], 4.0),
+        ([1.0, 0, 0, 0], 1.0),
+        ([0.5, 0.5, 0, 0], 2.0),
+        ([0.7, 0.3], 1 / (0.49 + 0.09)),
+        ([0.5, 0.5, 0.5, -0.5], 4.0),  # signed: four weights of equal size
+        ([10.0, 10.0], 2.0),
+    ],
+)
+def test_effective_support_by_hand(weights, expected):
+    assert effective_support(np.array(weights)) == pytest.approx(expected)
+
+
+def test_a_healthy_fit_warns_of_nothing(healthy):
+    assert warned(found(tree(*healthy, np.zeros((2, 2000), bool)))) == []
+
+
+def test_values_are_those_of_arviz(healthy):
+    d, w = healthy
+    data = xr.Dataset({"d": (("chain", "draw", "obs"), d)})
+    values = diagnose(tree(d, w))
+    assert float(values["r_hat"]) == pytest.approx(az.rhat(data)["d"].max().item())
+    assert float(values["ess"]) == pytest.approx(az.ess(data)["d"].min().item())
+    support = np.median(1 / (w**2).sum(axis=-1))
+    assert float(values["posterior_effective_support"]) == pytest.approx(support)
+    assert float(values["largest_weight"]) == pytest.approx(np.median(w.max(axis=-1)))
+
+
+def test_chains_that_disagree_at_one_row(healthy):
+    d, w = healthy
+    d = d.copy()
+    d[1, :, 7] += 0.5
+    messages = warned(found(tree(d, w)))
+    assert any(
+        m.startswith("R-hat of d_z is") and "the chains disagree; use" in m for m in messages
+    )
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+def test_a_distance_that_never_moves_hides_no_other(healthy):
+    """R-hat of a constant is undefined; the chains still disagree at row 7."""
+    d, w = healthy
+    d = d.copy()
+    d[:, :, 3] = 1.0
+    d[1, :, 7] += 0.05
+    messages = warned(found(tree(d, w)))
+    assert any(m.startswith("R-hat of d_z is") for m in messages)
+
+
+def test_a_constant_distance_makes_no_noise(healthy):
+    """A row whose distance no draw moves: R-hat is undefined there, not a fault of the user's."""
+    d, w = healthy
+    d = d.copy()
+    d[:, :, 3] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        diagnose(tree(d, w))
+
+
+def test_sticky_chains_have_few_effective_draws(healthy):
+    d, w = healthy
+    walk = np.cumsum(np.random.default_rng(71).normal(size=d.shape), axis=1)
+    messages = warned(found(tree(d + 0.01 * walk, w)))
+    assert any("smallest effective sample size of d_z is" in m for m in messages)
+
+
+def test_divergences_are_counted(healthy):
+    diverging = np.zeros((2, 2000), bool)
+    diverging[0, :3] = True
+    assert [m[:24] for m in warned(found(tree(*healthy, diverging)))] == [
+        "3 divergent transitions:"
+    ]
+
+
+def test_support_warns_by_its_own_name(healthy):
+    messages = warned(found(tree(*healthy), prior_support=1.2))
+    assert len(messages) == 1
+    assert messages[0].startswith("the prior weights have collapsed: 1.2 effective support points")
+    d, w = healthy
+    peaked = np.full_like(w, 0.001)
+    peaked[..., 0] = 1 - 0.019
+    (message,) = warned(found(tree(d, peaked)))
+    assert message.startswith("the posterior weights have collapsed: 1.0 effective support points")
+
+
+def test_few_points_are_no_collapse(healthy):
+    d, w = healthy
+    three = w[..., :3] / w[..., :3].sum(axis=-1, keepdims=True)
+    assert warned(found(tree(d, three), prior_support=2.0), n_points=3) == []
+
+
+def test_one_draw_has_no_r_hat():
+    values = diagnose(tree(np.ones((1, 1, 3)), np.ones((1, 1, 4)) / 4))
+    assert np.isnan(values["r_hat"])
+    assert np.isnan(values["ess"])
+    assert warned(found(tree(np.ones((1, 1, 3)), np.ones((1, 1, 4)) / 4), 4.0), 4) == []
+
+
+@pytest.fixture(scope="module")
+def two_hundred():
+    return np.random.default_rng(72).normal(size=(200, 2))
+
+
+def test_published_prior_collapses_on_200_rows(two_hundred):
+    est = BSVDD(kernel=kernels.RBF("scale"), prior=priors.RowSum(exponent=1), draws=500, tune=300)
+    with pytest.warns(DiagnosticWarning) as caught:
+        est.fit(two_hundred)
+    messages = [str(w.message) for w in caught]
+    assert any(m.startswith("the prior weights have collapsed: ") for m in messages)
+    row_sums = est.gram_.K.sum(axis=1)
+    beta = np.random.default_rng(76).normal(size=(4000, 200)) - row_sums
+    w = np.exp(beta - beta.max(axis=1, keepdims=True))
+    expected = np.median(w.sum(axis=1) ** 2 / (w**2).sum(axis=1))
+    value = float(est.idata_["diagnostics"]["prior_effective_support"])
+    assert value == pytest.approx(expected, rel=0.2)
+    assert expected < 5
+
+
+def test_default_prior_does_not_collapse(two_hundred):
+    est = BSVDD(draws=500, tune=300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        est.fit(two_hundred)
+    values = est.idata_["diagnostics"]
+    assert float(values["prior_effective_support"]) > 20
+    assert float(values["posterior_effective_support"]) > 20
+
+
+def test_prior_support_is_that_of_the_prior():
+    """Flat on n equal points: the mean of 1/sum w^2 of a logistic normal, by simulation."""
+    rows = np.random.default_rng(73).normal(size=(50, 2))
+    est = BDD(kernel=kernels.RBF(1.0), prior=priors.Flat(0.7), draws=2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        est.fit(rows)
+    draws = 0.7 * np.random.default_rng(74).normal(size=(4000, 50))
+    expected = np.median(np.abs(draws).sum(1) ** 2 / (draws**2).sum(1))
+    value = float(est.idata_["diagnostics"]["prior_effective_support"])
+    assert value == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_independent_draws_of_the_default_size_are_trusted(seed):
+    """BDD's exact draws cannot disagree: a warning about their chains is a false alarm."""
+    rows = np.random.default_rng(75 + seed).normal(size=(60, 2))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BDD(random_state=seed).fit(rows)
+    assert [str(w.message) for w in caught if "R-hat" in str(w.message)] == []
+
+
+def test_warnings_point_at_the_line_that_fits(two_hundred):
+    with pytest.warns(DiagnosticWarning) as caught:
+        BSVDD(draws=50, tune=50).fit(two_hundred)
+    assert {w.filename for w in caught} == {__file__}

@@ -1,0 +1,152 @@
+"""Sampling: prior functions, seeds, the library that samples, and interruption."""
+
+import _thread
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pymc as pm
+import pytest
+from bsvdd.inference import compilation, sampling
+from bsvdd.inference.sampling import sample
+from bsvdd.models import bsvdd
+
+from bsvdd import BSVDD, priors
+
+QUICK = dict(draws=30, tune=30, chains=2)
+
+
+@pytest.fixture
+def model(toy_gram):
+    return bsvdd.build(toy_gram)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        lambda gram, name, dims: pm.StudentT(name, 3.0, dims=dims),
+        SimpleNamespace(create_variable=lambda name: pm.Laplace(name, 0, 1, dims="point")),
+        lambda gram, name, dims: pm.Deterministic(
+            name, pm.HalfNormal("sd") * pm.Normal("raw", dims=dims), dims=dims
+        ),
+    ],
+    ids=["function", "create_variable", "hierarchical"],
+)
+def test_any_prior_can_be_sampled(toy_gram, prior):
+    tree = sample(bsvdd.build(toy_gram, prior), seed=1, **QUICK)
+    beta, w = tree["posterior"]["beta"].values, tree["posterior"]["w"].values
+    e = np.exp(beta - beta.max(axis=-1, keepdims=True))
+    np.testing.assert_allclose(w, e / e.sum(axis=-1, keepdims=True), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("sampler", "library"), [("nuts", "nutpie"), ("metropolis", "pymc")])
+def test_shape_dims_and_names_of_the_draws(model, sampler, library):
+    tree = sample(model, sampler, seed=1, **QUICK)
+    posterior = tree["posterior"]
+    assert posterior["w"].dims == ("chain", "draw", "point")
+    assert dict(posterior.sizes) == {"chain": 2, "draw": 30, "point": 8}
+    np.testing.assert_array_equal(posterior["point"], np.arange(8))
+    assert posterior.attrs["sampler"] == sampler
+    assert posterior.attrs["library"] == library
+    assert posterior.attrs["seconds"] > 0
+    assert set(tree["sample_stats"].data_vars) <= {"diverging", "energy", "n_steps", "step_size"}
+    if sampler == "nuts":
+        assert tree["sample_stats"]["diverging"].shape == (2, 30)
+
+
+@pytest.mark.parametrize("sampler", ["nuts", "metropolis"])
+def test_seeds_reproduce(model, sampler):
+    draws = [
+        sample(model, sampler, seed=seed, **QUICK)["posterior"]["w"].values for seed in (3, 3, 4)
+    ]
+    np.testing.assert_array_equal(draws[0], draws[1])
+    assert not np.allclose(draws[0], draws[2])
+    assert not np.allclose(draws[0][0], draws[0][1])  # chains of one run differ
+
+
+def test_pymc_samples_where_nutpie_is_absent(monkeypatch, model, worst_z):
+    settings = dict(draws=1000, tune=300, chains=2)
+    reference = sample(model, seed=1, **settings)["posterior"]
+    monkeypatch.setattr(sampling, "find_spec", lambda name: None)
+    tree = sample(model, seed=1, **settings)
+    assert tree["posterior"].attrs["library"] == "pymc"
+    assert "diverging" in tree["sample_stats"]
+    # two estimates: a difference of 6 errors of one of them is 4.2 of the difference
+    assert worst_z(tree["posterior"]["w"].values, reference["w"].mean(("chain", "draw"))) < 6
+
+
+def test_unknown_sampler(model):
+    with pytest.raises(ValueError, match="sampler must be 'nuts' or 'metropolis', got 'gibbs'"):
+        sample(model, "gibbs")
+
+
+def test_interruption_while_waiting_stops_the_run(monkeypatch, model):
+    import nutpie
+
+    class Run:
+        cancelled = False
+
+        def wait(self):
+            raise KeyboardInterrupt
+
+        def cancel(self):
+            self.cancelled = True
+
+    run = Run()
+    monkeypatch.setattr(nutpie, "sample", lambda *args, **kwargs: run)
+    with pytest.raises(KeyboardInterrupt):
+        sample(model, seed=1, **QUICK)
+    assert run.cancelled
+
+
+def test_interruption_from_the_keyboard(model):
+    """A genuine interrupt of the main thread, in the middle of a long run."""
+    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        sample(model, seed=1, draws=300_000, tune=1000, chains=2)
+    timer.join()
+
+
+def test_failure_in_the_density_is_not_swallowed(monkeypatch, model):
+    """Draws of a part of the run are never returned."""
+    calls = iter(range(10**9))
+    genuine = compilation.Density.logp_and_gradient
+
+    def failing(self, x):
+        if next(calls) > 200:
+            raise KeyboardInterrupt
+        return genuine(self, x)
+
+    monkeypatch.setattr(compilation.Density, "logp_and_gradient", failing)
+    with pytest.raises(BaseException) as caught:
+        sample(model, seed=1, **QUICK)
+    assert not isinstance(caught.value, pytest.fail.Exception)
+
+
+def test_interruption_leaves_an_estimator_unfitted(monkeypatch, table):
+    import nutpie
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nutpie, "sample", interrupted)
+    est = BSVDD(**QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        est.fit(*table)
+    assert not hasattr(est, "cutoff_")
+
+
+def test_no_thread_of_a_run_is_left(model):
+    before = threading.active_count()
+    sample(model, seed=1, **QUICK)
+    assert threading.active_count() <= before
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_priors_of_one_family_compile_once(table):
+    est = BSVDD(prior=priors.StandardizedRowSum(), **QUICK).fit(*table)
+    before = compilation.compilations()
+    for prior in (priors.RowSum(exponent=0.4), priors.Flat(0.5)):
+        est = est.with_prior(prior)
+    assert compilation.compilations() == before

@@ -1,0 +1,229 @@
+"""Saving and loading: all or nothing, bit for bit, and clear about what is no such file."""
+
+import json
+import os
+
+import h5netcdf.legacyapi  # noqa: F401 the engine of saved files must be there
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from bsvdd.inference.storage import UnreadableFileError
+
+import bsvdd
+from bsvdd import Cutoff, kernels, priors
+
+NAMES = ["SVDD", "BDD", "BDD simplex", "BSVDD", "BSVDDM"]
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_loaded_estimator_is_the_saved_one(fitted, new_rows, tmp_path, name):
+    est = fitted(name)
+    est.save(tmp_path / "fit.nc")
+    new = bsvdd.load(tmp_path / "fit.nc")
+    assert type(new) is type(est)
+    assert new.get_params() == est.get_params()
+    assert (new.kernel_, new.cutoff_, new.level_) == (est.kernel_, est.cutoff_, est.level_)
+    np.testing.assert_array_equal(
+        new.probability_normal(new_rows), est.probability_normal(new_rows)
+    )
+    np.testing.assert_array_equal(new.score_samples(new_rows), est.score_samples(new_rows))
+    np.testing.assert_array_equal(new.predict(new_rows), est.predict(new_rows))
+    assert new.distance(new_rows).identical(est.distance(new_rows))
+    assert set(new.idata_.children) == set(est.idata_.children)
+    assert new.n_features_in_ == est.n_features_in_
+    assert [p.name for p in tmp_path.iterdir()] == ["fit.nc"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_loaded_estimator_can_go_on(fitted, new_rows, tmp_path, name):
+    est = fitted(name)
+    est.save(tmp_path / "fit.nc")
+    new = bsvdd.load(tmp_path / "fit.nc")
+    policy = Cutoff("f1", level=0.7)
+    assert new.with_cutoff(policy).cutoff_ == est.with_cutoff(policy).cutoff_
+    if name in ("BDD", "BSVDD", "BSVDDM"):
+        ours, theirs = (e.with_prior(priors.Flat(0.5)) for e in (est, new))
+        np.testing.assert_array_equal(ours.distance(new_rows), theirs.distance(new_rows))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kernel": kernels.RBF("median")},
+        {"kernel": kernels.Laplacian(2.0)},
+        {"kernel": kernels.Linear(), "prior": priors.Flat(0.3)},
+        {"kernel": kernels.Polynomial(3, 0.2, 0.5)},
+        {"prior": priors.RowSum(sd=0.4, exponent=0.5), "likelihood_scale": 2.0},
+        {"cutoff": 0.8},
+        {"cutoff": "f1"},
+        {"cutoff": Cutoff("cost", cv="train", level=0.2, miss_cost=4.0)},
+        {"minor_label": 1, "random_state": None},
+        {"draws": np.int64(50), "random_state": np.random.default_rng(0).integers(9)},
+    ],
+    ids=repr,
+)
+def test_parameters_come_back(make, table, new_rows, tmp_path, changes):
+    est = make("BDD", **changes).fit(*table)
+    est.save(tmp_path / "fit.nc")
+    new = bsvdd.load(tmp_path / "fit.nc")
+    assert new.get_params() == est.get_params()
+    np.testing.assert_array_equal(
+        new.probability_normal(new_rows), est.probability_normal(new_rows)
+    )
+
+
+def test_precomputed_and_column_names(make, fitted, table, new_rows, tmp_path):
+    X, y = table
+    kernel = kernels.RBF(1.5)
+    given = make("SVDD", kernel=kernels.Precomputed(diagonal=1.0)).fit(kernel(X), y)
+    given.save(tmp_path / "fit.nc")
+    new = bsvdd.load(tmp_path / "fit.nc")
+    np.testing.assert_array_equal(
+        new.score_samples(kernel(new_rows, X)), given.score_samples(kernel(new_rows, X))
+    )
+    framed = make("SVDD").fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    framed.save(tmp_path / "framed.nc")
+    new = bsvdd.load(tmp_path / "framed.nc")
+    np.testing.assert_array_equal(new.feature_names_in_, ["a", "b", "c"])
+    with pytest.raises(ValueError, match="feature names"):
+        new.predict(pd.DataFrame(new_rows, columns=["c", "b", "a"]))
+
+
+def test_a_function_is_given_again(make, table, new_rows, tmp_path):
+    import pymc as pm
+
+    def prior(gram, name, dims):
+        return pm.StudentT(name, 3.0, dims=dims)
+
+    def kernel(A, B):
+        return (A @ B.T + 1.0) ** 2
+
+    est = make("BSVDD", prior=prior, kernel=kernel).fit(*table)
+    path = tmp_path / "fit.nc"
+    est.save(path)
+    with pytest.raises(
+        ValueError, match=r"fit\.nc: \w+ was a function, .*load\(path, \w+=\.\.\.\)"
+    ):
+        bsvdd.load(path)
+    with pytest.raises(ValueError, match="prior was a function"):
+        bsvdd.load(path, kernel=kernel)
+    new = bsvdd.load(path, prior=prior, kernel=kernel)
+    np.testing.assert_array_equal(
+        new.probability_normal(new_rows), est.probability_normal(new_rows)
+    )
+
+
+def test_a_random_state_cannot_be_saved(make, table, tmp_path):
+    est = make("SVDD", random_state=np.random.RandomState(0)).fit(*table)
+    with pytest.raises(TypeError, match=r"random_state=.* cannot be saved; expected a number"):
+        est.save(tmp_path / "fit.nc")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unfitted_estimator_cannot_be_saved(make, tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        make("SVDD").save(tmp_path / "fit.nc")
+
+
+def test_a_missing_file_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        bsvdd.load(tmp_path / "no.nc")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9, 0.999])
+def test_truncated_file(fitted, tmp_path, share):
+    path = tmp_path / "fit.nc"
+    fitted("SVDD").save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(UnreadableFileError, match=r"fit\.nc is no saved bsvdd estimator"):
+        bsvdd.load(path)
+
+
+def test_foreign_files(tmp_path):
+    path = tmp_path / "other.nc"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(UnreadableFileError, match=r"other\.nc is no saved bsvdd estimator"):
+        bsvdd.load(path)
+    xr.Dataset({"x": ("row", np.arange(3.0))}).to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(UnreadableFileError, match=r"other\.nc is no saved bsvdd estimator"):
+        bsvdd.load(path)
+
+
+def rewrite(path, change):
+    """Change the header of a saved file."""
+    tree = xr.open_datatree(path, engine="h5netcdf").load()
+    tree.close()
+    header = json.loads(tree.attrs["bsvdd"])
+    change(header, tree)
+    tree.attrs["bsvdd"] = json.dumps(header)
+    os.unlink(path)
+    tree.to_netcdf(path, engine="h5netcdf")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h, t: h.update(format=99), "has format 99, and this version reads 1"),
+        (lambda h, t: h.update(estimator="Exec"), "unknown estimator 'Exec'"),
+        (lambda h, t: h["kernel"].update(type="os.system"), "unknown type 'os.system'"),
+        (lambda h, t: h["kernel"]["fields"].update(x=1), "kernel cannot be read"),
+        (lambda h, t: h.pop("estimator"), "fit.nc"),
+        (lambda h, t: h.pop("parameters"), "fit.nc"),
+        (lambda h, t: h["parameters"].update(unknown=1), "fit.nc"),
+        (lambda h, t: t.__delitem__("posterior"), "fit.nc"),
+        (lambda h, t: t.__delitem__("decision"), "fit.nc"),
+    ],
+    ids=[
+        "format",
+        "estimator",
+        "type",
+        "field",
+        "no estimator",
+        "no parameters",
+        "unknown parameter",
+        "no posterior",
+        "no decision",
+    ],
+)
+def test_damaged_header_or_groups(fitted, tmp_path, change, message):
+    path = tmp_path / "fit.nc"
+    fitted("SVDD").save(path)
+    rewrite(path, change)
+    with pytest.raises(UnreadableFileError, match=message):
+        bsvdd.load(path)
+
+
+@pytest.mark.parametrize("where", ["replace", "write"])
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    fitted, monkeypatch, tmp_path, new_rows, where
+):
+    path = tmp_path / "fit.nc"
+    fitted("SVDD").save(path)
+    before = path.read_bytes()
+
+    def fail(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    if where == "replace":
+        monkeypatch.setattr(os, "replace", fail)
+    else:
+        monkeypatch.setattr(xr.DataTree, "to_netcdf", fail)
+    with pytest.raises(KeyboardInterrupt):
+        fitted("BSVDD").save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["fit.nc"]
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_saved_file_has_the_permissions_of_any_new_file(fitted, tmp_path):
+    before = os.umask(0o022)
+    try:
+        (tmp_path / "plain").write_text("")
+        fitted("SVDD").save(tmp_path / "fit.nc")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "fit.nc").stat().st_mode == (tmp_path / "plain").stat().st_mode

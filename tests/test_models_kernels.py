@@ -1,0 +1,169 @@
+"""Kernels against their formulas, written as double loops."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from bsvdd import kernels
+
+RNG = np.random.default_rng(1)
+X = RNG.normal(size=(7, 3))
+Y = RNG.normal(size=(5, 3))
+
+
+def custom(A, B):
+    """A kernel of the user's: Cauchy, 1 / (1 + d^2)."""
+    return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
+
+
+FORMULAS = [
+    (kernels.RBF(1.7), lambda x, y: math.exp(-sum((x - y) ** 2) / (2 * 1.7**2))),
+    (kernels.RBF.from_gamma(0.3), lambda x, y: math.exp(-0.3 * sum((x - y) ** 2))),
+    (kernels.Laplacian(0.8), lambda x, y: math.exp(-sum(abs(x - y)) / 0.8)),
+    (kernels.Linear(), lambda x, y: sum(x * y)),
+    (kernels.Polynomial(3, gamma=0.5, coef0=2.0), lambda x, y: (0.5 * sum(x * y) + 2.0) ** 3),
+    (kernels.Polynomial(), lambda x, y: (sum(x * y) + 1.0) ** 2),
+    (kernels.Custom(custom), lambda x, y: 1.0 / (1.0 + sum((x - y) ** 2))),
+]
+KERNELS = [kernel for kernel, _ in FORMULAS]
+
+
+def by_loops(k, A, B):
+    return np.array([[k(a, b) for b in B] for a in A])
+
+
+@pytest.mark.parametrize(("kernel", "k"), FORMULAS, ids=[repr(k) for k in KERNELS])
+def test_matrix_and_diagonal_are_the_formula(kernel, k):
+    np.testing.assert_allclose(kernel(X, Y), by_loops(k, X, Y), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(kernel(X), by_loops(k, X, X), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(kernel.diag(X), [k(x, x) for x in X], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_matrix_of_one_set_is_exactly_symmetric_and_psd(kernel):
+    K = kernel(np.random.default_rng(2).normal(size=(40, 3)))
+    np.testing.assert_array_equal(K, K.T)
+    values = np.linalg.eigvalsh(K)
+    assert values.min() > -1e-10 * values.max()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_rows_must_be_tables(kernel):
+    with pytest.raises(ValueError, match=r"X must be a table \(rows, columns\), got 1"):
+        kernel(X[0])
+    with pytest.raises(ValueError, match=r"Y must be a table \(rows, columns\), got 1"):
+        kernel(X, Y[0])
+    with pytest.raises(ValueError, match="X must be a table"):
+        kernel.diag(X[0])
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_columns_must_agree(kernel):
+    with pytest.raises(ValueError, match="same number of columns, got 3 and 2"):
+        kernel(X, Y[:, :2])
+
+
+def test_gamma_and_bandwidth_convert():
+    assert kernels.RBF(2.0).gamma == 1 / 8
+    assert kernels.RBF.from_gamma(1 / 8).bandwidth == pytest.approx(2.0, rel=1e-15)
+    assert kernels.RBF.from_gamma(0.37).gamma == pytest.approx(0.37, rel=1e-15)
+    assert kernels.Laplacian(4.0).gamma == 0.25
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, np.inf])
+def test_from_gamma_wants_a_positive_number(gamma):
+    with pytest.raises(ValueError, match="gamma must be positive and finite, got"):
+        kernels.RBF.from_gamma(gamma)
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(1.0), kernels.Laplacian(1.0)], ids=repr)
+def test_translation_changes_no_distance(kernel):
+    # steps of 1/1024 are exact even beside 1e6, so that only the kernel can lose digits
+    A, B = np.round(X * 1024) / 1024, np.round(Y * 1024) / 1024
+    np.testing.assert_allclose(kernel(A + 1e6, B + 1e6), kernel(A, B), rtol=1e-12)
+    np.testing.assert_allclose(kernel(A + 1e6), kernel(A), rtol=1e-12)
+
+
+def test_unresolved_bandwidth_asks_for_resolve():
+    with pytest.raises(ValueError, match=r"'median' is not a number yet; call kernel\.resolve"):
+        kernels.RBF("median")(X)
+
+
+@pytest.mark.parametrize("cls", [kernels.RBF, kernels.Laplacian])
+def test_resolve_fills_in_the_number_and_remembers_its_criterion(cls):
+    fitted = cls("median").resolve(X)
+    pairs = [np.linalg.norm(a - b) for i, a in enumerate(X) for b in X[:i]]
+    assert fitted.bandwidth == pytest.approx(np.median(pairs), rel=1e-12)
+    assert fitted.criterion == "median"
+    assert fitted.resolve(10 * X) == fitted  # a number stays
+    for part in (f"{fitted.bandwidth:.6g}", "'median'", f"{fitted.gamma:.6g}"):
+        assert part in repr(fitted)
+
+
+def test_polynomial_checks_its_numbers():
+    with pytest.raises(ValueError, match="degree must be a whole number of at least 1, got 1.5"):
+        kernels.Polynomial(1.5)
+    with pytest.raises(ValueError, match="gamma must be positive and finite, got 0"):
+        kernels.Polynomial(gamma=0)
+    with pytest.raises(ValueError, match="coef0 must be at least 0 and finite, got -1"):
+        kernels.Polynomial(coef0=-1)
+
+
+def test_custom_must_return_the_matrix():
+    wrong = kernels.Custom(lambda A, B: np.ones(len(A)))
+    with pytest.raises(ValueError, match=re.escape("must return shape (7, 5), but returned (7,)")):
+        wrong(X, Y)
+    broken = kernels.Custom(lambda A, B: np.full((len(A), len(B)), np.nan))
+    with pytest.raises(ValueError, match="returned values that are not finite"):
+        broken(X, Y)
+
+
+def test_custom_diagonal_is_taken_in_blocks(monkeypatch):
+    monkeypatch.setattr(kernels, "BLOCK", 3)
+    poly = kernels.Custom(lambda A, B: (A @ B.T + 1.0) ** 2)
+    np.testing.assert_allclose(poly.diag(X), [(x @ x + 1.0) ** 2 for x in X], rtol=1e-13)
+
+
+def test_as_kernel():
+    assert kernels.as_kernel(custom) == kernels.Custom(custom)
+    assert kernels.as_kernel(kernels.Linear()) == kernels.Linear()
+    for wrong in ("rbf", kernels.RBF, None, 1.0):
+        with pytest.raises(TypeError, match="kernel must be a kernel such as kernels.RBF"):
+            kernels.as_kernel(wrong)
+
+
+def test_precomputed_rows_choose_their_entries():
+    K = custom(X, X)
+    rows = kernels.Precomputed().training_rows(K)
+    kernel = kernels.Precomputed()
+    np.testing.assert_array_equal(kernel(rows), K)
+    np.testing.assert_array_equal(kernel(rows[[4, 1]], rows[[0, 6, 2]]), K[[4, 1]][:, [0, 6, 2]])
+    np.testing.assert_array_equal(kernel.diag(rows[[3, 5]]), K[[3, 5], [3, 5]])
+
+
+def test_precomputed_new_rows_bring_their_own_norm():
+    kernel = kernels.Precomputed()
+    rows = kernel.training_rows(custom(X, X))
+    new = kernel.new_rows(np.column_stack([custom(Y, X), np.arange(5.0)]), 7)
+    np.testing.assert_array_equal(kernel(new, rows[2:4]), custom(Y, X)[:, 2:4])
+    np.testing.assert_array_equal(kernel.diag(new), np.arange(5.0))
+
+
+def test_precomputed_needs_k_zz():
+    with pytest.raises(ValueError, match=r"rows of 8 columns.*then k\(z, z\), got 7 columns"):
+        kernels.Precomputed().new_rows(custom(Y, X), 7)
+    known = kernels.Precomputed(diagonal=1.0)
+    np.testing.assert_array_equal(known.diag(known.new_rows(custom(Y, X), 7)), np.ones(5))
+    with pytest.raises(ValueError, match="rows of 8 columns"):
+        known.new_rows(custom(Y, X)[:, :5], 7)
+
+
+def test_precomputed_must_be_square_and_symmetric():
+    with pytest.raises(ValueError, match=r"square matrix, got \(7, 5\)"):
+        kernels.Precomputed().training_rows(custom(X, Y))
+    K = custom(X, X)
+    K[2, 5] += 0.25
+    with pytest.raises(ValueError, match=r"must be symmetric, but K\[2, 5\] = .* and K\[5, 2\] ="):
+        kernels.Precomputed().training_rows(K)

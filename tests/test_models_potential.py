@@ -1,0 +1,149 @@
+"""The potential against sums of squared distances in an explicit feature space."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from bsvdd.inference.compilation import Density
+from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m, svdd
+from bsvdd.models.geometry import potential, squared_distance, squared_norm
+from bsvdd.models.potential import quadratic_form
+from pytensor.compile.mode import Mode
+from scipy import stats
+
+from bsvdd import kernels, priors
+
+RNG = np.random.default_rng(20)
+MAJORITY = RNG.normal(size=(6, 2)) + 0.5
+MINORITY = RNG.normal(size=(2, 2)) - 1.0
+SCALE = 1.7  # lambda
+
+
+def linear(x):
+    return x
+
+
+def quadratic(x):
+    """Features of (0.6 x'y + 1.5)^2: the constant, the columns, their products."""
+    return np.concatenate([[1.5], np.sqrt(2 * 1.5 * 0.6) * x, 0.6 * np.outer(x, x).ravel()])
+
+
+SPACES = [(kernels.Linear(), linear), (kernels.Polynomial(2, gamma=0.6, coef0=1.5), quadratic)]
+
+
+def direct(w, points, features, scale):
+    """-lambda/2 sum_i ||phi(x_i) - sum_j w_j phi(u_j)||^2, sum by sum."""
+    center = sum(weight * features(u) for weight, u in zip(w, points, strict=True))
+    return -scale / 2 * sum(((features(x) - center) ** 2).sum() for x in MAJORITY)
+
+
+def softmax(b):
+    return np.exp(b) / np.exp(b).sum()
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+@pytest.mark.parametrize("model", ["bdd", "bsvdd"])
+def test_density_of_one_class_models_is_prior_times_potential(kernel, features, model):
+    gram = Gram.from_rows(kernel, MAJORITY)
+    prior = priors.StandardizedRowSum(sd=0.8)
+    build, weights = {"bdd": (bdd.build, np.asarray), "bsvdd": (bsvdd.build, softmax)}[model]
+    density = Density(build(gram, prior, SCALE))
+    row_sums = np.array([sum(kernel([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY])
+    m = -(row_sums - row_sums.mean()) / row_sums.std()
+    for x in np.random.default_rng(21).normal(size=(4, 6)):
+        log_prior = stats.norm(m, 0.8).logpdf(x).sum()
+        expected = direct(weights(x), MAJORITY, features, SCALE)
+        assert density.logp_and_gradient(x)[0] - log_prior == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+@pytest.mark.parametrize("total", [None, 0.7])
+def test_density_of_bsvdd_m_is_prior_times_potential(kernel, features, total):
+    gram = Gram.from_rows(kernel, MAJORITY, MINORITY)
+    model = bsvdd_m.build(gram, priors.Flat(1.3), priors.Beta(2, 3, total=total), SCALE)
+    density = Density(model)
+    points = np.concatenate([MAJORITY, MINORITY])
+    for x in np.random.default_rng(22).normal(size=(4, 8)):
+        tau, b = x[:6], 1 / (1 + np.exp(-x[6:]))
+        log_prior = stats.norm(0, 1.3).logpdf(tau).sum()
+        log_prior += (stats.beta(2, 3).logpdf(b) + np.log(b) + np.log(1 - b)).sum()
+        alpha1 = b if total is None else total / 2 * b
+        w = np.concatenate([(1 + alpha1.sum()) * softmax(tau), -alpha1])
+        assert w.sum() == pytest.approx(1.0)
+        expected = direct(w, points, features, SCALE)
+        assert density.logp_and_gradient(x)[0] - log_prior == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+def test_numpy_twin_at_any_weights(kernel, features):
+    gram = Gram.from_rows(kernel, MAJORITY)
+    draws = np.stack([svdd.solve(gram, 0.4), *np.random.default_rng(23).normal(size=(3, 6))])
+    expected = [direct(w, MAJORITY, features, SCALE) for w in draws]
+    np.testing.assert_allclose(potential(draws, gram, SCALE), expected, rtol=1e-10)
+    np.testing.assert_allclose(potential(draws[0], gram, SCALE), expected[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+def test_potential_of_a_separate_dictionary(kernel, features):
+    points = np.random.default_rng(24).normal(size=(3, 2))
+    gram = Gram.from_rows(kernel, MAJORITY, dictionary=points)
+    w = np.array([0.2, 1.1, -0.4])
+    assert potential(w, gram) == pytest.approx(direct(w, points, features, 1.0), rel=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+def test_squared_distance_is_that_in_feature_space(kernel, features):
+    Z = np.random.default_rng(25).normal(size=(5, 2)) * 2
+    w = np.random.default_rng(26).normal(size=(3, 6))
+    norm = squared_norm(w, kernel(MAJORITY))
+    d2 = squared_distance(w, norm, kernel(MAJORITY, Z), kernel.diag(Z))
+    centers = w @ np.stack([features(x) for x in MAJORITY])
+    expected = [[((features(z) - a) ** 2).sum() for z in Z] for a in centers]
+    np.testing.assert_allclose(d2, expected, rtol=1e-10)
+
+
+def test_squared_distance_is_never_negative():
+    """The only row is the centre itself; rounding must not give the root of -1e-16."""
+    kernel = kernels.Polynomial(3)
+    for x in np.random.default_rng(27).normal(size=(50, 1, 3)) * 10:
+        w = np.ones((1, 1))
+        d2 = squared_distance(
+            w, squared_norm(w, kernel(x)) * (1 - 1e-15), kernel(x), kernel.diag(x)
+        )
+        assert 0 <= d2[0, 0] <= 1e-10 * kernel.diag(x)[0]
+
+
+@pytest.mark.parametrize("model", ["bdd", "bsvdd", "bsvdd_m"])
+def test_gradient_is_the_slope(model):
+    kernel = SPACES[1][0]
+    gram = Gram.from_rows(kernel, MAJORITY, MINORITY if model == "bsvdd_m" else None)
+    built = {
+        "bdd": lambda: bdd.build(gram, priors.Flat(), SCALE),
+        "bsvdd": lambda: bsvdd.build(gram, priors.Flat(), SCALE),
+        "bsvdd_m": lambda: bsvdd_m.build(gram, priors.Flat(), priors.Beta(2, 3), SCALE),
+    }[model]()
+    density = Density(built)
+    x = np.random.default_rng(28).normal(size=density.size) / 2
+    slope = np.empty_like(x)
+    for i, step in enumerate(1e-5 * np.eye(len(x))):
+        up, down = density.logp_and_gradient(x + step)[0], density.logp_and_gradient(x - step)[0]
+        slope[i] = (up - down) / 2e-5
+    gradient = density.logp_and_gradient(x)[1]
+    np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max())
+
+
+def test_derivatives_of_the_quadratic_form():
+    A = np.random.default_rng(29).normal(size=(4, 4))
+    K_value, w_value = A @ A.T, np.array([0.3, -1.0, 2.0, 0.5])
+    w, K = pt.vector("w"), pt.matrix("K")
+    form = quadratic_form(w, K)
+    by_w = pt.grad(form, w)
+    hessian = pt.stack([pt.grad(by_w[i], w) for i in range(4)])
+    outputs = [form, by_w, pt.grad(form, K), hessian]
+    function = pytensor.function([w, K], outputs, mode=Mode("py", "fast_compile"))
+    value, by_w, by_K, hessian = function(w_value, K_value)
+    double_sum = sum(w_value[i] * K_value[i, j] * w_value[j] for i in range(4) for j in range(4))
+    assert value == pytest.approx(double_sum, rel=1e-12)
+    np.testing.assert_allclose(by_w, 2 * K_value @ w_value, rtol=1e-12)
+    np.testing.assert_allclose(by_K, np.outer(w_value, w_value), rtol=1e-12)
+    np.testing.assert_allclose(hessian, 2 * K_value, rtol=1e-12)

@@ -1,0 +1,136 @@
+"""Priors: their means, and what a prior must be and return."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pymc as pm
+import pytest
+from bsvdd.models import Gram, bsvdd, bsvdd_m
+from scipy import stats
+
+from bsvdd import kernels, priors
+
+RNG = np.random.default_rng(30)
+MAJORITY, MINORITY = RNG.normal(size=(9, 2)), RNG.normal(size=(4, 2))
+K = kernels.RBF(0.8)
+GRAM = Gram.from_rows(K, MAJORITY, MINORITY)
+ROW_SUMS = np.array([sum(K([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY])
+
+
+@pytest.mark.parametrize("exponent", [0.3, 0.5, 1.0])
+def test_row_sum_is_the_published_mean(exponent):
+    mean = priors.RowSum(exponent=exponent).mean(GRAM)
+    np.testing.assert_allclose(mean, -(ROW_SUMS**exponent), rtol=1e-12)
+
+
+def test_standardized_row_sum_has_mean_0_and_sd_1():
+    mean = priors.StandardizedRowSum().mean(GRAM)
+    np.testing.assert_allclose(mean, -stats.zscore(ROW_SUMS), rtol=1e-10)
+
+
+def test_equal_row_sums_give_zero():
+    circle = np.array([[np.cos(t), np.sin(t)] for t in 2 * np.pi * np.arange(7) / 7])
+    mean = priors.StandardizedRowSum().mean(Gram.from_rows(K, circle))
+    np.testing.assert_array_equal(mean, np.zeros(7))
+
+
+def test_flat_is_zero_for_the_majority():
+    np.testing.assert_array_equal(priors.Flat().mean(GRAM), np.zeros(9))
+
+
+def test_negative_row_sums_have_no_power():
+    gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [-4.0]]))
+    with pytest.raises(ValueError, match=r"row 1 of the kernel matrix has the negative sum -2, .*"):
+        priors.RowSum(exponent=0.5).mean(gram)
+    with pytest.raises(ValueError, match=r"another kernel \(RBF\) or another prior"):
+        priors.RowSum().mean(gram)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: priors.Flat(sd=0), ValueError, "Flat: sd must be positive and finite, got 0"),
+        (lambda: priors.RowSum(sd=np.inf), ValueError, "RowSum: sd must be positive and finite"),
+        (
+            lambda: priors.RowSum(exponent=1.5),
+            ValueError,
+            r"exponent must lie in \(0, 1\], got 1.5",
+        ),
+        (lambda: priors.RowSum(exponent=0), ValueError, r"exponent must lie in \(0, 1\], got 0"),
+        (lambda: priors.StandardizedRowSum(sd="1"), TypeError, "sd must be a number, got '1'"),
+        (lambda: priors.Flat(sd=True), TypeError, "Flat: sd must be a number, got True"),
+        (lambda: priors.Beta(-1), ValueError, "Beta: a must be positive and finite, got -1"),
+        (lambda: priors.Beta(1, 0), ValueError, "Beta: b must be positive and finite, got 0"),
+        (
+            lambda: priors.Beta(total=0),
+            ValueError,
+            "Beta: total must be positive and finite, got 0",
+        ),
+    ],
+)
+def test_numbers_of_priors_are_checked(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize("total", [None, 0.8])
+def test_prior_draws_of_bsvdd_m(total):
+    """Weights sum to one, minority weights have the moments of (c/n1) Beta(2, 3)."""
+    model = bsvdd_m.build(GRAM, priors.RowSum(2.0), priors.Beta(2, 3, total=total))
+    tau, w = pm.draw([model["tau"], model["w"]], 4000, random_seed=1, mode="FAST_COMPILE")
+    np.testing.assert_allclose(w.sum(axis=1), 1.0, rtol=1e-12)
+    scale = 1.0 if total is None else total / 4
+    beta = stats.beta(2, 3)
+    np.testing.assert_allclose(-w[:, 9:].mean(axis=0), scale * beta.mean(), rtol=0.05)
+    np.testing.assert_allclose(w[:, 9:].std(axis=0), scale * beta.std(), rtol=0.07)
+    assert w[:, 9:].max() <= 0
+    np.testing.assert_allclose(tau.mean(axis=0), -ROW_SUMS, atol=5 * 2 / np.sqrt(4000))
+    np.testing.assert_allclose(tau.std(axis=0), 2.0, rtol=0.07)
+
+
+def test_a_function_is_a_prior(toy_gram):
+    model = bsvdd.build(toy_gram, lambda gram, name, dims: pm.StudentT(name, 4, dims=dims))
+    assert [v.name for v in model.free_RVs] == ["beta"]
+    assert model.named_vars_to_dims["beta"] == ("point",)
+
+
+def test_an_object_with_create_variable_is_a_prior(toy_gram):
+    prior = SimpleNamespace(create_variable=lambda name: pm.Laplace(name, 0, 1, dims="point"))
+    model = bsvdd.build(toy_gram, prior)
+    assert model.named_vars_to_dims["beta"] == ("point",)
+
+
+@pytest.mark.parametrize("wrong", ["flat", 3.0, priors.Flat, [priors.Flat()]], ids=repr)
+def test_what_is_no_prior(toy_gram, wrong):
+    message = rf"prior of beta: expected a prior such as .*, got {re.escape(repr(wrong))}"
+    with pytest.raises(TypeError, match=message):
+        bsvdd.build(toy_gram, wrong)
+
+
+def test_prior_must_return_its_variable(toy_gram):
+    for wrong in (
+        lambda gram, name, dims: None,
+        lambda gram, name, dims: pm.Normal("other", dims=dims),
+        lambda gram, name, dims: pm.Normal.dist(shape=8),
+    ):
+        with pytest.raises(
+            TypeError, match="must return the PyMC variable .* under the name 'beta'"
+        ):
+            bsvdd.build(toy_gram, wrong)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"shape": 5}, {"shape": (8, 2)}], ids=repr)
+def test_prior_must_have_one_value_for_each_point(toy_gram, arguments):
+    with pytest.raises(ValueError, match=r"one value for each of the 8 points of 'point' \(pass"):
+        bsvdd.build(toy_gram, lambda gram, name, dims: pm.Normal(name, **arguments))
+
+
+def test_prior_by_shape_instead_of_dims(toy_gram):
+    model = bsvdd.build(toy_gram, lambda gram, name, dims: pm.Normal(name, shape=gram.n_points))
+    assert model["w"].eval().shape == (8,)
+
+
+def test_bsvdd_m_without_minority_rows(toy_gram):
+    with pytest.raises(ValueError, match=r"there is none \(n1 = 0\); give y with at least one"):
+        bsvdd_m.build(toy_gram)

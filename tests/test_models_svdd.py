@@ -1,0 +1,139 @@
+"""SVDD against scikit-learn's one-class SVM and against a general QP solver."""
+
+import cvxopt
+import numpy as np
+import pytest
+from bsvdd.models import Gram, qp, svdd
+from sklearn.svm import OneClassSVM
+
+from bsvdd import SVDD, kernels
+
+RNG = np.random.default_rng(6)
+X = RNG.normal(size=(40, 2)) * [1.0, 1.5]
+Z = RNG.normal(size=(30, 2)) * 3
+
+
+def quadratic_program(K, C):
+    """Solve the dual of SVDD as it stands, by cvxopt's interior points."""
+    n = len(K)
+    P, q = cvxopt.matrix(2 * K), cvxopt.matrix(-np.diag(K))
+    G = cvxopt.matrix(np.vstack([-np.eye(n), np.eye(n)]))
+    h = cvxopt.matrix(np.r_[np.zeros(n), np.full(n, C)])
+    A, b = cvxopt.matrix(np.ones((1, n))), cvxopt.matrix(1.0)
+    options = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
+    return np.ravel(cvxopt.solvers.qp(P, q, G, h, A, b, options=options)["x"])
+
+
+def distances(w, K, k_uz, k_zz):
+    return np.sqrt(np.maximum(k_zz - 2 * w @ k_uz + w @ K @ w, 0))
+
+
+@pytest.mark.parametrize("C", [0.05, 0.1, 0.37, 1.0])
+def test_rbf_is_the_one_class_svm(C):
+    est = SVDD(kernel=kernels.RBF(1.3), C=C).fit(X)
+    svm = OneClassSVM(gamma=kernels.RBF(1.3).gamma, nu=1 / (C * len(X)), tol=1e-10).fit(X)
+    theirs = svm.decision_function(Z)
+    # R^2 - d^2 = 2 (sum_j w_j k(u_j, z) - rho'), and libsvm scales w by nu n
+    ours = est.radius_**2 - est.distance(Z).values[0, 0] ** 2
+    np.testing.assert_allclose(ours, 2 * theirs * C, atol=1e-7)
+    np.testing.assert_array_equal(est.predict(Z), svm.predict(Z))
+    assert {-1, 1} == set(est.predict(Z))
+
+
+@pytest.mark.parametrize("C", [0.05, 0.2, 1.0])
+@pytest.mark.parametrize("kernel", [kernels.Linear(), kernels.Polynomial(2)], ids=repr)
+def test_other_kernels_solve_the_qp(kernel, C):
+    gram = Gram.from_rows(kernel, X)
+    w, reference = svdd.solve(gram, C), quadratic_program(gram.K, C)
+    assert w.sum() == pytest.approx(1.0, abs=1e-12)
+    assert w.min() >= 0
+    assert w.max() <= C * (1 + 1e-8)
+
+    def dual(v):
+        return v @ np.diag(gram.K) - v @ gram.K @ v
+
+    # several w can give one centre (a linear kernel of rank 2), so compare what is unique
+    assert dual(w) == pytest.approx(dual(reference), rel=1e-9)
+    k_uz, k_zz = kernel(X, Z), kernel.diag(Z)
+    np.testing.assert_allclose(
+        distances(w, gram.K, k_uz, k_zz), distances(reference, gram.K, k_uz, k_zz), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("upper", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_simplex_program_meets_its_optimality_conditions(upper, factor):
+    """Gradient Hw - b: equal where 0 < w < upper, not smaller at 0, not larger at upper."""
+    rng = np.random.default_rng(7)
+    A, b = rng.normal(size=(30, 12)), factor * rng.normal(size=30)
+    H = factor * A @ A.T
+    w = qp.minimize(H, b, upper=upper)
+    assert w.sum() == pytest.approx(1.0, abs=1e-12)
+    gradient = (H @ w - b) / np.abs(H).max()
+    free = (w > 1e-9) & (w < upper * (1 - 1e-9))
+    level = gradient[free].mean()
+    np.testing.assert_allclose(gradient[free], level, atol=1e-8)
+    assert (gradient[w <= 1e-9] >= level - 1e-8).all()
+    assert (gradient[w >= upper * (1 - 1e-9)] <= level + 1e-8).all()
+
+
+@pytest.mark.parametrize("C", [0.05, 0.1, 0.15])
+def test_radius_is_that_of_free_support_vectors_only(C):
+    gram = Gram.from_rows(kernels.RBF(1.3), X)
+    w = svdd.solve(gram, C)
+    d = distances(w, gram.K, gram.K, np.diag(gram.K))
+    R = svdd.radius(w, gram, C)
+    free, bounded = (w > 1e-5 * C) & (w < C * (1 - 1e-5)), w > C * (1 - 1e-5)
+    assert free.any()
+    assert bounded.any()
+    np.testing.assert_allclose(d[free], R, atol=1e-6)
+    assert (d[bounded] >= R - 1e-6).all()
+    assert d[bounded].mean() > R + 1e-3  # so a radius averaged over them would be too large
+    assert (d[w <= 1e-5 * C] <= R + 1e-6).all()
+
+
+def test_radius_without_a_free_support_vector_is_the_middle():
+    """Points -4, -1, 1, 4 and C = 1/2: w = (1/2, 0, 0, 1/2), centre 0, R^2 in [1, 16]."""
+    points = np.array([[-4.0], [-1.0], [1.0], [4.0]])
+    gram = Gram.from_rows(kernels.Linear(), points)
+    w = svdd.solve(gram, 0.5)
+    np.testing.assert_allclose(w, [0.5, 0, 0, 0.5], atol=1e-9)
+    assert svdd.radius(w, gram, 0.5) ** 2 == pytest.approx((1 + 16) / 2)
+
+
+def test_radius_with_one_end_only():
+    """C = 1/n: every weight is at its bound, and the nearest row gives the only end."""
+    points = np.array([[-3.0], [-1.0], [4.0]])
+    gram = Gram.from_rows(kernels.Linear(), points)
+    w = svdd.solve(gram, 1 / 3)
+    np.testing.assert_allclose(w, 1 / 3)
+    assert svdd.radius(w, gram, 1 / 3) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("C", [1.0, 5.0, 1e4])
+@pytest.mark.parametrize("kernel", [kernels.RBF(1.3), kernels.Linear()], ids=repr)
+def test_hard_margin_encloses_every_row(kernel, C):
+    est = SVDD(kernel=kernel, C=C).fit(X)
+    assert est.distance(X).values.max() <= est.radius_ * (1 + 1e-6)
+    np.testing.assert_allclose(est.weights_, SVDD(kernel=kernel, C=1.0).fit(X).weights_)
+
+
+def test_c_below_one_over_n():
+    with pytest.raises(ValueError, match=r"C must be at least 1/n0 = 0.025 for 40 .*got 0.02$"):
+        SVDD(C=0.02).fit(X)
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.3, 0.5])
+def test_outlier_fraction_is_nu(fraction):
+    """At most nu n rows are outside, and at least nu n are support vectors."""
+    est = SVDD(kernel=kernels.RBF(0.6), outlier_fraction=fraction).fit(X)
+    assert pytest.approx(1 / (40 * fraction)) == est.C_
+    outside = (est.distance(X).values[0, 0] > est.radius_ + 1e-6).mean()
+    assert outside <= fraction <= (est.weights_ > 1e-8).mean()
+
+
+def test_a_second_fit_is_the_first():
+    est = SVDD(C=0.1)
+    first = est.fit(X).weights_.copy()
+    np.testing.assert_array_equal(est.fit(X).weights_, first)
+    assert est.C == 0.1
