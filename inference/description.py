@@ -30,7 +30,7 @@ class Description(Detector):
     @override
     def _report(self, fit: Fit) -> Fit:
         tree, obs, majority = fit.idata, np.arange(len(fit.rows)), ~fit.minority
-        d = self._as_draws(tree, fit.center.distance(fit.rows))
+        d = self._as_draws(tree, fit.rule.distance(fit.rows))
         tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
         scale = tree.children["posterior"].attrs.get("likelihood_scale", 1.0)
         tree["log_likelihood"] = xr.Dataset(
@@ -77,7 +77,7 @@ class Description(Detector):
         and weights on the simplex it lies between 0 and the root of 2.
         """
         rows = self._new_rows(X)
-        return self._as_draws(self.idata_, self._fit.center.distance(rows))
+        return self._as_draws(self.idata_, self._fit.rule.distance(rows))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

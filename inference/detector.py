@@ -18,9 +18,11 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import left_out
 from .cutoff import Cutoff, as_cutoff
 from .decision import decisive_distance, probability_normal
-from .distance import Center
+from .distance import Expansion
 from .labels import minority_rows
 from .warning import DataWarning, warn
+
+AUTO_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,7 @@ class Fit:
         Training rows, as the kernel takes them.
     minority : ndarray of bool, shape (n,)
     gram : Gram
-    center : Center
+    rule : Expansion
     idata : xarray.DataTree
     seed : int
     """
@@ -44,16 +46,16 @@ class Fit:
     rows: np.ndarray
     minority: np.ndarray
     gram: Gram
-    center: Center
+    rule: Expansion
     idata: xr.DataTree
     seed: int
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Detector(OutlierMixin, BaseEstimator):
-    """A rule that calls a row abnormal when its distance exceeds a cutoff.
+    """A rule that calls a row abnormal when one number, its distance, exceeds a cutoff.
 
-    A subclass says how the weights are found, in ``_draw``.
+    A subclass says how the weights are found, in ``_draw``, and what rule they make.
     """
 
     kernel: Kernel | Callable[..., Any] = RBF()
@@ -62,6 +64,7 @@ class Detector(OutlierMixin, BaseEstimator):
     random_state: Any = 0
 
     _learns_from_minority: ClassVar[bool] = False
+    _leaves_out_in_closed_form: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -108,23 +111,30 @@ class Detector(OutlierMixin, BaseEstimator):
                 "cutoff: criterion='model' is for models that have a boundary of their own, such "
                 f"as SVDD; {type(self).__name__} has none"
             )
+        if policy.cv == "loo" and not self._leaves_out_in_closed_form:
+            raise ValueError(
+                f"cutoff: {type(self).__name__} has no leave-one-out in closed form; use cv='auto' "
+                "or a number of folds"
+            )
         policy.check(minority)
 
     def _gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
         learnt = rows[minority] if self._learns_from_minority else None
         return Gram.from_rows(kernel, rows[~minority], learnt)
 
-    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
         """Return a DataTree whose group ``posterior`` holds w (chain, draw, point)."""
         raise NotImplementedError
 
     def _infer(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, gram: Gram, seed: int
     ) -> Fit:
-        tree = self._draw(gram, seed)
-        w = tree.children["posterior"].dataset["w"].values
-        center = Center.of(w.reshape(-1, w.shape[-1]), gram, kernel)
-        return Fit(kernel, rows, minority, gram, center, tree, seed)
+        tree = self._draw(gram, kernel, seed)
+        return Fit(kernel, rows, minority, gram, self._rule(tree, gram, kernel), tree, seed)
+
+    def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Expansion:
+        """Return the rule that the draws in ``tree`` make."""
+        raise NotImplementedError
 
     def _report(self, fit: Fit) -> Fit:
         """Return ``fit`` with what ``idata_`` says of the training rows."""
@@ -147,7 +157,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def _decision(self, fit: Fit, cutoff: float, level: float) -> xr.Dataset:
         """Return what the cutoff makes of the training rows."""
         p, normal = np.empty(len(fit.rows)), np.empty(len(fit.rows), dtype=bool)
-        for block, d in fit.center.blocks(fit.rows):
+        for block, d in fit.rule.blocks(fit.rows):
             p[block] = probability_normal(d, cutoff)
             normal[block] = decisive_distance(d, level) <= cutoff
         return xr.Dataset(
@@ -165,22 +175,25 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _left_out(self, fit: Fit, policy: Cutoff) -> np.ndarray:
         """Return the decisive distance of each training row, left out as ``policy.cv`` says."""
-        if isinstance(policy.cv, int):
+        cv = policy.cv
+        if cv == "auto":
+            cv = "loo" if self._leaves_out_in_closed_form else AUTO_FOLDS
+        if isinstance(cv, int):
 
-            def refit(rows: np.ndarray, minority: np.ndarray) -> Center:
+            def refit(rows: np.ndarray, minority: np.ndarray) -> Expansion:
                 gram = self._gram(fit.kernel, rows, minority)
-                return self._infer(fit.kernel, rows, minority, gram, fit.seed).center
+                return self._infer(fit.kernel, rows, minority, gram, fit.seed).rule
 
-            folds = left_out.folds(fit.minority, policy.cv, fit.seed)
+            folds = left_out.folds(fit.minority, cv, fit.seed)
             return left_out.by_refits(fit.rows, fit.minority, folds, refit, policy.level)
-        d = fit.center.distance(fit.rows)
-        if policy.cv == "loo":
+        d = fit.rule.values(fit.rows)
+        if cv == "loo":
             d = self._leave_one_out(fit, d)
         return decisive_distance(d, policy.level)
 
     def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
         """Return d (draws, n) with each row left out."""
-        return left_out.in_closed_form(d, fit.center, fit.minority)
+        return left_out.in_closed_form(d, fit.rule, fit.minority)
 
     def with_cutoff(self, cutoff: Any) -> Self:
         """Return this fitted estimator with another cutoff; nothing is fitted again.
@@ -231,7 +244,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return one number a row from its draws, without holding draws x rows in memory."""
         rows = self._new_rows(X)
         out = np.empty(len(rows))
-        for block, d in self._fit.center.blocks(rows):
+        for block, d in self._fit.rule.blocks(rows):
             out[block] = summary(d)
         return out
 

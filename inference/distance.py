@@ -1,9 +1,10 @@
-"""Draws of the centre, and distances from it in blocks of bounded memory."""
+"""Rules: draws of a weighted sum in kernel space, and one number for each draw and row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import override
 
 import numpy as np
 
@@ -12,49 +13,81 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel
 
 NEARLY_ALL = 1e-4  # share of the weight left below which differences are mostly rounding
-BLOCK_VALUES = 4_000_000  # distances held at once, 32 MB
+BLOCK_VALUES = 4_000_000  # values held at once, 32 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Center:
-    r"""Draws of the centre :math:`a = \sum_j w_j \varphi(u_j)`.
+class Expansion:
+    r"""Draws of :math:`a = \sum_j w_j \varphi(u_j)`, and what a cutoff is compared with.
 
     Attributes
     ----------
     weights : ndarray of shape (draws, M)
-    squared_norm : ndarray of shape (draws,)
-        w'Kw.
     gram : Gram
-        With the dictionary u_1..u_M and its matrix K.
+        With the dictionary u_1..u_M.
     kernel : Kernel
     """
 
     weights: np.ndarray
-    squared_norm: np.ndarray
     gram: Gram
     kernel: Kernel
+
+    def blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield which rows make a block, and their values, (draws, rows in block)."""
+        step = max(1, BLOCK_VALUES // max(self.weights.shape))
+        for start in range(0, len(rows), step):
+            block = slice(start, min(start + step, len(rows)))
+            yield block, self._values(rows[block])
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        """Return all values at once, shape (draws, rows); larger is more abnormal."""
+        return np.concatenate([values for _, values in self.blocks(rows)], axis=1)
+
+    def _values(self, rows: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Center(Expansion):
+    """Draws of the centre a of a description; the value of a row is its distance d_z.
+
+    Attributes
+    ----------
+    squared_norm : ndarray of shape (draws,)
+        w'Kw.
+    """
+
+    squared_norm: np.ndarray
 
     @classmethod
     def of(cls, weights: np.ndarray, gram: Gram, kernel: Kernel) -> Center:
         """Return the centre of ``weights``."""
-        return cls(weights, squared_norm(weights, gram.K), gram, kernel)
+        return cls(weights, gram, kernel, squared_norm(weights, gram.K))
 
-    def blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield which rows make a block, and their distances d, (draws, rows in block)."""
-        step = max(1, BLOCK_VALUES // max(self.weights.shape))
-        for start in range(0, len(rows), step):
-            block = slice(start, min(start + step, len(rows)))
-            yield block, self._distance(rows[block])
-
-    def distance(self, rows: np.ndarray) -> np.ndarray:
-        """Return all distances d at once, shape (draws, rows)."""
-        parts = [d for _, d in self.blocks(rows)]
-        return np.concatenate(parts, axis=1)
-
-    def _distance(self, rows: np.ndarray) -> np.ndarray:
+    @override
+    def _values(self, rows: np.ndarray) -> np.ndarray:
         k_uz = self.kernel(rows, self.gram.points).T
         d2 = squared_distance(self.weights, self.squared_norm, k_uz, self.kernel.diag(rows))
         return np.sqrt(d2, out=d2)
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperplane(Expansion):
+    r"""A separating hyperplane; the value of a row is :math:`-f(z)`.
+
+    .. math:: f(z) = \sum_j w_j k(u_j, z) + b, \qquad f > 0 \text{ on the majority's side}
+
+    Attributes
+    ----------
+    offset : ndarray of shape (draws,)
+        b.
+    """
+
+    offset: np.ndarray
+
+    @override
+    def _values(self, rows: np.ndarray) -> np.ndarray:
+        return -(self.weights @ self.kernel(rows, self.gram.points).T) - self.offset[:, None]
 
 
 def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:

@@ -89,7 +89,7 @@ class SVDD(Description):
     @override
     def _own_cutoff(self, fit: Fit) -> float:
         C = fit.idata.children["posterior"].attrs["C"]
-        return svdd.boundary(fit.center.weights[0], fit.gram, C)
+        return svdd.boundary(fit.rule.weights[0], fit.gram, C)
 
     @property
     def C_(self) -> float:
@@ -99,7 +99,7 @@ class SVDD(Description):
     @property
     def weights_(self) -> np.ndarray:
         """The weights of the majority rows, shape (n0,)."""
-        return self._fit.center.weights[0]
+        return self._fit.rule.weights[0]
 
     @property
     def radius_(self) -> float:

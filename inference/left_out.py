@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from .decision import decisive_distance
-from .distance import Center, leave_one_out
+from .distance import Expansion, leave_one_out
 
 
-def in_closed_form(d: np.ndarray, center: Center, minority: np.ndarray) -> np.ndarray:
+def in_closed_form(d: np.ndarray, center: Expansion, minority: np.ndarray) -> np.ndarray:
     """Return d (draws, n) with the rows that are dictionary points left out, each in its turn.
 
     The weights sum to one, see :func:`.distance.leave_one_out`. The majority rows are the first
@@ -36,12 +36,12 @@ def by_refits(
     rows: np.ndarray,
     minority: np.ndarray,
     folds: Iterator[tuple[np.ndarray, np.ndarray]],
-    refit: Callable[[np.ndarray, np.ndarray], Center],
+    refit: Callable[[np.ndarray, np.ndarray], Expansion],
     level: float,
 ) -> np.ndarray:
-    """Return the decisive distance (n,) of each row from the centre of the other folds."""
+    """Return the decisive distance (n,) of each row by the rule that the other folds make."""
     out = np.empty(len(rows))
     for train, test in folds:
-        center = refit(rows[train], minority[train])
-        out[test] = decisive_distance(center.distance(rows[test]), level)
+        rule = refit(rows[train], minority[train])
+        out[test] = decisive_distance(rule.values(rows[test]), level)
     return out

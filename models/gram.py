@@ -35,6 +35,8 @@ class Gram:
         The dictionary.
     n1 : int
         Number of minority rows, the last points of the dictionary.
+    kernel : Kernel or None
+        That K, r and T are of.
     """
 
     K: np.ndarray
@@ -43,6 +45,7 @@ class Gram:
     n0: int
     points: np.ndarray
     n1: int = 0
+    kernel: Kernel | None = None
 
     def __post_init__(self) -> None:
         M = len(self.r)
@@ -98,7 +101,7 @@ class Gram:
             blocks = (kernel(points, rows).sum(axis=1) for rows in _blocks(majority))
             r = sum(blocks, start=np.zeros(len(points)))
         T = float(kernel.diag(majority).sum())
-        return cls(K, r, T, len(majority), points, len(minority))
+        return cls(K, r, T, len(majority), points, len(minority), kernel)
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
