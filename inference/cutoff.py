@@ -31,10 +31,11 @@ class Cutoff:
           majority rows above it; needs no minority rows;
         - ``"model"``: the boundary that the model itself has, such as the radius of SVDD;
         - ``"auto"``: ``"g_mean"`` where there are minority rows, else ``"false_alarm"``.
-    cv : "loo", int or "train", default="loo"
-        Leave-one-out in closed form (one fit: the row leaves the centre, whose other weights
-        are scaled up, and stays in the posterior), that many folds refitted (with the
-        bandwidth of all rows), or the training distances as they are.
+    cv : "auto", "loo", int or "train", default="auto"
+        ``"loo"``: leave-one-out in closed form (one fit: the row leaves the centre, whose other
+        weights are scaled up, and stays in the posterior; exact for BDD). A number: that many
+        folds refitted, with the bandwidth of all rows. ``"train"``: the training distances as
+        they are. ``"auto"``: ``"loo"`` where the model has it, else 5 folds.
     level : float, default=0.5
         Normal means P(d_z <= D_opt) > level, with 0 <= level < 1.
     false_alarm_rate : float, default=0.1
@@ -43,7 +44,7 @@ class Cutoff:
     """
 
     criterion: str | float = "auto"
-    cv: Literal["loo", "train"] | int = "loo"
+    cv: Literal["auto", "loo", "train"] | int = "auto"
     level: float = 0.5
     false_alarm_rate: float = 0.1
     miss_cost: float = 1.0
@@ -63,9 +64,9 @@ class Cutoff:
         elif not np.isfinite(self.criterion):
             raise ValueError(f"cutoff: a number must be finite, got {self.criterion!r}")
         folds = isinstance(self.cv, int) and not isinstance(self.cv, bool) and self.cv >= 2
-        if not (folds or self.cv in ("loo", "train")):
+        if not (folds or self.cv in ("auto", "loo", "train")):
             raise ValueError(
-                f"cutoff: cv must be 'loo', 'train' or a number of folds from 2, got {self.cv!r}"
+                f"cutoff: cv must be 'auto', 'loo', 'train' or a number of folds from 2, got {self.cv!r}"
             )
         if not 0 <= self.level < 1:
             raise ValueError(f"cutoff: level must lie in [0, 1), got {self.level!r}")

@@ -13,10 +13,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..models.gram import Gram
+from ..models.kernels import Kernel
 from ..models.priors import Prior, StandardizedRowSum
 from . import diagnostics
 from .cutoff import as_cutoff
 from .detector import Detector, Fit
+from .distance import Center
 from .sampling import sample
 from .warning import DataWarning, warn
 
@@ -28,9 +30,14 @@ class Description(Detector):
     """A detector whose distance is d_z, from the centre of the majority in kernel space."""
 
     @override
+    def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Center:
+        w = tree.children["posterior"].dataset["w"].values
+        return Center.of(w.reshape(-1, w.shape[-1]), gram, kernel)
+
+    @override
     def _report(self, fit: Fit) -> Fit:
         tree, obs, majority = fit.idata, np.arange(len(fit.rows)), ~fit.minority
-        d = self._as_draws(tree, fit.rule.distance(fit.rows))
+        d = self._as_draws(tree, fit.rule.values(fit.rows))
         tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
         scale = tree.children["posterior"].attrs.get("likelihood_scale", 1.0)
         tree["log_likelihood"] = xr.Dataset(
@@ -77,7 +84,7 @@ class Description(Detector):
         and weights on the simplex it lies between 0 and the root of 2.
         """
         rows = self._new_rows(X)
-        return self._as_draws(self.idata_, self._fit.rule.distance(rows))
+        return self._as_draws(self.idata_, self._fit.rule.values(rows))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -112,7 +119,7 @@ class BayesianDescription(Description):
         return self._build(self.gram_)
 
     @override
-    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
         model = self._build(gram)
         tree = self._sample(model, gram, seed)
         tree["posterior"].attrs["likelihood_scale"] = float(self.likelihood_scale)

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..models import bdd, bsvdd, bsvdd_m, svdd
 from ..models.gram import Gram
+from ..models.kernels import Kernel
 from ..models.priors import Beta, GaussianPrior, Prior
 from .cutoff import Cutoff
 from .description import BayesianDescription, Description
@@ -82,7 +83,7 @@ class SVDD(Description):
     cutoff: Cutoff | str | float | None = "model"
 
     @override
-    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
         C = 1.0 / (gram.n0 * self.outlier_fraction) if self.C is None else float(self.C)
         return weights_tree(svdd.solve(gram, C)[None, None], sampler="none", C=C)
 
@@ -262,9 +263,9 @@ class BDD(BayesianDescription):
         return bdd.build(gram, self.prior, self.likelihood_scale)
 
     @override
-    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
         if not self.simplex:
-            return super()._draw(gram, seed)
+            return super()._draw(gram, kernel, seed)
         w = bdd.simplex_map(gram, self.prior, self.likelihood_scale)
         scale = float(self.likelihood_scale)
         return weights_tree(w[None, None], sampler="none", likelihood_scale=scale)

@@ -24,7 +24,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..models import kernels, priors
 from ..models.registry import REGISTRY
 from .cutoff import Cutoff
-from .distance import Center
 
 if TYPE_CHECKING:
     from .detector import Detector
@@ -139,10 +138,9 @@ def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any
     if header["features"]:
         est.feature_names_in_ = np.array(header["features"], dtype=object)
     gram = est._gram(kernel, rows, minority)
-    w = tree.children["posterior"].dataset["w"].values
-    center = Center.of(w.reshape(-1, w.shape[-1]), gram, kernel)
     decision = tree.children["decision"].dataset
-    est._fit = Fit(kernel, rows, minority, gram, center, tree, int(header["seed"]))
+    rule = est._rule(tree, gram, kernel)
+    est._fit = Fit(kernel, rows, minority, gram, rule, tree, int(header["seed"]))
     est.idata_ = tree
     est.cutoff_, est.level_ = float(decision["cutoff"]), float(decision["level"])
     est.offset_ = -est.cutoff_
