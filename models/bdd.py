@@ -59,10 +59,11 @@ def natural_parameters(
             "the closed form of BDD needs a normal prior (priors.Flat, RowSum, "
             f"StandardizedRowSum), got {prior!r}; use draws with sampler='nuts', simplex=False"
         )
-    prior_precision = float(prior.sd) ** -2
-    precision = likelihood_scale * gram.n0 * gram.K
-    precision[np.diag_indices_from(precision)] += prior_precision
-    return precision, likelihood_scale * gram.r + prior_precision * prior.mean(gram)
+    precision = prior.precision(gram)
+    return (
+        likelihood_scale * gram.n0 * gram.K + precision,
+        likelihood_scale * gram.r + precision @ prior.mean(gram),
+    )
 
 
 def posterior(

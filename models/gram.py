@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
 from .kernels import Kernel
 
@@ -102,6 +103,22 @@ class Gram:
             r = sum(blocks, start=np.zeros(len(points)))
         T = float(kernel.diag(majority).sum())
         return cls(K, r, T, len(majority), points, len(minority), kernel)
+
+    @classmethod
+    def matrix_free(cls, kernel: Kernel, majority: np.ndarray, minority: np.ndarray) -> Gram:
+        """Return the statistics with K as an operator that evaluates the kernel in blocks.
+
+        For sizes at which n^2 numbers do not fit; only products K @ w can be taken.
+        """
+        points = np.concatenate([majority, minority])
+
+        def product(w: np.ndarray) -> np.ndarray:
+            return np.concatenate([kernel(rows, points) @ w for rows in _blocks(points)])
+
+        K = LinearOperator((len(points), len(points)), matvec=product, dtype=float)
+        is_majority = (np.arange(len(points)) < len(majority)).astype(float)
+        T = float(kernel.diag(majority).sum())
+        return cls(K, K @ is_majority, T, len(majority), points, len(minority), kernel)
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:

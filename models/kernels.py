@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
+from scipy.linalg import eigvalsh
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import StandardScaler
@@ -37,6 +38,10 @@ class Kernel:
     def new_rows(self, Z: np.ndarray, n_rows: int) -> np.ndarray:
         """Return rows to be scored in the same form; ``n_rows`` were there in training."""
         return Z
+
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        """Return the rows in the coordinates that distances between them are taken in."""
+        return X
 
     def __call__(self, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
         """Return k(x_i, y_j), shape (n, m); ``Y=None`` means Y = X."""
@@ -259,6 +264,10 @@ class Standardized(Kernel):
         mean, scale = tuple(scaler.mean_.tolist()), tuple(scaler.scale_.tolist())
         return replace(self, kernel=kernel, mean=mean, scale=scale)
 
+    @override
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        return self._standardized(X)
+
     def _standardized(self, X: np.ndarray) -> np.ndarray:
         if self.mean is None:
             raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
@@ -319,6 +328,12 @@ class Precomputed(Kernel):
                 f"a precomputed kernel must be symmetric, but K[{i}, {j}] = {K[i, j]:.6g} "
                 f"and K[{j}, {i}] = {K[j, i]:.6g}"
             )
+        smallest = eigvalsh(K, subset_by_index=(0, 0))[0]
+        if smallest < -1e-8 * np.abs(K).max() * len(K):
+            raise ValueError(
+                "a precomputed kernel must be positive semi-definite, but its smallest eigenvalue "
+                f"is {smallest:.6g}; add at least {-smallest:.3g} to the diagonal"
+            )
         return np.column_stack([K, np.diag(K), np.arange(len(K))])
 
     @override
@@ -334,6 +349,10 @@ class Precomputed(Kernel):
                 "the same for every z, use Precomputed(diagonal=...)"
             )
         return np.column_stack([Z, np.full(len(Z), -1.0)])
+
+    @override
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        raise ValueError("a precomputed kernel has no rows to take density weights of")
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -18,6 +18,9 @@ from typing import Any, override
 import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
+from scipy.linalg import cho_factor, cho_solve, cholesky
+from scipy.sparse.csgraph import laplacian
+from sklearn.neighbors import NearestNeighbors
 
 from .gram import Gram
 
@@ -26,7 +29,8 @@ Prior = Callable[[Gram, str, str], TensorVariable]
 
 @dataclass(frozen=True)
 class GaussianPrior:
-    r"""Independent normal weights :math:`N(m_j, \sigma^2)`; a subclass says what m is.
+    r"""Normal weights :math:`N(m, \Sigma)`, with :math:`\Sigma = \sigma^2 I` unless a subclass
+    says otherwise.
 
     Parameters
     ----------
@@ -42,6 +46,14 @@ class GaussianPrior:
     def mean(self, gram: Gram) -> np.ndarray:
         """Return m, one value for each majority point of the dictionary."""
         raise NotImplementedError
+
+    def covariance(self, gram: Gram) -> np.ndarray:
+        """Return Sigma, a matrix over the majority points of the dictionary."""
+        return float(self.sd) ** 2 * np.eye(gram.n_majority_points)
+
+    def precision(self, gram: Gram) -> np.ndarray:
+        """Return the inverse of Sigma."""
+        return float(self.sd) ** -2 * np.eye(gram.n_majority_points)
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
@@ -113,6 +125,164 @@ class StandardizedRowSum(GaussianPrior):
         if spread <= 1e-12 * np.abs(r).max():  # equal but for rounding
             return np.zeros(len(r))
         return -(r - r.mean()) / spread
+
+
+@dataclass(frozen=True)
+class CorrelatedPrior(GaussianPrior):
+    """Normal weights with a full covariance matrix; a subclass gives mean and covariance."""
+
+    @override
+    def precision(self, gram: Gram) -> np.ndarray:
+        return cho_solve(cho_factor(self.covariance(gram)), np.eye(gram.n_majority_points))
+
+    @override
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
+        chol = pm.Data(f"{name}_chol", cholesky(self.covariance(gram), lower=True))
+        return pm.MvNormal(name, mean, chol=chol, dims=dims)
+
+
+@dataclass(frozen=True)
+class Normal(CorrelatedPrior):
+    r"""A prior with mean and covariance given, :math:`N(m, \sigma^2 \Sigma)`.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma, a factor of the whole covariance.
+    m : tuple of float, optional
+        One value for each majority row; zero when left out.
+    sigma : tuple of tuple of float, optional
+        Sigma; the identity when left out. Arrays are taken too.
+    """
+
+    m: tuple[float, ...] | None = None
+    sigma: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # tuples, so that the prior stays a value that can be compared, copied and saved
+        if self.m is not None:
+            object.__setattr__(self, "m", tuple(np.asarray(self.m, dtype=float).tolist()))
+        if self.sigma is not None:
+            sigma = np.asarray(self.sigma, dtype=float)
+            if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
+                raise ValueError(f"Normal: sigma must be a square matrix, got shape {sigma.shape}")
+            if not np.allclose(sigma, sigma.T) or np.linalg.eigvalsh(sigma)[0] <= 0:
+                raise ValueError("Normal: sigma must be symmetric and positive definite")
+            object.__setattr__(self, "sigma", tuple(map(tuple, sigma.tolist())))
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        n = gram.n_majority_points
+        return self._sized("m", np.zeros(n) if self.m is None else np.array(self.m), n)
+
+    @override
+    def covariance(self, gram: Gram) -> np.ndarray:
+        n = gram.n_majority_points
+        sigma = np.eye(n) if self.sigma is None else np.array(self.sigma)
+        return float(self.sd) ** 2 * self._sized("sigma", sigma, n)
+
+    @staticmethod
+    def _sized(field: str, values: np.ndarray, n: int) -> np.ndarray:
+        if len(values) != n:
+            raise ValueError(
+                f"Normal: {field} has {len(values)} values, but there are {n} majority rows"
+            )
+        return values
+
+
+@dataclass(frozen=True)
+class GraphLaplacian(CorrelatedPrior):
+    r"""Semi-supervised prior: neighbours, labelled or not, have weights alike.
+
+    With L the Laplacian of the k-nearest-neighbour graph (in kernel space) over the majority
+    rows and the unlabelled rows,
+
+    .. math:: \Sigma = \sigma^2 \left[(\kappa L + I)^{-1}\right]_{\text{majority}}, \qquad m = 0,
+
+    the covariance that a smooth function on all rows has at the majority rows. kappa = 0 is
+    :class:`Flat`. (Ghasemi et al. 2012, with the graph prior of Zhu et al. 2003.)
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma.
+    unlabelled : tuple of tuple of float, default=()
+        Rows without a label, as the kernel takes them. Arrays are taken too.
+    neighbors : int, default=5
+        k.
+    smoothness : float, default=1
+        kappa.
+    """
+
+    unlabelled: tuple[tuple[float, ...], ...] = ()
+    neighbors: int = 5
+    smoothness: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if int(self.neighbors) != self.neighbors or self.neighbors < 1:
+            raise ValueError(f"GraphLaplacian: neighbors must be at least 1, got {self.neighbors}")
+        if not 0 <= self.smoothness < np.inf:
+            raise ValueError(
+                f"GraphLaplacian: smoothness must be at least 0 and finite, got {self.smoothness}"
+            )
+        rows = np.asarray(self.unlabelled, dtype=float)
+        object.__setattr__(self, "unlabelled", tuple(map(tuple, rows.tolist())))
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        return np.zeros(gram.n_majority_points)
+
+    @override
+    def covariance(self, gram: Gram) -> np.ndarray:
+        n = gram.n_majority_points
+        rows = gram.points[:n]
+        if self.unlabelled:
+            rows = np.concatenate([rows, np.array(self.unlabelled)])
+        if self.neighbors >= len(rows):
+            raise ValueError(
+                f"GraphLaplacian: neighbors={self.neighbors} needs more than that many rows, got "
+                f"{len(rows)}"
+            )
+        if gram.kernel is None:
+            raise ValueError("GraphLaplacian needs a Gram made by Gram.from_rows")
+        k = gram.kernel.diag(rows)
+        distance = np.sqrt(np.maximum(k[:, None] + k[None, :] - 2 * gram.kernel(rows), 0.0))
+        np.fill_diagonal(distance, 0.0)
+        graph = (
+            NearestNeighbors(n_neighbors=self.neighbors, metric="precomputed")
+            .fit(distance)
+            .kneighbors_graph()
+        )
+        L = laplacian(graph.maximum(graph.T)).toarray()
+        inverse = cho_solve(cho_factor(self.smoothness * L + np.eye(len(rows))), np.eye(len(rows)))
+        return float(self.sd) ** 2 * inverse[:n, :n]
+
+
+@dataclass(frozen=True)
+class TruncatedNormal:
+    r"""Independent minority weights :math:`N(m, \sigma^2)` on [0, 1] (Turkoz and Kim 2022).
+
+    Parameters
+    ----------
+    mean : float, default=0
+    sd : float, default=1
+    """
+
+    mean: float = 0.0
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_positive(self, "sd", self.sd)
+        if not np.isfinite(self.mean):
+            raise ValueError(f"TruncatedNormal: mean must be finite, got {self.mean!r}")
+
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        """Make the variable in the PyMC model in context."""
+        mean, sd = pm.Data(f"{name}_mean", float(self.mean)), pm.Data(f"{name}_sd", float(self.sd))
+        return pm.TruncatedNormal(name, mean, sd, lower=0.0, upper=1.0, dims=dims)
 
 
 @dataclass(frozen=True)

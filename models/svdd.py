@@ -1,15 +1,19 @@
-r"""SVDD, support vector data description (Tax and Duin 2004).
+r"""SVDD, support vector data description, without and with minority rows (Tax and Duin 2004).
 
-The smallest ball around the majority rows, with slack priced at C; its dual is
+The smallest ball around the majority rows, with slack priced at C1; minority rows are to lie
+outside of it, with slack priced at C2. In signed weights w = [alpha0, -alpha1] the dual is
 
 .. math::
-    \max_w \sum_i w_i K_{ii} - w^\top K w, \qquad \sum_i w_i = 1, \quad 0 \le w_i \le C,
+    \max_w \sum_j w_j K_{jj} - w^\top K w, \qquad \sum_j w_j = 1, \quad
+    0 \le \alpha_0 \le C_1, \quad 0 \le \alpha_1 \le C_2,
 
-feasible for C >= 1/n0 and without slack for C >= 1. Rows with w_i = 0 lie inside, with
-0 < w_i < C on the sphere, with w_i = C outside.
+feasible for n0 C1 >= 1. By a row's weight it lies, for both classes, inside the sphere where
+w is at its lower bound, on it where w is free, and outside where w is at its upper bound.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,61 +21,108 @@ from . import qp
 from .geometry import squared_distance, squared_norm
 from .gram import Gram
 
-BOUND_TOLERANCE = 1e-6  # a weight within this share of C counts as being at 0 or at C
+BOUND_TOLERANCE = 1e-6  # share of its range within which a weight counts as being at a bound
+INSIDE, ON_SPHERE, OUTSIDE = "inside", "on the sphere", "outside"
 
 
-def solve(gram: Gram, C: float) -> np.ndarray:
-    """Return the weights, shape (n0,).
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A solved description.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (M,)
+        Signed: those of minority rows are at most 0.
+    squared_distances : ndarray of shape (M,)
+        d^2 of the dictionary points.
+    case : ndarray of str, shape (M,)
+        ``"inside"``, ``"on the sphere"`` or ``"outside"``, by the weights.
+    n_majority : int
+        Number of majority points, the first ones.
+    """
+
+    weights: np.ndarray
+    squared_distances: np.ndarray
+    case: np.ndarray
+    n_majority: int
+
+    @property
+    def radius(self) -> float:
+        """R: the root of the mean d^2 over rows on the sphere.
+
+        Without such a row the optimality conditions leave an interval for R^2, from the
+        farthest row inside to the nearest row outside: its middle is taken, or its one end
+        where it has only one.
+        """
+        d2, case = self.squared_distances, self.case
+        if (case == ON_SPHERE).any():
+            return float(np.sqrt(d2[case == ON_SPHERE].mean()))
+        ends = [d2[case == INSIDE].max()] if (case == INSIDE).any() else []
+        ends += [d2[case == OUTSIDE].min()] if (case == OUTSIDE).any() else []
+        return float(np.sqrt(np.mean(ends)))
+
+    @property
+    def boundary(self) -> float:
+        """The distance up to which a row belongs to the description.
+
+        The radius, or the largest distance of a majority row on the sphere or inside where that
+        is larger: only rounding takes half of those on it outside.
+        """
+        majority = np.arange(len(self.case)) < self.n_majority
+        kept = self.squared_distances[majority & (self.case != OUTSIDE)]
+        return max(self.radius, float(np.sqrt(kept.max(initial=0.0))))
+
+    @property
+    def kkt_residual(self) -> float:
+        """The largest violation of the optimality conditions, on the scale of d^2.
+
+        Inside: d^2 <= R^2; on the sphere: d^2 = R^2; outside: d^2 >= R^2.
+        """
+        excess = self.squared_distances - self.radius**2
+        wrong = np.where(self.case == INSIDE, np.maximum(excess, 0.0), np.abs(excess))
+        wrong = np.where(self.case == OUTSIDE, np.maximum(-excess, 0.0), wrong)
+        return float(wrong.max())
+
+
+def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
+    """Return the description.
 
     Parameters
     ----------
     gram : Gram
-        With the majority rows as dictionary.
-    C : float
-        Price of slack and largest weight.
+        With the majority rows as dictionary, and minority rows where the description is to
+        learn from them.
+    C1 : float
+        Price of a majority row's slack, and its largest weight.
+    C2 : float, optional
+        The same for a minority row; needed when there are some.
 
     Raises
     ------
     ValueError
-        C < 1/n0: no weights sum to one.
+        n0 C1 < 1: no weights sum to one.
     """
-    n = gram.n_points
-    if not C * n >= 1.0 - 1e-12:
+    if gram.n1 and C2 is None:
+        raise ValueError(f"C2, the price of a minority row's slack, is needed for n1 = {gram.n1}")
+    m = gram.n_majority_points
+    if not C1 * m >= 1.0 - 1e-12:
         raise ValueError(
-            f"C must be at least 1/n0 = {1 / n:.6g} for {n} majority rows (weights of at most C "
-            f"must sum to 1), got {C!r}"
+            f"C must be at least 1/n0 = {1 / m:.6g} for {m} majority rows (their weights, of at "
+            f"most C each, must sum to 1 or more), got {C1!r}: n0 C = {m * C1:.6g}"
         )
-    return qp.minimize(2.0 * gram.K, np.diag(gram.K), upper=C)
+    # no weight can exceed what the others leave: 1 + n1 C2 for the majority
+    most = 1.0 + gram.n1 * (C2 or 0.0)
+    lower = np.repeat([0.0, -(C2 or 0.0)], [m, gram.n1])
+    upper = np.repeat([min(C1, most), 0.0], [m, gram.n1])
+    k_jj = np.diag(gram.K)
+    w = qp.minimize(2.0 * gram.K, k_jj, lower, upper)
+    d2 = squared_distance(w[None], squared_norm(w[None], gram.K), gram.K, k_jj)[0]
+    return Sphere(w, d2, _case(w, lower, upper), m)
 
 
-def boundary(w: np.ndarray, gram: Gram, C: float) -> float:
-    """Return the distance up to which a row belongs to the description.
-
-    The radius, or the largest distance of a row with w < C where that is larger: such rows are
-    on the sphere or inside, and only rounding takes half of those on it outside.
-    """
-    kept = w < (1.0 - BOUND_TOLERANCE) * min(C, 1.0)
-    d2 = _squared_distances(w, gram)[kept]
-    return max(radius(w, gram, C), float(np.sqrt(d2.max(initial=0.0))))
-
-
-def radius(w: np.ndarray, gram: Gram, C: float) -> float:
-    """Return the radius R: root of the mean d^2 over rows with 0 < w < C, strictly.
-
-    Without such a row the optimality conditions leave an interval for R^2, from the farthest
-    row inside (w = 0) to the nearest row outside (w = C): its middle is taken, or its one end
-    where it has only one.
-    """
-    C = min(C, 1.0)
-    d2 = _squared_distances(w, gram)
-    inside, outside = w <= BOUND_TOLERANCE * C, w >= (1.0 - BOUND_TOLERANCE) * C
-    free = ~inside & ~outside
-    if free.any():
-        return float(np.sqrt(d2[free].mean()))
-    ends = [d2[inside].max()] if inside.any() else []
-    ends += [d2[outside].min()] if outside.any() else []
-    return float(np.sqrt(np.mean(ends)))
-
-
-def _squared_distances(w: np.ndarray, gram: Gram) -> np.ndarray:
-    return squared_distance(w[None], squared_norm(w[None], gram.K), gram.K, np.diag(gram.K))[0]
+def _case(w: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    near = BOUND_TOLERANCE * (upper - lower)
+    case = np.full(len(w), ON_SPHERE, dtype="<U13")
+    case[w <= lower + near] = INSIDE
+    case[w >= upper - near] = OUTSIDE
+    return case

@@ -1,0 +1,49 @@
+r"""Density weights of rows, for DSVM-CIL and IDLSSVM-CIL (Hazarika and Gupta 2021, 2023).
+
+.. math:: d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
+
+with :math:`x_i^{(k)}` the k-th nearest neighbour of x_i, and j over the rows of its class. Rows
+in dense regions weigh nearly one, the sparsest may weigh zero. The weight has no term for the
+size of a class: by itself it does not correct an imbalance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+BLOCK = 1024  # rows whose distances to all others of the class are held at once
+
+
+def weights(rows: np.ndarray, k: int = 5, count_self: bool = False) -> np.ndarray:
+    """Return d for the rows of one class, shape (n, p) -> (n,), each in [0, 1].
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, p)
+    k : int, default=5
+    count_self : bool, default=False
+        Whether a row is its own first neighbour, as in the authors' code.
+
+    Raises
+    ------
+    ValueError
+        Fewer than k + 1 rows (k, where a row counts itself).
+    """
+    rank = k - 1 if count_self else k
+    if len(rows) <= rank:
+        raise ValueError(
+            f"density weights with neighbors={k} need at least {rank + 1} rows of each class, got "
+            f"{len(rows)}"
+        )
+    d = np.empty(len(rows))
+    for start in range(0, len(rows), BLOCK):
+        block = slice(start, start + BLOCK)
+        distance = cdist(rows[block], rows)
+        neighbour = np.argsort(distance, axis=1, kind="stable")[:, rank]
+        nearest = distance[np.arange(len(neighbour)), neighbour]
+        farthest = cdist(rows[neighbour], rows).max(axis=1)
+        # all rows of the class equal: none is sparser than another
+        share = np.divide(nearest, farthest, out=np.zeros_like(nearest), where=farthest > 0)
+        d[block] = 1.0 - share
+    return d

@@ -1,0 +1,126 @@
+r"""Least-squares SVM, plain and weighted by density: IDLSSVM-CIL (Hazarika and Gupta 2023).
+
+.. math::
+    \min \tfrac12 \|w\|^2 + \tfrac C2 \sum_i d_i^2 \phi_i^2, \qquad
+    y_i (w^\top \varphi(x_i) + b) = 1 - \phi_i
+
+The optimality conditions in :math:`\alpha` are
+:math:`\begin{pmatrix} 0 & y^\top \\ y & \Omega + \mathrm{diag}(1/(C d_i^2)) \end{pmatrix}
+(b, \alpha) = (0, 1)`, with :math:`\Omega_{ij} = y_i y_j k(x_i, x_j)`. In the signed weights
+:math:`w_i = y_i \alpha_i`, with ridge :math:`D = \mathrm{diag}(1/(C d_i^2)) + \epsilon I`, they are
+
+.. math:: (K + D) w + b 1 = y, \qquad 1^\top w = 0,
+
+two systems in one positive definite matrix: :math:`A \eta = 1`, :math:`A \xi = y`,
+:math:`b = 1^\top \xi / 1^\top \eta`, :math:`w = \xi - b \eta`. The ridge stands on the diagonal only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
+
+from .gram import Gram
+from .svm import labels
+
+CG_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weights of a least-squares SVM.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n,)
+        Signed, w_i = y_i alpha_i; zero for rows that were dropped.
+    offset : float
+        b.
+    slack : ndarray of shape (n,)
+        phi_i = 1 - y_i f(x_i); where no row is dropped and epsilon = 0, alpha_i/(C d_i^2).
+    residual : float
+        Largest violation of the system, |(K + D) w + b - y| and |sum w|.
+    """
+
+    weights: np.ndarray
+    offset: float
+    slack: np.ndarray
+    residual: float
+
+
+def solve(
+    gram: Gram,
+    C: float,
+    d: np.ndarray,
+    epsilon: float = 0.0,
+    zero_weight: str = "drop",
+) -> Solution:
+    """Return the solution, by a Cholesky factor, or by conjugate gradients for a free matrix.
+
+    Parameters
+    ----------
+    gram : Gram
+        Whose dictionary is all rows, minority last; K may be a ``LinearOperator``.
+    C : float
+    d : ndarray of shape (n,)
+        Density weights; all ones for the plain least-squares SVM.
+    epsilon : float, default=0
+        Added to the whole diagonal.
+    zero_weight : {"drop", "epsilon"}, default="drop"
+        What becomes of a row with d = 0, whose ridge is infinite: it has weight zero, or its
+        ridge is epsilon only (as in the note of A. Mohite).
+
+    Raises
+    ------
+    ValueError
+        ``zero_weight="epsilon"`` with epsilon = 0 where a row has d = 0.
+    """
+    zero = d <= 0.0
+    if zero.any() and zero_weight == "epsilon" and epsilon == 0.0:
+        raise ValueError(
+            f"zero_weight='epsilon' gives {int(zero.sum())} row(s) with density weight 0 the ridge "
+            "epsilon, which is 0; use epsilon > 0 or zero_weight='drop'"
+        )
+    y = labels(gram)
+    with np.errstate(divide="ignore"):
+        ridge = np.where(zero, 0.0, 1.0 / (C * d**2)) + epsilon
+    keep = ~zero if zero_weight == "drop" else np.ones(len(d), dtype=bool)
+    right = np.column_stack([np.ones(len(d)), y])[keep]
+    solutions = np.zeros((len(d), 2))
+    if isinstance(gram.K, np.ndarray):
+        A = gram.K[np.ix_(keep, keep)]
+        A[np.diag_indices_from(A)] += ridge[keep]
+        solutions[keep] = cho_solve(cho_factor(A), right)
+    else:
+        solutions[keep] = _conjugate_gradients(gram.K, ridge, keep, right)
+    eta, xi = solutions.T
+    offset = xi.sum() / eta.sum()
+    w = xi - offset * eta
+    f = gram.K @ w + offset
+    wrong = np.abs(f + ridge * w - y)[keep]
+    residual = max(float(wrong.max()), float(abs(w.sum())))
+    return Solution(w, float(offset), 1.0 - y * f, residual)
+
+
+def _conjugate_gradients(
+    K: LinearOperator, ridge: np.ndarray, keep: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    def product(v: np.ndarray) -> np.ndarray:
+        whole = np.zeros(len(keep))
+        whole[keep] = v
+        return (K @ whole)[keep] + ridge[keep] * v
+
+    n = int(keep.sum())
+    A = LinearOperator((n, n), matvec=product, dtype=float)
+    out = np.empty_like(right)
+    for column in range(right.shape[1]):
+        out[:, column], failed = cg(A, right[:, column], rtol=CG_TOLERANCE, maxiter=20 * n)
+        if failed:
+            raise RuntimeError(
+                f"conjugate gradients did not reach a residual of {CG_TOLERANCE} in {20 * n} "
+                "iterations; use a smaller C, or epsilon > 0"
+            )
+    return out

@@ -1,0 +1,87 @@
+r"""One-class SVM: the hyperplane farthest from the origin (Schoelkopf et al. 2001).
+
+.. math::
+    \min_\alpha \tfrac12 \alpha^\top K \alpha, \qquad \sum_i \alpha_i = 1, \quad
+    0 \le \alpha_i \le \frac{1}{\nu n}, \qquad f(z) = \sum_i \alpha_i k(x_i, z) - \rho
+
+At most a share nu of the rows are margin errors (f < 0), and at least a share nu are support
+vectors (alpha > 0). Rows with alpha = 0 lie on the majority's side, with 0 < alpha < 1/(nu n)
+on the hyperplane, with alpha = 1/(nu n) beyond it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.svm import OneClassSVM
+
+from .gram import Gram
+
+BOUND_TOLERANCE = 1e-6  # share of 1/(nu n) within which a weight counts as being at a bound
+INSIDE, ON_PLANE, BEYOND = "inside", "on the hyperplane", "beyond"
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A solved one-class SVM.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (n,)
+    rho : float
+    values : ndarray of shape (n,)
+        f of the training rows.
+    case : ndarray of str, shape (n,)
+        ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, by the weights.
+    norm : float
+        ||w|| = root of alpha'K alpha.
+    """
+
+    alpha: np.ndarray
+    rho: float
+    values: np.ndarray
+    case: np.ndarray
+    norm: float
+
+    @property
+    def support_vector_share(self) -> float:
+        """Share of rows with alpha > 0; at least nu."""
+        return float((self.case != INSIDE).mean())
+
+    @property
+    def margin_error_share(self) -> float:
+        """Share of rows beyond the hyperplane; at most nu."""
+        return float((self.case == BEYOND).mean())
+
+    @property
+    def distance_from_origin(self) -> float:
+        """Distance rho/||w|| of the hyperplane from the origin of the kernel space."""
+        return self.rho / self.norm
+
+
+def solve(gram: Gram, nu: float, tol: float = 1e-9) -> Plane:
+    """Return the solution by libsvm, whose matrix is in single precision (about 1e-7)."""
+    n = gram.n_points
+    bound = 1.0 / (nu * n)
+    if nu == 1.0:  # one feasible point, for which libsvm has no intercept
+        alpha = np.full(n, 1.0 / n)
+    else:
+        svm = OneClassSVM(kernel="precomputed", nu=nu, tol=tol, cache_size=500)
+        svm.fit(gram.K / np.abs(gram.K).max())
+        alpha = np.zeros(n)
+        alpha[svm.support_] = svm.dual_coef_[0]
+        alpha /= alpha.sum()
+    case = np.full(n, ON_PLANE, dtype="<U17")
+    case[alpha <= BOUND_TOLERANCE * bound] = INSIDE
+    case[alpha >= (1 - BOUND_TOLERANCE) * bound] = BEYOND
+    g = gram.K @ alpha
+    on = case == ON_PLANE
+    if on.any():
+        rho = g[on].mean()
+    else:  # the optimality conditions leave an interval: its middle, or its one end
+        ends = [g[case == INSIDE].min()] if (case == INSIDE).any() else []
+        rho = np.mean([*ends, g[case == BEYOND].max()])
+    # rows on the hyperplane are not errors: rounding takes no half of them beyond it
+    rho = min(rho, g[case != BEYOND].min()) if (case != BEYOND).any() else rho
+    return Plane(alpha, float(rho), g - rho, case, float(np.sqrt(alpha @ g)))
