@@ -1,9 +1,16 @@
 from .inference import plots as plots
 from .inference.cutoff import Cutoff as Cutoff
 from .inference.estimators import BDD as BDD
+from .inference.estimators import BDDM as BDDM
 from .inference.estimators import BSVDD as BSVDD
 from .inference.estimators import BSVDDM as BSVDDM
 from .inference.estimators import SVDD as SVDD
+from .inference.estimators import SVDDM as SVDDM
+from .inference.machines import DSVM as DSVM
+from .inference.machines import IDLSSVM as IDLSSVM
+from .inference.machines import LSSVM as LSSVM
+from .inference.machines import OCSVM as OCSVM
+from .inference.machines import SVM as SVM
 from .inference.storage import load as load
 from .models import kernels as kernels
 from .models import priors as priors

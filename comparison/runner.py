@@ -18,7 +18,6 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from ..inference import estimators
 from ..inference.cutoff import Cutoff
 from ..inference.detector import Detector
 from ..inference.metrics import evaluate
@@ -52,7 +51,7 @@ class Protocol:
         """Return the unfitted estimator of ``model`` under this protocol."""
         if model not in REGISTRY:
             raise ValueError(f"unknown model {model!r}; expected one of {', '.join(REGISTRY)}")
-        est: Detector = getattr(estimators, REGISTRY[model].estimator)()
+        est: Detector = REGISTRY[model].estimator()()
         shared = {
             "kernel": self.kernel,
             "cutoff": self.cutoff,

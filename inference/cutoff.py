@@ -66,7 +66,8 @@ class Cutoff:
         folds = isinstance(self.cv, int) and not isinstance(self.cv, bool) and self.cv >= 2
         if not (folds or self.cv in ("auto", "loo", "train")):
             raise ValueError(
-                f"cutoff: cv must be 'auto', 'loo', 'train' or a number of folds from 2, got {self.cv!r}"
+                "cutoff: cv must be 'auto', 'loo', 'train' or a number of folds from 2, got "
+                f"{self.cv!r}"
             )
         if not 0 <= self.level < 1:
             raise ValueError(f"cutoff: level must lie in [0, 1), got {self.level!r}")

@@ -10,10 +10,10 @@ import numpy as np
 import xarray as xr
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..models import bdd, bsvdd, bsvdd_m, svdd
+from ..models import bdd, bdd_m, bsvdd, bsvdd_m, svdd
 from ..models.gram import Gram
 from ..models.kernels import Kernel
-from ..models.priors import Beta, GaussianPrior, Prior
+from ..models.priors import Beta, GaussianPrior, Prior, TruncatedNormal
 from .cutoff import Cutoff
 from .description import BayesianDescription, Description
 from .detector import Fit
@@ -82,30 +82,104 @@ class SVDD(Description):
     outlier_fraction: float = 0.1
     cutoff: Cutoff | str | float | None = "model"
 
+    def _prices(self, gram: Gram) -> tuple[float, float | None]:
+        """Return C1, and C2 where minority rows are learnt from."""
+        return _tax(self.C, gram.n0, self.outlier_fraction), None
+
     @override
     def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
-        C = 1.0 / (gram.n0 * self.outlier_fraction) if self.C is None else float(self.C)
-        return weights_tree(svdd.solve(gram, C)[None, None], sampler="none", C=C)
+        C1, C2 = self._prices(gram)
+        w = svdd.solve(gram, C1, C2).weights
+        prices = {"C": C1} if C2 is None else {"C": C1, "C2": C2}
+        return weights_tree(w[None, None], sampler="none", **prices)
 
     @override
     def _own_cutoff(self, fit: Fit) -> float:
-        C = fit.idata.children["posterior"].attrs["C"]
-        return svdd.boundary(fit.rule.weights[0], fit.gram, C)
+        return self._sphere(fit).boundary
+
+    @staticmethod
+    def _sphere(fit: Fit) -> svdd.Sphere:
+        prices = fit.idata.children["posterior"].attrs
+        return svdd.describe(fit.rule.weights[0], fit.gram, prices["C"], prices.get("C2"))
 
     @property
     def C_(self) -> float:
-        """The C that was used."""
+        """The C that was used, of the majority rows."""
         return float(self.idata_.children["posterior"].attrs["C"])
 
     @property
     def weights_(self) -> np.ndarray:
-        """The weights of the majority rows, shape (n0,)."""
+        """The weights of the dictionary: the majority rows, then minority rows if learnt from."""
         return self._fit.rule.weights[0]
 
     @property
     def radius_(self) -> float:
         """The radius R, on the scale of d_z."""
-        return svdd.radius(self.weights_, self.gram_, self.C_)
+        return self._sphere(self._fit).radius
+
+    @property
+    def support_case_(self) -> np.ndarray:
+        """Where each dictionary point lies: "inside", "on the sphere" or "outside"."""
+        return self._sphere(self._fit).case
+
+    @property
+    def kkt_residual_(self) -> float:
+        """The largest violation of the optimality conditions, on the scale of d^2."""
+        return self._sphere(self._fit).kkt_residual
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SVDDM(SVDD):
+    r"""Support vector data description with minority rows, which are to lie outside.
+
+    .. math::
+        \max_w \sum_j w_j K_{jj} - w^\top K w, \qquad w = [\alpha_0, -\alpha_1], \quad
+        \sum w_j = 1, \quad 0 \le \alpha_0 \le C, \quad 0 \le \alpha_1 \le C_2
+
+    Parameters
+    ----------
+    kernel, C, outlier_fraction, cutoff, minor_label, random_state
+        As in :class:`SVDD`; ``C`` is the price of majority rows outside.
+    C2 : float, optional
+        Price of minority rows inside. ``None`` is 1/(n1 ``minority_fraction``).
+    minority_fraction : float, default=0.1
+        The share of minority rows that may lie inside, about; used when C2 is None.
+
+    Attributes
+    ----------
+    radius_, weights_, support_case_, kkt_residual_, C_, kernel_, gram_, idata_, cutoff_, level_
+        As in :class:`SVDD`; the minority rows are the last dictionary points.
+
+    References
+    ----------
+    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
+    Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDDM, kernels
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = (X[:, 0] > 1.2).astype(int)
+    >>> est = SVDDM(kernel=kernels.RBF("median")).fit(X, y)
+    >>> sorted(set(est.support_case_.tolist()))
+    ['inside', 'on the sphere', 'outside']
+    """
+
+    _learns_from_minority = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SVDD._parameter_constraints,
+        "C2": [Interval(Real, 0, None, closed="neither"), None],
+        "minority_fraction": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    C2: float | None = None
+    minority_fraction: float = 0.1
+
+    @override
+    def _prices(self, gram: Gram) -> tuple[float, float | None]:
+        C1, _ = super()._prices(gram)
+        return C1, _tax(self.C2, gram.n1, self.minority_fraction)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -293,3 +367,52 @@ class BDD(BayesianDescription):
             fit.gram, self.prior, self.likelihood_scale, len(d), np.random.default_rng(fit.seed)
         )
         return d
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BDDM(BayesianDescription):
+    r"""Bayesian data description with minority rows, for one target class.
+
+    .. math::
+        w = [\alpha_0, -\alpha_1], \quad \alpha_1 \sim N(m_2, \Sigma_2) \text{ on } [0, 1]^{n_1},
+        \quad \alpha_0 \mid \alpha_1 \sim N(m_1, \Sigma_1), \quad \sum w_j = 1
+
+    Parameters
+    ----------
+    kernel, likelihood_scale, sampler, draws, tune, chains, cutoff, minor_label, random_state, \
+progressbar
+        As in :class:`BSVDD`. The cutoff is chosen by 5 folds refitted, as these weights have no
+        leave-one-out in closed form.
+    prior : GaussianPrior, default=StandardizedRowSum()
+        Of alpha0, before the condition on its sum.
+    minority_prior : prior or callable, default=TruncatedNormal(0, 1)
+        Of alpha1.
+
+    Attributes
+    ----------
+    map_weights_ : ndarray of shape (M,)
+        The posterior mode, by a quadratic program.
+
+    References
+    ----------
+    Turkoz and Kim (2022), Bayesian data description with minority rows.
+    """
+
+    _learns_from_minority = True
+    _leaves_out_in_closed_form = False
+
+    minority_prior: Prior = TruncatedNormal()
+
+    @override
+    def _build(self, gram: Gram) -> pm.Model:
+        return bdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
+
+    @property
+    def map_weights_(self) -> np.ndarray:
+        """The posterior mode of the weights."""
+        return bdd_m.map_weights(self.gram_, self.prior, self.minority_prior, self.likelihood_scale)
+
+
+def _tax(C: float | None, n: int, fraction: float) -> float:
+    """Return C, or 1/(n fraction) where it is not given (Tax and Duin 2004)."""
+    return 1.0 / (n * fraction) if C is None else float(C)

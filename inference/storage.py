@@ -122,14 +122,13 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
 
 
 def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any]) -> Any:
-    from . import estimators
     from .detector import Fit
 
-    known = {record.estimator for record in REGISTRY.values()}
+    known = {record.class_name: record for record in REGISTRY.values()}
     if header["estimator"] not in known:
         raise ValueError(f"unknown estimator {header['estimator']!r}")
     parameters = {name: _decode(v, functions) for name, v in header["parameters"].items()}
-    est = getattr(estimators, header["estimator"])(**parameters)
+    est = known[header["estimator"]].estimator()(**parameters)
     est._validate_params()
     kernel = _decode(header["kernel"], functions)
     constant = tree.children["constant_data"].dataset

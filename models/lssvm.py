@@ -12,7 +12,8 @@ The optimality conditions in :math:`\alpha` are
 .. math:: (K + D) w + b 1 = y, \qquad 1^\top w = 0,
 
 two systems in one positive definite matrix: :math:`A \eta = 1`, :math:`A \xi = y`,
-:math:`b = 1^\top \xi / 1^\top \eta`, :math:`w = \xi - b \eta`. The ridge stands on the diagonal only.
+:math:`b = 1^\top \xi / 1^\top \eta`, :math:`w = \xi - b \eta`. The ridge stands on the
+diagonal only.
 """
 
 from __future__ import annotations
@@ -39,15 +40,12 @@ class Solution:
         Signed, w_i = y_i alpha_i; zero for rows that were dropped.
     offset : float
         b.
-    slack : ndarray of shape (n,)
-        phi_i = 1 - y_i f(x_i); where no row is dropped and epsilon = 0, alpha_i/(C d_i^2).
     residual : float
         Largest violation of the system, |(K + D) w + b - y| and |sum w|.
     """
 
     weights: np.ndarray
     offset: float
-    slack: np.ndarray
     residual: float
 
 
@@ -102,7 +100,7 @@ def solve(
     f = gram.K @ w + offset
     wrong = np.abs(f + ridge * w - y)[keep]
     residual = max(float(wrong.max()), float(abs(w.sum())))
-    return Solution(w, float(offset), 1.0 - y * f, residual)
+    return Solution(w, float(offset), residual)
 
 
 def _conjugate_gradients(

@@ -63,25 +63,27 @@ class Plane:
 def solve(gram: Gram, nu: float, tol: float = 1e-9) -> Plane:
     """Return the solution by libsvm, whose matrix is in single precision (about 1e-7)."""
     n = gram.n_points
-    bound = 1.0 / (nu * n)
-    if nu == 1.0:  # one feasible point, for which libsvm has no intercept
-        alpha = np.full(n, 1.0 / n)
-    else:
-        svm = OneClassSVM(kernel="precomputed", nu=nu, tol=tol, cache_size=500)
-        svm.fit(gram.K / np.abs(gram.K).max())
-        alpha = np.zeros(n)
-        alpha[svm.support_] = svm.dual_coef_[0]
-        alpha /= alpha.sum()
-    case = np.full(n, ON_PLANE, dtype="<U17")
+    if nu * n >= n * (1 - 1e-12):  # one feasible point, for which libsvm has no intercept
+        return describe(np.full(n, 1.0 / n), gram, nu)
+    svm = OneClassSVM(kernel="precomputed", nu=nu, tol=tol, cache_size=500)
+    svm.fit(gram.K / np.abs(gram.K).max())
+    alpha = np.zeros(n)
+    alpha[svm.support_] = svm.dual_coef_[0]
+    return describe(alpha / alpha.sum(), gram, nu)
+
+
+def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
+    """Return the hyperplane that the solved weights ``alpha`` make."""
+    bound = 1.0 / (nu * len(alpha))
+    case = np.full(len(alpha), ON_PLANE, dtype="<U17")
     case[alpha <= BOUND_TOLERANCE * bound] = INSIDE
     case[alpha >= (1 - BOUND_TOLERANCE) * bound] = BEYOND
     g = gram.K @ alpha
-    on = case == ON_PLANE
-    if on.any():
-        rho = g[on].mean()
+    if (case == ON_PLANE).any():
+        rho = g[case == ON_PLANE].mean()
     else:  # the optimality conditions leave an interval: its middle, or its one end
         ends = [g[case == INSIDE].min()] if (case == INSIDE).any() else []
         rho = np.mean([*ends, g[case == BEYOND].max()])
-    # rows on the hyperplane are not errors: rounding takes no half of them beyond it
-    rho = min(rho, g[case != BEYOND].min()) if (case != BEYOND).any() else rho
+    # rows on the hyperplane are no errors: only rounding takes half of them beyond it
+    rho = min(rho, g[case != BEYOND].min(initial=rho))
     return Plane(alpha, float(rho), g - rho, case, float(np.sqrt(alpha @ g)))

@@ -29,8 +29,9 @@ Prior = Callable[[Gram, str, str], TensorVariable]
 
 @dataclass(frozen=True)
 class GaussianPrior:
-    r"""Normal weights :math:`N(m, \Sigma)`, with :math:`\Sigma = \sigma^2 I` unless a subclass
-    says otherwise.
+    r"""Normal weights, :math:`N(m, \Sigma)`; a subclass says what m and Sigma are.
+
+    Here :math:`\Sigma = \sigma^2 I`.
 
     Parameters
     ----------

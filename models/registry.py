@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,8 +17,8 @@ class Record:
     ----------
     name : str
         As tables and figures show it.
-    estimator : str
-        Class of :mod:`bsvdd`.
+    path : str
+        Where its estimator is, "module:class".
     title, reference : str
     year : int
         Of the reference.
@@ -31,7 +32,7 @@ class Record:
     """
 
     name: str
-    estimator: str
+    path: str
     title: str
     reference: str
     year: int
@@ -40,49 +41,141 @@ class Record:
     since: str
     doi: str | None = None
 
+    @property
+    def class_name(self) -> str:
+        """Name of the estimator, in :mod:`bsvdd` too."""
+        return self.path.partition(":")[2]
+
+    def estimator(self) -> type:
+        """Return the estimator's class; imports it."""
+        return pkgutil.resolve_name(self.path)
+
+
+_CENTERS = "bsvdd.inference.estimators:"
+_MACHINES = "bsvdd.inference.machines:"
+_TAX = "Tax and Duin, Support vector data description, Machine Learning 54"
+_TAX_DOI = "10.1023/B:MACH.0000008084.60811.49"
 
 REGISTRY: dict[str, Record] = {
     record.name: record
     for record in [
         Record(
             "SVDD",
-            "SVDD",
+            _CENTERS + "SVDD",
             "Support vector data description",
-            "Tax and Duin, Support vector data description, Machine Learning 54",
+            _TAX,
             2004,
             ("majority",),
             bayesian=False,
             since="0.1",
-            doi="10.1023/B:MACH.0000008084.60811.49",
+            doi=_TAX_DOI,
         ),
         Record(
             "BDD",
-            "BDD",
+            _CENTERS + "BDD",
             "Bayesian data description",
             "Ghasemi et al., a Bayesian approach to data description",
             2012,
-            ("majority",),
+            ("majority", "unlabelled"),
             bayesian=True,
             since="0.1",
         ),
         Record(
             "BSVDD",
-            "BSVDD",
+            _CENTERS + "BSVDD",
             "Bayesian support vector data description",
             "Oh, Bayesian support vector data description",
             2023,
-            ("majority",),
+            ("majority", "unlabelled"),
             bayesian=True,
             since="0.1",
         ),
         Record(
             "BSVDD-M",
-            "BSVDDM",
+            _CENTERS + "BSVDDM",
             "Bayesian support vector data description with minority rows",
             "Bae, Bayesian support vector data description with minority rows",
             2024,
-            ("majority", "minority"),
+            ("majority", "minority", "unlabelled"),
             bayesian=True,
+            since="0.1",
+        ),
+        Record(
+            "SVDD-M",
+            _CENTERS + "SVDDM",
+            "Support vector data description with minority rows",
+            _TAX,
+            2004,
+            ("majority", "minority"),
+            bayesian=False,
+            since="0.1",
+            doi=_TAX_DOI,
+        ),
+        Record(
+            "BDD-M",
+            _CENTERS + "BDDM",
+            "Bayesian data description with minority rows",
+            "Turkoz and Kim, Bayesian data description with minority rows, one target class",
+            2022,
+            ("majority", "minority", "unlabelled"),
+            bayesian=True,
+            since="0.1",
+        ),
+        Record(
+            "OCSVM",
+            _MACHINES + "OCSVM",
+            "One-class support vector machine",
+            "Schoelkopf et al., Estimating the support of a high-dimensional distribution, "
+            "Neural Computation 13",
+            2001,
+            ("majority",),
+            bayesian=False,
+            since="0.1",
+            doi="10.1162/089976601750264965",
+        ),
+        Record(
+            "SVM",
+            _MACHINES + "SVM",
+            "Class-weighted support vector machine",
+            "Cortes and Vapnik, Support-vector networks, Machine Learning 20",
+            1995,
+            ("majority", "minority"),
+            bayesian=False,
+            since="0.1",
+            doi="10.1007/BF00994018",
+        ),
+        Record(
+            "DSVM-CIL",
+            _MACHINES + "DSVM",
+            "Density-weighted support vector machine for class imbalance learning",
+            "Hazarika and Gupta, Density-weighted support vector machines for binary class "
+            "imbalance learning, Neural Computing and Applications 33",
+            2021,
+            ("majority", "minority"),
+            bayesian=False,
+            since="0.1",
+        ),
+        Record(
+            "LS-SVM",
+            _MACHINES + "LSSVM",
+            "Least-squares support vector machine",
+            "Suykens and Vandewalle, Least squares support vector machine classifiers, Neural "
+            "Processing Letters 9",
+            1999,
+            ("majority", "minority"),
+            bayesian=False,
+            since="0.1",
+            doi="10.1023/A:1018628609742",
+        ),
+        Record(
+            "IDLSSVM-CIL",
+            _MACHINES + "IDLSSVM",
+            "Improved density-weighted least-squares support vector machine for class imbalance "
+            "learning",
+            "Hazarika and Gupta, an improved density-weighted LS-SVM; note by A. Mohite",
+            2023,
+            ("majority", "minority"),
+            bayesian=False,
             since="0.1",
         ),
     ]

@@ -110,19 +110,23 @@ def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
             f"C must be at least 1/n0 = {1 / m:.6g} for {m} majority rows (their weights, of at "
             f"most C each, must sum to 1 or more), got {C1!r}: n0 C = {m * C1:.6g}"
         )
-    # no weight can exceed what the others leave: 1 + n1 C2 for the majority
-    most = 1.0 + gram.n1 * (C2 or 0.0)
-    lower = np.repeat([0.0, -(C2 or 0.0)], [m, gram.n1])
-    upper = np.repeat([min(C1, most), 0.0], [m, gram.n1])
-    k_jj = np.diag(gram.K)
-    w = qp.minimize(2.0 * gram.K, k_jj, lower, upper)
-    d2 = squared_distance(w[None], squared_norm(w[None], gram.K), gram.K, k_jj)[0]
-    return Sphere(w, d2, _case(w, lower, upper), m)
+    w = qp.minimize(2.0 * gram.K, np.diag(gram.K), *_bounds(gram, C1, C2))
+    return describe(w, gram, C1, C2)
 
 
-def _case(w: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> Sphere:
+    """Return the sphere that the solved weights ``w`` describe."""
+    d2 = squared_distance(w[None], squared_norm(w[None], gram.K), gram.K, np.diag(gram.K))[0]
+    lower, upper = _bounds(gram, C1, C2)
     near = BOUND_TOLERANCE * (upper - lower)
     case = np.full(len(w), ON_SPHERE, dtype="<U13")
     case[w <= lower + near] = INSIDE
     case[w >= upper - near] = OUTSIDE
-    return case
+    return Sphere(w, d2, case, gram.n_majority_points)
+
+
+def _bounds(gram: Gram, C1: float, C2: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and the highest signed weights."""
+    counts = [gram.n_majority_points, gram.n1]
+    most = 1.0 + gram.n1 * (C2 or 0.0)  # no weight can exceed what the others leave
+    return np.repeat([0.0, -(C2 or 0.0)], counts), np.repeat([min(C1, most), 0.0], counts)

@@ -1,0 +1,396 @@
+"""Detectors by a hyperplane in kernel space: the one-class SVM and the supervised SVMs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, override
+
+import numpy as np
+import xarray as xr
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..models import density, lssvm, ocsvm, svm
+from ..models.gram import Gram
+from ..models.kernels import Kernel
+from .cutoff import Cutoff
+from .detector import Detector, Fit
+from .distance import Hyperplane
+from .sampling import weights_tree
+
+DENSE_ROWS = 10_000  # rows up to which the kernel matrix (800 MB) is held
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Machine(Detector):
+    """A detector by f(z) = sum_j w_j k(u_j, z) + b; its "distance" is -f(z), its cutoff 0."""
+
+    cutoff: Cutoff | str | float | None = "model"
+
+    _leaves_out_in_closed_form = False
+
+    def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
+        """Return signed weights, and ``offset`` with what else the solver says, by name."""
+        raise NotImplementedError
+
+    @override
+    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
+        w, said = self._solve(gram, kernel)
+        return weights_tree(w[None, None], sampler="none", **said)
+
+    def _said(self, name: str) -> float:
+        return float(self.idata_.children["posterior"].attrs[name])
+
+    @override
+    def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Hyperplane:
+        posterior = tree.children["posterior"]
+        offset = np.array([float(posterior.attrs["offset"])])
+        return Hyperplane(posterior.dataset["w"].values[0], gram, kernel, offset)
+
+    @override
+    def _report(self, fit: Fit) -> Fit:
+        obs = np.arange(len(fit.rows))
+        f = -fit.rule.values(fit.rows)[0]
+        fit.idata["hyperplane"] = xr.Dataset({"f": ("obs", f)}, {"obs": obs})
+        fit.idata["constant_data"] = xr.Dataset(
+            {"X": (("obs", "feature"), fit.rows), "minority": ("obs", fit.minority)}, {"obs": obs}
+        )
+        w = fit.rule.weights[0]
+        fit.idata["diagnostics"] = xr.Dataset({"support_vectors": int((w != 0.0).sum())})
+        return fit
+
+    @override
+    def _own_cutoff(self, fit: Fit) -> float:
+        return 0.0
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """Signed weights of the training rows: majority first, then minority if learnt from."""
+        return self._fit.rule.weights[0]
+
+    @property
+    def intercept_(self) -> float:
+        """The offset b of f."""
+        return self._said("offset")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OCSVM(Machine):
+    r"""One-class SVM: the hyperplane farthest from the origin.
+
+    .. math:: f(z) = \sum_i \alpha_i k(x_i, z) - \rho, \qquad \sum \alpha_i = 1, \quad
+        0 \le \alpha_i \le 1/(\nu n)
+
+    Parameters
+    ----------
+    kernel, minor_label, random_state
+        As in :class:`bsvdd.BSVDD`.
+    nu : float, default=0.1
+        Upper bound of the share of margin errors, lower bound of that of support vectors.
+    cutoff : Cutoff, str, float or None, default="model"
+        ``"model"`` is f = 0; the rest as in :class:`bsvdd.BSVDD`, with -f as the distance.
+
+    Attributes
+    ----------
+    rho_, norm_w_, distance_from_origin_ : float
+        rho, ||w||, and rho/||w||.
+    support_vector_share_, margin_error_share_ : float
+        At least, and at most, ``nu``.
+    support_case_ : ndarray of str
+        ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, for each majority row.
+    weights_ : ndarray
+        alpha.
+
+    References
+    ----------
+    Schoelkopf, B. et al. (2001). Estimating the support of a high-dimensional distribution.
+    Neural Computation 13, 1443-1471. doi:10.1162/089976601750264965
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import OCSVM
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> est = OCSVM(nu=0.2).fit(X)
+    >>> bool(est.margin_error_share_ <= 0.2 <= est.support_vector_share_)
+    True
+    """
+
+    nu: float = 0.1
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Detector._parameter_constraints,
+        "nu": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    @override
+    def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
+        plane = ocsvm.solve(gram, self.nu)
+        return plane.alpha, {"offset": -plane.rho, "nu": float(self.nu)}
+
+    @property
+    def _plane(self) -> ocsvm.Plane:
+        return ocsvm.describe(self.weights_, self.gram_, self._said("nu"))
+
+    @property
+    def support_case_(self) -> np.ndarray:
+        """Where each majority row lies, by its weight."""
+        return self._plane.case
+
+    @property
+    def support_vector_share_(self) -> float:
+        """Share of majority rows with alpha > 0."""
+        return self._plane.support_vector_share
+
+    @property
+    def margin_error_share_(self) -> float:
+        """Share of majority rows beyond the hyperplane."""
+        return self._plane.margin_error_share
+
+    @property
+    def rho_(self) -> float:
+        """The offset rho of the hyperplane."""
+        return self._plane.rho
+
+    @property
+    def norm_w_(self) -> float:
+        """Norm of the hyperplane's normal vector in kernel space."""
+        return self._plane.norm
+
+    @property
+    def distance_from_origin_(self) -> float:
+        """Distance rho/||w|| of the hyperplane from the origin of the kernel space."""
+        return self._plane.distance_from_origin
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SVM(Machine):
+    r"""Class-weighted SVM, the supervised yardstick.
+
+    .. math:: f(z) = \sum_i y_i \alpha_i k(x_i, z) + b, \qquad
+        0 \le \alpha_i \le C\, \frac{n}{2 n_{y_i}}
+
+    Parameters
+    ----------
+    kernel, minor_label, random_state
+        As in :class:`bsvdd.BSVDD`.
+    C : float, default=1
+    balanced : bool, default=True
+        Whether the price of a row grows as its class shrinks; if not, it is C for all.
+    cutoff : Cutoff, str, float or None, default="model"
+        ``"model"`` is f = 0; the rest as in :class:`bsvdd.BSVDD`, with -f as the distance.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n,)
+        y_i alpha_i; majority rows first, y = +1 for them.
+    intercept_ : float
+
+    References
+    ----------
+    Cortes, C. and Vapnik, V. (1995). Support-vector networks. Machine Learning 20, 273-297.
+    doi:10.1007/BF00994018
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> SVM().fit(X, X[:, 0] > 1).predict([[-1.0, 0.0], [1.5, 0.0]])
+    array([ 1, -1])
+    """
+
+    _learns_from_minority = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Detector._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "balanced": ["boolean"],
+    }
+
+    C: float = 1.0
+    balanced: bool = True
+
+    def _row_prices(self, gram: Gram, kernel: Kernel) -> np.ndarray:
+        if self.balanced:
+            return svm.class_prices(gram, self.C)
+        return np.full(gram.n_points, float(self.C))
+
+    @override
+    def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
+        w, offset = svm.solve(gram, self._row_prices(gram, kernel))
+        return w, {"offset": offset}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DSVM(SVM):
+    r"""Density-weighted SVM for class imbalance learning, DSVM-CIL.
+
+    .. math:: 0 \le \alpha_i \le C d_i, \qquad
+        d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
+
+    Parameters
+    ----------
+    kernel, C, cutoff, minor_label, random_state
+        As in :class:`SVM`.
+    balanced : bool, default=False
+        Whether the class sizes enter the prices too.
+    neighbors : int, default=5
+        k.
+    count_self : bool, default=False
+        Whether a row is its own first neighbour, as in the authors' code.
+
+    References
+    ----------
+    Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
+    class imbalance learning. Neural Computing and Applications 33.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SVM._parameter_constraints,
+        "neighbors": [Interval(Integral, 1, None, closed="left")],
+        "count_self": ["boolean"],
+    }
+
+    balanced: bool = False
+    neighbors: int = 5
+    count_self: bool = False
+
+    @override
+    def _row_prices(self, gram: Gram, kernel: Kernel) -> np.ndarray:
+        d = _density(gram, kernel, self.neighbors, self.count_self)
+        return super()._row_prices(gram, kernel) * d
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LSSVM(Machine):
+    r"""Least-squares SVM.
+
+    .. math:: (K + I/C) w + b 1 = y, \qquad 1^\top w = 0, \qquad
+        f(z) = \sum_i w_i k(x_i, z) + b
+
+    Above 10,000 rows the kernel matrix is not formed, and conjugate gradients solve the system.
+
+    Parameters
+    ----------
+    kernel, cutoff, minor_label, random_state
+        As in :class:`SVM`.
+    C : float, default=1
+    epsilon : float, default=0
+        Added to the whole diagonal.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n,)
+        y_i alpha_i; majority rows first, y = +1 for them.
+    intercept_ : float
+    kkt_residual_ : float
+        Largest violation of the system.
+    slack_ : ndarray of shape (n,)
+        phi_i = 1 - y_i f(x_i).
+
+    References
+    ----------
+    Suykens, J. A. K. and Vandewalle, J. (1999). Least squares support vector machine
+    classifiers. Neural Processing Letters 9, 293-300. doi:10.1023/A:1018628609742
+    """
+
+    _learns_from_minority = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Detector._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    C: float = 1.0
+    epsilon: float = 0.0
+
+    @override
+    def _gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
+        if len(rows) <= DENSE_ROWS:
+            return super()._gram(kernel, rows, minority)
+        return Gram.matrix_free(kernel, rows[~minority], rows[minority])
+
+    def _density_weights(self, gram: Gram, kernel: Kernel) -> np.ndarray:
+        return np.ones(gram.n_points)
+
+    def _zero_weight(self) -> str:
+        return "drop"
+
+    @override
+    def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
+        d = self._density_weights(gram, kernel)
+        solved = lssvm.solve(gram, self.C, d, self.epsilon, self._zero_weight())
+        return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
+
+    @property
+    def kkt_residual_(self) -> float:
+        """The largest violation of the linear system."""
+        return self._said("kkt_residual")
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """The slack 1 - y f(x) of each training row, majority first."""
+        f = -self._fit.rule.values(self.gram_.points)[0]
+        return 1.0 - svm.labels(self.gram_) * f
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class IDLSSVM(LSSVM):
+    r"""Improved density-weighted least-squares SVM for class imbalance learning, IDLSSVM-CIL.
+
+    .. math:: (K + \mathrm{diag}(1/(C d_i^2)) + \epsilon I) w + b 1 = y, \qquad 1^\top w = 0,
+        \qquad d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
+
+    Parameters
+    ----------
+    kernel, C, epsilon, cutoff, minor_label, random_state
+        As in :class:`LSSVM`.
+    neighbors, count_self
+        As in :class:`DSVM`.
+    zero_weight : {"drop", "epsilon"}, default="drop"
+        What becomes of a row with d = 0, whose ridge is infinite: it has weight zero, or its
+        ridge is epsilon only.
+
+    Attributes
+    ----------
+    density_weights_ : ndarray of shape (n,)
+        d, majority rows first.
+    weights_, intercept_, kkt_residual_, slack_
+        As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/(C d_i^2) where epsilon
+        is 0.
+
+    References
+    ----------
+    Hazarika, B. B. and Gupta, D. (2023), an improved density-weighted least-squares SVM for
+    class imbalance learning.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LSSVM._parameter_constraints,
+        "neighbors": [Interval(Integral, 1, None, closed="left")],
+        "count_self": ["boolean"],
+        "zero_weight": [StrOptions({"drop", "epsilon"})],
+    }
+
+    neighbors: int = 5
+    count_self: bool = False
+    zero_weight: str = "drop"
+
+    @override
+    def _density_weights(self, gram: Gram, kernel: Kernel) -> np.ndarray:
+        return _density(gram, kernel, self.neighbors, self.count_self)
+
+    @override
+    def _zero_weight(self) -> str:
+        return self.zero_weight
+
+    @property
+    def density_weights_(self) -> np.ndarray:
+        """The density weights of the training rows, majority first."""
+        return self._density_weights(self.gram_, self.kernel_)
+
+
+def _density(gram: Gram, kernel: Kernel, k: int, count_self: bool) -> np.ndarray:
+    """Return the density weights of both classes, each taken within its class."""
+    rows, m = kernel.inputs(gram.points), gram.n_majority_points
+    return np.concatenate([density.weights(part, k, count_self) for part in (rows[:m], rows[m:])])
