@@ -92,13 +92,12 @@ def compare(
         matplotlib.use("agg")
         from bsvdd.comparison import datasets, report, runner, table
         from bsvdd.inference.warning import DataWarning, DiagnosticWarning
-        from bsvdd.models import registry
 
         if csv is not None and label is not None:
             data = [datasets.from_csv(csv, label, minor)]
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
-        chosen = list(models) or list(registry.REGISTRY)
+        chosen = list(models) or runner.DEFAULT_MODELS
         protocol = runner.Protocol(draws=draws, tune=tune, chains=chains)
 
     columns = [
@@ -150,6 +149,31 @@ def print_table(console: Any, summary: Any, data: dict[str, Any]) -> None:
             cells = [cell.replace(" (", "\n(") for cell in row] if narrow else row
             block.add_row(model, *cells, style="dim" if model.startswith("flag") else None)
         console.print(block)
+
+
+@main.command()
+def models() -> None:
+    """List the models: what each learns from, and where it comes from."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from bsvdd.models.registry import REGISTRY
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("model", "class", "learns from", "posterior", "reference"):
+        table.add_column(title)
+    for record in REGISTRY.values():
+        reference = f"{record.reference} ({record.year})" + (
+            f", doi:{record.doi}" if record.doi else ""
+        )
+        table.add_row(
+            record.name,
+            record.class_name,
+            ", ".join(record.learns_from),
+            "yes" if record.bayesian else "no",
+            reference,
+        )
+    Console().print(table)
 
 
 @main.command()

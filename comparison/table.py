@@ -16,16 +16,18 @@ METRICS = {
 }
 
 
-def summary(results: pd.DataFrame) -> pd.DataFrame:
+def summary(results: pd.DataFrame, metrics: dict[str, str] = METRICS) -> pd.DataFrame:
     """Return mean (sd) of each metric, rows (data, model), in the order of ``results``.
+
+    ``metrics`` gives the columns of ``results`` and their titles.
 
     A metric without a value in any replicate (PPV when nothing is flagged) is shown as a dash;
     the sd is over the replicates, whose rows overlap, so it is no standard error.
     """
-    groups = results.groupby(["data", "model"], sort=False)[list(METRICS)]
+    groups = results.groupby(["data", "model"], sort=False)[list(metrics)]
     mean, sd = groups.mean(), groups.std(ddof=1)
     table = pd.DataFrame(index=mean.index)
-    for metric, title in METRICS.items():
+    for metric, title in metrics.items():
         table[title] = [_cell(m, s) for m, s in zip(mean[metric], sd[metric], strict=True)]
     order = pd.unique(results["data"])
     return table.loc[[key for name in order for key in table.index if key[0] == name]]

@@ -12,7 +12,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from scipy.spatial.distance import pdist
 
+from ..models import bandwidth
 from .decision import probability_normal
 from .description import Description
 from .labels import minority_rows
@@ -218,6 +220,30 @@ def plot_weights(est: Description, most: int = 25, prob: float = 0.9) -> Figure:
         title=f"{type(est).__name__}: {shown}; effective support points {support:.1f}",
     )
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def plot_bandwidths(X: Any) -> Figure:
+    """Show what each bandwidth criterion says of the rows X, on their pairwise distances.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Majority rows, scaled as for the kernel.
+    """
+    X = np.asarray(X, dtype=float)
+    found = {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
+    distances = pdist(X[:2000])
+    figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
+    ax.hist(distances, bins=80, density=True, color=MAJORITY, alpha=0.35)
+    top = ax.get_ylim()[1]
+    for i, (name, s) in enumerate(sorted(found.items(), key=lambda item: item[1])):
+        height = top * (1.05 + 0.09 * i)
+        ax.plot([s, s], [0, height], color=MINORITY, linewidth=1)
+        ax.annotate(f"{name}: s = {s:.3g}", (s, height), xytext=(4, -4), textcoords="offset points")
+    ax.set_ylim(0, top * (1.15 + 0.09 * len(found)))
+    ax.set_xlim(0, 1.05 * max(distances.max(), *found.values()))
+    ax.set(xlabel="distance of two rows", ylabel="density", title="Bandwidth criteria")
     return figure
 
 

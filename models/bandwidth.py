@@ -11,9 +11,14 @@ from collections.abc import Callable
 from numbers import Real
 
 import numpy as np
-from scipy.spatial.distance import pdist
+from scipy.interpolate import make_smoothing_spline
+from scipy.optimize import minimize_scalar
+from scipy.spatial.distance import pdist, squareform
+
+from . import qp
 
 MEDIAN_ROWS = 5000  # pairs of this many rows (12.5 million) still fit in 100 MB
+PEAK_ROWS, RATIO_ROWS = 500, 2000  # rows that the data-driven criteria look at, at most
 
 
 def mean_squared_pairwise_distance(X: np.ndarray) -> float:
@@ -56,9 +61,7 @@ def median(X: np.ndarray) -> float:
 
     Above 5,000 rows the pairs of 5,000 rows drawn with a fixed seed are used.
     """
-    if len(X) > MEDIAN_ROWS:
-        X = np.random.default_rng(0).choice(X, MEDIAN_ROWS, replace=False)
-    return float(np.median(pdist(X)))
+    return float(np.median(pdist(_some(X, MEDIAN_ROWS))))
 
 
 def scale(X: np.ndarray) -> float:
@@ -66,11 +69,95 @@ def scale(X: np.ndarray) -> float:
     return math.sqrt(X.shape[1] * X.var() / 2.0)
 
 
+def auto(X: np.ndarray) -> float:
+    r"""The bandwidth of scikit-learn's ``gamma='auto'``, :math:`s^2 = p/2`, whatever the rows."""
+    return math.sqrt(X.shape[1] / 2.0)
+
+
+def scott(X: np.ndarray) -> float:
+    r"""Scott's rule for densities (Scott 1992), :math:`s = \bar\sigma\, n^{-1/(p+4)}`.
+
+    :math:`\bar\sigma^2` is the mean variance of the columns.
+    """
+    n, p = X.shape
+    return _mean_sd(X) * n ** (-1.0 / (p + 4))
+
+
+def silverman(X: np.ndarray) -> float:
+    r"""Silverman's rule for densities (Silverman 1986).
+
+    .. math:: s = \bar\sigma \left(\frac{n (p + 2)}{4}\right)^{-1/(p+4)}
+
+    with :math:`\bar\sigma^2` the mean variance of the columns.
+    """
+    n, p = X.shape
+    return _mean_sd(X) * (n * (p + 2) / 4.0) ** (-1.0 / (p + 4))
+
+
+def peak(X: np.ndarray) -> float:
+    r"""Peak criterion (Kakde et al. 2017): where the optimal SVDD objective falls fastest.
+
+    .. math:: \frac{d^2}{ds^2}\left[1 - \min_w w^\top K_s w\right] = 0, \qquad
+        \sum w = 1, \quad w \ge 0,
+
+    the first such s of a smoothing spline through 40 values between 1/20 of the median distance
+    and twice it. Above 500 rows, 500 drawn with a fixed seed are used.
+    """
+    X = _some(X, PEAK_ROWS)
+    D2 = squareform(pdist(X, "sqeuclidean"))
+    grid = np.geomspace(0.05, 2.0, 40) * median(X)
+    objective = []
+    for s in grid:
+        K = np.exp(-D2 / (2.0 * s**2))
+        w = qp.minimize(2.0 * K, np.zeros(len(K)))
+        objective.append(1.0 - w @ K @ w)
+    second = make_smoothing_spline(grid, np.array(objective)).derivative(2)
+    fine = np.linspace(grid[0], grid[-1], 2000)
+    turns = np.flatnonzero((second(fine[:-1]) < 0) & (second(fine[1:]) >= 0))
+    return float(fine[turns[0]]) if len(turns) else float(grid[0])
+
+
+def max_variance_ratio(X: np.ndarray) -> float:
+    r"""Where the kernel values differ most for their size (Evangelista et al. 2007).
+
+    .. math:: s = \arg\max \frac{\mathrm{Var}_{i<j}\, k_s(x_i, x_j)}{\mathrm{mean}_{i<j}\,
+        k_s(x_i, x_j)}
+
+    by a bounded search between 1/100 of the median distance and 10 times it. Above 2,000 rows,
+    2,000 drawn with a fixed seed are used.
+    """
+    X = _some(X, RATIO_ROWS)
+    d2 = pdist(X, "sqeuclidean")
+    center = median(X)
+    if not center > 0:
+        return center
+
+    def minus_ratio(log_s: float) -> float:
+        k = np.exp(-d2 / (2.0 * math.exp(log_s) ** 2))
+        return -float(k.var() / max(k.mean(), np.finfo(float).tiny))
+
+    bounds = (math.log(center / 100.0), math.log(center * 10.0))
+    return math.exp(minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x)
+
+
+def _some(X: np.ndarray, most: int) -> np.ndarray:
+    return X if len(X) <= most else np.random.default_rng(0).choice(X, most, replace=False)
+
+
+def _mean_sd(X: np.ndarray) -> float:
+    return math.sqrt(X.var(axis=0, ddof=1).mean())
+
+
 CRITERIA: dict[str, Callable[[np.ndarray], float]] = {
     "modified_mean": modified_mean,
     "mean": mean,
     "median": median,
     "scale": scale,
+    "auto": auto,
+    "scott": scott,
+    "silverman": silverman,
+    "peak": peak,
+    "max_variance_ratio": max_variance_ratio,
 }
 
 

@@ -148,10 +148,22 @@ class RBF(_DistanceKernel):
             raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
         return cls(bandwidth=float((2.0 * gamma) ** -0.5))
 
+    @classmethod
+    def from_width(cls, width: float) -> RBF:
+        """Return the kernel exp(-||x - y||^2 / width), that is width = 2 s^2."""
+        if not (np.isfinite(width) and width > 0):
+            raise ValueError(f"width must be positive and finite, got {width!r}")
+        return cls(bandwidth=float((width / 2.0) ** 0.5))
+
     @property
     def gamma(self) -> float:
         """1 / (2 s^2)."""
         return 0.5 / self._s**2
+
+    @property
+    def width(self) -> float:
+        """2 s^2."""
+        return 2.0 * self._s**2
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

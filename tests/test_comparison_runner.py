@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd import Cutoff
 from bsvdd.comparison import datasets, runner, table
 from bsvdd.comparison.datasets import Dataset
 from sklearn.metrics import f1_score, roc_auc_score
+
+from bsvdd import Cutoff
 
 SMALL = runner.Protocol(draws=150, tune=150)
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")

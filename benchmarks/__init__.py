@@ -1,0 +1,1 @@
+"""Measurements, each run by ``uv run python -m benchmarks.NAME``."""
