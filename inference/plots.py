@@ -240,7 +240,13 @@ def plot_bandwidths(X: Any) -> Figure:
     for i, (name, s) in enumerate(sorted(found.items(), key=lambda item: item[1])):
         height = top * (1.05 + 0.09 * i)
         ax.plot([s, s], [0, height], color=MINORITY, linewidth=1)
-        ax.annotate(f"{name}: s = {s:.3g}", (s, height), xytext=(4, -4), textcoords="offset points")
+        ax.annotate(
+            f"{name}: s = {s:.3g}",
+            (s, height),
+            xytext=(4, -4),
+            textcoords="offset points",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        )
     ax.set_ylim(0, top * (1.15 + 0.09 * len(found)))
     ax.set_xlim(0, 1.05 * max(distances.max(), *found.values()))
     ax.set(xlabel="distance of two rows", ylabel="density", title="Bandwidth criteria")

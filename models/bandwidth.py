@@ -104,8 +104,11 @@ def peak(X: np.ndarray) -> float:
     and twice it. Above 500 rows, 500 drawn with a fixed seed are used.
     """
     X = _some(X, PEAK_ROWS)
+    center = median(X)
+    if not center > 0:
+        return center
     D2 = squareform(pdist(X, "sqeuclidean"))
-    grid = np.geomspace(0.05, 2.0, 40) * median(X)
+    grid = np.geomspace(0.05, 2.0, 40) * center
     objective = []
     for s in grid:
         K = np.exp(-D2 / (2.0 * s**2))
@@ -121,8 +124,9 @@ def max_variance_ratio(X: np.ndarray) -> float:
     r"""Where the kernel values differ most for their size (Evangelista et al. 2007).
 
     .. math:: s = \arg\max \frac{\mathrm{Var}_{i<j}\, k_s(x_i, x_j)}{\mathrm{mean}_{i<j}\,
-        k_s(x_i, x_j)}
+        k_s(x_i, x_j) + 1/n}
 
+    (1/n, the diagonal's part of the mean of K, keeps the ratio from rising as s goes to zero)
     by a bounded search between 1/100 of the median distance and 10 times it. Above 2,000 rows,
     2,000 drawn with a fixed seed are used.
     """
@@ -134,7 +138,7 @@ def max_variance_ratio(X: np.ndarray) -> float:
 
     def minus_ratio(log_s: float) -> float:
         k = np.exp(-d2 / (2.0 * math.exp(log_s) ** 2))
-        return -float(k.var() / max(k.mean(), np.finfo(float).tiny))
+        return -float(k.var() / (k.mean() + 1.0 / len(X)))
 
     bounds = (math.log(center / 100.0), math.log(center * 10.0))
     return math.exp(minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x)

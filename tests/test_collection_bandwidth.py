@@ -1,0 +1,97 @@
+"""Bandwidth criteria against direct formulas and independent solvers; conventions of s."""
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from bsvdd.models import bandwidth
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import gaussian_kde
+from sklearn.svm import SVC, OneClassSVM
+
+from bsvdd import kernels, plots
+
+RNG = np.random.default_rng(60)
+X = RNG.normal(size=(120, 3)) * [1.0, 2.0, 0.5]
+
+
+def test_auto_is_that_of_scikit_learn():
+    y = np.arange(len(X)) % 2
+    gamma = SVC(gamma="auto").fit(X, y)._gamma
+    assert kernels.RBF("auto").resolve(X).gamma == pytest.approx(gamma)
+
+
+@pytest.mark.parametrize("rule", ["scott", "silverman"])
+def test_density_rules_are_those_of_scipy_on_the_mean_sd(rule):
+    factor = gaussian_kde(X.T, bw_method=rule).factor
+    sd = math.sqrt(np.mean([np.var(column, ddof=1) for column in X.T]))
+    assert bandwidth.resolve(rule, X) == pytest.approx(factor * sd)
+
+
+def test_max_variance_ratio_is_no_worse_than_any_bandwidth_of_a_fine_grid():
+    d2 = pdist(X, "sqeuclidean")
+
+    def ratio(s):
+        k = np.exp(-d2 / (2 * s**2))
+        return k.var() / (k.mean() + 1 / len(X))
+
+    found = bandwidth.resolve("max_variance_ratio", X)
+    grid = np.geomspace(0.01, 10, 400) * np.median(np.sqrt(d2))
+    assert ratio(found) >= max(ratio(s) for s in grid) - 1e-6
+
+
+def test_peak_is_where_the_svdd_objective_falls_fastest():
+    found = bandwidth.resolve("peak", X)
+    D2 = squareform(pdist(X, "sqeuclidean"))
+
+    def objective(s):  # by scikit-learn: the hard-margin SVDD is a one-class SVM with nu = 1/n
+        K = np.exp(-D2 / (2 * s**2))
+        svm = OneClassSVM(kernel="precomputed", nu=1 / len(X), tol=1e-8).fit(K)
+        w = np.zeros(len(X))
+        w[svm.support_] = svm.dual_coef_[0]
+        return 1 - w @ K @ w / w.sum() ** 2
+
+    grid = np.linspace(0.05, 2.0, 40) * np.median(np.sqrt(D2[np.triu_indices(len(X), 1)]))
+    slope = np.gradient([objective(s) for s in grid], grid)
+    valleys = np.flatnonzero((slope[1:-1] < slope[:-2]) & (slope[1:-1] < slope[2:])) + 1
+    assert abs(found - grid[valleys[0]]) <= 1.5 * (grid[1] - grid[0])
+
+
+def test_every_criterion_scales_with_the_rows_and_ignores_their_place():
+    for name in bandwidth.CRITERIA:
+        s = bandwidth.resolve(name, X)
+        if name == "auto":  # looks at no row
+            continue
+        assert bandwidth.resolve(name, 3.0 * X) == pytest.approx(3.0 * s, rel=1e-3), name
+        if name != "scale":  # the variance of all entries holds the means of the columns
+            assert bandwidth.resolve(name, X + 5.0) == pytest.approx(s, rel=1e-3), name
+
+
+@pytest.mark.parametrize("s", [0.3, 1.0, 7.0])
+def test_conventions_convert_into_each_other(s):
+    kernel = kernels.RBF(s)
+    assert kernel.width == pytest.approx(2 * s**2)
+    assert kernel.gamma == pytest.approx(1 / kernel.width)
+    for same in (kernels.RBF.from_gamma(kernel.gamma), kernels.RBF.from_width(kernel.width)):
+        assert same.bandwidth == pytest.approx(s)
+
+
+@pytest.mark.parametrize("width", [0.0, -1.0, np.nan, np.inf])
+def test_width_must_be_positive(width):
+    with pytest.raises(ValueError, match="width must be positive and finite"):
+        kernels.RBF.from_width(width)
+
+
+@pytest.mark.parametrize("name", sorted(set(bandwidth.CRITERIA) - {"auto"}))
+def test_equal_rows_are_a_clear_error(name):
+    with pytest.raises(ValueError, match="give the bandwidth as a number"):
+        bandwidth.resolve(name, np.ones((10, 2)))
+
+
+def test_the_picture_shows_every_criterion_at_its_value():
+    figure = plots.plot_bandwidths(X)
+    (ax,) = figure.axes
+    shown = {text.get_text().split(":")[0]: text.xy[0] for text in ax.texts}
+    assert shown == {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
+    plt.close(figure)
