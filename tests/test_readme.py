@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bsvdd.models.registry import REGISTRY
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
@@ -33,3 +35,11 @@ def test_ci_runs_the_test_command_of_the_readme():
 def test_links_of_the_readme_exist():
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / link).exists(), link
+
+
+def test_the_table_of_models_is_the_registry():
+    rows = re.findall(r"^\| (\S+) \| `(\w+)` \| (.*?) \| (yes|no) \|$", README, re.M)
+    assert rows == [
+        (r.name, r.class_name, ", ".join(r.learns_from), "yes" if r.bayesian else "no")
+        for r in REGISTRY.values()
+    ]
