@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.cli import main
 from bsvdd.comparison import datasets
 from click.testing import CliRunner
+
+from bsvdd.cli import main
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 

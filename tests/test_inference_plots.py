@@ -3,8 +3,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from bsvdd import BDD, SVDD, kernels, plots
 from bsvdd.comparison import datasets
+
+from bsvdd import BDD, SVDD, kernels, plots
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
