@@ -114,7 +114,7 @@ class Cell:
             "cutoff": est.cutoff_,
             "fit_seconds": fitted - start,
             "score_seconds": scored - fitted,
-            **{name: float(v) for name, v in est.idata_.children["diagnostics"].dataset.items()},
+            **{str(k): float(v) for k, v in est.idata_.children["diagnostics"].dataset.items()},
             "notes": "\n".join(str(w.message) for w in caught if issubclass(w.category, ours)),
         }
 

@@ -50,19 +50,18 @@ class Cutoff:
     miss_cost: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.criterion, str):
-            if self.criterion not in CRITERIA:
+        criterion: Any = self.criterion
+        if isinstance(criterion, str):
+            if criterion not in CRITERIA:
                 raise ValueError(
-                    f"cutoff: criterion must be a number or one of {CRITERIA}, got "
-                    f"{self.criterion!r}"
+                    f"cutoff: criterion must be a number or one of {CRITERIA}, got {criterion!r}"
                 )
-        elif isinstance(self.criterion, bool) or not isinstance(self.criterion, Real):
+        elif isinstance(criterion, bool) or not isinstance(criterion, Real):
             raise TypeError(
-                f"cutoff must be None, a criterion's name, a Cutoff or a number, got "
-                f"{self.criterion!r}"
+                f"cutoff must be None, a criterion's name, a Cutoff or a number, got {criterion!r}"
             )
-        elif not np.isfinite(self.criterion):
-            raise ValueError(f"cutoff: a number must be finite, got {self.criterion!r}")
+        elif not math.isfinite(criterion):
+            raise ValueError(f"cutoff: a number must be finite, got {criterion!r}")
         folds = isinstance(self.cv, int) and not isinstance(self.cv, bool) and self.cv >= 2
         if not (folds or self.cv in ("auto", "loo", "train")):
             raise ValueError(

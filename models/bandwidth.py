@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import make_smoothing_spline
@@ -165,7 +166,7 @@ CRITERIA: dict[str, Callable[[np.ndarray], float]] = {
 }
 
 
-def check(bandwidth: float | str) -> None:
+def check(bandwidth: Any) -> None:
     """Raise a ValueError unless ``bandwidth`` is a positive number or a criterion's name."""
     if isinstance(bandwidth, str):
         valid = bandwidth in CRITERIA

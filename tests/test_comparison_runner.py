@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison import datasets, runner, table
 from bsvdd.comparison.datasets import Dataset
+from bsvdd.models.registry import REGISTRY
 from sklearn.metrics import f1_score, roc_auc_score
 
 from bsvdd import Cutoff
@@ -22,14 +23,14 @@ def moon():
 def results(moon):
     seen = []
     frame = runner.compare(
-        [moon], replicates=2, protocol=SMALL, done=lambda cell, row: seen.append(cell.model)
+        [moon], replicates=2, protocol=SMALL, on_cell=lambda cell, row: seen.append(cell.model)
     )
-    assert seen == list(runner.MODELS) * 2
+    assert seen == list(REGISTRY) * 2
     return frame
 
 
 def test_every_model_and_both_trivial_rules_are_in_every_replicate(results):
-    expected = {*runner.MODELS, runner.FLAG_ALL, runner.FLAG_NONE}
+    expected = {*REGISTRY, runner.FLAG_ALL, runner.FLAG_NONE}
     for _, rows in results.groupby("replicate"):
         assert set(rows["model"]) == expected
         assert len(rows) == len(expected)
@@ -45,10 +46,9 @@ def test_trivial_rules_have_the_values_of_the_base_rate(results, moon):
 
 
 def test_a_row_is_what_the_estimator_says_on_the_test_half(results, moon):
-    cell = runner.Cell(moon, "BDD", 1, 0, SMALL)
-    train, test = cell.split()
-    assert not set(train) & set(test)
-    est = SMALL.estimator("BDD", 1).fit(moon.X[train], moon.minority[train].astype(int))
+    train, test = runner.split(moon, 1, 0)
+    seed = runner.replicate_seed(1, 0)
+    est = SMALL.estimator("BDD", seed).fit(moon.X[train], moon.minority[train].astype(int))
     row = results[(results.model == "BDD") & (results.replicate == 1)].iloc[0]
     flagged = est.predict(moon.X[test]) == -1
     assert row["f1"] == pytest.approx(f1_score(moon.minority[test], flagged))
@@ -66,10 +66,54 @@ def test_workers_do_not_change_the_results(moon):
 
 def test_the_cutoff_of_the_protocol_reaches_every_model(moon):
     protocol = runner.Protocol(cutoff=Cutoff("f1", level=0.3), draws=50, tune=50)
-    for name in runner.MODELS:
+    for name, record in REGISTRY.items():
         est = protocol.estimator(name, 7)
         assert est.cutoff == Cutoff("f1", level=0.3)
         assert est.random_state == 7
+        assert type(est).__name__ == record.estimator
+
+
+@pytest.mark.parametrize("replicate", range(3))
+def test_split_is_half_of_each_class(moon, replicate):
+    train, test = runner.split(moon, replicate, 5)
+    np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(72))
+    assert moon.minority[train].sum() == moon.minority[test].sum() == 6
+    again = runner.split(moon, replicate, 5)
+    np.testing.assert_array_equal(train, again[0])
+    np.testing.assert_array_equal(test, again[1])
+    for other in ((replicate + 1, 5), (replicate, 6)):
+        assert set(runner.split(moon, *other)[0]) != set(train)
+
+
+def test_every_replicate_of_every_seed_has_a_seed_of_its_own():
+    assert runner.replicate_seed(0, 1) != runner.replicate_seed(1, 0)
+    pairs = [(replicate, seed) for replicate in range(40) for seed in range(40)]
+    seeds = [runner.replicate_seed(*pair) for pair in pairs]
+    assert len(set(seeds)) == len(pairs)
+    assert seeds == [runner.replicate_seed(*pair) for pair in pairs]
+    assert all(0 <= seed < 2**31 for seed in seeds)  # what scikit-learn takes
+
+
+def test_names_given_twice_fail_before_a_fit(moon, monkeypatch):
+    monkeypatch.setattr(runner.Cell, "run", lambda self: pytest.fail("fitted first"))
+    with pytest.raises(ValueError, match="model 'BDD' is given twice"):
+        runner.compare([moon], ["BDD", "SVDD", "BDD"])
+    other = Dataset("moon", moon.X + 1, moon.minority)
+    with pytest.raises(ValueError, match="data set 'moon' is given twice"):
+        runner.compare([moon, other], ["SVDD"])
+
+
+def test_each_finished_cell_is_told_with_its_row(moon):
+    told = []
+    frame = runner.compare(
+        [moon], ["SVDD"], 2, SMALL, seed=3, on_cell=lambda *each: told.append(each)
+    )
+    assert [(cell.data, cell.model, cell.replicate, cell.seed) for cell, _ in told] == [
+        (moon, "SVDD", replicate, 3) for replicate in range(2)
+    ]
+    fitted = frame[frame["model"] == "SVDD"]
+    assert [row["f1"] for _, row in told] == fitted["f1"].tolist()
+    assert [row["cutoff"] for _, row in told] == fitted["cutoff"].tolist()
 
 
 def test_warnings_of_a_fit_are_kept_in_its_row(moon):

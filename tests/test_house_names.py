@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import bsvdd
 
 HEAVY = {"pymc", "pytensor", "arviz", "matplotlib", "sklearn", "scipy", "numba", "pandas"}
@@ -26,6 +28,20 @@ def test_import_is_light():
     code = "import sys, bsvdd; print(*{name.partition('.')[0] for name in sys.modules})"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not HEAVY & set(run.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [f"models.{name}" for name in ("kernels", "gram", "geometry", "bandwidth", "qp", "svdd")]
+    + ["models.registry"]
+    + [f"inference.{name}" for name in ("distance", "decision", "cutoff", "metrics", "labels")],
+)
+def test_the_array_core_needs_no_pymc(name):
+    code = f"import sys, bsvdd.{name}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert "numpy" in loaded or name == "models.registry"
+    assert not {"pymc", "pytensor", "arviz", "nutpie", "matplotlib"} & loaded
 
 
 def test_public_names_can_be_imported():

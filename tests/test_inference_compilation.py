@@ -31,7 +31,7 @@ def assert_same_as_pymc(model, *shapes):
 
 @pytest.mark.parametrize("build", [bdd.build, bsvdd.build])
 def test_rows_and_numbers_compile_nothing_new(build):
-    Density(build(gram(14)))
+    Density(build(gram(14), priors.StandardizedRowSum()))
     before = compilations()
     for other in (
         build(gram(9), priors.StandardizedRowSum(sd=2.0)),
@@ -44,7 +44,7 @@ def test_rows_and_numbers_compile_nothing_new(build):
 
 
 def test_bsvdd_m_compiles_once_for_all_sizes():
-    Density(bsvdd_m.build(gram(14, 2)))
+    Density(bsvdd_m.build(gram(14, 2), priors.StandardizedRowSum(), priors.Beta()))
     before = compilations()
     for n, n1, beta in [(9, 1, priors.Beta(2, 3)), (14, 5, priors.Beta(total=0.5))]:
         assert_same_as_pymc(bsvdd_m.build(gram(n, n1), priors.RowSum(), beta, 3.0), n, n1)
@@ -79,17 +79,17 @@ def test_data_of_a_function_follow_its_values():
 def test_models_are_not_confused():
     """Same names and shapes of data, another use of them."""
     found = [
-        Density(build(gram(9))).logp_and_gradient(np.ones(9))[0]
+        Density(build(gram(9), priors.Flat())).logp_and_gradient(np.ones(9))[0]
         for build in (bdd.build, bsvdd.build)
     ]
     assert found[0] != found[1]
     for build in (bdd.build, bsvdd.build):
-        assert_same_as_pymc(build(gram(9)), 9)
+        assert_same_as_pymc(build(gram(9), priors.Flat()), 9)
 
 
 def test_named_quantities_at_a_batch():
     stats = gram(4, 2)
-    density = Density(bsvdd_m.build(stats, minority_prior=priors.Beta(total=0.6)))
+    density = Density(bsvdd_m.build(stats, priors.StandardizedRowSum(), priors.Beta(total=0.6)))
     x = np.random.default_rng(61).normal(size=(5, 6))
     named = density.named(x)
     assert set(named) == {"tau", "alpha1_share", "alpha1", "w"}
@@ -103,7 +103,7 @@ def test_named_quantities_at_a_batch():
 
 
 def test_initial_points_are_jittered_and_seeded():
-    density = Density(bsvdd.build(gram(9)))
+    density = Density(bsvdd.build(gram(9), priors.StandardizedRowSum()))
     points = [density.initial_point(np.random.default_rng(seed)) for seed in (1, 1, 2)]
     np.testing.assert_array_equal(points[0], points[1])
     assert not np.allclose(points[0], points[2])

@@ -31,8 +31,8 @@ def test_best_split_of_the_table_above(criterion):
 @pytest.mark.parametrize(
     ("miss_cost", "expected"),
     # costs FP + c FN from the table: c = 1/4 gives 3/4 at 8 (none flagged), and 1/2 at 7.5
-    # c = 1: 2 at 3.5, 2 at 5.5, 2 at 7.5 (the first wins); c = 10: 2 at 3.5
-    [(0.25, 7.5), (1.0, 3.5), (10.0, 3.5), (0.6, 7.5)],
+    # c = 1: 2 at 3.5, 3 at 5.5, 2 at 7.5 (the largest wins); c = 10: 2 at 3.5
+    [(0.25, 7.5), (1.0, 7.5), (10.0, 3.5), (0.6, 7.5)],
 )
 def test_cost(miss_cost, expected):
     assert Cutoff("cost", miss_cost=miss_cost).choose(DISTANCE, MINORITY) == expected
@@ -54,15 +54,26 @@ def test_criteria_can_disagree():
 
 
 def test_f1_flags_everything_on_no_signal_and_the_g_mean_does_not():
-    """Majority at 1, 4, minority at 2, 3: all flagged has F1 4/6, the most there is."""
+    """Minority at 1, 3, majority at 2, 4: all flagged has F1 4/6, the most there is."""
     d, minority = np.array([1.0, 4.0, 2.0, 3.0]), np.array([0, 0, 1, 1], dtype=bool)
     # < 1: F1 2/3 (TP 2, FP 2); 1.5: TP 2 FP 1, F1 4/5, G^2 1/2
     assert Cutoff("f1").choose(d, minority) == 1.5
-    d = np.array([2.0, 3.0, 1.0, 4.0])
-    # < 1: F1 4/6, G 0; 1.5: TP 1 FP 2, F1 2/5; 2.5: TP 1 FP 1, F1 1/2, G^2 1/4;
-    # 3.5: TP 1 FP 0, F1 2/3, G^2 1/2
+    d = np.array([2.0, 4.0, 1.0, 3.0])
+    # < 1: F1 4/6, G 0; 1.5: TP 1 FP 2, F1 2/5, G 0; 2.5: TP 1 FP 1, F1 1/2, G^2 1/4;
+    # 3.5: TP 0 FP 1, F1 0, G 0; 4: none flagged
     assert Cutoff("f1").choose(d, minority) < 1.0
+    assert Cutoff("g_mean").choose(d, minority) == 2.5
+
+
+def test_of_equally_good_cutoffs_the_largest_is_taken():
+    """Majority at 2, 3, minority at 1, 4: F1 is 2/3 with all flagged and with 4 alone."""
+    d, minority = np.array([2.0, 3.0, 1.0, 4.0]), np.array([0, 0, 1, 1], dtype=bool)
+    assert Cutoff("f1").choose(d, minority) == 3.5
+    # majority at 1, 3, minority at 2, 4: balanced accuracy 3/4 at 1.5 and at 3.5
+    d = np.array([1.0, 3.0, 2.0, 4.0])
+    assert Cutoff("balanced_accuracy").choose(d, minority) == 3.5
     assert Cutoff("g_mean").choose(d, minority) == 3.5
+    assert Cutoff("cost").choose(d, minority) == 3.5
 
 
 def test_false_alarm_is_the_smallest_cutoff_within_the_rate():
@@ -124,7 +135,10 @@ def test_choice_is_the_best_of_all_cutoffs(rows):
     best = Cutoff("g_mean").choose(d, minority)
     assert g_mean(best) == pytest.approx(max(map(g_mean, thresholds)), abs=1e-12)
     best = Cutoff("cost", miss_cost=3).choose(d, minority)
-    assert cost(best) == min(map(cost, thresholds))
+    least = min(map(cost, thresholds))
+    assert cost(best) == least
+    for c in thresholds:  # an equally good one flags the same rows, or more
+        assert cost(c) > least or (d > c).sum() >= (d > best).sum()
 
 
 def test_candidates_split_at_the_middle_and_at_both_ends():
@@ -158,6 +172,12 @@ def test_comparing_criteria_need_minority_rows(criterion):
     ("field", "value"),
     [
         ("criterion", "youden"),
+        ("criterion", "radius"),
+        ("criterion", np.nan),
+        ("criterion", np.inf),
+        ("cv", None),
+        ("cv", 0),
+        ("cv", 2.5),
         ("cv", 1),
         ("cv", True),
         ("cv", "kfold"),
@@ -169,17 +189,53 @@ def test_comparing_criteria_need_minority_rows(criterion):
     ],
 )
 def test_fields_are_checked(field, value):
-    with pytest.raises(ValueError, match=f"cutoff: {field} must .* got {value!r}"):
+    named = "a number" if field == "criterion" and not isinstance(value, str) else field
+    with pytest.raises(ValueError, match=f"cutoff: {named} must .* got {value!r}"):
         Cutoff(**{field: value})
+
+
+@pytest.mark.parametrize("value", [0, 0.7, np.float64(0.7), np.float32(0.5), -2.0], ids=repr)
+def test_a_number_is_chosen_whatever_the_distances_are(value):
+    for minority in (MINORITY, np.zeros(8, dtype=bool)):
+        found = Cutoff(value, level=0.3).choose(DISTANCE, minority)
+        assert type(found) is float
+        assert found == float(value)
+
+
+def test_the_boundary_of_a_model_is_no_choice_among_distances():
+    with pytest.raises(ValueError, match="criterion='model' is no choice among distances"):
+        Cutoff("model").choose(DISTANCE, MINORITY)
+
+
+@pytest.mark.parametrize("criterion", ["g_mean", "balanced_accuracy", "f1", "cost"])
+def test_check_needs_minority_rows_to_compare_with(criterion):
+    with pytest.raises(ValueError, match=f"criterion='{criterion}' compares .*use criterion='fals"):
+        Cutoff(criterion).check(np.zeros(8, dtype=bool))
+    Cutoff(criterion).check(MINORITY)
+
+
+@pytest.mark.parametrize("criterion", ["auto", "false_alarm", "model", 0.7])
+def test_check_needs_no_minority_rows_where_none_are_compared(criterion):
+    Cutoff(criterion).check(np.zeros(8, dtype=bool))
+
+
+def test_check_counts_the_rows_of_each_class_for_the_folds():
+    with pytest.raises(ValueError, match="cv=4 folds need at least 4 minority rows, got 3; use"):
+        Cutoff("g_mean", cv=4).check(MINORITY)
+    with pytest.raises(ValueError, match="cv=9 folds need at least 9 majority rows, got 8; use"):
+        Cutoff(cv=9).check(np.zeros(8, dtype=bool))
+    Cutoff("g_mean", cv=3).check(MINORITY)
+    Cutoff(cv=8).check(np.zeros(8, dtype=bool))  # a class that is not there needs no fold
 
 
 def test_as_cutoff():
     assert as_cutoff(None) == Cutoff()
     assert as_cutoff("f1") == Cutoff("f1")
     assert as_cutoff(Cutoff("cost", cv=5)) == Cutoff("cost", cv=5)
-    assert as_cutoff(np.float64(0.7)) == 0.7
-    for wrong in (-1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="cutoff: a distance is at least 0 and finite, got"):
+    assert as_cutoff(np.float64(0.7)) == Cutoff(0.7)
+    assert as_cutoff(0) == Cutoff(0)
+    for wrong in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match=f"cutoff: a number must be finite, got {wrong}"):
             as_cutoff(wrong)
     for wrong in (True, [1.0], object):
         with pytest.raises(TypeError, match="cutoff must be None, a criterion's name, a Cutoff or"):

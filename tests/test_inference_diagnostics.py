@@ -13,11 +13,15 @@ from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd import BDD, BSVDD, kernels, priors
 
 
-def tree(d, w, diverging=None):
+def tree(d, w, diverging=None, prior_support=20.0):
+    """Return what a fit leaves; ``prior_support`` None: of a model without a prior."""
     groups = {
         "posterior": xr.Dataset({"w": (("chain", "draw", "point"), w)}),
         "distance": xr.Dataset({"d": (("chain", "draw", "obs"), d)}),
     }
+    if prior_support is not None:
+        support = ("draw", np.array([0.5, 1.0, 3.0]) * prior_support)
+        groups["prior"] = xr.Dataset({"effective_support": support})
     if diverging is not None:
         groups["sample_stats"] = xr.Dataset({"diverging": (("chain", "draw"), diverging)})
     return xr.DataTree.from_dict(groups)
@@ -30,16 +34,11 @@ def healthy():
     return d, rng.dirichlet(np.ones(20), size=(2, 2000))
 
 
-def found(idata, prior_support=20.0):
-    values = diagnose(idata)
-    values["prior_effective_support"] = prior_support
-    return values
-
-
-def warned(values, n_points=20):
+def warned(idata, n_points=20):
+    sizes = idata["posterior"].sizes
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        diagnostics.warn(values, 2, n_points)
+        diagnostics.warn_of(diagnose(idata), sizes["chain"], sizes["draw"], n_points)
     assert all(issubclass(w.category, DiagnosticWarning) for w in caught)
     return [str(w.message) for w in caught]
 
@@ -60,17 +59,23 @@ def test_effective_support_by_hand(weights, expected):
 
 
 def test_a_healthy_fit_warns_of_nothing(healthy):
-    assert warned(found(tree(*healthy, np.zeros((2, 2000), bool)))) == []
+    assert warned(tree(*healthy, np.zeros((2, 2000), bool))) == []
 
 
 def test_values_are_those_of_arviz(healthy):
     d, w = healthy
     data = xr.Dataset({"d": (("chain", "draw", "obs"), d)})
-    values = diagnose(tree(d, w))
+    values = diagnose(tree(d, w, prior_support=7.0))
+    names = {"r_hat", "ess", "divergences", "effective_support", "largest_weight"}
+    assert set(values.data_vars) == {*names, "prior_effective_support"}
+    assert set(diagnose(tree(d, w, prior_support=None)).data_vars) == names
+    assert all(v.dims == () for v in values.data_vars.values())
+    assert float(values["prior_effective_support"]) == 7.0
+    assert int(values["divergences"]) == 0
     assert float(values["r_hat"]) == pytest.approx(az.rhat(data)["d"].max().item())
     assert float(values["ess"]) == pytest.approx(az.ess(data)["d"].min().item())
     support = np.median(1 / (w**2).sum(axis=-1))
-    assert float(values["posterior_effective_support"]) == pytest.approx(support)
+    assert float(values["effective_support"]) == pytest.approx(support)
     assert float(values["largest_weight"]) == pytest.approx(np.median(w.max(axis=-1)))
 
 
@@ -78,70 +83,89 @@ def test_chains_that_disagree_at_one_row(healthy):
     d, w = healthy
     d = d.copy()
     d[1, :, 7] += 0.5
-    messages = warned(found(tree(d, w)))
+    messages = warned(tree(d, w))
     assert any(
         m.startswith("R-hat of d_z is") and "the chains disagree; use" in m for m in messages
     )
 
 
-@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 def test_a_distance_that_never_moves_hides_no_other(healthy):
     """R-hat of a constant is undefined; the chains still disagree at row 7."""
     d, w = healthy
     d = d.copy()
     d[:, :, 3] = 1.0
     d[1, :, 7] += 0.05
-    messages = warned(found(tree(d, w)))
+    messages = warned(tree(d, w))
     assert any(m.startswith("R-hat of d_z is") for m in messages)
 
 
-def test_a_constant_distance_makes_no_noise(healthy):
-    """A row whose distance no draw moves: R-hat is undefined there, not a fault of the user's."""
+def test_a_distance_that_never_moves_is_warned_of(healthy):
+    """A row whose distance no draw moves has no R-hat: that is no R-hat below the bound."""
     d, w = healthy
     d = d.copy()
     d[:, :, 3] = 1.0
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        diagnose(tree(d, w))
+        warnings.simplefilter("error")  # by name and not by noise of the arithmetic
+        values = diagnose(tree(d, w))
+    assert np.isnan(values["r_hat"])
+    assert [m[:22] for m in warned(tree(d, w))] == ["R-hat of d_z is nan (>"]
+
+
+@pytest.mark.parametrize("draws", [2, 3])
+def test_too_few_draws_for_diagnostics_are_warned_of(healthy, draws):
+    d, w = healthy
+    messages = warned(tree(d[:, :draws], w[:, :draws]))
+    assert [m.split(" is ")[0] for m in messages] == [
+        "R-hat of d_z",
+        "the smallest effective sample size of d_z",
+    ]
+
+
+def test_one_chain_has_no_r_hat_to_warn_of(healthy):
+    d, w = healthy
+    one = tree(d[:1], w[:1])
+    assert np.isnan(diagnose(one)["r_hat"])
+    assert diagnose(one)["ess"] > 100
+    assert warned(one) == []
 
 
 def test_sticky_chains_have_few_effective_draws(healthy):
     d, w = healthy
     walk = np.cumsum(np.random.default_rng(71).normal(size=d.shape), axis=1)
-    messages = warned(found(tree(d + 0.01 * walk, w)))
+    messages = warned(tree(d + 0.01 * walk, w))
     assert any("smallest effective sample size of d_z is" in m for m in messages)
 
 
 def test_divergences_are_counted(healthy):
     diverging = np.zeros((2, 2000), bool)
     diverging[0, :3] = True
-    assert [m[:24] for m in warned(found(tree(*healthy, diverging)))] == [
-        "3 divergent transitions:"
-    ]
+    assert [m[:24] for m in warned(tree(*healthy, diverging))] == ["3 divergent transitions:"]
 
 
 def test_support_warns_by_its_own_name(healthy):
-    messages = warned(found(tree(*healthy), prior_support=1.2))
+    messages = warned(tree(*healthy, prior_support=1.2))
     assert len(messages) == 1
     assert messages[0].startswith("the prior weights have collapsed: 1.2 effective support points")
     d, w = healthy
     peaked = np.full_like(w, 0.001)
     peaked[..., 0] = 1 - 0.019
-    (message,) = warned(found(tree(d, peaked)))
+    (message,) = warned(tree(d, peaked))
     assert message.startswith("the posterior weights have collapsed: 1.0 effective support points")
 
 
 def test_few_points_are_no_collapse(healthy):
     d, w = healthy
     three = w[..., :3] / w[..., :3].sum(axis=-1, keepdims=True)
-    assert warned(found(tree(d, three), prior_support=2.0), n_points=3) == []
+    assert warned(tree(d, three, prior_support=2.0), n_points=3) == []
 
 
 def test_one_draw_has_no_r_hat():
-    values = diagnose(tree(np.ones((1, 1, 3)), np.ones((1, 1, 4)) / 4))
+    single = tree(np.ones((1, 1, 3)), np.ones((1, 1, 4)) / 4, prior_support=None)
+    values = diagnose(single)
     assert np.isnan(values["r_hat"])
     assert np.isnan(values["ess"])
-    assert warned(found(tree(np.ones((1, 1, 3)), np.ones((1, 1, 4)) / 4), 4.0), 4) == []
+    assert "prior_effective_support" not in values
+    assert warned(single, 4) == []
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +184,7 @@ def test_published_prior_collapses_on_200_rows(two_hundred):
     w = np.exp(beta - beta.max(axis=1, keepdims=True))
     expected = np.median(w.sum(axis=1) ** 2 / (w**2).sum(axis=1))
     value = float(est.idata_["diagnostics"]["prior_effective_support"])
+    assert value == np.median(est.idata_["prior"]["effective_support"])
     assert value == pytest.approx(expected, rel=0.2)
     assert expected < 5
 
@@ -171,7 +196,7 @@ def test_default_prior_does_not_collapse(two_hundred):
         est.fit(two_hundred)
     values = est.idata_["diagnostics"]
     assert float(values["prior_effective_support"]) > 20
-    assert float(values["posterior_effective_support"]) > 20
+    assert float(values["effective_support"]) > 20
 
 
 def test_prior_support_is_that_of_the_prior():

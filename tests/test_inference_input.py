@@ -1,11 +1,15 @@
 """Bad input: each message names the argument, says what came, and what to do."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from bsvdd.inference import description
+from bsvdd.inference.description import BayesianDescription
 from bsvdd.inference.warning import DataWarning
 
-from bsvdd import BDD, BSVDD, BSVDDM, SVDD, kernels, priors
+from bsvdd import BDD, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors
 
 NAMES = ["SVDD", "BDD", "BDD simplex", "BSVDD", "BSVDDM"]
 BAYESIAN = ["BDD", "BSVDD", "BSVDDM"]
@@ -58,26 +62,26 @@ def test_price_below_one_over_n0(make, table):
 @pytest.mark.parametrize("y", [None, "majority only"])
 def test_bsvdd_m_without_minority_rows(make, table, y):
     X, _ = table
+    missing = "it requires y to be passed, but the target y is None; " if y is None else ""
     y = None if y is None else np.zeros(30)
     message = (
-        r"BSVDDM learns from minority rows, but there is none \(n1 = 0\); give y with at least"
+        r"BSVDDM learns from minority rows, but there is none \(n1 = 0\); "
+        rf"{missing}give y with at least one minority row, or use a one-class model such as BSVDD$"
     )
     with pytest.raises(ValueError, match=message):
         make("BSVDDM", minor_label=1).fit(X, y)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("bandwidth", ["silverman", -1.0, 0, np.nan])
-def test_bandwidth(make, table, name, bandwidth):
-    message = rf"bandwidth(={bandwidth!r} is unknown; expected| must be positive and finite, got)"
-    with pytest.raises(ValueError, match=message):
-        make(name, kernel=kernels.RBF(bandwidth)).fit(*table)
-
-
-@pytest.mark.parametrize("bandwidth", [None, [1.0, 2.0]], ids=repr)
-def test_bandwidth_of_the_wrong_type(make, table, bandwidth):
-    with pytest.raises((TypeError, ValueError), match="bandwidth"):
-        make("SVDD", kernel=kernels.RBF(bandwidth)).fit(*table)
+@pytest.mark.parametrize("bandwidth", ["silverman", -1.0, 0, np.nan, None, [1.0, 2.0]], ids=repr)
+def test_bandwidth(bandwidth):
+    """Found when the kernel is made, so that no estimator ever has such a kernel."""
+    message = re.escape(
+        "bandwidth must be a positive number or one of ['mean', 'median', 'modified_mean', "
+        f"'scale'], got {bandwidth!r}"
+    )
+    for kernel in (kernels.RBF, kernels.Laplacian):
+        with pytest.raises(ValueError, match=message):
+            kernel(bandwidth)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,8 +104,39 @@ def test_minority_prior_of_the_wrong_type(make, table):
 
 
 def test_closed_form_with_a_prior_that_is_not_normal(make, table):
-    with pytest.raises(TypeError, match="needs a normal prior .*sample it with sampler='nuts'"):
-        make("BDD", prior=priors.Beta()).fit(*table)
+    message = "needs a normal prior .*; use draws with sampler='nuts', simplex=False"
+    for name in ("BDD", "BDD simplex"):
+        with pytest.raises(TypeError, match=message):
+            make(name, prior=priors.Beta()).fit(*table)
+
+
+@pytest.mark.parametrize("sampler", ["nuts", "metropolis"])
+def test_closed_form_of_left_out_rows_with_a_prior_that_is_not_normal(make, table, sampler):
+    import pymc as pm
+
+    def prior(gram, name, dims):
+        return pm.StudentT(name, 4.0, dims=dims)
+
+    est = make("BDD", prior=prior, sampler=sampler)
+    message = (
+        r"cutoff: BDD leaves rows out in closed form for a normal prior only, .*Cutoff\(cv=5\)"
+    )
+    for cutoff in (None, "g_mean", Cutoff("false_alarm", cv="loo")):
+        with pytest.raises(ValueError, match=message):
+            est.set_params(cutoff=cutoff).fit(*table)
+        assert not hasattr(est, "cutoff_")
+    for cutoff in (Cutoff("g_mean", cv="train"), Cutoff("g_mean", cv=2), 0.8):
+        assert np.isfinite(est.set_params(cutoff=cutoff).fit(*table).cutoff_)
+    with pytest.raises(ValueError, match=message):
+        est.with_cutoff("g_mean")
+
+
+def test_bdd_says_that_its_precision_is_not_positive_definite(table):
+    X, _ = table
+    est = BDD(kernel=kernels.Linear(), prior=priors.Flat(), likelihood_scale=1e9)
+    with pytest.raises(ValueError, match="precision of BDD is not positive definite in double"):
+        est.fit(X + 1e3)
+    assert not hasattr(est, "cutoff_")
 
 
 @pytest.mark.parametrize(("name", "variable"), [("BSVDD", "beta"), ("BSVDDM", "tau")])
@@ -149,9 +184,6 @@ def test_precomputed_kernels(make, table, name):
         ("BSVDDM", {"chains": 0}, "'chains' parameter"),
         ("BDD", {"simplex": "yes"}, "'simplex' parameter"),
         ("BSVDD", {"random_state": "x"}, "'random_state' parameter"),
-        ("BSVDD", {"cutoff": "youden"}, "cutoff: criterion must be one of"),
-        ("BSVDD", {"cutoff": -0.5}, "cutoff: a distance is at least 0 and finite, got -0.5"),
-        ("BSVDD", {"cutoff": "radius"}, "criterion='radius' is for SVDD; BSVDD has no radius"),
     ],
     ids=repr,
 )
@@ -160,19 +192,86 @@ def test_parameters(make, table, name, changes, message):
         make(name, **changes).fit(*table)
 
 
-def test_a_cutoff_that_cannot_be_is_found_before_sampling(make, table, monkeypatch):
-    """A typing error must not cost the run that comes before it."""
-    est = make("BSVDD", cutoff="youden")
-    monkeypatch.setattr(BSVDD, "_draw", lambda self, gram: pytest.fail("sampled first"))
-    with pytest.raises(ValueError, match="cutoff: criterion must be one of"):
+BAD_CUTOFFS = [
+    ("youden", ValueError, "cutoff: criterion must be a number or one of .*, got 'youden'"),
+    ("radius", ValueError, "cutoff: criterion must be a number or one of .*, got 'radius'"),
+    (np.nan, ValueError, "cutoff: a number must be finite, got nan"),
+    (np.inf, ValueError, "cutoff: a number must be finite, got inf"),
+    (-0.5, ValueError, "cutoff: a distance is at least 0, got -0.5"),
+    (Cutoff(-0.5, level=0.2), ValueError, "cutoff: a distance is at least 0, got -0.5"),
+    (True, TypeError, "cutoff must be None, a criterion's name, a Cutoff or a number, got True"),
+    ([1.0], TypeError, "cutoff must be None, a criterion's name, a Cutoff or a number, got"),
+    (Cutoff("g_mean", cv=7), ValueError, "cv=7 folds need at least 7 minority rows, got 6; use"),
+    (Cutoff(0.7, cv=25), ValueError, "cv=25 folds need at least 25 majority rows, got 24; use"),
+]
+OF_NO_MODEL = ("model", ValueError, "'model' is for models that have a boundary .* has none")
+OF_TWO_CLASSES = [
+    (c, ValueError, f"criterion='{c}' compares .*no minority row; use criterion='false_alarm'")
+    for c in ("g_mean", "balanced_accuracy", "f1", "cost")
+]
+
+
+@pytest.fixture
+def no_draws(monkeypatch):
+    """Nothing may be drawn or solved: a typing error must not cost the run before it."""
+
+    def fail(*args, **kwargs):
+        pytest.fail("sampled first")
+
+    monkeypatch.setattr(description, "sample", fail)
+    for cls in (SVDD, BDD, BayesianDescription):
+        monkeypatch.setattr(cls, "_draw", fail)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("cutoff", "error", "message"), [*BAD_CUTOFFS, OF_NO_MODEL], ids=repr)
+def test_a_cutoff_that_cannot_be_is_found_before_sampling(
+    make, table, no_draws, name, cutoff, error, message
+):
+    if (name, cutoff) == ("SVDD", "model"):
+        return  # the one that has a boundary
+    est = make(name, cutoff=cutoff)
+    with pytest.raises(error, match=message):
         est.fit(*table)
+    assert not hasattr(est, "cutoff_")
 
 
-def test_more_folds_than_rows(make, table):
-    from bsvdd import Cutoff
+@pytest.mark.parametrize("name", ["SVDD", "BDD", "BDD simplex", "BSVDD"])
+@pytest.mark.parametrize(("cutoff", "error", "message"), OF_TWO_CLASSES, ids=repr)
+def test_criteria_of_two_classes_without_minority_rows(
+    make, table, no_draws, name, cutoff, error, message
+):
+    X, y = table
+    for policy in (cutoff, Cutoff(cutoff, cv="train"), Cutoff(cutoff, cv=3)):
+        with pytest.raises(error, match=message):
+            make(name, cutoff=policy).fit(X[y == 0])
 
-    with pytest.raises(ValueError, match=r"cv=7 folds need at least 7 minority rows, got 6; use"):
-        make("SVDD", cutoff=Cutoff("g_mean", cv=7)).fit(*table)
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("cutoff", "error", "message"), [*BAD_CUTOFFS, OF_NO_MODEL], ids=repr)
+def test_a_fitted_estimator_refuses_such_a_cutoff_and_stays_as_it_is(
+    fitted, no_draws, name, cutoff, error, message
+):
+    if (name, cutoff) == ("SVDD", "model"):
+        return
+    est = fitted(name)
+    before = est.cutoff_, est.level_, est.cutoff
+    with pytest.raises(error, match=message):
+        est.with_cutoff(cutoff)
+    assert (est.cutoff_, est.level_, est.cutoff) == before
+    assert float(est.idata_["decision"]["cutoff"]) == est.cutoff_
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_far_from_the_origin_leave_few_digits(make, table, name):
+    X, y = table
+    far = "kernel values of up to .* leave few digits to distances of .*; centre the columns of X"
+    with pytest.warns(DataWarning, match=far) as caught:
+        make(name, kernel=kernels.Linear()).fit(X + 1e6, y)
+    assert [w.filename for w in caught if w.category is DataWarning] == [__file__]
+    for kernel in (kernels.Standardized(kernels.Linear()), kernels.RBF(1.5)):
+        make(name, kernel=kernel).fit(X + 1e6, y)  # pytest takes a warning for an error
+    make(name, kernel=kernels.Linear()).fit(X, y)
 
 
 @pytest.mark.parametrize("name", NAMES)

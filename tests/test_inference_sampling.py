@@ -18,7 +18,7 @@ QUICK = dict(draws=30, tune=30, chains=2)
 
 @pytest.fixture
 def model(toy_gram):
-    return bsvdd.build(toy_gram)
+    return bsvdd.build(toy_gram, priors.StandardizedRowSum())
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def model(toy_gram):
     ids=["function", "create_variable", "hierarchical"],
 )
 def test_any_prior_can_be_sampled(toy_gram, prior):
-    tree = sample(bsvdd.build(toy_gram, prior), seed=1, **QUICK)
+    tree = sample(bsvdd.build(toy_gram, prior), "nuts", seed=1, **QUICK)
     beta, w = tree["posterior"]["beta"].values, tree["posterior"]["w"].values
     e = np.exp(beta - beta.max(axis=-1, keepdims=True))
     np.testing.assert_allclose(w, e / e.sum(axis=-1, keepdims=True), rtol=1e-10)
@@ -66,9 +66,9 @@ def test_seeds_reproduce(model, sampler):
 
 def test_pymc_samples_where_nutpie_is_absent(monkeypatch, model, worst_z):
     settings = dict(draws=1000, tune=300, chains=2)
-    reference = sample(model, seed=1, **settings)["posterior"]
+    reference = sample(model, "nuts", seed=1, **settings)["posterior"]
     monkeypatch.setattr(sampling, "find_spec", lambda name: None)
-    tree = sample(model, seed=1, **settings)
+    tree = sample(model, "nuts", seed=1, **settings)
     assert tree["posterior"].attrs["library"] == "pymc"
     assert "diverging" in tree["sample_stats"]
     # two estimates: a difference of 6 errors of one of them is 4.2 of the difference
@@ -77,7 +77,7 @@ def test_pymc_samples_where_nutpie_is_absent(monkeypatch, model, worst_z):
 
 def test_unknown_sampler(model):
     with pytest.raises(ValueError, match="sampler must be 'nuts' or 'metropolis', got 'gibbs'"):
-        sample(model, "gibbs")
+        sample(model, "gibbs", **QUICK)
 
 
 def test_interruption_while_waiting_stops_the_run(monkeypatch, model):
@@ -95,7 +95,7 @@ def test_interruption_while_waiting_stops_the_run(monkeypatch, model):
     run = Run()
     monkeypatch.setattr(nutpie, "sample", lambda *args, **kwargs: run)
     with pytest.raises(KeyboardInterrupt):
-        sample(model, seed=1, **QUICK)
+        sample(model, "nuts", seed=1, **QUICK)
     assert run.cancelled
 
 
@@ -104,7 +104,7 @@ def test_interruption_from_the_keyboard(model):
     timer = threading.Timer(0.5, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        sample(model, seed=1, draws=300_000, tune=1000, chains=2)
+        sample(model, "nuts", seed=1, draws=300_000, tune=1000, chains=2)
     timer.join()
 
 
@@ -120,7 +120,7 @@ def test_failure_in_the_density_is_not_swallowed(monkeypatch, model):
 
     monkeypatch.setattr(compilation.Density, "logp_and_gradient", failing)
     with pytest.raises(BaseException) as caught:
-        sample(model, seed=1, **QUICK)
+        sample(model, "nuts", seed=1, **QUICK)
     assert not isinstance(caught.value, pytest.fail.Exception)
 
 
@@ -139,7 +139,7 @@ def test_interruption_leaves_an_estimator_unfitted(monkeypatch, table):
 
 def test_no_thread_of_a_run_is_left(model):
     before = threading.active_count()
-    sample(model, seed=1, **QUICK)
+    sample(model, "nuts", seed=1, **QUICK)
     assert threading.active_count() <= before
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import h5netcdf.legacyapi  # noqa: F401 the engine of saved files must be there
 import numpy as np
@@ -104,16 +105,69 @@ def test_a_function_is_given_again(make, table, new_rows, tmp_path):
     est = make("BSVDD", prior=prior, kernel=kernel).fit(*table)
     path = tmp_path / "fit.nc"
     est.save(path)
-    with pytest.raises(
-        ValueError, match=r"fit\.nc: \w+ was a function, .*load\(path, \w+=\.\.\.\)"
-    ):
-        bsvdd.load(path)
-    with pytest.raises(ValueError, match="prior was a function"):
-        bsvdd.load(path, kernel=kernel)
-    new = bsvdd.load(path, prior=prior, kernel=kernel)
+    given = {"prior": prior, "kernel.function": kernel}
+    needs = r"fit\.nc was saved with kernel\.function, prior, which are not stored: .* names, .*, "
+    for wrong, got in [
+        (None, "none"),
+        ({}, "none"),
+        ({"prior": prior}, r"\['prior'\]"),
+        ({"kernel.function": kernel}, r"\['kernel.function'\]"),
+        ({"prior": prior, "kernel": kernel}, r"\['kernel', 'prior'\]"),
+        ({**given, "cutoff": 1.0}, r"\['cutoff', 'kernel.function', 'prior'\]"),
+    ]:
+        with pytest.raises(ValueError, match=f"{needs}got {got}$") as caught:
+            bsvdd.load(path, wrong)
+        assert caught.type is ValueError  # the file is whole
+    new = bsvdd.load(path, functions=given)
+    assert new.prior is prior
+    assert new.kernel == new.kernel_ == kernels.Custom(kernel)
     np.testing.assert_array_equal(
         new.probability_normal(new_rows), est.probability_normal(new_rows)
     )
+    new.save(path)  # and it can be saved again
+    np.testing.assert_array_equal(
+        bsvdd.load(path, given).score_samples(new_rows), est.score_samples(new_rows)
+    )
+
+
+def cauchy(A, B):
+    return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "hole"),
+    [
+        (cauchy, "kernel.function"),
+        (kernels.Custom(cauchy), "kernel.function"),
+        (kernels.Standardized(kernels.Custom(cauchy)), "kernel.kernel.function"),
+    ],
+    ids=["function", "custom", "standardized custom"],
+)
+def test_the_place_of_a_function_is_its_name(make, table, new_rows, tmp_path, kernel, hole):
+    path = tmp_path / "fit.nc"
+    est = make("SVDD", kernel=kernel).fit(*table)
+    est.save(path)
+    with pytest.raises(ValueError, match=rf"was saved with {re.escape(hole)}, which are not"):
+        bsvdd.load(path)
+    new = bsvdd.load(path, {hole: cauchy})
+    assert (new.kernel_, new.cutoff_) == (est.kernel_, est.cutoff_)
+    np.testing.assert_array_equal(new.score_samples(new_rows), est.score_samples(new_rows))
+
+
+def test_a_file_without_functions_takes_none(fitted, tmp_path):
+    fitted("SVDD").save(tmp_path / "fit.nc")
+    message = r"saved with no functions, which are not stored: .* got \['prior'\]"
+    with pytest.raises(ValueError, match=message):
+        bsvdd.load(tmp_path / "fit.nc", {"prior": priors.Flat()})
+
+
+def test_another_cutoff_leaves_the_loaded_estimator_as_it_is(fitted, tmp_path):
+    fitted("BSVDD").save(tmp_path / "fit.nc")
+    new = bsvdd.load(tmp_path / "fit.nc")
+    decision = new.idata_["decision"].to_dataset().copy(deep=True)
+    assert new.with_cutoff(0.01).cutoff_ == 0.01
+    assert new.cutoff_ == fitted("BSVDD").cutoff_
+    assert new.idata_["decision"].to_dataset().identical(decision)
 
 
 def test_a_random_state_cannot_be_saved(make, table, tmp_path):
@@ -164,18 +218,51 @@ def rewrite(path, change):
     tree.to_netcdf(path, engine="h5netcdf")
 
 
+def other_weights(tree):
+    """A posterior of one point less than the file has rows."""
+    return xr.DataTree(tree["posterior"].to_dataset().isel(point=slice(1, None)))
+
+
+@pytest.mark.parametrize("header", ["[]", "null", "3", '{"format"', '{"format": null}'])
+def test_headers_that_are_none(fitted, tmp_path, header):
+    path = tmp_path / "fit.nc"
+    fitted("SVDD").save(path)
+    tree = xr.open_datatree(path, engine="h5netcdf").load()
+    tree.close()
+    tree.attrs["bsvdd"] = header
+    os.unlink(path)
+    tree.to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(
+        UnreadableFileError, match=r"fit\.nc (is no saved bsvdd estimator|has format)"
+    ):
+        bsvdd.load(path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda h, t: h.update(format=99), "has format 99, and this version reads 1"),
         (lambda h, t: h.update(estimator="Exec"), "unknown estimator 'Exec'"),
-        (lambda h, t: h["kernel"].update(type="os.system"), "unknown type 'os.system'"),
-        (lambda h, t: h["kernel"]["fields"].update(x=1), "kernel cannot be read"),
+        (lambda h, t: h["kernel"].update(type="os.system"), "fit.nc is damaged: .*os.system"),
+        (
+            lambda h, t: h["kernel"]["fields"].update(x=1),
+            "fit.nc is damaged: .*unexpected keyword argument 'x'",
+        ),
         (lambda h, t: h.pop("estimator"), "fit.nc"),
         (lambda h, t: h.pop("parameters"), "fit.nc"),
         (lambda h, t: h["parameters"].update(unknown=1), "fit.nc"),
         (lambda h, t: t.__delitem__("posterior"), "fit.nc"),
         (lambda h, t: t.__delitem__("decision"), "fit.nc"),
+        (lambda h, t: t.__delitem__("constant_data"), "fit.nc is damaged"),
+        (lambda h, t: h.pop("format"), "fit.nc is no saved bsvdd estimator"),
+        (lambda h, t: h.pop("seed"), "fit.nc is damaged"),
+        (lambda h, t: h.pop("features"), "fit.nc is damaged"),
+        (lambda h, t: h.update(kernel=None), "fit.nc is damaged"),
+        (lambda h, t: h.update(parameters=[1]), "fit.nc is damaged"),
+        (lambda h, t: h.update(seed="x"), "fit.nc is damaged"),
+        (lambda h, t: h["parameters"].update(outlier_fraction=-1), "fit.nc is damaged"),
+        (lambda h, t: h["kernel"]["fields"].update(bandwidth="silverman"), "fit.nc is damaged"),
+        (lambda h, t: t.update({"posterior": other_weights(t)}), "fit.nc is damaged"),
     ],
     ids=[
         "format",
@@ -187,6 +274,16 @@ def rewrite(path, change):
         "unknown parameter",
         "no posterior",
         "no decision",
+        "no rows",
+        "no format",
+        "no seed",
+        "no features",
+        "no kernel",
+        "no dict of parameters",
+        "no number for a seed",
+        "parameter out of bounds",
+        "bandwidth",
+        "number of weights",
     ],
 )
 def test_damaged_header_or_groups(fitted, tmp_path, change, message):

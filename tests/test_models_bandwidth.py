@@ -1,12 +1,15 @@
 """Bandwidth criteria against explicit pairwise distances and published reference numbers."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from bsvdd.models import bandwidth
 from scipy.spatial.distance import pdist
 from sklearn.svm import OneClassSVM
+
+from bsvdd import kernels
 
 X = np.random.default_rng(3).normal(size=(60, 4)) * [1.0, 2.0, 0.5, 3.0]
 
@@ -77,15 +80,26 @@ def test_criteria_are_in_the_units_of_the_columns():
         assert bandwidth.resolve(criterion, 10 * X + 5) == pytest.approx(10 * s, rel=1e-10)
 
 
-def test_unknown_criterion():
-    with pytest.raises(ValueError, match="bandwidth='silverman' is unknown; expected.*'median'"):
-        bandwidth.resolve("silverman", X)
+NO_BANDWIDTH = ["silverman", 0, -2.0, np.nan, np.inf, True, None, [1.0, 2.0], 1 + 0j]
 
 
-@pytest.mark.parametrize("value", [0, -2.0, np.nan, np.inf])
-def test_number_must_be_positive_and_finite(value):
-    with pytest.raises(ValueError, match="bandwidth must be positive and finite, got"):
+@pytest.mark.parametrize("value", NO_BANDWIDTH, ids=repr)
+def test_bandwidth_must_be_a_positive_number_or_a_criterion(value):
+    message = re.escape(
+        "bandwidth must be a positive number or one of ['mean', 'median', 'modified_mean', "
+        f"'scale'], got {value!r}"
+    )
+    with pytest.raises(ValueError, match=message):
         bandwidth.resolve(value, X)
+    for cls in (kernels.RBF, kernels.Laplacian):
+        with pytest.raises(ValueError, match=message):
+            cls(value)
+
+
+@pytest.mark.parametrize("value", [3, 0.5, np.float32(0.5), np.int64(2)], ids=repr)
+def test_a_number_is_the_bandwidth(value):
+    assert bandwidth.resolve(value, X) == float(value)
+    assert type(bandwidth.resolve(value, X)) is float
 
 
 @pytest.mark.parametrize("criterion", sorted(bandwidth.CRITERIA))

@@ -84,5 +84,94 @@ def test_simplex_mode_meets_its_optimality_conditions(prior, scale):
 
 
 def test_closed_form_needs_a_normal_prior(toy_gram):
-    with pytest.raises(TypeError, match=r"needs a normal prior .*; sample it with sampler='nuts'"):
-        bdd.posterior(toy_gram, lambda gram, name, dims: None)
+    def prior(gram, name, dims):
+        raise AssertionError("the closed form makes no variable")
+
+    message = r"needs a normal prior \(.*\), got .*; use draws with sampler='nuts', simplex=False$"
+    for closed_form in (bdd.posterior, bdd.natural_parameters, bdd.simplex_map):
+        with pytest.raises(TypeError, match=message):
+            closed_form(toy_gram, prior)
+    with pytest.raises(TypeError, match=message):
+        bdd.leave_one_out(toy_gram, prior, 1.0, 10, np.random.default_rng(0))
+
+
+def test_a_prior_must_be_given(toy_gram):
+    for function in (bdd.build, bdd.posterior, bdd.natural_parameters, bdd.simplex_map):
+        with pytest.raises(TypeError, match="missing 1 required positional argument: 'prior'"):
+            function(toy_gram)
+
+
+def test_a_precision_that_is_not_positive_definite_is_said_to_be_so():
+    """Linear kernel far from the origin: lambda n0 K is 1e17 and Sigma^-1 is lost in it."""
+    rows = np.random.default_rng(4).normal(size=(30, 2)) + 1e3
+    gram = Gram.from_rows(kernels.Linear(), rows)
+    message = "precision of BDD is not positive definite in double precision: .* use a smaller lik"
+    with pytest.raises(ValueError, match=message):
+        bdd.posterior(gram, priors.Flat(), 1e9)
+    with pytest.raises(ValueError, match=message):
+        bdd.leave_one_out(gram, priors.Flat(), 1e9, 10, np.random.default_rng(0))
+
+
+ROWS = np.random.default_rng(5).normal(size=(12, 2)) * [1.0, 1.6] + 0.4
+DRAWS = 40_000
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.5])
+@pytest.mark.parametrize("sd", [0.6, 2.0])
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(1.1), kernels.Polynomial(2, gamma=0.5), kernels.Linear()], ids=repr
+)
+def test_left_out_distance_is_that_of_the_posterior_of_the_other_rows(kernel, sd, scale):
+    """Mean and sd of the draws, for each row a posterior that never saw it."""
+    prior = priors.Flat(sd)  # whose mean does not change when a row goes
+    gram = Gram.from_rows(kernel, ROWS)
+    found = bdd.leave_one_out(gram, prior, scale, DRAWS, np.random.default_rng(6))
+    assert found.shape == (DRAWS, 12)
+    inside = bdd.draw(*bdd.posterior(gram, prior, scale), DRAWS, np.random.default_rng(7))
+    moved = []
+    for j in range(12):
+        rest = np.arange(12) != j
+        others = Gram.from_rows(kernel, ROWS[rest])
+        mean, upper = bdd.posterior(others, prior, scale)
+        w = bdd.draw(mean, upper, DRAWS, np.random.default_rng(100 + j))
+        expected = distances(w, kernel, ROWS[rest], ROWS[j])
+        assert z_of(found[:, j], expected) < 4.5
+        squares = [(d - d.mean()) ** 2 for d in (found[:, j], expected)]
+        assert z_of(*squares) < 4.5
+        # E d^2 exactly: from the mean, and the trace of K times the covariance
+        k_jj, covariance = kernel.diag(ROWS[[j]])[0], np.linalg.inv(upper.T @ upper)
+        exact = k_jj - 2 * mean @ kernel(ROWS[rest], ROWS[[j]])[:, 0] + mean @ others.K @ mean
+        exact += np.trace(others.K @ covariance)
+        assert z_of(found[:, j] ** 2, exact) < 4.5
+        moved.append(z_of(found[:, j], distances(inside, kernel, ROWS, ROWS[j])))
+    assert max(moved) > 15  # leaving a row out makes a difference
+
+
+def test_left_out_distance_keeps_the_prior_mean_of_all_rows():
+    kernel, prior, scale = kernels.RBF(1.1), priors.RowSum(sd=0.7, exponent=0.5), 2.5
+    gram = Gram.from_rows(kernel, ROWS)
+    found = bdd.leave_one_out(gram, prior, scale, DRAWS, np.random.default_rng(8))
+    for j in (0, 5, 11):
+        rest = np.arange(12) != j
+        K, m = gram.K[np.ix_(rest, rest)], prior.mean(gram)[rest]
+        covariance = np.linalg.inv(scale * 11 * K + np.eye(11) / 0.49)
+        mean = covariance @ (scale * K.sum(axis=1) + m / 0.49)
+        w = np.random.default_rng(200 + j).multivariate_normal(mean, covariance, DRAWS)
+        expected = distances(w, kernel, ROWS[rest], ROWS[j])
+        assert z_of(found[:, j], expected) < 4.5
+        squares = [(d - d.mean()) ** 2 for d in (found[:, j], expected)]
+        assert z_of(*squares) < 4.5
+
+
+def distances(w, kernel, points, row):
+    """Distance of one row from each centre, (draws,)."""
+    K, k_uz = kernel(points), kernel(points, [row])[:, 0]
+    norm = np.einsum("di,ij,dj->d", w, K, w)
+    return np.sqrt(np.maximum(kernel.diag([row])[0] - 2 * w @ k_uz + norm, 0))
+
+
+def z_of(draws, other):
+    """Difference of the mean of independent draws from other draws or from a number."""
+    other = np.atleast_1d(other)
+    variance = draws.var() / len(draws) + other.var() / len(other)
+    return abs(draws.mean() - other.mean()) / np.sqrt(variance)

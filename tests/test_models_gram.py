@@ -34,19 +34,24 @@ def test_statistics_are_the_sums(monkeypatch, block, minority, dictionary):
     assert pytest.approx(sum(k(x, x) for x in MAJORITY), rel=1e-12) == stats.T
     assert (stats.n0, stats.n1) == (11, 0 if minority is None else 3)
     assert stats.n_points == len(u)
+    np.testing.assert_array_equal(stats.points, u)
 
 
-def test_places_of_the_classes():
+def test_majority_points_come_first():
     stats = Gram.from_rows(KERNEL, MAJORITY, MINORITY)
-    points = np.arange(14)
-    np.testing.assert_array_equal(points[stats.majority], np.arange(11))
-    np.testing.assert_array_equal(points[stats.minority], [11, 12, 13])
+    assert (stats.n_majority_points, stats.n1) == (11, 3)
+    np.testing.assert_array_equal(stats.points[:11], MAJORITY)
+    np.testing.assert_array_equal(stats.points[stats.n_majority_points :], MINORITY)
+    few = Gram.from_rows(KERNEL, MAJORITY, MINORITY, POINTS)
+    assert (few.n_majority_points, few.n1, few.n0) == (4, 3, 11)
+    np.testing.assert_array_equal(few.points, [*POINTS, *MINORITY])
 
 
 def test_an_empty_minority_is_none():
     stats = Gram.from_rows(KERNEL, MAJORITY, MINORITY[:0])
     assert stats.n1 == 0
-    assert stats.n_points == 11
+    assert stats.n_points == stats.n_majority_points == 11
+    np.testing.assert_array_equal(stats.points, MAJORITY)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +61,15 @@ def test_an_empty_minority_is_none():
         ({"n1": 3}, "n1 must lie between 0 and 2, got 3"),
         ({"n1": -1}, "n1 must lie between 0 and 2, got -1"),
         ({"n0": 0}, "n0 must be at least 1, got 0"),
+        ({"points": np.ones((2, 5))}, "points must have 3 rows as r has 3 values, got 2"),
     ],
 )
 def test_shapes_and_numbers_are_checked(change, message):
+    fields = {"K": np.eye(3), "r": np.ones(3), "T": 3.0, "n0": 3, "points": np.ones((3, 2))}
     with pytest.raises(ValueError, match=message):
-        Gram(**{"K": np.eye(3), "r": np.ones(3), "T": 3.0, "n0": 3, **change})
+        Gram(**{**fields, **change})
+
+
+def test_the_dictionary_must_be_given():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'points'"):
+        Gram(K=np.eye(3), r=np.ones(3), T=3.0, n0=3)

@@ -11,6 +11,7 @@ from bsvdd import kernels
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(7, 3))
 Y = RNG.normal(size=(5, 3))
+RNG_FAR = np.random.default_rng(8)
 
 
 def custom(A, B):
@@ -84,6 +85,76 @@ def test_translation_changes_no_distance(kernel):
     A, B = np.round(X * 1024) / 1024, np.round(Y * 1024) / 1024
     np.testing.assert_allclose(kernel(A + 1e6, B + 1e6), kernel(A, B), rtol=1e-12)
     np.testing.assert_allclose(kernel(A + 1e6), kernel(A), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_rbf_of_rows_far_apart_for_their_bandwidth(shift):
+    """Two clusters 1e7 apart, bandwidth 1: the product form of the distances has no digit left."""
+    steps = np.round(RNG_FAR.normal(size=(24, 3)) * 1024) / 1024
+    rows = steps + np.repeat([[0.0], [1e7]], 12, axis=0) + shift
+    others = rows[::3] + 0.25
+    kernel = kernels.RBF(1.0)
+
+    def k(x, y):
+        return math.exp(-sum((x - y) ** 2) / 2)
+
+    K = kernel(rows)
+    np.testing.assert_allclose(K, by_loops(k, rows, rows), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(kernel(rows, others), by_loops(k, rows, others), atol=1e-10)
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_array_equal(np.diag(K), np.ones(24))
+    assert np.linalg.eigvalsh(K).min() > -1e-10
+    assert 0.01 < K[0, 1:12].max() < 1  # rows of one cluster do see each other
+
+
+@pytest.mark.parametrize("spread", [1e2, 1e4, 1e6, 1e8])
+def test_rbf_keeps_its_digits_on_both_sides_of_the_fallback(spread):
+    steps = np.round(RNG_FAR.normal(size=(20, 2)) * 1024) / 1024
+    rows = steps + np.repeat([[-spread], [spread]], 10, axis=0)
+
+    def k(x, y):
+        return math.exp(-sum((x - y) ** 2) / (2 * 1.3**2))
+
+    kernel, more = kernels.RBF(1.3), rows[:7] + 0.125
+    np.testing.assert_allclose(kernel(rows), by_loops(k, rows, rows), atol=1e-9)
+    np.testing.assert_allclose(kernel(rows, more), by_loops(k, rows, more), atol=1e-9)
+
+
+@pytest.mark.parametrize("bandwidth", ["silverman", 0, -1.0, np.nan, None], ids=repr)
+def test_a_bad_bandwidth_is_refused_when_the_kernel_is_made(bandwidth):
+    message = rf"bandwidth must be a positive number or one of \[.*\], got {bandwidth!r}$"
+    for make in (kernels.RBF, kernels.Laplacian, lambda b: kernels.Standardized(kernels.RBF(b))):
+        with pytest.raises(ValueError, match=message):
+            make(bandwidth)
+
+
+def test_standardized_needs_rows():
+    with pytest.raises(ValueError, match="Standardized needs rows; a precomputed kernel has no"):
+        kernels.Standardized(kernels.Precomputed())
+    with pytest.raises(TypeError, match="kernel must be a kernel such as kernels.RBF"):
+        kernels.Standardized("rbf")
+
+
+@pytest.mark.parametrize("diagonal", [-1, -0.5, "a", np.nan, np.inf, True, [1.0]], ids=repr)
+def test_diagonal_of_precomputed_is_a_squared_norm(diagonal):
+    message = re.escape(f"diagonal must be None or a number of at least 0, got {diagonal!r}")
+    with pytest.raises(ValueError, match=message):
+        kernels.Precomputed(diagonal=diagonal)
+
+
+@pytest.mark.parametrize("inner", [kernels.RBF("median"), kernels.Linear(), custom], ids=repr)
+def test_standardized_is_the_kernel_of_standardized_columns(inner):
+    rows = X * [1.0, 50.0, 1e-3] + [5.0, -2.0, 0.1]
+    more = Y * [1.0, 50.0, 1e-3] + [5.0, -2.0, 0.1]
+    mean, sd = rows.mean(axis=0), rows.std(axis=0)
+    kernel = kernels.Standardized(inner).resolve(rows)
+    Z, V = (rows - mean) / sd, (more - mean) / sd
+    plain = kernels.as_kernel(inner).resolve(Z)
+    np.testing.assert_allclose(kernel(rows), plain(Z), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(kernel(more, rows), plain(V, Z), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(kernel.diag(more), plain.diag(V), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"no mean and scale yet; call kernel\.resolve"):
+        kernels.Standardized(inner)(rows)
 
 
 def test_unresolved_bandwidth_asks_for_resolve():

@@ -133,4 +133,11 @@ def test_prior_by_shape_instead_of_dims(toy_gram):
 
 def test_bsvdd_m_without_minority_rows(toy_gram):
     with pytest.raises(ValueError, match=r"there is none \(n1 = 0\); give y with at least one"):
-        bsvdd_m.build(toy_gram)
+        bsvdd_m.build(toy_gram, priors.Flat(), priors.Beta())
+
+
+def test_priors_must_be_given():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'prior'"):
+        bsvdd.build(GRAM)
+    with pytest.raises(TypeError, match="required positional argument: 'minority_prior'"):
+        bsvdd_m.build(GRAM, priors.Flat())

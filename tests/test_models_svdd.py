@@ -3,7 +3,7 @@
 import cvxopt
 import numpy as np
 import pytest
-from bsvdd.models import Gram, qp, svdd
+from bsvdd.models import Gram, svdd
 from sklearn.svm import OneClassSVM
 
 from bsvdd import SVDD, kernels
@@ -60,23 +60,6 @@ def test_other_kernels_solve_the_qp(kernel, C):
     )
 
 
-@pytest.mark.parametrize("upper", [0.1, 0.5, 1.0])
-@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
-def test_simplex_program_meets_its_optimality_conditions(upper, factor):
-    """Gradient Hw - b: equal where 0 < w < upper, not smaller at 0, not larger at upper."""
-    rng = np.random.default_rng(7)
-    A, b = rng.normal(size=(30, 12)), factor * rng.normal(size=30)
-    H = factor * A @ A.T
-    w = qp.minimize(H, b, upper=upper)
-    assert w.sum() == pytest.approx(1.0, abs=1e-12)
-    gradient = (H @ w - b) / np.abs(H).max()
-    free = (w > 1e-9) & (w < upper * (1 - 1e-9))
-    level = gradient[free].mean()
-    np.testing.assert_allclose(gradient[free], level, atol=1e-8)
-    assert (gradient[w <= 1e-9] >= level - 1e-8).all()
-    assert (gradient[w >= upper * (1 - 1e-9)] <= level + 1e-8).all()
-
-
 @pytest.mark.parametrize("C", [0.05, 0.1, 0.15])
 def test_radius_is_that_of_free_support_vectors_only(C):
     gram = Gram.from_rows(kernels.RBF(1.3), X)
@@ -116,6 +99,34 @@ def test_hard_margin_encloses_every_row(kernel, C):
     est = SVDD(kernel=kernel, C=C).fit(X)
     assert est.distance(X).values.max() <= est.radius_ * (1 + 1e-6)
     np.testing.assert_allclose(est.weights_, SVDD(kernel=kernel, C=1.0).fit(X).weights_)
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(0.9), kernels.Polynomial(2)], ids=repr)
+@pytest.mark.parametrize("C", [0.04, 0.1, 0.3, 1.0])
+def test_boundary_is_the_largest_distance_of_a_row_below_its_bound(kernel, C):
+    gram = Gram.from_rows(kernel, X)
+    w = svdd.solve(gram, C)
+    d = distances(w, gram.K, gram.K, np.diag(gram.K))
+    below = w < C * (1 - 1e-6)
+    boundary, R = svdd.boundary(w, gram, C), svdd.radius(w, gram, C)
+    assert boundary == pytest.approx(max(R, d[below].max()), rel=1e-12)
+    assert R <= boundary <= R * (1 + 1e-5)  # above the radius by no more than rounding
+    assert (d[below] <= boundary * (1 + 1e-12)).all()
+    assert SVDD(kernel=kernel, C=C).fit(X).cutoff_ == pytest.approx(boundary, rel=1e-12)
+
+
+def test_boundary_without_a_row_below_its_bound_is_the_radius():
+    points = np.array([[-3.0], [-1.0], [4.0]])
+    gram = Gram.from_rows(kernels.Linear(), points)
+    w = svdd.solve(gram, 1 / 3)
+    assert svdd.boundary(w, gram, 1 / 3) == pytest.approx(svdd.radius(w, gram, 1 / 3), rel=1e-12)
+
+
+def test_boundary_without_a_free_support_vector_lets_rows_inside_in():
+    """Points -4, -1, 1, 4 and C = 1/2: R^2 = 17/2 is beyond both rows with w < C."""
+    gram = Gram.from_rows(kernels.Linear(), np.array([[-4.0], [-1.0], [1.0], [4.0]]))
+    w = svdd.solve(gram, 0.5)
+    assert svdd.boundary(w, gram, 0.5) ** 2 == pytest.approx(17 / 2)
 
 
 def test_c_below_one_over_n():

@@ -1,0 +1,75 @@
+"""The registry names every model once, and says of it what its class does."""
+
+import ast
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from bsvdd.inference import estimators
+from bsvdd.inference.description import BayesianDescription, Description
+from bsvdd.models import registry
+from bsvdd.models.registry import REGISTRY
+
+import bsvdd
+
+RECORDS = pytest.mark.parametrize("record", REGISTRY.values(), ids=REGISTRY)
+
+
+def test_names_and_estimators_are_unique():
+    source = ast.parse(Path(registry.__file__).read_text(encoding="utf-8"))
+    written = [
+        call.args[0].value
+        for call in ast.walk(source)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "Record"
+    ]
+    assert written == list(REGISTRY)  # a dict would hide a name that comes twice
+    assert [record.name for record in REGISTRY.values()] == written
+    assert len({record.estimator for record in REGISTRY.values()}) == len(written)
+
+
+def test_every_estimator_of_the_package_has_its_record():
+    classes = {
+        name
+        for name, value in vars(estimators).items()
+        if inspect.isclass(value) and value.__module__ == estimators.__name__
+    }
+    assert {record.estimator for record in REGISTRY.values()} == classes
+
+
+@RECORDS
+def test_the_estimator_is_public(record):
+    cls = getattr(bsvdd, record.estimator)
+    assert issubclass(cls, Description)
+    assert cls.__name__ == record.estimator
+    assert record.estimator in bsvdd.__all__
+
+
+@RECORDS
+def test_bayesian_models_are_those_with_a_posterior(record):
+    cls = getattr(bsvdd, record.estimator)
+    assert record.bayesian == issubclass(cls, BayesianDescription)
+
+
+@RECORDS
+def test_learns_from_minority_rows(record):
+    cls = getattr(bsvdd, record.estimator)
+    assert ("minority" in record.learns_from) == cls._learns_from_minority
+    assert "majority" in record.learns_from
+    assert set(record.learns_from) <= {"majority", "minority", "unlabelled"}
+
+
+@RECORDS
+def test_where_a_model_comes_from(record):
+    assert record.title and record.reference
+    assert 1990 < record.year < 2100
+    assert re.fullmatch(r"\d+\.\d+", record.since)
+    assert record.doi is None or re.fullmatch(r"10\.\d{4,}/\S+", record.doi)
+
+
+@RECORDS
+def test_a_model_has_its_own_file(record):
+    """models/bsvdd_m.py is BSVDD-M."""
+    module = record.name.lower().replace("-", "_")
+    assert importlib.util.find_spec(f"bsvdd.models.{module}") is not None
