@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from ..inference import estimators
 from ..inference.cutoff import Cutoff
-from ..inference.detector import Detector
+from ..inference.description import Description
 from ..inference.metrics import evaluate
 from ..inference.warning import DataWarning, DiagnosticWarning
 from ..models.kernels import RBF, Kernel, Standardized
@@ -48,11 +48,11 @@ class Protocol:
     tune: int = 500
     chains: int = 2
 
-    def estimator(self, model: str, seed: int) -> Detector:
+    def estimator(self, model: str, seed: int) -> Description:
         """Return the unfitted estimator of ``model`` under this protocol."""
         if model not in REGISTRY:
             raise ValueError(f"unknown model {model!r}; expected one of {', '.join(REGISTRY)}")
-        est: Detector = getattr(estimators, REGISTRY[model].estimator)()
+        est: Description = getattr(estimators, REGISTRY[model].estimator)()
         shared = {
             "kernel": self.kernel,
             "cutoff": self.cutoff,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
-from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,6 +20,23 @@ from .decision import decisive_distance, probability_normal
 from .distance import Center
 from .labels import minority_rows
 from .warning import DataWarning, warn
+
+if TYPE_CHECKING:
+    # scikit-learn has no types, and a base of unknown type takes any keyword argument
+
+    class BaseEstimator:
+        """What is used of scikit-learn's."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
+        def _validate_params(self) -> None: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+    class OutlierMixin:
+        """Only fit_predict, which Detector has itself."""
+
+else:
+    from sklearn.base import BaseEstimator, OutlierMixin
 
 
 @dataclass(frozen=True, eq=False)

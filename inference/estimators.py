@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..models import bdd, bsvdd, bsvdd_m, svdd
 from ..models.gram import Gram
 from ..models.priors import Beta, GaussianPrior, Prior
-from .cutoff import Cutoff
+from .cutoff import Cutoff, as_cutoff
 from .description import BayesianDescription, Description
 from .detector import Fit
 from .sampling import weights_tree
@@ -279,14 +279,21 @@ class BDD(BayesianDescription):
         return weights_tree(w.reshape(self.chains, self.draws, -1), sampler="exact")
 
     @override
-    def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
-        if self.simplex:
-            return super()._leave_one_out(fit, d)
-        if not isinstance(self.prior, GaussianPrior):
+    def _check_cutoff(self, minority: np.ndarray) -> None:
+        super()._check_cutoff(minority)
+        policy = as_cutoff(self.cutoff)
+        chosen = isinstance(policy.criterion, str) and policy.cv == "loo"
+        drawn = not self.simplex and self.sampler != "exact"
+        if chosen and drawn and not isinstance(self.prior, GaussianPrior):
             raise ValueError(
                 "cutoff: BDD leaves rows out in closed form for a normal prior only, not for "
                 f"{self.prior!r}; use Cutoff(cv=5)"
             )
+
+    @override
+    def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
+        if self.simplex:
+            return super()._leave_one_out(fit, d)
         d = d.copy()
         d[:, ~fit.minority] = bdd.leave_one_out(
             fit.gram, self.prior, self.likelihood_scale, len(d), np.random.default_rng(fit.seed)

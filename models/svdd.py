@@ -48,11 +48,13 @@ def boundary(w: np.ndarray, gram: Gram, C: float) -> float:
     """Return the distance up to which a row belongs to the description.
 
     The radius, or the largest distance of a row with w < C where that is larger: such rows are
-    on the sphere or inside, and only rounding takes half of those on it outside.
+    on the sphere or inside, and only rounding takes half of those on it outside. The rounding
+    of d^2 is added, because a row that is scored has not just the same digits.
     """
     kept = w < (1.0 - BOUND_TOLERANCE) * min(C, 1.0)
-    d2 = _squared_distances(w, gram)[kept]
-    return max(radius(w, gram, C), float(np.sqrt(d2.max(initial=0.0))))
+    d2 = max(_squared_distances(w, gram)[kept].max(initial=0.0), radius(w, gram, C) ** 2)
+    rounding = 4.0 * np.finfo(float).eps * gram.n_points * np.abs(gram.K).max()
+    return float(np.sqrt(d2 + rounding))
 
 
 def radius(w: np.ndarray, gram: Gram, C: float) -> float:
