@@ -10,6 +10,7 @@ from datetime import date
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,7 +32,9 @@ def pictures(protocol: Protocol, seed: int = 0) -> dict[str, tuple[Figure, str]]
     """Return the figures of the 2-D set: {file name: (figure, caption)}."""
     data = moon(seed=seed)
     y = data.minority.astype(int)
-    fitted = {name: protocol.estimator(name, seed).fit(data.X, y) for name in PICTURED}
+    fitted: dict[str, Any] = {
+        name: protocol.estimator(name, seed).fit(data.X, y) for name in PICTURED
+    }
     bayes = fitted["BSVDD"]
     d = np.median(bayes.idata_.children["distance"].dataset["d"].values.reshape(-1, len(y)), axis=0)
     near, edge, far = d.argmin(), np.abs(d - bayes.cutoff_).argmin(), d.argmax()

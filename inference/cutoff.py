@@ -114,7 +114,8 @@ class Cutoff:
             value = -(fp + self.miss_cost * fn)
         else:
             value = rates(tp, fp, fn, tn)[criterion]
-        return float(cutoffs[len(cutoffs) - 1 - np.argmax(value[::-1])])  # of equals, the largest
+        best = value >= value.max() - 1e-12 * max(1.0, abs(value.max()))  # equal but for rounding
+        return float(cutoffs[best][-1])
 
 
 def candidates(distance: np.ndarray) -> np.ndarray:

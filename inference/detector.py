@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
-from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,6 +20,23 @@ from .decision import decisive_distance, probability_normal
 from .distance import Expansion
 from .labels import minority_rows
 from .warning import DataWarning, warn
+
+if TYPE_CHECKING:
+    # scikit-learn has no types, and a base of unknown type takes any keyword argument
+
+    class BaseEstimator:
+        """What is used of scikit-learn's."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
+        def _validate_params(self) -> None: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+    class OutlierMixin:
+        """Only fit_predict, which Detector has itself."""
+
+else:
+    from sklearn.base import BaseEstimator, OutlierMixin
 
 AUTO_FOLDS = 5
 
@@ -64,7 +80,6 @@ class Detector(OutlierMixin, BaseEstimator):
     random_state: Any = 0
 
     _learns_from_minority: ClassVar[bool] = False
-    _leaves_out_in_closed_form: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -103,6 +118,10 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return ``fit(X, y).predict(X)``."""
         return self.fit(X, y, **kwargs).predict(X)
 
+    @property
+    def _leaves_out_in_closed_form(self) -> bool:
+        return True
+
     def _check_cutoff(self, minority: np.ndarray) -> None:
         """Raise a ValueError for a cutoff that cannot be chosen, before anything is fitted."""
         policy = as_cutoff(self.cutoff)
@@ -113,8 +132,8 @@ class Detector(OutlierMixin, BaseEstimator):
             )
         if policy.cv == "loo" and not self._leaves_out_in_closed_form:
             raise ValueError(
-                f"cutoff: {type(self).__name__} has no leave-one-out in closed form; use cv='auto' "
-                "or a number of folds"
+                f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has it "
+                "for a normal prior); use cv='auto' or a number of folds"
             )
         policy.check(minority)
 

@@ -353,15 +353,15 @@ class BDD(BayesianDescription):
         w = bdd.draw(mean, upper, self.chains * self.draws, rng)
         return weights_tree(w.reshape(self.chains, self.draws, -1), sampler="exact")
 
+    @property
+    @override
+    def _leaves_out_in_closed_form(self) -> bool:
+        return self.simplex or isinstance(self.prior, GaussianPrior)
+
     @override
     def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
         if self.simplex:
             return super()._leave_one_out(fit, d)
-        if not isinstance(self.prior, GaussianPrior):
-            raise ValueError(
-                "cutoff: BDD leaves rows out in closed form for a normal prior only, not for "
-                f"{self.prior!r}; use Cutoff(cv=5)"
-            )
         d = d.copy()
         d[:, ~fit.minority] = bdd.leave_one_out(
             fit.gram, self.prior, self.likelihood_scale, len(d), np.random.default_rng(fit.seed)
@@ -399,7 +399,11 @@ progressbar
     """
 
     _learns_from_minority = True
-    _leaves_out_in_closed_form = False
+
+    @property
+    @override
+    def _leaves_out_in_closed_form(self) -> bool:
+        return False
 
     minority_prior: Prior = TruncatedNormal()
 

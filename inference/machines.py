@@ -27,7 +27,10 @@ class Machine(Detector):
 
     cutoff: Cutoff | str | float | None = "model"
 
-    _leaves_out_in_closed_form = False
+    @property
+    @override
+    def _leaves_out_in_closed_form(self) -> bool:
+        return False
 
     def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
         """Return signed weights, and ``offset`` with what else the solver says, by name."""

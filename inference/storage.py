@@ -97,7 +97,7 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
         with xr.open_datatree(path, engine="h5netcdf") as file:
             tree = file.load()
         header = json.loads(tree.attrs.pop("bsvdd"))
-        version = header["format"]
+        version, holes = header["format"], set(_holes(header))
     except FileNotFoundError:
         raise
     except Exception as error:
@@ -108,7 +108,6 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
             "version of bsvdd that wrote it"
         )
     given = dict(functions or {})
-    holes = set(_holes(header))
     if set(given) != holes:
         needs = ", ".join(sorted(holes)) or "no functions"
         raise ValueError(

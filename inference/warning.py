@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 
-_HERE = os.path.dirname(__file__)
+_HERE = os.path.join(os.path.dirname(__file__), "")
 
 
 class DataWarning(UserWarning):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
@@ -266,6 +267,7 @@ class Standardized(Kernel):
     scale: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
         if as_kernel(self.kernel).pairwise:
             raise ValueError("Standardized needs rows; a precomputed kernel has no columns")
 
@@ -322,8 +324,9 @@ class Precomputed(Kernel):
     pairwise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        number = isinstance(self.diagonal, int | float) and not isinstance(self.diagonal, bool)
-        if self.diagonal is not None and not (number and 0 <= self.diagonal < np.inf):
+        diagonal: Any = self.diagonal
+        number = isinstance(diagonal, Real) and not isinstance(diagonal, bool)
+        if diagonal is not None and not (number and 0 <= diagonal < np.inf):
             raise ValueError(
                 f"diagonal must be None or a number of at least 0, got {self.diagonal!r}"
             )

@@ -39,6 +39,7 @@ def minimize(
         No w is feasible.
     """
     n = len(b)
+    b = np.asarray(b, dtype=float)
     lower = np.broadcast_to(np.asarray(lower, dtype=float), n)
     room = np.broadcast_to(np.asarray(upper, dtype=float), n) - lower
     s = 1.0 - lower.sum()
@@ -51,14 +52,19 @@ def minimize(
         return lower.copy()
     if s >= room.sum() * (1 - 1e-12):
         return lower + room
-    c = H @ lower - b
-    Q = H + (c[:, None] + c[None, :]) / s
+    free = np.flatnonzero(room > 0.0)  # libsvm numbers the weights without those that have no room
+    room = np.minimum(room[free], s)
+    if len(free) == 1:
+        v = np.zeros(n)
+        v[free] = s
+        return lower + v
+    c = (H @ lower - b)[free]
+    Q = H[np.ix_(free, free)] + (c[:, None] + c[None, :]) / s
     Q -= (Q.max() + Q.min()) / 2.0  # a constant is free on sum v = s, and would cost digits
     size = np.abs(Q).max() or 1.0  # libsvm's tolerance is absolute: bring the matrix to size 1
-    room = np.minimum(room, s)
     # libsvm starts with the first weights at their bounds, sum v = nu sum room
     svm = OneClassSVM(kernel="precomputed", nu=s / room.sum(), tol=tol, cache_size=500)
     svm.fit(Q / size, sample_weight=room)
     v = np.zeros(n)
-    v[svm.support_] = svm.dual_coef_[0]
+    v[free[svm.support_]] = svm.dual_coef_[0]
     return lower + v * (s / v.sum())

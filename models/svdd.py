@@ -39,12 +39,15 @@ class Sphere:
         ``"inside"``, ``"on the sphere"`` or ``"outside"``, by the weights.
     n_majority : int
         Number of majority points, the first ones.
+    rounding : float
+        Of a d^2.
     """
 
     weights: np.ndarray
     squared_distances: np.ndarray
     case: np.ndarray
     n_majority: int
+    rounding: float
 
     @property
     def radius(self) -> float:
@@ -66,11 +69,12 @@ class Sphere:
         """The distance up to which a row belongs to the description.
 
         The radius, or the largest distance of a majority row on the sphere or inside where that
-        is larger: only rounding takes half of those on it outside.
+        is larger: only rounding takes half of those on it outside. The rounding of d^2 is added,
+        because a row that is scored has not just the same digits.
         """
         majority = np.arange(len(self.case)) < self.n_majority
         kept = self.squared_distances[majority & (self.case != OUTSIDE)]
-        return max(self.radius, float(np.sqrt(kept.max(initial=0.0))))
+        return float(np.sqrt(max(self.radius**2, kept.max(initial=0.0)) + self.rounding))
 
     @property
     def kkt_residual(self) -> float:
@@ -122,7 +126,8 @@ def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> S
     case = np.full(len(w), ON_SPHERE, dtype="<U13")
     case[w <= lower + near] = INSIDE
     case[w >= upper - near] = OUTSIDE
-    return Sphere(w, d2, case, gram.n_majority_points)
+    rounding = 4.0 * np.finfo(float).eps * gram.n_points * np.abs(gram.K).max()
+    return Sphere(w, d2, case, gram.n_majority_points, float(rounding))
 
 
 def _bounds(gram: Gram, C1: float, C2: float | None) -> tuple[np.ndarray, np.ndarray]:

@@ -76,6 +76,13 @@ def test_of_equally_good_cutoffs_the_largest_is_taken():
     assert Cutoff("cost").choose(d, minority) == 3.5
 
 
+def test_equally_good_but_for_rounding_is_equally_good():
+    """G^2 is 2/5 x 1/2 at .5 and 1/5 x 1 at 1.5, and 1 - 4/5 is not quite 1/5."""
+    d = np.repeat([0.0, 1.0, 0.0, 1.0, 2.0], [4, 4, 3, 1, 1])
+    minority = np.repeat([False, True], [8, 5])
+    assert Cutoff("g_mean").choose(d, minority) == 1.5
+
+
 def test_false_alarm_is_the_smallest_cutoff_within_the_rate():
     d = np.arange(1.0, 11.0)
     none = np.zeros(10, dtype=bool)
@@ -133,7 +140,10 @@ def test_choice_is_the_best_of_all_cutoffs(rows):
 
     thresholds = np.arange(-0.5, 13)
     best = Cutoff("g_mean").choose(d, minority)
-    assert g_mean(best) == pytest.approx(max(map(g_mean, thresholds)), abs=1e-12)
+    most = max(map(g_mean, thresholds))
+    assert g_mean(best) == pytest.approx(most, abs=1e-12)
+    for c in thresholds:
+        assert g_mean(c) < most - 1e-9 or (d > c).sum() >= (d > best).sum()
     best = Cutoff("cost", miss_cost=3).choose(d, minority)
     least = min(map(cost, thresholds))
     assert cost(best) == least

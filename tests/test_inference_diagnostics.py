@@ -1,12 +1,13 @@
 """Diagnostics warn of what is wrong, and only of that."""
 
 import warnings
+from pathlib import Path
 
 import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from bsvdd.inference import diagnostics
+from bsvdd.inference import diagnostics, warning
 from bsvdd.inference.diagnostics import diagnose, effective_support
 from bsvdd.inference.warning import DiagnosticWarning
 
@@ -220,6 +221,15 @@ def test_independent_draws_of_the_default_size_are_trusted(seed):
         warnings.simplefilter("always")
         BDD(random_state=seed).fit(rows)
     assert [str(w.message) for w in caught if "R-hat" in str(w.message)] == []
+
+
+def test_a_file_beside_the_package_is_the_users():
+    """A script inference_study.py beside the folder inference is no part of it."""
+    name = str(Path(warning.__file__).parent) + "_study.py"
+    code = compile("warn('here', category)", name, "exec")
+    with pytest.warns(DiagnosticWarning) as caught:
+        exec(code, {"warn": warning.warn, "category": DiagnosticWarning})
+    assert caught[0].filename == name
 
 
 def test_warnings_point_at_the_line_that_fits(two_hundred):

@@ -138,7 +138,7 @@ def test_blocks_are_the_whole(monkeypatch, kernel, values):
         [kernel([z], [z])[0, 0] - 2 * w @ kernel(ROWS, [z])[:, 0] + n for z in Z]
         for w, n in zip(weights, norm, strict=True)
     ]
-    np.testing.assert_allclose(center.distance(Z), np.sqrt(expected), rtol=1e-12)
+    np.testing.assert_allclose(center.values(Z), np.sqrt(expected), rtol=1e-12)
     places = [place for place, _ in center.blocks(Z)]
     assert (len(places) == 1) == (values == 4_000_000)
     np.testing.assert_array_equal(np.concatenate([np.arange(23)[p] for p in places]), np.arange(23))

@@ -131,6 +131,14 @@ def test_closed_form_of_left_out_rows_with_a_prior_that_is_not_normal(make, tabl
         est.with_cutoff("g_mean")
 
 
+def test_left_out_rows_with_such_a_prior_are_refused_before_sampling(make, table, no_draws):
+    est = make("BDD", prior=lambda gram, name, dims: None, sampler="nuts")
+    message = "cutoff: BDD leaves rows out in closed form for a normal prior only"
+    for cutoff in (None, "g_mean", Cutoff("false_alarm")):
+        with pytest.raises(ValueError, match=message):
+            est.set_params(cutoff=cutoff).fit(*table)
+
+
 def test_bdd_says_that_its_precision_is_not_positive_definite(table):
     X, _ = table
     est = BDD(kernel=kernels.Linear(), prior=priors.Flat(), likelihood_scale=1e9)

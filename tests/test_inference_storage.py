@@ -139,9 +139,10 @@ def cauchy(A, B):
     [
         (cauchy, "kernel.function"),
         (kernels.Custom(cauchy), "kernel.function"),
+        (kernels.Standardized(cauchy), "kernel.kernel.function"),
         (kernels.Standardized(kernels.Custom(cauchy)), "kernel.kernel.function"),
     ],
-    ids=["function", "custom", "standardized custom"],
+    ids=["function", "custom", "standardized function", "standardized custom"],
 )
 def test_the_place_of_a_function_is_its_name(make, table, new_rows, tmp_path, kernel, hole):
     path = tmp_path / "fit.nc"
@@ -258,6 +259,8 @@ def test_headers_that_are_none(fitted, tmp_path, header):
         (lambda h, t: h.pop("seed"), "fit.nc is damaged"),
         (lambda h, t: h.pop("features"), "fit.nc is damaged"),
         (lambda h, t: h.update(kernel=None), "fit.nc is damaged"),
+        (lambda h, t: h.update(kernel={"type": "function"}), "fit.nc is no saved"),
+        (lambda h, t: h.update(kernel={"type": "function", "name": [1]}), "fit.nc is no saved"),
         (lambda h, t: h.update(parameters=[1]), "fit.nc is damaged"),
         (lambda h, t: h.update(seed="x"), "fit.nc is damaged"),
         (lambda h, t: h["parameters"].update(outlier_fraction=-1), "fit.nc is damaged"),
@@ -279,6 +282,8 @@ def test_headers_that_are_none(fitted, tmp_path, header):
         "no seed",
         "no features",
         "no kernel",
+        "function without a name",
+        "function with a list for a name",
         "no dict of parameters",
         "no number for a seed",
         "parameter out of bounds",

@@ -142,6 +142,12 @@ def test_diagonal_of_precomputed_is_a_squared_norm(diagonal):
         kernels.Precomputed(diagonal=diagonal)
 
 
+@pytest.mark.parametrize("diagonal", [np.float32(1), np.int64(1), 1, 1.0], ids=repr)
+def test_any_number_is_a_diagonal(diagonal):
+    kernel = kernels.Precomputed(diagonal=diagonal)
+    np.testing.assert_array_equal(kernel.diag(kernel.new_rows(custom(Y, X), 7)), np.ones(5))
+
+
 @pytest.mark.parametrize("inner", [kernels.RBF("median"), kernels.Linear(), custom], ids=repr)
 def test_standardized_is_the_kernel_of_standardized_columns(inner):
     rows = X * [1.0, 50.0, 1e-3] + [5.0, -2.0, 0.1]

@@ -141,6 +141,34 @@ def test_one_weight():
     np.testing.assert_allclose(qp.minimize(np.array([[4.0]]), np.array([-1.0])), [1.0])
 
 
+def test_one_weight_with_room():
+    np.testing.assert_array_equal(qp.minimize(np.eye(1), np.ones(1), -3.0, 3.0), [1.0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_that_are_fixed_by_their_bounds(seed):
+    """What is left is a program of the other weights, with a linear term more."""
+    rng, H, b = program(seed, 12)
+    lower = -rng.uniform(0.0, 0.5, 12)
+    upper = lower + rng.uniform(0.4, 1.5, 12)
+    fixed = np.sort(rng.choice(12, 3, replace=False))
+    upper[fixed] = lower[fixed]
+    free = np.setdiff1d(np.arange(12), fixed)
+    s = 1.0 - lower[fixed].sum()  # of the others; divided by it they sum to 1
+    shift = b[free] - H[np.ix_(free, fixed)] @ lower[fixed]
+    best = lower.copy()
+    best[free] = s * reference(s * H[np.ix_(free, free)], shift, lower[free] / s, upper[free] / s)
+    w = qp.minimize(H, b, lower, upper)
+    assert_feasible(w, lower, upper)
+    np.testing.assert_array_equal(w[fixed], lower[fixed])
+    np.testing.assert_allclose(w, best, atol=2e-6)
+
+
+def test_one_weight_that_is_not_fixed():
+    w = qp.minimize(np.eye(3), np.ones(3), [0.1, -0.3, -2.0], [0.1, -0.3, 2.0])
+    np.testing.assert_allclose(w, [0.1, -0.3, 1.2], rtol=1e-14)
+
+
 def test_inputs_are_left_as_they_are():
     _, H, b = program(13, 6)
     before = H.copy(), b.copy()

@@ -129,6 +129,40 @@ def test_boundary_without_a_free_support_vector_lets_rows_inside_in():
     assert svdd.boundary(w, gram, 0.5) ** 2 == pytest.approx(17 / 2)
 
 
+SEVERAL = [
+    kernels.RBF(),
+    kernels.RBF("median"),
+    kernels.Laplacian("median"),
+    kernels.Linear(),
+    kernels.Polynomial(2),
+    kernels.Standardized(kernels.RBF()),
+]
+
+
+@pytest.mark.parametrize("kernel", SEVERAL, ids=repr)
+def test_hard_margin_flags_no_training_row(kernel):
+    """Nor when the rows are scored one by one, whose digits are not quite the same."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n, p = rng.integers(5, 120), rng.integers(1, 8)
+        rows = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 3) + rng.normal(size=p)
+        est = SVDD(kernel=kernel, C=1).fit(rows)
+        assert (est.predict(rows) == 1).all()
+        assert (est.predict(rows[rng.permutation(n)]) == 1).all()
+        assert all(est.predict(rows[[i]])[0] == 1 for i in range(0, n, 7))
+        assert est.radius_ <= est.cutoff_ <= est.radius_ * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("kernel", SEVERAL, ids=repr)
+def test_no_more_rows_are_flagged_than_the_outlier_fraction(kernel):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(rng.integers(20, 120), rng.integers(1, 8)))
+        for fraction in (0.05, 0.1, 0.3, 0.5, 1.0):
+            est = SVDD(kernel=kernel, outlier_fraction=fraction).fit(rows)
+            assert (est.predict(rows) == -1).mean() <= fraction + 1e-12
+
+
 def test_c_below_one_over_n():
     with pytest.raises(ValueError, match=r"C must be at least 1/n0 = 0.025 for 40 .*got 0.02$"):
         SVDD(C=0.02).fit(X)

@@ -1,0 +1,301 @@
+"""Normal, GraphLaplacian and TruncatedNormal: their numbers, their errors, and fits with them."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from bsvdd.inference.sampling import sample
+from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
+
+import bsvdd as package
+from bsvdd import BDD, BSVDD, BSVDDM, Cutoff, kernels, priors
+
+N0 = 12
+RBF = kernels.RBF(1.5)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Majority, unlabelled and minority rows."""
+    rng = np.random.default_rng(50)
+    return rng.normal(size=(N0, 2)), rng.normal(size=(9, 2)) * 1.5, rng.normal(size=(3, 2)) + 2
+
+
+@pytest.fixture(scope="module")
+def gram(rows):
+    return Gram.from_rows(RBF, rows[0])
+
+
+def covariance_matrix(seed, n=N0):
+    A = np.random.default_rng(seed).normal(size=(n, n))
+    return A @ A.T / n + 0.3 * np.eye(n)
+
+
+def in_model(prior, gram, what):
+    """Let ``prior`` make x, and return ``what(x)`` evaluated."""
+    with pm.Model(coords={"majority": range(gram.n_majority_points)}):
+        return what(prior(gram, "x", "majority"))
+
+
+# Normal
+
+
+@pytest.mark.parametrize("sd", [1.0, 0.4])
+def test_normal_has_the_mean_and_covariance_given(gram, sd):
+    m, S = np.linspace(-2, 3, N0), covariance_matrix(51)
+    prior = priors.Normal(sd=sd, m=m, sigma=S)
+    np.testing.assert_array_equal(prior.mean(gram), m)
+    np.testing.assert_allclose(prior.covariance(gram), sd**2 * S, rtol=1e-14)
+    np.testing.assert_allclose(prior.precision(gram), np.linalg.inv(sd**2 * S), rtol=1e-8)
+    # the variable is that normal, by its log density at a point
+    point = np.random.default_rng(52).normal(size=N0)
+    logp = in_model(prior, gram, lambda x: float(pm.logp(x, point).eval()))
+    e = point - m
+    expected = -(e @ np.linalg.solve(sd**2 * S, e)) / 2
+    expected -= (N0 * np.log(2 * np.pi) + np.linalg.slogdet(sd**2 * S)[1]) / 2
+    assert logp == pytest.approx(expected, abs=1e-8)
+
+
+def test_normal_by_default_is_flat(gram):
+    prior, flat = priors.Normal(sd=0.7), priors.Flat(0.7)
+    np.testing.assert_array_equal(prior.mean(gram), flat.mean(gram))
+    np.testing.assert_allclose(prior.covariance(gram), flat.covariance(gram), rtol=1e-15)
+    np.testing.assert_allclose(prior.precision(gram), flat.precision(gram), rtol=1e-12)
+
+
+def test_normal_is_a_value():
+    m, S = np.arange(3.0), covariance_matrix(53, 3)
+    prior = priors.Normal(m=m, sigma=S)
+    assert prior == priors.Normal(m=tuple(m), sigma=tuple(map(tuple, S)))
+    assert hash(prior) == hash(priors.Normal(m=list(m), sigma=S.tolist()))
+    assert prior != priors.Normal(m=m + 1e-9, sigma=S)
+    S[0, 0], m[0] = 99.0, 99.0
+    assert prior.sigma[0][0] != 99.0
+    assert prior.m[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"m": np.zeros(N0 - 1)}, rf"Normal: m has {N0 - 1} values, but there are {N0} majority"),
+        ({"sigma": np.eye(N0 + 2)}, rf"Normal: sigma has {N0 + 2} values, but .* {N0} majority"),
+    ],
+)
+def test_normal_of_the_wrong_size(gram, rows, arguments, message):
+    prior = priors.Normal(**arguments)
+    for what in ("mean", "covariance"):
+        if what[0] == next(iter(arguments))[0]:
+            with pytest.raises(ValueError, match=message):
+                getattr(prior, what)(gram)
+    with pytest.raises(ValueError, match=message):
+        bdd.posterior(gram, prior)
+    with pytest.raises(ValueError, match=message):
+        bsvdd.build(gram, prior)
+    with pytest.raises(ValueError, match=message):
+        BDD(kernel=RBF, prior=prior).fit(rows[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sigma": np.ones((3, 2))}, r"Normal: sigma must be a square matrix, got shape \(3, 2\)"),
+        ({"sigma": np.ones(3)}, r"Normal: sigma must be a square matrix, got shape \(3,\)"),
+        ({"sigma": [[1.0, 2.0], [2.0, 1.0]]}, r"Normal: sigma must be .* positive definite"),
+        ({"sigma": [[1.0, 1.0], [1.0, 1.0]]}, r"Normal: sigma must be .* positive definite"),
+        ({"sigma": [[1.0, 0.5], [0.1, 1.0]]}, r"Normal: sigma must be symmetric"),
+        ({"sigma": [[1.0, np.nan], [np.nan, 1.0]]}, r"Normal: sigma"),
+        ({"sd": 0.0}, r"Normal: sd must be positive and finite"),
+        ({"sd": np.inf}, r"Normal: sd must be positive and finite"),
+        ({"m": [0.0, np.nan]}, r"Normal: m"),
+        ({"m": [[0.0, 1.0]]}, r"Normal: m"),
+    ],
+    ids=repr,
+)
+def test_normal_errors_name_the_field(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        priors.Normal(**arguments)
+
+
+# GraphLaplacian
+
+
+def graph_covariance(majority, unlabelled, k, kappa):
+    """[(kappa L + I)^-1] of the majority, the graph by sorting distances row by row."""
+    points = np.concatenate([majority, unlabelled])
+    n = len(points)
+    W = np.zeros((n, n))
+    for i in range(n):
+        order = sorted(
+            (j for j in range(n) if j != i), key=lambda j: ((points[i] - points[j]) ** 2).sum()
+        )
+        for j in order[:k]:
+            W[i, j] = W[j, i] = 1.0
+    L = np.diag(W.sum(axis=1)) - W
+    return np.linalg.inv(kappa * L + np.eye(n))[: len(majority), : len(majority)]
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("kappa", [0.2, 1.0, 20.0])
+@pytest.mark.parametrize("with_unlabelled", [True, False])
+def test_graph_laplacian_by_an_explicit_graph(gram, rows, k, kappa, with_unlabelled):
+    unlabelled = rows[1] if with_unlabelled else rows[1][:0]
+    prior = priors.GraphLaplacian(sd=0.8, unlabelled=unlabelled, neighbors=k, smoothness=kappa)
+    # the RBF kernel's distances order neighbours as those of the rows do
+    expected = 0.64 * graph_covariance(rows[0], unlabelled, k, kappa)
+    np.testing.assert_allclose(prior.covariance(gram), expected, atol=1e-10)
+    np.testing.assert_allclose(prior.precision(gram), np.linalg.inv(expected), rtol=1e-7, atol=1e-9)
+    np.testing.assert_array_equal(prior.mean(gram), 0.0)
+    assert np.linalg.eigvalsh(prior.covariance(gram))[0] > 0
+
+
+def test_graph_laplacian_is_of_the_distances_of_the_kernel(rows):
+    """A column that the kernel hardly looks at makes no neighbours."""
+
+    def kernel(A, B):
+        return A[:, :1] @ B[:, :1].T + 1e-9 * A[:, 1:] @ B[:, 1:].T
+
+    gram = Gram.from_rows(kernels.as_kernel(kernel), rows[0])
+    prior = priors.GraphLaplacian(unlabelled=rows[1], neighbors=3)
+    flat = [np.column_stack([part[:, 0], np.zeros(len(part))]) for part in rows[:2]]
+    np.testing.assert_allclose(prior.covariance(gram), graph_covariance(*flat, 3, 1.0), atol=1e-10)
+    assert np.abs(prior.covariance(gram) - graph_covariance(*rows[:2], 3, 1.0)).max() > 0.01
+
+
+def test_no_smoothness_is_flat(gram, rows):
+    prior = priors.GraphLaplacian(sd=0.8, unlabelled=rows[1], smoothness=0.0)
+    flat = priors.Flat(0.8)
+    np.testing.assert_allclose(prior.covariance(gram), flat.covariance(gram), atol=1e-12)
+    ours, theirs = bdd.posterior(gram, prior), bdd.posterior(gram, flat)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-9)
+    np.testing.assert_allclose(ours[1], theirs[1], atol=1e-9)
+
+
+def test_unlabelled_rows_that_bridge_two_rows_correlate_them():
+    """Two clusters of three; a chain of unlabelled rows joins the nearest rows of both."""
+    majority = np.array([[-5.0, 0], [-5.4, 0.3], [-5.3, -0.4], [5.0, 0], [5.4, 0.3], [5.3, -0.4]])
+    gram = Gram.from_rows(kernels.RBF(3.0), majority)
+
+    def correlation(unlabelled):
+        S = priors.GraphLaplacian(unlabelled=unlabelled, neighbors=2, smoothness=5.0)
+        S = S.covariance(gram)
+        return S[0, 3] / np.sqrt(S[0, 0] * S[3, 3])
+
+    bridge = np.column_stack([np.linspace(-4.5, 4.5, 10), np.zeros(10)])
+    aside = bridge + [0.0, 40.0]
+    assert correlation(()) == pytest.approx(0.0, abs=1e-12)
+    assert correlation(aside) == pytest.approx(0.0, abs=1e-12)
+    assert correlation(bridge) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"neighbors": 0}, r"GraphLaplacian: neighbors must be at least 1, got 0"),
+        ({"neighbors": 2.5}, r"GraphLaplacian: neighbors"),
+        ({"smoothness": -1.0}, r"GraphLaplacian: smoothness must be at least 0 and finite"),
+        ({"smoothness": np.inf}, r"GraphLaplacian: smoothness must be at least 0 and finite"),
+        ({"smoothness": np.nan}, r"GraphLaplacian: smoothness must be at least 0 and finite"),
+        ({"sd": -1.0}, r"GraphLaplacian: sd must be positive"),
+        ({"unlabelled": [1.0, 2.0]}, r"GraphLaplacian: unlabelled"),
+        ({"unlabelled": [[1.0, np.nan]]}, r"GraphLaplacian: unlabelled"),
+    ],
+    ids=repr,
+)
+def test_graph_laplacian_errors_name_the_field(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        priors.GraphLaplacian(**arguments)
+
+
+def test_graph_laplacian_errors_of_the_rows(gram):
+    with pytest.raises(ValueError, match=rf"neighbors={N0} needs more than that many rows"):
+        priors.GraphLaplacian(neighbors=N0).covariance(gram)
+    with pytest.raises(ValueError, match="unlabelled"):
+        priors.GraphLaplacian(unlabelled=np.ones((4, 3))).covariance(gram)
+    bare = Gram(gram.K, gram.r, gram.T, gram.n0, gram.points)
+    with pytest.raises(ValueError, match=r"GraphLaplacian needs a Gram made by Gram.from_rows"):
+        priors.GraphLaplacian().covariance(bare)
+
+
+PRIORS = [
+    priors.GraphLaplacian(sd=0.9, unlabelled=((0.5, 0.5), (1.0, -1.0)), neighbors=3),
+    priors.Normal(sd=0.8, m=np.linspace(-1, 1, N0), sigma=covariance_matrix(54)),
+]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
+def test_exact_posterior_of_bdd_and_nuts_agree(gram, prior, worst_z):
+    scale = 2.0
+    S, m = prior.covariance(gram), prior.mean(gram)
+    covariance = np.linalg.inv(scale * N0 * gram.K + np.linalg.inv(S))
+    mean = covariance @ (scale * gram.r + np.linalg.solve(S, m))
+    exact, upper = bdd.posterior(gram, prior, scale)
+    np.testing.assert_allclose(exact, mean, atol=1e-8)
+    np.testing.assert_allclose(np.linalg.inv(upper.T @ upper), covariance, atol=1e-8)
+    tree = sample(bdd.build(gram, prior, scale), "nuts", draws=2000, tune=500, chains=2, seed=5)
+    w = tree["posterior"]["w"].values
+    error = w - mean
+    assert worst_z(w, mean) < 4.5
+    assert worst_z(error[..., :, None] * error[..., None, :], covariance) < 4.5
+    flat = np.linalg.inv(scale * N0 * gram.K + np.eye(N0) / prior.sd**2)
+    assert worst_z(error[..., :, None] * error[..., None, :], flat) > 10
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("cls", [BDD, BSVDD, BSVDDM])
+def test_models_fit_save_and_go_on_with_the_prior(rows, tmp_path, cls, prior):
+    X, y = np.concatenate([rows[0], rows[2]]), np.repeat([0, 1], [N0, 3])
+    est = cls(kernel=RBF, prior=prior, draws=50, tune=50, chains=2).fit(X, y)
+    w = est.idata_["posterior"]["w"].values
+    assert np.isfinite(w).all()
+    if cls is not BDD:
+        np.testing.assert_allclose(w.sum(axis=2), 1.0, atol=1e-10)
+    est.save(tmp_path / "fit.nc")
+    new = package.load(tmp_path / "fit.nc")
+    assert new.prior == prior
+    np.testing.assert_array_equal(new.score_samples(rows[1]), est.score_samples(rows[1]))
+    assert est.with_cutoff(Cutoff("f1", cv="train")).cutoff_ > 0
+    again = cls(kernel=RBF, prior=priors.Flat(), draws=50, tune=50, chains=2).fit(X, y)
+    np.testing.assert_array_equal(again.with_prior(prior).score_samples(X), est.score_samples(X))
+
+
+def test_graph_laplacian_over_majority_points_only(rows):
+    """Minority points of the dictionary are no part of the graph."""
+    gram = Gram.from_rows(RBF, rows[0], rows[2])
+    prior = priors.GraphLaplacian(unlabelled=rows[1], neighbors=3)
+    expected = graph_covariance(*rows[:2], 3, 1.0)
+    np.testing.assert_allclose(prior.covariance(gram), expected, atol=1e-10)
+
+
+# TruncatedNormal
+
+
+@pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (0.7, 0.2), (-3.0, 1.0), (4.0, 0.5)], ids=str)
+def test_truncated_normal_is_the_normal_on_the_unit_interval(rows, mean, sd):
+    from scipy.stats import truncnorm
+
+    gram = Gram.from_rows(RBF, rows[0], rows[2])
+    model = bsvdd_m.build(gram, priors.Flat(), priors.TruncatedNormal(mean, sd))
+    draws = pm.draw(model["alpha1"], 2000, random_seed=6)
+    assert draws.shape == (2000, 3)
+    assert draws.min() >= 0
+    assert draws.max() <= 1
+    law = truncnorm((0 - mean) / sd, (1 - mean) / sd, loc=mean, scale=sd)
+    error = np.abs(draws.mean(axis=0) - law.mean()) / (law.std() / np.sqrt(2000))
+    assert error.max() < 4.5
+    for quantile in (0.1, 0.5, 0.9):
+        share = (draws <= law.ppf(quantile)).mean()
+        assert abs(share - quantile) < 4.5 * np.sqrt(quantile * (1 - quantile) / 6000)
+    for value in (0.05, 0.5, 0.95):
+        logp = float(pm.logp(model["alpha1"], np.full(3, value)).sum().eval())
+        assert logp == pytest.approx(3 * law.logpdf(value), rel=1e-8)
+
+
+def test_truncated_normal_errors():
+    with pytest.raises(ValueError, match=r"TruncatedNormal: sd must be positive and finite, got 0"):
+        priors.TruncatedNormal(sd=0.0)
+    with pytest.raises(ValueError, match=r"TruncatedNormal: mean must be finite, got nan"):
+        priors.TruncatedNormal(np.nan)
+    with pytest.raises(TypeError, match=r"TruncatedNormal: sd must be a number, got 'a'"):
+        priors.TruncatedNormal(sd="a")
+    with pytest.raises(TypeError, match=r"TruncatedNormal: mean must be a number, got 'a'"):
+        priors.TruncatedNormal("a")
