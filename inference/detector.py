@@ -132,8 +132,8 @@ class Detector(OutlierMixin, BaseEstimator):
             )
         if policy.cv == "loo" and not self._leaves_out_in_closed_form:
             raise ValueError(
-                f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has it "
-                "for a normal prior); use cv='auto' or a number of folds"
+                f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has "
+                "it for a normal prior); use cv='auto' or a number of folds"
             )
         policy.check(minority)
 

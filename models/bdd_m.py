@@ -30,7 +30,7 @@ from .priors import GaussianPrior, Prior, TruncatedNormal, make_variable
 
 
 def build(
-    gram: Gram, prior: GaussianPrior, minority_prior: Prior, likelihood_scale: float = 1.0
+    gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
 ) -> pm.Model:
     """Build the model of the weights ``w``, minority points last.
 
@@ -54,7 +54,8 @@ def build(
         "minority": range(gram.n1),
     }
     with pm.Model(coords=coords) as model:
-        x = make_variable(_normal(prior), gram, "x", "majority")
+        prior = _normal(prior)
+        x = make_variable(prior, gram, "x", "majority")
         gain = pm.Data("gain", _gain(prior, gram), dims="majority")
         if gram.n1:
             alpha1 = make_variable(minority_prior, gram, "alpha1", "minority")
@@ -68,8 +69,8 @@ def build(
 
 def map_weights(
     gram: Gram,
-    prior: GaussianPrior,
-    minority_prior: TruncatedNormal,
+    prior: Prior,
+    minority_prior: Prior,
     likelihood_scale: float = 1.0,
 ) -> np.ndarray:
     r"""Return the posterior mode, shape (M,), by a quadratic program.
@@ -88,6 +89,7 @@ def map_weights(
             "the mode of BDD-M needs priors.TruncatedNormal for the minority, got "
             f"{minority_prior!r}"
         )
+    prior = _normal(prior)
     m = gram.n_majority_points
     H, b = likelihood_scale * gram.n0 * gram.K, likelihood_scale * gram.r
     precision = prior.precision(gram)

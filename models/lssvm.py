@@ -19,6 +19,7 @@ diagonal only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -88,16 +89,17 @@ def solve(
     keep = ~zero if zero_weight == "drop" else np.ones(len(d), dtype=bool)
     right = np.column_stack([np.ones(len(d)), y])[keep]
     solutions = np.zeros((len(d), 2))
-    if isinstance(gram.K, np.ndarray):
-        A = gram.K[np.ix_(keep, keep)]
+    K: Any = gram.K  # a matrix, or an operator
+    if isinstance(K, np.ndarray):
+        A = K[np.ix_(keep, keep)]
         A[np.diag_indices_from(A)] += ridge[keep]
         solutions[keep] = cho_solve(cho_factor(A), right)
     else:
-        solutions[keep] = _conjugate_gradients(gram.K, ridge, keep, right)
+        solutions[keep] = _conjugate_gradients(K, ridge, keep, right)
     eta, xi = solutions.T
     offset = xi.sum() / eta.sum()
     w = xi - offset * eta
-    f = gram.K @ w + offset
+    f = K @ w + offset
     wrong = np.abs(f + ridge * w - y)[keep]
     residual = max(float(wrong.max()), float(abs(w.sum())))
     return Solution(w, float(offset), residual)

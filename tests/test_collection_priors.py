@@ -175,7 +175,7 @@ def test_unlabelled_rows_that_bridge_two_rows_correlate_them():
     gram = Gram.from_rows(kernels.RBF(3.0), majority)
 
     def correlation(unlabelled):
-        S = priors.GraphLaplacian(unlabelled=unlabelled, neighbors=2, smoothness=5.0)
+        S = priors.GraphLaplacian(unlabelled=unlabelled, neighbors=2, smoothness=50.0)
         S = S.covariance(gram)
         return S[0, 3] / np.sqrt(S[0, 0] * S[3, 3])
 
@@ -183,7 +183,7 @@ def test_unlabelled_rows_that_bridge_two_rows_correlate_them():
     aside = bridge + [0.0, 40.0]
     assert correlation(()) == pytest.approx(0.0, abs=1e-12)
     assert correlation(aside) == pytest.approx(0.0, abs=1e-12)
-    assert correlation(bridge) > 0.01
+    assert correlation(bridge) > 0.05
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_truncated_normal_is_the_normal_on_the_unit_interval(rows, mean, sd):
 
     gram = Gram.from_rows(RBF, rows[0], rows[2])
     model = bsvdd_m.build(gram, priors.Flat(), priors.TruncatedNormal(mean, sd))
-    draws = pm.draw(model["alpha1"], 2000, random_seed=6)
+    draws = pm.draw(model["alpha1"], 2000, random_seed=6, mode="FAST_COMPILE")
     assert draws.shape == (2000, 3)
     assert draws.min() >= 0
     assert draws.max() <= 1

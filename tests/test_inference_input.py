@@ -54,7 +54,7 @@ def test_one_class_only(make, table, name):
 
 def test_price_below_one_over_n0(make, table):
     with pytest.raises(
-        ValueError, match=r"C must be at least 1/n0 = 0.0416667 for 24 .* got 0.04$"
+        ValueError, match=r"C must be at least 1/n0 = 0.0416667 for 24 .* got 0.04: n0 C = 0.96$"
     ):
         make("SVDD", C=0.04).fit(*table)
 
@@ -72,12 +72,13 @@ def test_bsvdd_m_without_minority_rows(make, table, y):
         make("BSVDDM", minor_label=1).fit(X, y)
 
 
-@pytest.mark.parametrize("bandwidth", ["silverman", -1.0, 0, np.nan, None, [1.0, 2.0]], ids=repr)
+@pytest.mark.parametrize("bandwidth", ["nearest", -1.0, 0, np.nan, None, [1.0, 2.0]], ids=repr)
 def test_bandwidth(bandwidth):
     """Found when the kernel is made, so that no estimator ever has such a kernel."""
     message = re.escape(
-        "bandwidth must be a positive number or one of ['mean', 'median', 'modified_mean', "
-        f"'scale'], got {bandwidth!r}"
+        "bandwidth must be a positive number or one of ['auto', 'max_variance_ratio', 'mean', "
+        "'median', 'modified_mean', 'peak', 'scale', 'scott', 'silverman'], got "
+        f"{bandwidth!r}"
     )
     for kernel in (kernels.RBF, kernels.Laplacian):
         with pytest.raises(ValueError, match=message):
@@ -118,25 +119,30 @@ def test_closed_form_of_left_out_rows_with_a_prior_that_is_not_normal(make, tabl
         return pm.StudentT(name, 4.0, dims=dims)
 
     est = make("BDD", prior=prior, sampler=sampler)
-    message = (
-        r"cutoff: BDD leaves rows out in closed form for a normal prior only, .*Cutoff\(cv=5\)"
-    )
-    for cutoff in (None, "g_mean", Cutoff("false_alarm", cv="loo")):
-        with pytest.raises(ValueError, match=message):
-            est.set_params(cutoff=cutoff).fit(*table)
-        assert not hasattr(est, "cutoff_")
+    message = "cutoff: BDD has no leave-one-out in closed form here .*; use cv='auto' or a number"
+    with pytest.raises(ValueError, match=message):
+        est.set_params(cutoff=Cutoff("false_alarm", cv="loo")).fit(*table)
+    assert not hasattr(est, "cutoff_")
     for cutoff in (Cutoff("g_mean", cv="train"), Cutoff("g_mean", cv=2), 0.8):
         assert np.isfinite(est.set_params(cutoff=cutoff).fit(*table).cutoff_)
     with pytest.raises(ValueError, match=message):
-        est.with_cutoff("g_mean")
+        est.with_cutoff(Cutoff(cv="loo"))
+
+
+def test_automatic_left_out_rows_are_five_folds_where_there_is_no_closed_form(make, table):
+    import pymc as pm
+
+    def prior(gram, name, dims):
+        return pm.StudentT(name, 4.0, dims=dims)
+
+    est = make("BDD", prior=prior, sampler="nuts", cutoff="g_mean").fit(*table)
+    assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv=5)).cutoff_
 
 
 def test_left_out_rows_with_such_a_prior_are_refused_before_sampling(make, table, no_draws):
     est = make("BDD", prior=lambda gram, name, dims: None, sampler="nuts")
-    message = "cutoff: BDD leaves rows out in closed form for a normal prior only"
-    for cutoff in (None, "g_mean", Cutoff("false_alarm")):
-        with pytest.raises(ValueError, match=message):
-            est.set_params(cutoff=cutoff).fit(*table)
+    with pytest.raises(ValueError, match="cutoff: BDD has no leave-one-out in closed form"):
+        est.set_params(cutoff=Cutoff("false_alarm", cv="loo")).fit(*table)
 
 
 def test_bdd_says_that_its_precision_is_not_positive_definite(table):

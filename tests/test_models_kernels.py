@@ -120,7 +120,7 @@ def test_rbf_keeps_its_digits_on_both_sides_of_the_fallback(spread):
     np.testing.assert_allclose(kernel(rows, more), by_loops(k, rows, more), atol=1e-9)
 
 
-@pytest.mark.parametrize("bandwidth", ["silverman", 0, -1.0, np.nan, None], ids=repr)
+@pytest.mark.parametrize("bandwidth", ["nearest", 0, -1.0, np.nan, None], ids=repr)
 def test_a_bad_bandwidth_is_refused_when_the_kernel_is_made(bandwidth):
     message = rf"bandwidth must be a positive number or one of \[.*\], got {bandwidth!r}$"
     for make in (kernels.RBF, kernels.Laplacian, lambda b: kernels.Standardized(kernels.RBF(b))):

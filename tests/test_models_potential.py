@@ -77,7 +77,9 @@ def test_density_of_bsvdd_m_is_prior_times_potential(kernel, features, total):
 @pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
 def test_numpy_twin_at_any_weights(kernel, features):
     gram = Gram.from_rows(kernel, MAJORITY)
-    draws = np.stack([svdd.solve(gram, 0.4), *np.random.default_rng(23).normal(size=(3, 6))])
+    draws = np.stack(
+        [svdd.solve(gram, 0.4).weights, *np.random.default_rng(23).normal(size=(3, 6))]
+    )
     expected = [direct(w, MAJORITY, features, SCALE) for w in draws]
     np.testing.assert_allclose(potential(draws, gram, SCALE), expected, rtol=1e-10)
     np.testing.assert_allclose(potential(draws[0], gram, SCALE), expected[0], rtol=1e-10)

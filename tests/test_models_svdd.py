@@ -44,7 +44,7 @@ def test_rbf_is_the_one_class_svm(C):
 @pytest.mark.parametrize("kernel", [kernels.Linear(), kernels.Polynomial(2)], ids=repr)
 def test_other_kernels_solve_the_qp(kernel, C):
     gram = Gram.from_rows(kernel, X)
-    w, reference = svdd.solve(gram, C), quadratic_program(gram.K, C)
+    w, reference = svdd.solve(gram, C).weights, quadratic_program(gram.K, C)
     assert w.sum() == pytest.approx(1.0, abs=1e-12)
     assert w.min() >= 0
     assert w.max() <= C * (1 + 1e-8)
@@ -63,9 +63,9 @@ def test_other_kernels_solve_the_qp(kernel, C):
 @pytest.mark.parametrize("C", [0.05, 0.1, 0.15])
 def test_radius_is_that_of_free_support_vectors_only(C):
     gram = Gram.from_rows(kernels.RBF(1.3), X)
-    w = svdd.solve(gram, C)
+    w = svdd.solve(gram, C).weights
     d = distances(w, gram.K, gram.K, np.diag(gram.K))
-    R = svdd.radius(w, gram, C)
+    R = svdd.describe(w, gram, C).radius
     free, bounded = (w > 1e-5 * C) & (w < C * (1 - 1e-5)), w > C * (1 - 1e-5)
     assert free.any()
     assert bounded.any()
@@ -79,18 +79,18 @@ def test_radius_without_a_free_support_vector_is_the_middle():
     """Points -4, -1, 1, 4 and C = 1/2: w = (1/2, 0, 0, 1/2), centre 0, R^2 in [1, 16]."""
     points = np.array([[-4.0], [-1.0], [1.0], [4.0]])
     gram = Gram.from_rows(kernels.Linear(), points)
-    w = svdd.solve(gram, 0.5)
+    w = svdd.solve(gram, 0.5).weights
     np.testing.assert_allclose(w, [0.5, 0, 0, 0.5], atol=1e-9)
-    assert svdd.radius(w, gram, 0.5) ** 2 == pytest.approx((1 + 16) / 2)
+    assert svdd.describe(w, gram, 0.5).radius ** 2 == pytest.approx((1 + 16) / 2)
 
 
 def test_radius_with_one_end_only():
     """C = 1/n: every weight is at its bound, and the nearest row gives the only end."""
     points = np.array([[-3.0], [-1.0], [4.0]])
     gram = Gram.from_rows(kernels.Linear(), points)
-    w = svdd.solve(gram, 1 / 3)
+    w = svdd.solve(gram, 1 / 3).weights
     np.testing.assert_allclose(w, 1 / 3)
-    assert svdd.radius(w, gram, 1 / 3) == pytest.approx(1.0)
+    assert svdd.describe(w, gram, 1 / 3).radius == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("C", [1.0, 5.0, 1e4])
@@ -105,10 +105,10 @@ def test_hard_margin_encloses_every_row(kernel, C):
 @pytest.mark.parametrize("C", [0.04, 0.1, 0.3, 1.0])
 def test_boundary_is_the_largest_distance_of_a_row_below_its_bound(kernel, C):
     gram = Gram.from_rows(kernel, X)
-    w = svdd.solve(gram, C)
+    w = svdd.solve(gram, C).weights
     d = distances(w, gram.K, gram.K, np.diag(gram.K))
     below = w < C * (1 - 1e-6)
-    boundary, R = svdd.boundary(w, gram, C), svdd.radius(w, gram, C)
+    boundary, R = svdd.describe(w, gram, C).boundary, svdd.describe(w, gram, C).radius
     assert boundary == pytest.approx(max(R, d[below].max()), rel=1e-12)
     assert R <= boundary <= R * (1 + 1e-5)  # above the radius by no more than rounding
     assert (d[below] <= boundary * (1 + 1e-12)).all()
@@ -118,15 +118,17 @@ def test_boundary_is_the_largest_distance_of_a_row_below_its_bound(kernel, C):
 def test_boundary_without_a_row_below_its_bound_is_the_radius():
     points = np.array([[-3.0], [-1.0], [4.0]])
     gram = Gram.from_rows(kernels.Linear(), points)
-    w = svdd.solve(gram, 1 / 3)
-    assert svdd.boundary(w, gram, 1 / 3) == pytest.approx(svdd.radius(w, gram, 1 / 3), rel=1e-12)
+    w = svdd.solve(gram, 1 / 3).weights
+    assert svdd.describe(w, gram, 1 / 3).boundary == pytest.approx(
+        svdd.describe(w, gram, 1 / 3).radius, rel=1e-12
+    )
 
 
 def test_boundary_without_a_free_support_vector_lets_rows_inside_in():
     """Points -4, -1, 1, 4 and C = 1/2: R^2 = 17/2 is beyond both rows with w < C."""
     gram = Gram.from_rows(kernels.Linear(), np.array([[-4.0], [-1.0], [1.0], [4.0]]))
-    w = svdd.solve(gram, 0.5)
-    assert svdd.boundary(w, gram, 0.5) ** 2 == pytest.approx(17 / 2)
+    w = svdd.solve(gram, 0.5).weights
+    assert svdd.describe(w, gram, 0.5).boundary ** 2 == pytest.approx(17 / 2)
 
 
 SEVERAL = [
@@ -164,7 +166,7 @@ def test_no_more_rows_are_flagged_than_the_outlier_fraction(kernel):
 
 
 def test_c_below_one_over_n():
-    with pytest.raises(ValueError, match=r"C must be at least 1/n0 = 0.025 for 40 .*got 0.02$"):
+    with pytest.raises(ValueError, match=r"C must be at least 1/n0 = 0.025 for 40 .*got 0.02: n0 C = 0.8$"):
         SVDD(C=0.02).fit(X)
 
 
