@@ -90,7 +90,20 @@ class Cell:
     protocol: Protocol
 
     def run(self) -> dict[str, Any]:
-        """Fit, score, and return one row of results."""
+        """Fit, score, and return one row of results; a fit that cannot be is a row of NaN."""
+        try:
+            return self._run()
+        except ValueError as error:
+            nothing = np.zeros(0, dtype=bool)
+            return {
+                "data": self.data.name,
+                "model": self.model,
+                "replicate": self.replicate,
+                **evaluate(nothing, nothing),
+                "notes": f"failed: {error}",
+            }
+
+    def _run(self) -> dict[str, Any]:
         train, test = split(self.data, self.replicate, self.seed)
         X, minority = self.data.X, self.data.minority
         with warnings.catch_warnings(record=True) as caught:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -135,6 +135,9 @@ class Detector(OutlierMixin, BaseEstimator):
                 f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has "
                 "it for a normal prior); use cv='auto' or a number of folds"
             )
+        chosen = isinstance(policy.criterion, str) and policy.criterion != "model"
+        if chosen and policy.cv == "auto" and not self._leaves_out_in_closed_form:
+            policy = replace(policy, cv=AUTO_FOLDS)
         policy.check(minority)
 
     def _gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
@@ -199,12 +202,14 @@ class Detector(OutlierMixin, BaseEstimator):
             cv = "loo" if self._leaves_out_in_closed_form else AUTO_FOLDS
         if isinstance(cv, int):
 
-            def refit(rows: np.ndarray, minority: np.ndarray) -> Expansion:
-                gram = self._gram(fit.kernel, rows, minority)
+            def refit(train: np.ndarray) -> Expansion:
+                rows, minority = fit.rows[train], fit.minority[train]
+                place = np.cumsum(~fit.minority)[train][~minority] - 1
+                gram = replace(self._gram(fit.kernel, rows, minority), place=place)
                 return self._infer(fit.kernel, rows, minority, gram, fit.seed).rule
 
             folds = left_out.folds(fit.minority, cv, fit.seed)
-            return left_out.by_refits(fit.rows, fit.minority, folds, refit, policy.level)
+            return left_out.by_refits(fit.rows, folds, refit, policy.level)
         d = fit.rule.values(fit.rows)
         if cv == "loo":
             d = self._leave_one_out(fit, d)

@@ -34,14 +34,13 @@ def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray,
 
 def by_refits(
     rows: np.ndarray,
-    minority: np.ndarray,
     folds: Iterator[tuple[np.ndarray, np.ndarray]],
-    refit: Callable[[np.ndarray, np.ndarray], Expansion],
+    refit: Callable[[np.ndarray], Expansion],
     level: float,
 ) -> np.ndarray:
     """Return the decisive distance (n,) of each row by the rule that the other folds make."""
     out = np.empty(len(rows))
     for train, test in folds:
-        rule = refit(rows[train], minority[train])
+        rule = refit(train)
         out[test] = decisive_distance(rule.values(rows[test]), level)
     return out

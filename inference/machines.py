@@ -396,4 +396,11 @@ class IDLSSVM(LSSVM):
 def _density(gram: Gram, kernel: Kernel, k: int, count_self: bool) -> np.ndarray:
     """Return the density weights of both classes, each taken within its class."""
     rows, m = kernel.inputs(gram.points), gram.n_majority_points
-    return np.concatenate([density.weights(part, k, count_self) for part in (rows[:m], rows[m:])])
+    both = [density.weights(part, k, count_self) for part in (rows[:m], rows[m:])]
+    for name, d in zip(("majority", "minority"), both, strict=True):
+        if not d.any():
+            raise ValueError(
+                f"the density weights of all {len(d)} {name} rows are zero with neighbors={k}; use "
+                "another number of neighbors, or more rows"
+            )
+    return np.concatenate(both)

@@ -38,6 +38,8 @@ class Gram:
         Number of minority rows, the last points of the dictionary.
     kernel : Kernel or None
         That K, r and T are of.
+    place : ndarray of int or None
+        In a fold, which of the whole fit's majority rows its majority points are.
     """
 
     K: np.ndarray
@@ -47,6 +49,7 @@ class Gram:
     points: np.ndarray
     n1: int = 0
     kernel: Kernel | None = None
+    place: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         M = len(self.r)

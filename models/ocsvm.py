@@ -84,6 +84,8 @@ def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
     else:  # the optimality conditions leave an interval: its middle, or its one end
         ends = [g[case == INSIDE].min()] if (case == INSIDE).any() else []
         rho = np.mean([*ends, g[case == BEYOND].max()])
-    # rows on the hyperplane are no errors: only rounding takes half of them beyond it
-    rho = min(rho, g[case != BEYOND].min(initial=rho))
+    # rows on the hyperplane are no errors: only rounding takes half of them beyond it, and a row
+    # that is scored has not just the same digits
+    rounding = 4.0 * np.finfo(float).eps * len(alpha) * np.abs(gram.K).max()
+    rho = min(rho, g[case != BEYOND].min(initial=rho)) - rounding
     return Plane(alpha, float(rho), g - rho, case, float(np.sqrt(alpha @ g)))

@@ -164,33 +164,41 @@ class Normal(CorrelatedPrior):
         super().__post_init__()
         # tuples, so that the prior stays a value that can be compared, copied and saved
         if self.m is not None:
-            object.__setattr__(self, "m", tuple(np.asarray(self.m, dtype=float).tolist()))
+            m = np.asarray(self.m, dtype=float)
+            if m.ndim != 1 or not np.isfinite(m).all():
+                raise ValueError(f"Normal: m must be a list of finite numbers, got {self.m!r}")
+            object.__setattr__(self, "m", tuple(m.tolist()))
         if self.sigma is not None:
             sigma = np.asarray(self.sigma, dtype=float)
             if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
                 raise ValueError(f"Normal: sigma must be a square matrix, got shape {sigma.shape}")
-            if not np.allclose(sigma, sigma.T) or np.linalg.eigvalsh(sigma)[0] <= 0:
+            symmetric = np.isfinite(sigma).all() and np.allclose(sigma, sigma.T)
+            if not symmetric or np.linalg.eigvalsh(sigma)[0] <= 0:
                 raise ValueError("Normal: sigma must be symmetric and positive definite")
             object.__setattr__(self, "sigma", tuple(map(tuple, sigma.tolist())))
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
-        n = gram.n_majority_points
-        return self._sized("m", np.zeros(n) if self.m is None else np.array(self.m), n)
+        if self.m is None:
+            return np.zeros(gram.n_majority_points)
+        return np.array(self.m)[self._points("m", len(self.m), gram)]
 
     @override
     def covariance(self, gram: Gram) -> np.ndarray:
-        n = gram.n_majority_points
-        sigma = np.eye(n) if self.sigma is None else np.array(self.sigma)
-        return float(self.sd) ** 2 * self._sized("sigma", sigma, n)
+        if self.sigma is None:
+            return super().covariance(gram)
+        points = self._points("sigma", len(self.sigma), gram)
+        return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(points, points)]
 
     @staticmethod
-    def _sized(field: str, values: np.ndarray, n: int) -> np.ndarray:
-        if len(values) != n:
-            raise ValueError(
-                f"Normal: {field} has {len(values)} values, but there are {n} majority rows"
-            )
-        return values
+    def _points(field: str, given: int, gram: Gram) -> np.ndarray:
+        """Return which of the values given are those of the majority points, in a fold or all."""
+        n = gram.n_majority_points
+        if gram.place is not None and gram.place.max() < given:
+            return gram.place
+        if given != n:
+            raise ValueError(f"Normal: {field} has {given} values, but there are {n} majority rows")
+        return np.arange(n)
 
 
 @dataclass(frozen=True)
@@ -230,6 +238,11 @@ class GraphLaplacian(CorrelatedPrior):
                 f"GraphLaplacian: smoothness must be at least 0 and finite, got {self.smoothness}"
             )
         rows = np.asarray(self.unlabelled, dtype=float)
+        if rows.size and (rows.ndim != 2 or not np.isfinite(rows).all()):
+            raise ValueError(
+                "GraphLaplacian: unlabelled must be a table of finite numbers, got an array of "
+                f"{rows.ndim} dimension(s)"
+            )
         object.__setattr__(self, "unlabelled", tuple(map(tuple, rows.tolist())))
 
     @override
@@ -241,7 +254,13 @@ class GraphLaplacian(CorrelatedPrior):
         n = gram.n_majority_points
         rows = gram.points[:n]
         if self.unlabelled:
-            rows = np.concatenate([rows, np.array(self.unlabelled)])
+            unlabelled = np.array(self.unlabelled)
+            if unlabelled.shape[1] != rows.shape[1]:
+                raise ValueError(
+                    f"GraphLaplacian: unlabelled has {unlabelled.shape[1]} columns, but the "
+                    f"majority rows have {rows.shape[1]}"
+                )
+            rows = np.concatenate([rows, unlabelled])
         if self.neighbors >= len(rows):
             raise ValueError(
                 f"GraphLaplacian: neighbors={self.neighbors} needs more than that many rows, got "
@@ -277,6 +296,8 @@ class TruncatedNormal:
 
     def __post_init__(self) -> None:
         _require_positive(self, "sd", self.sd)
+        if isinstance(self.mean, bool) or not isinstance(self.mean, int | float | np.number):
+            raise TypeError(f"TruncatedNormal: mean must be a number, got {self.mean!r}")
         if not np.isfinite(self.mean):
             raise ValueError(f"TruncatedNormal: mean must be finite, got {self.mean!r}")
 

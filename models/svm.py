@@ -30,8 +30,9 @@ def class_prices(gram: Gram, C: float) -> np.ndarray:
 
 def solve(gram: Gram, prices: np.ndarray) -> tuple[np.ndarray, float]:
     """Return signed weights w_i = y_i alpha_i, shape (n,), and the offset b, by libsvm."""
+    priced = np.flatnonzero(prices > 0.0)  # libsvm numbers the rows without those of price 0
     svc = SVC(C=1.0, kernel="precomputed", tol=1e-6, cache_size=500)
-    svc.fit(gram.K, labels(gram), sample_weight=prices)
+    svc.fit(gram.K[np.ix_(priced, priced)], labels(gram)[priced], sample_weight=prices[priced])
     w = np.zeros(gram.n_points)
-    w[svc.support_] = svc.dual_coef_[0]  # its second class is y = +1
+    w[priced[svc.support_]] = svc.dual_coef_[0]  # its second class is y = +1
     return w, float(svc.intercept_[0])

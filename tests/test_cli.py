@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import datasets
+from bsvdd.comparison import datasets, runner
 from click.testing import CliRunner
 
 from bsvdd.cli import main
@@ -43,7 +43,7 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
     page = (out / "report.html").read_text()
     assert page.count("data:image/png;base64,") == len(pictures)
     assert not re.search(r'(src|href)="(?!data:)', page)  # nothing is fetched
-    assert len(pd.read_csv(out / "results.csv")) == 2 * 6
+    assert len(pd.read_csv(out / "results.csv")) == 2 * (len(runner.DEFAULT_MODELS) + 2)
 
 
 def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):

@@ -212,13 +212,13 @@ def test_labels_in_any_form_and_order(fitted, data, new, name):
         (1 - 2 * y, {}),
         (np.where(y == 1, "b", "a"), {"minor_label": "b"}),
     ):
-        est = make(name, **arguments).fit(X, labels)
+        est = make(name, cutoff=1.0, **arguments).fit(X, labels)
         np.testing.assert_array_equal(est.score_samples(new), expected)
     mixed = np.random.default_rng(63).permutation(y)
     rows = np.empty_like(X)
     rows[mixed == 0], rows[mixed == 1] = X[y == 0], X[y == 1]
     assert (np.diff(mixed) < 0).any()
-    est = make(name).fit(rows, mixed)
+    est = make(name, cutoff=1.0).fit(rows, mixed)
     np.testing.assert_array_equal(est.score_samples(new), expected)
 
 

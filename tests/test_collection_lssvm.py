@@ -5,6 +5,7 @@ import pytest
 from bsvdd.inference import machines
 from bsvdd.models import Gram, density, lssvm
 from scipy.sparse.linalg import LinearOperator
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -200,7 +201,7 @@ def test_without_a_kernel_matrix(data, monkeypatch, tmp_path, est):
     weights, offset, f = dense.weights_, dense.intercept_, dense.decision_function(data[2])
     monkeypatch.setattr(machines, "DENSE_ROWS", 10)
     monkeypatch.setattr("bsvdd.models.gram.BLOCK", 7)  # more than one block of rows
-    free = bsvdd.inference.machines.__dict__[type(est).__name__](**est.get_params()).fit(X, y)
+    free = clone(est).fit(X, y)
     assert isinstance(free.gram_.K, LinearOperator)
     np.testing.assert_allclose(free.weights_, weights, atol=1e-8)
     assert free.intercept_ == pytest.approx(offset, abs=1e-8)
@@ -216,11 +217,10 @@ def test_without_a_kernel_matrix(data, monkeypatch, tmp_path, est):
 
 
 def test_conjugate_gradients_that_fail_say_so(data, monkeypatch):
-    X, y = stacked(data)
     gram = Gram.matrix_free(RBF, *data[:2])
     monkeypatch.setattr(lssvm, "cg", lambda A, b, **how: (b, 1))
     with pytest.raises(RuntimeError, match="conjugate gradients did not reach"):
-        lssvm.solve(gram, 1.0, np.ones(len(X)))
+        lssvm.solve(gram, 1.0, np.ones(N0 + N1))
 
 
 @pytest.mark.parametrize("cls", [LSSVM, IDLSSVM, SVM, DSVM])

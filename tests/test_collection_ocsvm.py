@@ -92,7 +92,7 @@ def primal(X, nu):
 
 @pytest.mark.parametrize("nu", [0.12, 0.33, 0.52])
 def test_hyperplane_in_the_feature_space_of_a_linear_kernel(nu):
-    rows = X + [4.0, 3.0]  # away from the origin, so that it can be cut off
+    rows = X + np.array([4.0, 3.0])  # away from the origin, so that it can be cut off
     est = OCSVM(kernel=kernels.Linear(), nu=nu).fit(rows)
     w, rho = primal(rows, nu)
     np.testing.assert_allclose(est.weights_ @ rows, w, rtol=1e-5)

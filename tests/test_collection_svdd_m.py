@@ -145,7 +145,7 @@ def test_minority_rows_inside_the_cloud_leave_the_sphere_as_c1_falls(seed):
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
 @pytest.mark.parametrize("C", [0.05, 0.3, 1.0])
 def test_without_minority_rows_it_is_svdd(kernel, C):
-    majority, _, Z = instance(8)
+    majority = instance(8)[0]
     gram = Gram.from_rows(kernel, majority)
     sphere = svdd.solve(gram, C, 0.7)  # a C2 that nobody pays
     alpha0, none = quadratic_program(kernel(majority), len(majority), C, 0.7)

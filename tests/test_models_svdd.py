@@ -166,7 +166,9 @@ def test_no_more_rows_are_flagged_than_the_outlier_fraction(kernel):
 
 
 def test_c_below_one_over_n():
-    with pytest.raises(ValueError, match=r"C must be at least 1/n0 = 0.025 for 40 .*got 0.02: n0 C = 0.8$"):
+    with pytest.raises(
+        ValueError, match=r"C must be at least 1/n0 = 0.025 for 40 .*got 0.02: n0 C = 0.8$"
+    ):
         SVDD(C=0.02).fit(X)
 
 
