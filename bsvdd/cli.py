@@ -64,9 +64,10 @@ def compare(
     jobs: int,
     out: Path,
 ) -> None:
-    """Fit and compare all models, on CSV or on embedded real data sets.
+    """Fit and compare the models, on CSV or on embedded real data sets.
 
-    Prints a table and writes a report with pictures.
+    Prints a table and writes a report with pictures, into --out (what is there is replaced). All
+    models but BDD-M, which takes minutes: add it by --model.
     """
     if csv is not None and label is None:
         raise click.UsageError("CSV needs --label COLUMN, the column of the classes")
@@ -161,7 +162,7 @@ def models() -> None:
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("model", "class", "learns from", "posterior", "reference"):
-        table.add_column(title)
+        table.add_column(title, overflow="fold")
     for record in REGISTRY.values():
         reference = f"{record.reference} ({record.year})" + (
             f", doi:{record.doi}" if record.doi else ""

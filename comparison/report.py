@@ -107,6 +107,7 @@ def _section(data: Dataset, table: pd.DataFrame, results: pd.DataFrame) -> dict[
     mine = results[results["data"] == data.name]
     fitted = mine[mine["model"].isin(REGISTRY)]
     columns = ["fit_seconds", "r_hat", "ess", "effective_support"]
+    fitted = fitted.reindex(columns=[*fitted.columns.union(columns, sort=False)])
     return {
         "name": data.name,
         "n": len(data.X),

@@ -35,7 +35,8 @@ class Cutoff:
         ``"loo"``: leave-one-out in closed form (one fit: the row leaves the centre, whose other
         weights are scaled up, and stays in the posterior; exact for BDD). A number: that many
         folds refitted, with the bandwidth of all rows. ``"train"``: the training distances as
-        they are. ``"auto"``: ``"loo"`` where the model has it, else 5 folds.
+        they are. ``"auto"``: ``"loo"`` where the model has it, else 5 folds (fewer where
+        a class has fewer rows).
     level : float, default=0.5
         Normal means P(d_z <= D_opt) > level, with 0 <= level < 1.
     false_alarm_rate : float, default=0.1
@@ -91,7 +92,7 @@ class Cutoff:
             if isinstance(self.cv, int) and 0 < members.sum() < self.cv:
                 raise ValueError(
                     f"cutoff: cv={self.cv} folds need at least {self.cv} {name} rows, got "
-                    f"{members.sum()}; use fewer folds or cv='loo'"
+                    f"{members.sum()}; use fewer folds, or cv='loo' where the model has it"
                 )
 
     def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:

@@ -137,7 +137,7 @@ class Detector(OutlierMixin, BaseEstimator):
             )
         chosen = isinstance(policy.criterion, str) and policy.criterion != "model"
         if chosen and policy.cv == "auto" and not self._leaves_out_in_closed_form:
-            policy = replace(policy, cv=AUTO_FOLDS)
+            policy = replace(policy, cv=_auto_folds(minority))
         policy.check(minority)
 
     def _gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
@@ -199,7 +199,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return the decisive distance of each training row, left out as ``policy.cv`` says."""
         cv = policy.cv
         if cv == "auto":
-            cv = "loo" if self._leaves_out_in_closed_form else AUTO_FOLDS
+            cv = "loo" if self._leaves_out_in_closed_form else _auto_folds(fit.minority)
         if isinstance(cv, int):
 
             def refit(train: np.ndarray) -> Expansion:
@@ -307,6 +307,12 @@ class Detector(OutlierMixin, BaseEstimator):
         from .storage import save
 
         save(self, path)
+
+
+def _auto_folds(minority: np.ndarray) -> int:
+    """Return 5, or as many folds as the smaller class has rows, but at least 2."""
+    counts = [n for n in (int((~minority).sum()), int(minority.sum())) if n]
+    return max(2, min(AUTO_FOLDS, *counts))
 
 
 def _warn_of_constant_columns(X: np.ndarray) -> None:

@@ -41,6 +41,12 @@ def by_refits(
     """Return the decisive distance (n,) of each row by the rule that the other folds make."""
     out = np.empty(len(rows))
     for train, test in folds:
-        rule = refit(train)
+        try:
+            rule = refit(train)
+        except ValueError as error:
+            raise ValueError(
+                f"cutoff: a fold with {len(train)} of {len(rows)} rows cannot be fitted; use fewer "
+                f"folds, cv='train', or a number as the cutoff: {error}"
+            ) from error
         out[test] = decisive_distance(rule.values(rows[test]), level)
     return out

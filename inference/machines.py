@@ -81,7 +81,7 @@ class Machine(Detector):
 class OCSVM(Machine):
     r"""One-class SVM: the hyperplane farthest from the origin.
 
-    .. math:: f(z) = \sum_i \alpha_i k(x_i, z) - \rho, \qquad \sum \alpha_i = 1, \quad
+    .. math:: f(z) = \frac1\rho \sum_i \alpha_i k(x_i, z) - 1, \qquad \sum \alpha_i = 1, \quad
         0 \le \alpha_i \le 1/(\nu n)
 
     Parameters
@@ -129,7 +129,26 @@ class OCSVM(Machine):
     @override
     def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
         plane = ocsvm.solve(gram, self.nu)
-        return plane.alpha, {"offset": -plane.rho, "nu": float(self.nu)}
+        # in units of rho, f does not depend on the number of rows that alpha is spread over, so
+        # that left-out values of folds can stand beside those of the whole fit
+        unit = plane.rho if plane.rho > 0 else 1.0
+        return plane.alpha / unit, {
+            "offset": -plane.rho / unit,
+            "unit": unit,
+            "nu": float(self.nu),
+        }
+
+    @property
+    @override
+    def weights_(self) -> np.ndarray:
+        """The weights alpha of the majority rows, shape (n0,)."""
+        return super().weights_ * self._said("unit")
+
+    @property
+    @override
+    def intercept_(self) -> float:
+        """The offset of the hyperplane that ``weights_`` make, -rho."""
+        return super().intercept_ * self._said("unit")
 
     @property
     def _plane(self) -> ocsvm.Plane:

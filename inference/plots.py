@@ -17,6 +17,7 @@ from scipy.spatial.distance import pdist
 from ..models import bandwidth
 from .decision import probability_normal
 from .description import Description
+from .detector import Detector
 from .labels import minority_rows
 
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # told apart by the colour-blind (Okabe and Ito 2008)
@@ -24,7 +25,7 @@ P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", 
 
 
 def plot_boundary(
-    estimators: Description | Mapping[str, Description],
+    estimators: Detector | Mapping[str, Detector],
     X: Any,
     y: Any = None,
     minor_label: Any = None,
@@ -46,7 +47,7 @@ def plot_boundary(
     margin : float, default=0.15
         Room around the rows, as a share of their range.
     """
-    if isinstance(estimators, Description):
+    if isinstance(estimators, Detector):
         estimators = {type(estimators).__name__: estimators}
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
@@ -103,6 +104,7 @@ def plot_distance_posterior(est: Description, X: Any, names: Sequence[str] | Non
     names : sequence of str, optional
         Titles of the panels.
     """
+    _require_center(est)
     d = est.distance(X)
     if d.sizes["draw"] == 1:
         raise ValueError(
@@ -156,6 +158,7 @@ def plot_distances(est: Description, X: Any = None, y: Any = None, prob: float =
     prob : float, default=0.9
         Mass of the equal-tailed interval of d_z.
     """
+    _require_center(est)
     if X is None:
         d, minority = (
             est.idata_.children["distance"].dataset["d"],
@@ -196,6 +199,7 @@ def plot_weights(est: Description, most: int = 25, prob: float = 0.9) -> Figure:
     prob : float, default=0.9
         Mass of the outer interval; the inner one holds half.
     """
+    _require_center(est)
     w = est.idata_.children["posterior"].dataset["w"]
     order = np.argsort(-abs(w).mean(("chain", "draw")).values, kind="stable")[:most]
     chosen = w.isel(point=np.sort(order)).values.reshape(-1, len(order))
@@ -251,6 +255,14 @@ def plot_bandwidths(X: Any) -> Figure:
     ax.set_xlim(0, 1.05 * max(distances.max(), *found.values()))
     ax.set(xlabel="distance of two rows", ylabel="density", title="Bandwidth criteria")
     return figure
+
+
+def _require_center(est: Any) -> None:
+    if not isinstance(est, Description):
+        raise ValueError(
+            f"{type(est).__name__} has a hyperplane and no distance from a centre to show; "
+            "plot_boundary shows it"
+        )
 
 
 def _classes(minority: np.ndarray) -> list[tuple[np.ndarray, str, str, str]]:

@@ -60,6 +60,8 @@ def sample(
     start = time.perf_counter()
     if sampler == "metropolis":
         library, tree = "pymc", _pymc(model, pm.Metropolis(model=model), seed, **settings)
+    elif sampler == "nuts" and tune < 1:
+        raise ValueError("tune must be at least 1 for sampler='nuts', got 0")
     elif sampler == "nuts" and find_spec("nutpie") is not None:
         library, tree = "nutpie", _nutpie(model, seed, **settings)
     elif sampler == "nuts":
@@ -135,6 +137,9 @@ def _pymc(
         quiet=not progressbar,
         compute_convergence_checks=False,
     )
+    sizes = trace.children["posterior"].sizes
+    if (sizes["chain"], sizes["draw"]) != (chains, draws):  # PyMC ends an interrupted run early
+        raise KeyboardInterrupt
     names = [v.name for v in [*model.free_RVs, *model.deterministics]]
     values = {name: trace["posterior"][name].values for name in names}
     stats = trace.children["sample_stats"].to_dataset()

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
 from .gram import Gram
@@ -93,7 +93,13 @@ def solve(
     if isinstance(K, np.ndarray):
         A = K[np.ix_(keep, keep)]
         A[np.diag_indices_from(A)] += ridge[keep]
-        solutions[keep] = cho_solve(cho_factor(A), right)
+        try:
+            solutions[keep] = cho_solve(cho_factor(A), right)
+        except LinAlgError as error:
+            raise ValueError(
+                f"the least-squares SVM is singular in double precision with C={C:g}; use a "
+                "smaller C, or epsilon > 0"
+            ) from error
     else:
         solutions[keep] = _conjugate_gradients(K, ridge, keep, right)
     eta, xi = solutions.T

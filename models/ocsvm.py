@@ -66,7 +66,7 @@ def solve(gram: Gram, nu: float, tol: float = 1e-9) -> Plane:
     if nu * n >= n * (1 - 1e-12):  # one feasible point, for which libsvm has no intercept
         return describe(np.full(n, 1.0 / n), gram, nu)
     svm = OneClassSVM(kernel="precomputed", nu=nu, tol=tol, cache_size=500)
-    svm.fit(gram.K / np.abs(gram.K).max())
+    svm.fit(gram.K / (np.abs(gram.K).max() or 1.0))
     alpha = np.zeros(n)
     alpha[svm.support_] = svm.dual_coef_[0]
     return describe(alpha / alpha.sum(), gram, nu)

@@ -67,4 +67,4 @@ def minimize(
     svm.fit(Q / size, sample_weight=room)
     v = np.zeros(n)
     v[free[svm.support_]] = svm.dual_coef_[0]
-    return lower + v * (s / v.sum())
+    return np.clip(lower + v * (s / v.sum()), lower, upper)

@@ -291,7 +291,7 @@ def test_leave_one_out_is_refused(data):
 
 @quiet
 def test_automatic_cutoff_is_by_five_folds(data):
-    est = BDDM(kernel=kernels.RBF(1.0), **QUICK).fit(*data)
+    est = BDDM(kernel=kernels.RBF(1.0), draws=25, tune=25, chains=1).fit(*data)
     assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv=5)).cutoff_
     assert est.cutoff_ != est.with_cutoff(Cutoff("g_mean", cv=3)).cutoff_
     assert est.cutoff_ != est.with_cutoff(Cutoff("g_mean", cv="train")).cutoff_

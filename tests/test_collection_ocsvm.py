@@ -63,7 +63,7 @@ def test_equals_svdd_and_scikit_learn_for_rbf(nu):
     kernel = kernels.RBF(1.3)
     est = OCSVM(kernel=kernel, nu=nu).fit(X)
     theirs = OneClassSVM(gamma=1 / (2 * 1.3**2), nu=nu, tol=1e-10).fit(X)
-    f = est.decision_function(Z)
+    f = est.decision_function(Z) * est.rho_  # ours is in units of rho
     np.testing.assert_allclose(f * nu * len(X), theirs.decision_function(Z), atol=1e-5)
     clear = np.abs(f) > 1e-6
     assert clear.sum() > 190
@@ -100,8 +100,8 @@ def test_hyperplane_in_the_feature_space_of_a_linear_kernel(nu):
     assert est.norm_w_ == pytest.approx(np.linalg.norm(w), rel=1e-5)
     foot = w * rho / (w @ w)  # the nearest point of the hyperplane to the origin
     assert est.distance_from_origin_ == pytest.approx(np.linalg.norm(foot), rel=1e-5)
-    assert est.intercept_ == -est.rho_
-    np.testing.assert_allclose(est.decision_function(Z), Z @ w - rho, atol=1e-4)
+    assert est.intercept_ == pytest.approx(-est.rho_, rel=1e-12)
+    np.testing.assert_allclose(est.decision_function(Z) * est.rho_, Z @ w - rho, atol=1e-4)
     assert est.margin_error_share_ <= nu <= est.support_vector_share_
 
 
@@ -128,7 +128,8 @@ def test_nu_of_one_is_the_mean_of_all_rows():
     assert est.support_vector_share_ == 1.0
     # f is a kernel density estimate but for its offset
     density = np.exp(-((Z[:, None] - X[None]) ** 2).sum(axis=2) / (2 * 0.8**2)).mean(axis=1)
-    np.testing.assert_allclose(est.decision_function(Z), density - est.rho_, atol=1e-12)
+    f = est.decision_function(Z) * est.rho_
+    np.testing.assert_allclose(f, density - est.rho_, atol=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])

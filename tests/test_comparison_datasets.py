@@ -70,6 +70,21 @@ def test_columns_are_taken_by_name_in_the_order_of_the_fit():
         datasets.features(table, ["a", "c"])
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n", "has a header but no rows"),
+        ("a,b\n9,1,2\n9,3,4\n", "more fields than its header"),
+        ("a,y,y\n1,2,3\n", "the column 'y' twice"),
+    ],
+)
+def test_tables_that_would_be_read_wrongly_are_refused(tmp_path, content, message):
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        datasets.read_table(path)
+
+
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x01", b'a,b\n1,2\n"3'])
 def test_a_file_that_is_no_csv_is_said_to_be_none(tmp_path, content):
     path = tmp_path / "x.csv"

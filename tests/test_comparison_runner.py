@@ -126,7 +126,9 @@ def test_warnings_of_a_fit_are_kept_in_its_row(moon):
 def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon):
     """Four minority rows in a fold are too few for the density weights of DSVM-CIL."""
     results = runner.compare([moon], ["DSVM-CIL", "SVM"], 1, SMALL).set_index("model")
-    assert results.loc["DSVM-CIL", "notes"].startswith("failed: density weights")
+    notes = results.loc["DSVM-CIL", "notes"]
+    assert notes.startswith("failed: cutoff: a fold with 28 of 36 rows cannot be fitted")
+    assert "density weights with neighbors=5 need at least 6 rows" in notes
     assert np.isnan(results.loc["DSVM-CIL", ["accuracy", "auc"]].astype(float)).all()
     assert results.loc["SVM", "auc"] > 0.5
 

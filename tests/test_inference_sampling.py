@@ -150,3 +150,20 @@ def test_priors_of_one_family_compile_once(table):
     for prior in (priors.RowSum(exponent=0.4), priors.Flat(0.5)):
         est = est.with_prior(prior)
     assert compilation.compilations() == before
+
+
+def test_a_run_that_pymc_ended_early_is_an_interruption(model, monkeypatch):
+    """PyMC returns what it has at a keyboard interrupt; a part of a posterior is none."""
+    whole = pm.sample
+
+    def ended_early(**settings):
+        return whole(**{**settings, "draws": 7})
+
+    monkeypatch.setattr(pm, "sample", ended_early)
+    with pytest.raises(KeyboardInterrupt):
+        sampling.sample(model, "metropolis", draws=20, tune=5, chains=1, seed=1)
+
+
+def test_nuts_without_tuning_is_refused():
+    with pytest.raises(ValueError, match="tune must be at least 1 for sampler='nuts'"):
+        sampling.sample(None, "nuts", draws=10, tune=0, chains=1)
