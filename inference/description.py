@@ -36,6 +36,7 @@ class Description(Detector):
 
     @override
     def _report(self, fit: Fit) -> Fit:
+        fit = super()._report(fit)
         tree, obs, majority = fit.idata, np.arange(len(fit.rows)), ~fit.minority
         d = self._as_draws(tree, fit.rule.values(fit.rows))
         tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
@@ -43,9 +44,6 @@ class Description(Detector):
         tree["log_likelihood"] = xr.Dataset(
             {"kernel": (d.dims, -scale / 2 * d.values[..., majority] ** 2)},
             {"obs": obs[majority]},
-        )
-        tree["constant_data"] = xr.Dataset(
-            {"X": (("obs", "feature"), fit.rows), "minority": ("obs", fit.minority)}, {"obs": obs}
         )
         tree["diagnostics"] = diagnostics.diagnose(tree)
         rounding = np.finfo(float).eps * np.abs(fit.gram.K).max() * fit.gram.n_points

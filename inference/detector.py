@@ -160,6 +160,10 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _report(self, fit: Fit) -> Fit:
         """Return ``fit`` with what ``idata_`` says of the training rows."""
+        fit.idata["constant_data"] = xr.Dataset(
+            {"X": (("obs", "feature"), fit.rows), "minority": ("obs", fit.minority)},
+            {"obs": np.arange(len(fit.rows))},
+        )
         return fit
 
     def _adopt(self, fit: Fit) -> None:

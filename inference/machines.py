@@ -52,12 +52,10 @@ class Machine(Detector):
 
     @override
     def _report(self, fit: Fit) -> Fit:
+        fit = super()._report(fit)
         obs = np.arange(len(fit.rows))
         f = -fit.rule.values(fit.rows)[0]
         fit.idata["hyperplane"] = xr.Dataset({"f": ("obs", f)}, {"obs": obs})
-        fit.idata["constant_data"] = xr.Dataset(
-            {"X": (("obs", "feature"), fit.rows), "minority": ("obs", fit.minority)}, {"obs": obs}
-        )
         w = fit.rule.weights[0]
         fit.idata["diagnostics"] = xr.Dataset({"support_vectors": int((w != 0.0).sum())})
         return fit
