@@ -12,14 +12,18 @@ def probability_normal(d: np.ndarray, cutoff: float) -> np.ndarray:
     return (d <= cutoff).mean(axis=0)
 
 
-def decisive_distance(d: np.ndarray, level: float = 0.5) -> np.ndarray:
+def decisive_distance(d: np.ndarray, level: float = 0.5, overwrite: bool = False) -> np.ndarray:
     """Return the distance that decides each row; (draws, rows) -> (rows,).
 
     More than a share ``level`` of the draws lies at or below the cutoff exactly when the
     order statistic number floor(level * draws) + 1 does. So a row is normal when its decisive
     distance is at most the cutoff, and one number per row is all that a cutoff, a ranking or
-    a score needs. At the level 0.5 it is the (upper) median.
+    a score needs. At the level 0.5 it is the (upper) median. ``overwrite`` lets it sort in
+    ``d`` itself.
     """
     rank = math.floor(level * len(d) + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
     rank = min(rank, len(d) - 1)  # a level so near to 1 that it asks for all draws
-    return np.partition(d, rank, axis=0)[rank]
+    if not overwrite:
+        d = d.copy(order="F")  # the draws of a row side by side
+    d.partition(rank, axis=0)
+    return d[rank]

@@ -46,15 +46,20 @@ class Description(Detector):
             {"obs": obs[majority]},
         )
         tree["diagnostics"] = diagnostics.diagnose(tree)
-        rounding = np.finfo(float).eps * np.abs(fit.gram.K).max() * fit.gram.n_points
-        if rounding > 1e-4 * np.median(d.values) ** 2:
+        largest, middle = fit.gram.largest, float(np.median(d))
+        if np.finfo(float).eps * largest * fit.gram.n_points > 1e-4 * middle**2:
             warn(
-                f"kernel values of up to {np.abs(fit.gram.K).max():.3g} leave few digits to "
-                f"distances of {np.median(d.values):.3g}; centre the columns of X, for instance "
-                "by kernels.Standardized(kernel)",
+                f"kernel values of up to {largest:.3g} leave few digits to distances of "
+                f"{middle:.3g}; centre the columns of X, for instance by "
+                "kernels.Standardized(kernel)",
                 DataWarning,
             )
         return fit
+
+    @override
+    def _training_values(self, fit: Fit) -> np.ndarray:
+        d = fit.idata.children["distance"].dataset["d"].values
+        return d.reshape(-1, d.shape[-1])
 
     @override
     def _check_cutoff(self, minority: np.ndarray) -> None:
@@ -121,7 +126,6 @@ class BayesianDescription(Description):
         model = self._build(gram)
         tree = self._sample(model, gram, seed)
         tree["posterior"].attrs["likelihood_scale"] = float(self.likelihood_scale)
-        tree["prior"] = diagnostics.prior_support(model, seed)
         return tree
 
     def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
@@ -137,6 +141,9 @@ class BayesianDescription(Description):
 
     @override
     def _report(self, fit: Fit) -> Fit:
+        if fit.idata.children["posterior"].attrs["sampler"] != "none":
+            model = self._build(fit.gram)
+            fit.idata["prior"] = diagnostics.prior_support(model, fit.seed)
         fit = super()._report(fit)
         sizes = fit.idata.children["posterior"].dataset.sizes
         found = fit.idata.children["diagnostics"].dataset

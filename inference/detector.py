@@ -152,7 +152,8 @@ class Detector(OutlierMixin, BaseEstimator):
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, gram: Gram, seed: int
     ) -> Fit:
         tree = self._draw(gram, kernel, seed)
-        return Fit(kernel, rows, minority, gram, self._rule(tree, gram, kernel), tree, seed)
+        rule = self._rule(tree, gram, kernel)
+        return Fit(kernel, rows, minority, gram, rule, tree, seed)
 
     def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Expansion:
         """Return the rule that the draws in ``tree`` make."""
@@ -165,6 +166,10 @@ class Detector(OutlierMixin, BaseEstimator):
             {"obs": np.arange(len(fit.rows))},
         )
         return fit
+
+    def _training_values(self, fit: Fit) -> np.ndarray:
+        """Return the values (draws, n) of the training rows that ``_report`` put in ``idata``."""
+        raise NotImplementedError
 
     def _adopt(self, fit: Fit) -> None:
         """Choose the cutoff for ``fit``, and only then change this estimator."""
@@ -182,14 +187,11 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _decision(self, fit: Fit, cutoff: float, level: float) -> xr.Dataset:
         """Return what the cutoff makes of the training rows."""
-        p, normal = np.empty(len(fit.rows)), np.empty(len(fit.rows), dtype=bool)
-        for block, d in fit.rule.blocks(fit.rows):
-            p[block] = probability_normal(d, cutoff)
-            normal[block] = decisive_distance(d, level) <= cutoff
+        d = self._training_values(fit)
         return xr.Dataset(
             {
-                "probability_normal": ("obs", p),
-                "normal": ("obs", normal),
+                "probability_normal": ("obs", probability_normal(d, cutoff)),
+                "normal": ("obs", decisive_distance(d, level) <= cutoff),
                 "cutoff": cutoff,
                 "level": level,
             },
@@ -210,11 +212,11 @@ class Detector(OutlierMixin, BaseEstimator):
                 rows, minority = fit.rows[train], fit.minority[train]
                 place = np.cumsum(~fit.minority)[train][~minority] - 1
                 gram = replace(self._gram(fit.kernel, rows, minority), place=place)
-                return self._infer(fit.kernel, rows, minority, gram, fit.seed).rule
+                return self._rule(self._draw(gram, fit.kernel, fit.seed), gram, fit.kernel)
 
             folds = left_out.folds(fit.minority, cv, fit.seed)
             return left_out.by_refits(fit.rows, folds, refit, policy.level)
-        d = fit.rule.values(fit.rows)
+        d = self._training_values(fit)
         if cv == "loo":
             d = self._leave_one_out(fit, d)
         return decisive_distance(d, policy.level)
@@ -250,7 +252,8 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def probability_normal(self, X: Any) -> np.ndarray:
         """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,)."""
-        return self._by_row(X, lambda d: probability_normal(d, self.cutoff_))
+        rows = self._new_rows(X)
+        return self._fit.rule.probability_normal(rows, self.cutoff_)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return minus the decisive distance (at level 0.5: the posterior median of d_z).
@@ -258,7 +261,8 @@ class Detector(OutlierMixin, BaseEstimator):
         Larger is more normal; shape (n,). A row is normal exactly when it is at least
         ``-cutoff_``.
         """
-        return self._by_row(X, lambda d: -decisive_distance(d, self.level_))
+        rows = self._new_rows(X)
+        return -self._fit.rule.decisive(rows, self.level_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``score_samples(X) - offset_``, shape (n,): at least 0 for normal rows."""
@@ -267,14 +271,6 @@ class Detector(OutlierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) where P(d_z <= cutoff_ | data) > level_, else -1 (abnormal)."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
-
-    def _by_row(self, X: Any, summary: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return one number a row from its draws, without holding draws x rows in memory."""
-        rows = self._new_rows(X)
-        out = np.empty(len(rows))
-        for block, d in self._fit.rule.blocks(rows):
-            out[block] = summary(d)
-        return out
 
     def _new_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -286,8 +282,9 @@ class Detector(OutlierMixin, BaseEstimator):
             X = check_array(X, **how)
         else:
             X = validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
-        bad = ~np.isfinite(X)
-        if bad.any():
+        finite = np.isfinite(X)
+        if not finite.all():
+            bad = ~finite
             row, column = np.argwhere(bad)[0]
             raise ValueError(
                 f"X contains NaN or infinity: X[{row}, {column}] is {X[row, column]} "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import override
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from ..models.geometry import squared_distance, squared_norm
 from ..models.gram import Gram
 from ..models.kernels import Kernel
+from .decision import decisive_distance, probability_normal
 
 NEARLY_ALL = 1e-4  # share of the weight left below which differences are mostly rounding
 BLOCK_VALUES = 4_000_000  # values held at once, 32 MB
@@ -32,18 +35,55 @@ class Expansion:
     gram: Gram
     kernel: Kernel
 
-    def blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield which rows make a block, and their values, (draws, rows in block)."""
-        step = max(1, BLOCK_VALUES // max(self.weights.shape))
-        for start in range(0, len(rows), step):
-            block = slice(start, min(start + step, len(rows)))
-            yield block, self._values(rows[block])
+    @cached_property
+    def support(self) -> np.ndarray:
+        """The points with a weight that is not 0 in some draw: no other enters a value."""
+        return np.flatnonzero(self.weights.any(axis=0))
+
+    @cached_property
+    def _supported(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (draws, support) and points of the support."""
+        if len(self.support) == self.gram.n_points:
+            return self.weights, self.gram.points
+        return np.ascontiguousarray(self.weights[:, self.support]), self.gram.points[self.support]
 
     def values(self, rows: np.ndarray) -> np.ndarray:
         """Return all values at once, shape (draws, rows); larger is more abnormal."""
-        return np.concatenate([values for _, values in self.blocks(rows)], axis=1)
+        out = np.empty((len(rows), len(self.weights)))
+        for block in self._blocks(len(rows)):
+            self._value(self._raw(rows[block], out[block]))
+        return out.T
 
-    def _values(self, rows: np.ndarray) -> np.ndarray:
+    def probability_normal(self, rows: np.ndarray, cutoff: float) -> np.ndarray:
+        """Return the share of draws with a value of at most ``cutoff``, shape (rows,)."""
+        out, cutoff = np.empty(len(rows)), self._raw_cutoff(cutoff)
+        for block in self._blocks(len(rows)):
+            out[block] = probability_normal(self._raw(rows[block]).T, cutoff)
+        return out
+
+    def decisive(self, rows: np.ndarray, level: float) -> np.ndarray:
+        """Return the decisive value of each row, see :mod:`.decision`, shape (rows,)."""
+        out = np.empty(len(rows))
+        for block in self._blocks(len(rows)):
+            out[block] = decisive_distance(self._raw(rows[block]).T, level, overwrite=True)
+        return self._value(out)
+
+    def _blocks(self, n: int) -> Iterator[slice]:
+        """Yield which rows are taken at once: draws x rows are held for those only."""
+        step = max(1, BLOCK_VALUES // max(self.weights.shape))
+        for start in range(0, n, step):
+            yield slice(start, min(start + step, n))
+
+    def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return (rows, draws) numbers in the order of the values, quicker to have."""
+        raise NotImplementedError
+
+    def _value(self, raw: np.ndarray) -> np.ndarray:
+        """Turn raw numbers into values, in place."""
+        raise NotImplementedError
+
+    def _raw_cutoff(self, cutoff: float) -> float:
+        """Return the largest raw number whose value is at most ``cutoff``."""
         raise NotImplementedError
 
 
@@ -65,10 +105,18 @@ class Center(Expansion):
         return cls(weights, gram, kernel, squared_norm(weights, gram.K))
 
     @override
-    def _values(self, rows: np.ndarray) -> np.ndarray:
-        k_uz = self.kernel(rows, self.gram.points).T
-        d2 = squared_distance(self.weights, self.squared_norm, k_uz, self.kernel.diag(rows))
-        return np.sqrt(d2, out=d2)
+    def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        weights, points = self._supported
+        k_zu = self.kernel(rows, points)
+        return squared_distance(weights, self.squared_norm, k_zu, self.kernel.diag(rows), out)
+
+    @override
+    def _value(self, raw: np.ndarray) -> np.ndarray:
+        return np.sqrt(raw, out=raw)
+
+    @override
+    def _raw_cutoff(self, cutoff: float) -> float:
+        return largest_square(cutoff)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +134,32 @@ class Hyperplane(Expansion):
     offset: np.ndarray
 
     @override
-    def _values(self, rows: np.ndarray) -> np.ndarray:
-        return -(self.weights @ self.kernel(rows, self.gram.points).T) - self.offset[:, None]
+    def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        weights, points = self._supported
+        raw = np.matmul(self.kernel(rows, points), weights.T, out=out)
+        np.negative(raw, out=raw)
+        raw -= self.offset
+        return raw
+
+    @override
+    def _value(self, raw: np.ndarray) -> np.ndarray:
+        return raw
+
+    @override
+    def _raw_cutoff(self, cutoff: float) -> float:
+        return cutoff
+
+
+def largest_square(x: float) -> float:
+    """Return the largest number whose root, as computed, is at most x."""
+    if x < 0.0:
+        return -math.inf
+    square = x * x
+    while math.sqrt(square) > x:
+        square = math.nextafter(square, -math.inf)
+    while math.sqrt(above := math.nextafter(square, math.inf)) <= x:
+        square = above
+    return square
 
 
 def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from .decision import decisive_distance
 from .distance import Expansion, leave_one_out
 
 
@@ -21,7 +20,7 @@ def in_closed_form(d: np.ndarray, center: Expansion, minority: np.ndarray) -> np
     rows = np.flatnonzero(~minority)
     if center.gram.n1:
         rows = np.concatenate([rows, np.flatnonzero(minority)])
-    d = d.copy()
+    d = d.copy(order="K")
     d[:, rows] = leave_one_out(center.weights, center.gram.K, center.gram.n1)
     return d
 
@@ -48,5 +47,5 @@ def by_refits(
                 f"cutoff: a fold with {len(train)} of {len(rows)} rows cannot be fitted; use fewer "
                 f"folds, cv='train', or a number as the cutoff: {error}"
             ) from error
-        out[test] = decisive_distance(rule.values(rows[test]), level)
+        out[test] = rule.decisive(rows[test], level)
     return out

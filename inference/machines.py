@@ -61,6 +61,10 @@ class Machine(Detector):
         return fit
 
     @override
+    def _training_values(self, fit: Fit) -> np.ndarray:
+        return -fit.idata.children["hyperplane"].dataset["f"].values[None]
+
+    @override
     def _own_cutoff(self, fit: Fit) -> float:
         return 0.0
 

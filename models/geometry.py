@@ -18,9 +18,13 @@ def squared_norm(w: np.ndarray, K: np.ndarray) -> np.ndarray:
 
 
 def squared_distance(
-    w: np.ndarray, norm: np.ndarray, k_uz: np.ndarray, k_zz: np.ndarray
+    w: np.ndarray,
+    norm: np.ndarray,
+    k_zu: np.ndarray,
+    k_zz: np.ndarray,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""Return d_z^2 for each draw of the weights and each row, in the units of the kernel.
+    r"""Return d_z^2 for each row and each draw of the weights, in the units of the kernel.
 
     .. math:: d_z^2 = \|\phi(z) - a\|^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + w^\top K w
 
@@ -29,16 +33,17 @@ def squared_distance(
     w : ndarray of shape (draws, M)
     norm : ndarray of shape (draws,)
         w'Kw of each draw, see :func:`squared_norm`.
-    k_uz : ndarray of shape (M, q)
+    k_zu : ndarray of shape (q, M)
     k_zz : ndarray of shape (q,)
+    out : ndarray of shape (q, draws), optional
 
     Returns
     -------
-    ndarray of shape (draws, q)
+    ndarray of shape (q, draws)
         At least 0: rounding below it is cut.
     """
-    d2 = w @ k_uz
+    d2 = np.matmul(k_zu, w.T, out=out)
     d2 *= -2.0
-    d2 += k_zz
-    d2 += norm[:, None]
+    d2 += norm
+    d2 += k_zz[:, None]
     return np.maximum(d2, 0.0, out=d2)

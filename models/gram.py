@@ -70,6 +70,11 @@ class Gram:
         return len(self.r)
 
     @property
+    def largest(self) -> float:
+        """The largest absolute value in K: one of its diagonal, as K is semi-definite."""
+        return float(np.diag(self.K).max())
+
+    @property
     def n_majority_points(self) -> int:
         """Number of dictionary points that stand for the majority, the first ones."""
         return len(self.r) - self.n1

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel
 from sklearn.preprocessing import StandardScaler
 
 from . import bandwidth as _bandwidth
 
-BLOCK = 256  # rows at once when the diagonal of a user's callable is taken from blocks
+BLOCK = 256  # rows at once where work is done in blocks
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,7 @@ class Kernel:
         """Return k(x_i, y_j), shape (n, m); ``Y=None`` means Y = X."""
         X = _rows("X", X)
         if Y is None:
-            K = self._checked(self._matrix(X, X), (len(X), len(X)))
-            return (K + K.T) / 2.0  # products of BLAS are symmetric up to rounding only
+            return self._checked(self._symmetric(X), (len(X), len(X)))
         Y = _rows("Y", Y)
         self._check_columns(X, Y)
         return self._checked(self._matrix(X, Y), (len(X), len(Y)))
@@ -71,12 +70,19 @@ class Kernel:
             raise ValueError(
                 f"kernel {self!r} must return shape {shape}, but returned {values.shape}"
             )
-        if not np.isfinite(values).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = values.sum()  # finite where all values are: one pass without a mask
+        if not np.isfinite(total) and not np.isfinite(values).all():
             raise ValueError(f"kernel {self!r} returned values that are not finite")
         return values
 
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         raise NotImplementedError
+
+    def _symmetric(self, X: np.ndarray) -> np.ndarray:
+        """Return the matrix of X with itself, exactly symmetric."""
+        K = self._matrix(X, X)
+        return (K + K.T) / 2.0  # products of BLAS are symmetric up to rounding only
 
     def _diag(self, X: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -170,11 +176,37 @@ class RBF(_DistanceKernel):
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         # the product form of the distances is fast, but loses digits far from the origin
         center = Y.mean(axis=0)
-        Z, V = X - center, None if X is Y else Y - center
-        farthest = max((A * A).sum(axis=1).max() for A in (Z, V) if A is not None and len(A))
-        if self.gamma * farthest * np.finfo(float).eps > 1e-10:
+        Z, V = X - center, Y - center
+        z, v = self.gamma * (Z * Z).sum(axis=1), self.gamma * (V * V).sum(axis=1)
+        if self._loses_digits(z, v):
             return np.exp(-self.gamma * cdist(X, Y, "sqeuclidean"))
-        return rbf_kernel(Z, V, gamma=self.gamma)
+        # -gamma ||z - v||^2 = 2 gamma z'v - gamma z'z - gamma v'v as one product
+        left = np.column_stack([2.0 * self.gamma * Z, z, np.ones_like(z)])
+        right = np.column_stack([V, -np.ones_like(v), -v])
+        K = left @ right.T
+        np.minimum(K, 0.0, out=K)  # rounding above it is cut
+        return np.exp(K, out=K)
+
+    @override
+    def _symmetric(self, X: np.ndarray) -> np.ndarray:
+        Z = X - X.mean(axis=0)
+        z = self.gamma * (Z * Z).sum(axis=1)
+        if self._loses_digits(z):
+            return super()._symmetric(X)
+        K = Z @ Z.T  # BLAS mirrors one half of a product with its own transpose
+        for start in range(0, len(K), BLOCK):  # blocks that stay in the cache
+            k = K[start : start + BLOCK]
+            k *= 2.0 * self.gamma
+            k -= z[start : start + BLOCK, None] + z
+            np.exp(np.minimum(k, 0.0, out=k), out=k)
+        np.fill_diagonal(K, 1.0)
+        return K
+
+    @staticmethod
+    def _loses_digits(*exponents: np.ndarray) -> bool:
+        """Tell whether exponents of rows so large leave few digits to their differences."""
+        largest = max(z.max(initial=0.0) for z in exponents)
+        return bool(largest * np.finfo(float).eps > 1e-10)
 
 
 @dataclass(frozen=True, repr=False)
@@ -290,7 +322,11 @@ class Standardized(Kernel):
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         Z = self._standardized(X)
-        return as_kernel(self.kernel)._matrix(Z, Z if X is Y else self._standardized(Y))
+        return as_kernel(self.kernel)._matrix(Z, self._standardized(Y))
+
+    @override
+    def _symmetric(self, X: np.ndarray) -> np.ndarray:
+        return as_kernel(self.kernel)._symmetric(self._standardized(X))
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:

@@ -60,13 +60,13 @@ class Plane:
         return self.rho / self.norm
 
 
-def solve(gram: Gram, nu: float, tol: float = 1e-9) -> Plane:
+def solve(gram: Gram, nu: float, tol: float = 1e-8) -> Plane:
     """Return the solution by libsvm, whose matrix is in single precision (about 1e-7)."""
     n = gram.n_points
     if nu * n >= n * (1 - 1e-12):  # one feasible point, for which libsvm has no intercept
         return describe(np.full(n, 1.0 / n), gram, nu)
     svm = OneClassSVM(kernel="precomputed", nu=nu, tol=tol, cache_size=500)
-    svm.fit(gram.K / (np.abs(gram.K).max() or 1.0))
+    svm.fit(gram.K if gram.largest in (0.0, 1.0) else gram.K / gram.largest)
     alpha = np.zeros(n)
     alpha[svm.support_] = svm.dual_coef_[0]
     return describe(alpha / alpha.sum(), gram, nu)
@@ -86,6 +86,6 @@ def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
         rho = np.mean([*ends, g[case == BEYOND].max()])
     # rows on the hyperplane are no errors: only rounding takes half of them beyond it, and a row
     # that is scored has not just the same digits
-    rounding = 4.0 * np.finfo(float).eps * len(alpha) * np.abs(gram.K).max()
+    rounding = 4.0 * np.finfo(float).eps * len(alpha) * gram.largest
     rho = min(rho, g[case != BEYOND].min(initial=rho)) - rounding
     return Plane(alpha, float(rho), g - rho, case, float(np.sqrt(alpha @ g)))

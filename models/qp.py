@@ -12,7 +12,7 @@ def minimize(
     b: np.ndarray,
     lower: ArrayLike = 0.0,
     upper: ArrayLike = 1.0,
-    tol: float = 1e-9,
+    tol: float = 1e-8,
 ) -> np.ndarray:
     r"""Return the w that minimises w'Hw/2 - b'w under sum w = 1, lower <= w <= upper.
 
@@ -29,7 +29,7 @@ def minimize(
         Positive semi-definite.
     b : ndarray of shape (n,)
     lower, upper : float or ndarray of shape (n,), default=0, 1
-    tol : float, default=1e-9
+    tol : float, default=1e-8
         Where libsvm stops, as a share of the largest entry of its matrix. It holds that matrix in
         single precision, so that about 1e-7 is left of the optimality conditions.
 
@@ -53,18 +53,28 @@ def minimize(
     if s >= room.sum() * (1 - 1e-12):
         return lower + room
     free = np.flatnonzero(room > 0.0)  # libsvm numbers the weights without those that have no room
-    room = np.minimum(room[free], s)
+    price = np.minimum(room[free], s)
     if len(free) == 1:
         v = np.zeros(n)
         v[free] = s
         return lower + v
     c = (H @ lower - b)[free]
-    Q = H[np.ix_(free, free)] + (c[:, None] + c[None, :]) / s
-    Q -= (Q.max() + Q.min()) / 2.0  # a constant is free on sum v = s, and would cost digits
-    size = np.abs(Q).max() or 1.0  # libsvm's tolerance is absolute: bring the matrix to size 1
-    # libsvm starts with the first weights at their bounds, sum v = nu sum room
-    svm = OneClassSVM(kernel="precomputed", nu=s / room.sum(), tol=tol, cache_size=500)
-    svm.fit(Q / size, sample_weight=room)
+    Q = H if len(free) == n else H[np.ix_(free, free)]
+    if np.ptp(c) > 0.0:  # else it adds a constant, which is free on sum v = s
+        Q = Q + (c[:, None] + c[None, :]) / s
+    least, most = Q.min(), Q.max()
+    if abs(least + most) / 2.0 > most - least:  # most of it is a constant: it would cost digits
+        Q = Q - (least + most) / 2.0
+        least, most = (least - most) / 2.0, (most - least) / 2.0
+    size = max(-least, most)
+    if size not in (0.0, 1.0):  # libsvm's tolerance is absolute: bring the matrix to size 1
+        Q = Q / size
+    # libsvm starts with the first weights at their bounds, sum v = nu sum price
+    svm = OneClassSVM(kernel="precomputed", nu=s / price.sum(), tol=tol, cache_size=500)
+    svm.fit(Q, sample_weight=price)
     v = np.zeros(n)
     v[free[svm.support_]] = svm.dual_coef_[0]
-    return np.clip(lower + v * (s / v.sum()), lower, upper)
+    w = lower + v * (s / v.sum())
+    upper = np.broadcast_to(upper, n)
+    # libsvm's bounds are exact, and so are ours: an upper bound of 0 means 0, not -1e-16
+    return np.clip(np.where(v >= room, upper, w), lower, upper)

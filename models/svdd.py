@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import qp
-from .geometry import squared_distance, squared_norm
 from .gram import Gram
 
 BOUND_TOLERANCE = 1e-6  # share of its range within which a weight counts as being at a bound
@@ -114,19 +113,20 @@ def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
             f"C must be at least 1/n0 = {1 / m:.6g} for {m} majority rows (their weights, of at "
             f"most C each, must sum to 1 or more), got {C1!r}: n0 C = {m * C1:.6g}"
         )
-    w = qp.minimize(2.0 * gram.K, np.diag(gram.K), *_bounds(gram, C1, C2))
+    w = qp.minimize(gram.K, np.diag(gram.K) / 2.0, *_bounds(gram, C1, C2))
     return describe(w, gram, C1, C2)
 
 
 def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> Sphere:
     """Return the sphere that the solved weights ``w`` describe."""
-    d2 = squared_distance(w[None], squared_norm(w[None], gram.K), gram.K, np.diag(gram.K))[0]
+    Kw = gram.K @ w
+    d2 = np.maximum(np.diag(gram.K) - 2.0 * Kw + w @ Kw, 0.0)
     lower, upper = _bounds(gram, C1, C2)
     near = BOUND_TOLERANCE * (upper - lower)
     case = np.full(len(w), ON_SPHERE, dtype="<U13")
     case[w <= lower + near] = INSIDE
     case[w >= upper - near] = OUTSIDE
-    rounding = 4.0 * np.finfo(float).eps * gram.n_points * np.abs(gram.K).max()
+    rounding = 4.0 * np.finfo(float).eps * gram.n_points * gram.largest
     return Sphere(w, d2, case, gram.n_majority_points, float(rounding))
 
 

@@ -118,7 +118,7 @@ def test_learns_from_the_minority_or_needs_none(fitted, data, name):
     X, y = data
     weights = fitted(name).idata_["posterior"]["w"].values
     moved = X.copy()
-    moved[y == 1] += 0.5
+    moved[y == 1] -= 1.0  # among the majority rows: all of them matter
     other = make(name, cutoff=Cutoff(1.0)).fit(moved, y).idata_["posterior"]["w"].values
     if "minority" in REGISTRY[name].learns_from:
         assert weights.shape[-1] == N0 + N1

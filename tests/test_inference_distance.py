@@ -139,7 +139,12 @@ def test_blocks_are_the_whole(monkeypatch, kernel, values):
         for w, n in zip(weights, norm, strict=True)
     ]
     np.testing.assert_allclose(center.values(Z), np.sqrt(expected), rtol=1e-12)
-    places = [place for place, _ in center.blocks(Z)]
+    cutoff = float(np.median(np.sqrt(expected)))
+    np.testing.assert_array_equal(
+        center.probability_normal(Z, cutoff), (center.values(Z) <= cutoff).mean(axis=0)
+    )
+    np.testing.assert_array_equal(center.decisive(Z, 0.3), decisive_distance(center.values(Z), 0.3))
+    places = list(center._blocks(23))
     assert (len(places) == 1) == (values == 4_000_000)
     np.testing.assert_array_equal(np.concatenate([np.arange(23)[p] for p in places]), np.arange(23))
 

@@ -98,9 +98,9 @@ def test_squared_distance_is_that_in_feature_space(kernel, features):
     Z = np.random.default_rng(25).normal(size=(5, 2)) * 2
     w = np.random.default_rng(26).normal(size=(3, 6))
     norm = squared_norm(w, kernel(MAJORITY))
-    d2 = squared_distance(w, norm, kernel(MAJORITY, Z), kernel.diag(Z))
+    d2 = squared_distance(w, norm, kernel(Z, MAJORITY), kernel.diag(Z))
     centers = w @ np.stack([features(x) for x in MAJORITY])
-    expected = [[((features(z) - a) ** 2).sum() for z in Z] for a in centers]
+    expected = [[((features(z) - a) ** 2).sum() for a in centers] for z in Z]
     np.testing.assert_allclose(d2, expected, rtol=1e-10)
 
 
