@@ -245,12 +245,13 @@ def score(model: Path, csv: Path, out: Path | None) -> None:
         named = getattr(est, "feature_names_in_", None)
         columns = None if named is None else list(named)
         X = datasets.features(datasets.read_table(csv), columns)
+        distance = -est.score_samples(X)
         result = pd.DataFrame(
             {
                 "probability_normal": est.probability_normal(X),
-                "distance": -est.score_samples(X),
+                "distance": distance,
                 "cutoff": est.cutoff_,
-                "normal": est.predict(X) == 1,
+                "normal": distance <= est.cutoff_,  # as predict, which would take one more pass
             }
         )
         if out is None:

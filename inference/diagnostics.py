@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import arviz as az
 import numpy as np
 import xarray as xr
 
@@ -56,6 +55,8 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
     w = idata.children["posterior"].dataset["w"].values
     found = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
     if d.sizes["draw"] >= 4:
+        import arviz as az
+
         rows = np.linspace(0, d.sizes["obs"] - 1, min(POINTS, d.sizes["obs"])).astype(int)
         chosen = d.isel(obs=rows).to_dataset(name="d")
         # skipna=False: a distance without an R-hat must not hide behind those that have one

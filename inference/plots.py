@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import arviz as az
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -104,6 +103,8 @@ def plot_distance_posterior(est: Description, X: Any, names: Sequence[str] | Non
     names : sequence of str, optional
         Titles of the panels.
     """
+    import arviz as az
+
     _require_center(est)
     d = est.distance(X)
     if d.sizes["draw"] == 1:

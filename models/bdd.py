@@ -16,14 +16,18 @@ estimator, a quadratic program.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pymc as pm
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from . import qp
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior, make_variable
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 
 def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
@@ -37,6 +41,8 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     likelihood_scale : float, default=1
         lambda.
     """
+    import pymc as pm
+
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
         alpha = make_variable(prior, gram, "alpha", "point")
         w = pm.Deterministic("w", alpha, dims="point")

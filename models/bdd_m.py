@@ -18,15 +18,18 @@ so the constraint holds by construction.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pymc as pm
-import pytensor.tensor as pt
 from scipy.linalg import cholesky, solve, solve_triangular
 from scipy.optimize import lsq_linear
 
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior, TruncatedNormal, make_variable
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 
 def build(
@@ -48,6 +51,9 @@ def build(
     TypeError
         The prior of alpha0 is not normal: it could not be conditioned on its sum.
     """
+    import pymc as pm
+    import pytensor.tensor as pt
+
     coords = {
         "point": range(gram.n_points),
         "majority": range(gram.n_majority_points),

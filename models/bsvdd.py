@@ -9,11 +9,14 @@ The centre is a convex combination of the dictionary, so its weights live on the
 
 from __future__ import annotations
 
-import pymc as pm
+from typing import TYPE_CHECKING
 
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior, make_variable
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 
 def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
@@ -37,6 +40,8 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     >>> [variable.name for variable in model.free_RVs]
     ['beta']
     """
+    import pymc as pm
+
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
         beta = make_variable(prior, gram, "beta", "point")
         w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")

@@ -13,12 +13,14 @@ The likelihood counts majority rows only: minority rows enter through the centre
 
 from __future__ import annotations
 
-import pymc as pm
-import pytensor.tensor as pt
+from typing import TYPE_CHECKING
 
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior, make_variable
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 
 def build(
@@ -38,6 +40,9 @@ def build(
     likelihood_scale : float, default=1
         lambda.
     """
+    import pymc as pm
+    import pytensor.tensor as pt
+
     if gram.n1 < 1:
         raise ValueError(
             "BSVDD-M learns from minority rows, but there is none (n1 = 0); give y with at least "

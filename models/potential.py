@@ -12,16 +12,19 @@ against the prior is a choice (Ghasemi et al. 2012 and the later models take 1).
 
 from __future__ import annotations
 
-import pymc as pm
-import pytensor.tensor as pt
-from pytensor.compile.builders import OpFromGraph
-from pytensor.tensor.variable import TensorVariable
+from typing import TYPE_CHECKING
 
 from .gram import Gram
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
 
 
 def quadratic_form(w: TensorVariable, K: TensorVariable) -> TensorVariable:
     """Return w'Kw for a symmetric K; value and gradient 2Kw share the one product K w."""
+    import pytensor.tensor as pt
+    from pytensor.compile.builders import OpFromGraph
+
     w_, K_ = w.type(), K.type()
     op = OpFromGraph(
         [w_, K_],
@@ -41,6 +44,8 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
     The statistics become ``pm.Data`` (``K``, ``r``, ``T``, ``n0``, ``likelihood_scale``), so
     that a compiled model serves other rows too.
     """
+    import pymc as pm
+
     K, r = pm.Data("K", gram.K), pm.Data("r", gram.r, dims="point")
     T, n0 = pm.Data("T", float(gram.T)), pm.Data("n0", float(gram.n0))
     scale = pm.Data("likelihood_scale", float(likelihood_scale))

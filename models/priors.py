@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, override
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
-import pymc as pm
-from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import cho_factor, cho_solve, cholesky
 from scipy.sparse.csgraph import laplacian
 from sklearn.neighbors import NearestNeighbors
 
 from .gram import Gram
 
-Prior = Callable[[Gram, str, str], TensorVariable]
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+Prior = Callable[[Gram, str, str], "TensorVariable"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class GaussianPrior:
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
+        import pymc as pm
+
         mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
         sd = pm.Data(f"{name}_sd", float(self.sd))
         return pm.Normal(name, mean, sd, dims=dims)
@@ -138,6 +141,8 @@ class CorrelatedPrior(GaussianPrior):
 
     @override
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        import pymc as pm
+
         mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
         chol = pm.Data(f"{name}_chol", cholesky(self.covariance(gram), lower=True))
         return pm.MvNormal(name, mean, chol=chol, dims=dims)
@@ -303,6 +308,8 @@ class TruncatedNormal:
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
+        import pymc as pm
+
         mean, sd = pm.Data(f"{name}_mean", float(self.mean)), pm.Data(f"{name}_sd", float(self.sd))
         return pm.TruncatedNormal(name, mean, sd, lower=0.0, upper=1.0, dims=dims)
 
@@ -334,6 +341,8 @@ class Beta:
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
+        import pymc as pm
+
         scale = 1.0 if self.total is None else self.total / gram.n1
         a, b = pm.Data(f"{name}_a", float(self.a)), pm.Data(f"{name}_b", float(self.b))
         share = pm.Beta(f"{name}_share", a, b, dims=dims)
@@ -353,6 +362,9 @@ def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariabl
     ValueError
         The variable has the wrong shape.
     """
+    import pymc as pm
+    from pytensor.tensor.variable import TensorVariable
+
     if hasattr(prior, "create_variable"):
         variable = prior.create_variable(name)
     elif callable(prior) and not isinstance(prior, type):
