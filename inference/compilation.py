@@ -8,9 +8,12 @@ any prior a user writes.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -22,7 +25,10 @@ from pytensor.graph.basic import Variable, equal_computations
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import graph_inputs
 
-_PYTHON = Mode(linker="py", optimizer="fast_compile")  # for what is called once per fit
+# NumPy's own functions, for what is called some hundred times, or on batches: there is nothing
+# to compile, and products of matrices are BLAS's
+_NUMPY = Mode(linker="py", optimizer="fast_compile")
+BATCH_VALUES = 200_000  # of a batch that is evaluated at once: its copies stay in the cache
 
 
 @dataclass(frozen=True)
@@ -56,14 +62,79 @@ class _Graph:
         )
 
 
-@dataclass(frozen=True)
 class _Functions:
-    logp_and_gradient: Callable  # (*values, *shared) -> (logp, *gradients)
-    named: Callable  # (*batches of values, *shared) -> batches of named quantities
+    """The functions of one structure, each compiled when it is first called for.
+
+    They take the unconstrained parameters, or batches of them, and then the shared data.
+    """
+
+    def __init__(self, graph: _Graph):
+        self.graph = graph
+        self._placeholders = [v.type(name=v.name) for v in graph.shared]
+        self._lock = threading.RLock()
+
+    def _function(self, inputs: list[Variable], outputs: Any, mode: Any = _NUMPY) -> Callable:
+        return pytensor.function(
+            [*inputs, *self._placeholders],
+            outputs,
+            givens=dict(zip(self.graph.shared, self._placeholders, strict=True)),
+            mode=mode,
+            on_unused_input="ignore",
+            trust_input=True,
+        )
+
+    def _batches(self, prefix: str = "") -> list[Variable]:
+        return [
+            v.type.clone(shape=(None, *v.type.shape))(name=f"{prefix}{v.name}")
+            for v in self.graph.values
+        ]
+
+    @property
+    def _logp_and_gradient(self) -> list[Variable]:
+        return [self.graph.logp, *pt.grad(self.graph.logp, self.graph.values)]
+
+    @cached_property
+    def machine_code(self) -> Callable:
+        """Return log density and gradients, by numba."""
+        with self._lock:
+            function = self._function(self.graph.values, self._logp_and_gradient, "NUMBA")
+            # the bare jitted function keeps nothing between calls, so chains can share it
+            return function.vm.jit_fn
+
+    @cached_property
+    def logp_and_gradient(self) -> Callable:
+        """Return log density and gradients, by NumPy."""
+        return self._function(self.graph.values, self._logp_and_gradient)
+
+    @cached_property
+    def logp(self) -> Callable:
+        """Return the log densities of a batch."""
+        batches = self._batches()
+        replace = dict(zip(self.graph.values, batches, strict=True))
+        return self._function(batches, vectorize_graph(self.graph.logp, replace))
+
+    @cached_property
+    def named(self) -> Callable:
+        """Return batches of the named quantities."""
+        batches = self._batches()
+        replace = dict(zip(self.graph.values, batches, strict=True))
+        return self._function(batches, vectorize_graph(self.graph.named, replace))
+
+    @cached_property
+    def hessian_products(self) -> Callable:
+        """Return products of the Hessian at one point with a batch of vectors."""
+        values = self.graph.values
+        vectors = [v.type(name=f"vector_{v.name}") for v in values]
+        gradients = pt.grad(self.graph.logp, values)
+        slope = sum(pt.sum(g * v) for g, v in zip(gradients, vectors, strict=True))
+        products = pt.grad(slope, values, disconnected_inputs="ignore")
+        batches = self._batches("vectors_")
+        replace = dict(zip(vectors, batches, strict=True))
+        return self._function([*values, *batches], vectorize_graph(products, replace))
 
 
 KEPT = 32  # structures; a notebook's lambdas could pile up
-_compiled: list[tuple[_Graph, _Functions]] = []
+_compiled: list[_Functions] = []
 _count = 0
 _lock = threading.Lock()
 
@@ -77,38 +148,15 @@ def _functions(graph: _Graph) -> _Functions:
     """Return the compiled functions of ``graph``; they take the inputs in its order."""
     global _count
     with _lock:
-        for i, (known, functions) in enumerate(_compiled):
-            if graph.same_structure(known):
+        for i, known in enumerate(_compiled):
+            if graph.same_structure(known.graph):
                 _compiled.append(_compiled.pop(i))  # the most recently used last
-                return functions
-        functions = _compile(graph)
+                return known
+        functions = _Functions(graph)
         _count += 1
-        _compiled.append((graph, functions))
+        _compiled.append(functions)
         del _compiled[:-KEPT]
         return functions
-
-
-def _compile(graph: _Graph) -> _Functions:
-    placeholders = [v.type(name=v.name) for v in graph.shared]
-    givens = dict(zip(graph.shared, placeholders, strict=True))
-    logp_and_gradient = pytensor.function(
-        [*graph.values, *placeholders],
-        [graph.logp, *pt.grad(graph.logp, graph.values)],
-        givens=givens,
-        mode="NUMBA",
-        trust_input=True,
-        on_unused_input="ignore",
-    )
-    batches = [v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in graph.values]
-    named = pytensor.function(
-        [*batches, *placeholders],
-        vectorize_graph(graph.named, dict(zip(graph.values, batches, strict=True))),
-        givens=givens,
-        mode=_PYTHON,
-        on_unused_input="ignore",
-    )
-    # the bare jitted function keeps nothing between calls, so chains can share it
-    return _Functions(logp_and_gradient.vm.jit_fn, named)
 
 
 class Density:
@@ -118,11 +166,15 @@ class Density:
     ----------
     size : int
         Number of unconstrained parameters.
+    products : float
+        Products of K with a vector that were taken so far; a batch takes one for each of its
+        members, and a product with the active part of K counts as that part.
     """
 
     def __init__(self, model: pm.Model):
         graph = _Graph.of(model)
         self._functions = _functions(graph)
+        self._shared = [v.name for v in graph.shared]
         self._data = [v.get_value(borrow=True) for v in graph.shared]
         self._model = model
         self._point = model.initial_point()
@@ -130,6 +182,8 @@ class Density:
         self._names = [v.name for v in graph.values]
         self._bounds = np.cumsum([0, *(int(np.prod(s)) for s in self._shapes)])
         self.size = int(self._bounds[-1])
+        self.products = 0.0
+        self._part = 1.0  # of K that a product takes
 
     def _split(self, x: np.ndarray) -> list[np.ndarray]:
         """Take the last axis of ``x`` apart into the model's parameters."""
@@ -138,20 +192,66 @@ class Density:
             for a, b, shape in zip(self._bounds[:-1], self._bounds[1:], self._shapes, strict=True)
         ]
 
+    @staticmethod
+    def _join(parts: list[np.ndarray], batch: tuple[int, ...] = ()) -> np.ndarray:
+        if len(parts) == 1:
+            return np.asarray(parts[0]).reshape(*batch, -1)
+        return np.concatenate([np.asarray(p).reshape(*batch, -1) for p in parts], axis=-1)
+
+    def _logp_and_gradient(self, function: Callable, x: np.ndarray) -> tuple[float, np.ndarray]:
+        self.products += self._part
+        logp, *gradients = function(*self._split(x), *self._data)
+        return float(logp), self._join(gradients)
+
+    def machine_code(self) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+        """Return :meth:`logp_and_gradient` in machine code, for a sampler that asks often."""
+        function = self._functions.machine_code
+        return lambda x: self._logp_and_gradient(function, x)
+
     def logp_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Return log density and gradient at the unconstrained vector ``x``."""
-        logp, *gradients = self._functions.logp_and_gradient(*self._split(x), *self._data)
-        if len(gradients) == 1:
-            return float(logp), gradients[0].ravel()
-        return float(logp), np.concatenate([g.ravel() for g in gradients])
+        return self._logp_and_gradient(self._functions.logp_and_gradient, x)
 
-    def initial_point(self, rng: np.random.Generator) -> np.ndarray:
-        """Return PyMC's initial point with its jitter, U(-1, 1) on the unconstrained scale."""
+    def logp(self, x: np.ndarray) -> np.ndarray:
+        """Return the log densities of a batch of unconstrained vectors, (S, size) -> (S,)."""
+        self.products += self._part * len(x)
+        step = max(1, BATCH_VALUES // self.size)
+        batches = (x[i : i + step] for i in range(0, len(x), step))
+        return np.concatenate([self._functions.logp(*self._split(b), *self._data) for b in batches])
+
+    def hessian(self, x: np.ndarray) -> np.ndarray:
+        """Return the second derivatives at the unconstrained vector ``x``, (size, size)."""
+        self.products += self._part * self.size
+        batch = self._split(np.eye(self.size))
+        products = self._functions.hessian_products(*self._split(x), *batch, *self._data)
+        H = self._join(products, (self.size,))
+        return (H + H.T) / 2.0  # products of BLAS are symmetric up to rounding only
+
+    def initial_point(self, rng: np.random.Generator, width: float = 1.0) -> np.ndarray:
+        """Return PyMC's initial point with its jitter, U(-width, width) where unconstrained."""
         center = np.concatenate([np.ravel(self._point[name]) for name in self._names])
-        return center + rng.uniform(-1.0, 1.0, self.size)
+        return center + rng.uniform(-width, width, self.size)
 
     def named(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return all named quantities at a batch of unconstrained vectors, (S, size)."""
         values = self._functions.named(*self._split(x), *self._data)
         variables = [*self._model.free_RVs, *self._model.deterministics]
         return {v.name: value for v, value in zip(variables, values, strict=True)}
+
+    @property
+    def n_points(self) -> int:
+        """Number of dictionary points."""
+        return len(self._data[self._shared.index("r")])
+
+    def on(self, active: np.ndarray) -> Density:
+        """Return the density that leaves all points but the ``active`` ones out of K and r."""
+        new = copy.copy(self)
+        data = dict(zip(self._shared, self._data, strict=True))
+        data |= {
+            "K": np.ascontiguousarray(data["K"][np.ix_(active, active)]),
+            "r": data["r"][active],
+            "active": active.astype(data["active"].dtype),
+        }
+        new._data = [data[name] for name in self._shared]
+        new.products, new._part = 0.0, (len(active) / self.n_points) ** 2
+        return new

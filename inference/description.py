@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
@@ -12,6 +13,7 @@ import xarray as xr
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..models.geometry import squared_distance
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.priors import Prior, StandardizedRowSum
@@ -19,7 +21,7 @@ from . import diagnostics
 from .cutoff import as_cutoff
 from .detector import Detector, Fit
 from .distance import Center
-from .sampling import sample
+from .sampling import SAMPLERS, sample
 from .warning import DataWarning, warn
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ class Description(Detector):
 
     @override
     def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Center:
-        w = tree.children["posterior"].dataset["w"].values
-        return Center.of(w.reshape(-1, w.shape[-1]), gram, kernel)
+        posterior = tree.children["posterior"].dataset
+        w = posterior["w"].values
+        norm = posterior["squared_norm"].values.ravel() if "squared_norm" in posterior else None
+        return Center.of(w.reshape(-1, w.shape[-1]), gram, kernel, norm)
 
     @override
     def _report(self, fit: Fit) -> Fit:
@@ -96,7 +100,7 @@ class BayesianDescription(Description):
 
     prior: Prior = StandardizedRowSum()
     likelihood_scale: float = 1.0
-    sampler: str = "nuts"
+    sampler: str = "auto"
     draws: int = 1000
     tune: int = 500
     chains: int = 2
@@ -105,7 +109,7 @@ class BayesianDescription(Description):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Detector._parameter_constraints,
         "likelihood_scale": [Interval(Real, 0, None, closed="neither")],
-        "sampler": [StrOptions({"nuts", "metropolis"})],
+        "sampler": [StrOptions(set(SAMPLERS))],
         "draws": [Interval(Integral, 1, None, closed="left")],
         "tune": [Interval(Integral, 0, None, closed="left")],
         "chains": [Interval(Integral, 1, None, closed="left")],
@@ -137,6 +141,7 @@ class BayesianDescription(Description):
             chains=self.chains,
             seed=seed,
             progressbar=self.progressbar,
+            watch=functools.partial(_distances_of_points, gram),
         )
 
     @override
@@ -172,3 +177,10 @@ class BayesianDescription(Description):
         f = self._fit
         new._adopt(new._report(new._infer(f.kernel, f.rows, f.minority, f.gram, f.seed)))
         return new
+
+
+def _distances_of_points(gram: Gram, named: dict[str, np.ndarray]) -> np.ndarray:
+    """Return d (draws, points) of some dictionary points."""
+    j = diagnostics.spread(gram.n_points)
+    d2 = squared_distance(named["w"], named["squared_norm"], gram.K[j], np.diag(gram.K)[j])
+    return np.sqrt(d2).T

@@ -100,9 +100,11 @@ class Center(Expansion):
     squared_norm: np.ndarray
 
     @classmethod
-    def of(cls, weights: np.ndarray, gram: Gram, kernel: Kernel) -> Center:
-        """Return the centre of ``weights``."""
-        return cls(weights, gram, kernel, squared_norm(weights, gram.K))
+    def of(
+        cls, weights: np.ndarray, gram: Gram, kernel: Kernel, norm: np.ndarray | None = None
+    ) -> Center:
+        """Return the centre of ``weights``, whose squared norm may be known already."""
+        return cls(weights, gram, kernel, squared_norm(weights, gram.K) if norm is None else norm)
 
     @override
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

@@ -1,22 +1,39 @@
 """Draws of the weights from a PyMC model.
 
-``nuts`` is the No-U-Turn sampler, by nutpie where it is installed and by PyMC otherwise;
-``metropolis`` is the published random-walk Metropolis, one weight at a time.
+``auto`` takes ``laplace`` where that is safe, else ``nuts``. ``laplace`` is independence
+Metropolis-Hastings with proposals from Laplace's approximation, see :mod:`.laplace`; ``nuts`` is
+the No-U-Turn sampler, by nutpie where it is installed and by PyMC otherwise; ``metropolis`` is
+the published random-walk Metropolis.
 """
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from .warning import DiagnosticWarning, warn
+
 if TYPE_CHECKING:
     import pymc as pm
 
+    from .compilation import Density
+
+SAMPLERS = ["auto", "laplace", "nuts", "metropolis"]
 SHARED_STATS = ["diverging", "energy", "n_steps", "step_size"]  # of nutpie and of PyMC alike
+LAPLACE_STATS = ["accepted", "log_ratio"]
+
+# NUTS leaves out points whose weight is negligible in every draw by Laplace's approximation,
+# unless that changes the log density of a draw of its own by more than MAX_GAP
+NEGLIGIBLE = 1e-8
+MAX_GAP = 1e-3
+
+Watch = Callable[[dict[str, np.ndarray]], np.ndarray]
 
 
 def sample(
@@ -27,65 +44,160 @@ def sample(
     chains: int,
     seed: int | None = None,
     progressbar: bool = False,
+    watch: Watch | None = None,
 ) -> xr.DataTree:
     """Sample ``model``.
 
     Parameters
     ----------
     model : pymc.Model
-    sampler : {"nuts", "metropolis"}
+    sampler : {"auto", "laplace", "nuts", "metropolis"}
     draws, tune, chains : int
+        ``tune`` is for NUTS and Metropolis.
     seed : int, optional
     progressbar : bool, default=False
+    watch : callable, optional
+        Takes the named quantities of S draws to values (S, q) whose R-hat and effective sample
+        size say whether ``laplace`` is safe; all weights when left out.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` and ``sample_stats``; ``posterior.attrs`` names the sampler, its
-        library and the seconds it took.
+        Groups ``posterior`` and ``sample_stats``; ``posterior.attrs`` names the ``sampler``,
+        ``why`` it was taken, its ``library``, the ``seconds`` it took and the ``products`` K w
+        (a batch of S weights counts as S; unknown, NaN, for what PyMC samples itself).
 
     Raises
     ------
     KeyboardInterrupt
         When interrupted: draws of a part of the run are never returned.
     """
-    import pymc as pm
-
+    if sampler not in SAMPLERS:
+        raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
+    if tune < 1 and sampler in ("nuts", "auto"):
+        raise ValueError(f"tune must be at least 1 for sampler={sampler!r}, got {tune}")
+    start = time.perf_counter()
     settings: dict[str, Any] = {
         "draws": draws,
         "tune": tune,
         "chains": chains,
         "progressbar": progressbar,
     }
-    start = time.perf_counter()
-    if sampler == "metropolis":
-        library, tree = "pymc", _pymc(model, pm.Metropolis(model=model), seed, **settings)
-    elif sampler == "nuts" and tune < 1:
-        raise ValueError("tune must be at least 1 for sampler='nuts', got 0")
-    elif sampler == "nuts" and find_spec("nutpie") is not None:
-        library, tree = "nutpie", _nutpie(model, seed, **settings)
+    if sampler == "metropolis" or (sampler == "nuts" and find_spec("nutpie") is None):
+        tree = _pymc(model, sampler, seed, **settings)
     elif sampler == "nuts":
-        library, tree = "pymc", _pymc(model, pm.NUTS(model=model), seed, **settings)
+        tree = _nuts(model, seed, **settings)
     else:
-        raise ValueError(f"sampler must be 'nuts' or 'metropolis', got {sampler!r}")
+        tree = _laplace_or_nuts(model, sampler, seed, watch or _weights, **settings)
+    attrs = tree["posterior"].attrs
+    attrs.setdefault("why", "asked for")
+    attrs["seconds"] = time.perf_counter() - start
+    return tree
+
+
+def _weights(named: dict[str, np.ndarray]) -> np.ndarray:
+    return named["w"]
+
+
+def _laplace_or_nuts(
+    model: pm.Model,
+    sampler: str,
+    seed: int | None,
+    watch: Watch,
+    draws: int,
+    tune: int,
+    chains: int,
+    progressbar: bool,
+) -> xr.DataTree:
+    """Return draws by Laplace's approximation or, for "auto", by NUTS where these are not safe."""
+    from . import laplace
+    from .compilation import Density
+
+    density, rng = Density(model), np.random.default_rng(seed)
+    try:
+        q = laplace.Laplace.of(density, rng)
+    except laplace.NoApproximationError as error:
+        if sampler == "laplace":
+            raise ValueError(f"sampler='laplace' cannot be used: {error}; use 'nuts'") from error
+        why, active = str(error), None
+    else:
+        named, run, judgement = laplace.sample(density, q, draws, chains, rng, watch)
+        if judgement.safe or sampler == "laplace":
+            stats = {name: (("chain", "draw"), getattr(run, name)) for name in LAPLACE_STATS}
+            tree = posterior_tree(named, model, xr.Dataset(stats))
+            why = "safe" if judgement.safe else "asked for, but not safe"
+            tree["posterior"].attrs.update(
+                sampler="laplace",
+                library="bsvdd",
+                products=density.products,
+                why=f"Laplace's approximation is {why}: {judgement}",
+            )
+            if draws >= laplace.MIN_STEPS:  # what was judged is what is returned
+                tree["posterior"].attrs.update(r_hat=judgement.r_hat, ess=judgement.ess)
+            if not judgement.safe:
+                warn(
+                    f"sampler='laplace' is not safe here ({judgement}); use 'nuts'",
+                    DiagnosticWarning,
+                )
+            if progressbar:
+                print(tree["posterior"].attrs["why"], file=sys.stderr)
+            return tree
+        why = f"Laplace's approximation is not safe: {judgement}"
+        active = np.flatnonzero(np.abs(named["w"]).max(axis=(0, 1)) > NEGLIGIBLE)
+    if progressbar:
+        print(f"NUTS, because {why}", file=sys.stderr)
+    tree = _nuts(model, seed, draws, tune, chains, progressbar, active)
+    tree["posterior"].attrs["why"] = why
+    tree["posterior"].attrs["products"] += density.products
+    return tree
+
+
+def _nuts(
+    model: pm.Model,
+    seed: int | None,
+    draws: int,
+    tune: int,
+    chains: int,
+    progressbar: bool,
+    active: np.ndarray | None = None,
+) -> xr.DataTree:
+    """Return draws by NUTS, by way of the ``active`` points where that is as good."""
+    if find_spec("nutpie") is None:
+        return _pymc(model, "nuts", seed, draws, tune, chains, progressbar)
+    from .compilation import Density
+
+    density, settings = Density(model), (seed, draws, tune, chains, progressbar)
+    n_points = density.n_points
+    x = None
+    if active is not None and len(active) <= n_points / 2:
+        part = density.on(active)
+        x, stats = _nutpie(part, *settings)
+        gap = np.ptp(density.logp(x) - part.logp(x))
+        density.products += part.products
+        n_active = len(active)
+        if gap > MAX_GAP:
+            x = None
+    if x is None:
+        x, stats = _nutpie(density, *settings)
+        n_active = n_points
+    tree = posterior_tree(_by_chain(density.named(x), chains), model, stats)
     tree["posterior"].attrs.update(
-        sampler=sampler, library=library, seconds=time.perf_counter() - start
+        sampler="nuts", library="nutpie", products=density.products, active_points=n_active
     )
     return tree
 
 
 def _nutpie(
-    model: pm.Model, seed: int | None, draws: int, tune: int, chains: int, progressbar: bool
-) -> xr.DataTree:
+    density: Density, seed: int | None, draws: int, tune: int, chains: int, progressbar: bool
+) -> tuple[np.ndarray, xr.Dataset]:
+    """Return draws (chains * draws, n) of the unconstrained parameters, and their statistics."""
     import nutpie
     from nutpie.compiled_pyfunc import from_pyfunc
 
-    from .compilation import Density
-
-    density = Density(model)
+    logp_and_gradient = density.machine_code()
     compiled = from_pyfunc(
         ndim=density.size,
-        make_logp_fn=lambda: density.logp_and_gradient,
+        make_logp_fn=lambda: logp_and_gradient,
         make_expand_fn=lambda *seeds: lambda x: {"x": np.array(x)},
         expanded_dtypes=[np.dtype("float64")],
         expanded_shapes=[(density.size,)],
@@ -107,16 +219,17 @@ def _nutpie(
     except BaseException:
         run.cancel()
         raise
-    x = trace["posterior"]["x"].values
-    named = density.named(x.reshape(-1, density.size))
-    values = {name: v.reshape(chains, draws, *v.shape[1:]) for name, v in named.items()}
-    stats = trace.children["sample_stats"].to_dataset()[SHARED_STATS]
-    return posterior_tree(values, model, stats)
+    x = trace["posterior"]["x"].values.reshape(-1, density.size)
+    return x, trace.children["sample_stats"].to_dataset()[SHARED_STATS]
+
+
+def _by_chain(named: dict[str, np.ndarray], chains: int) -> dict[str, np.ndarray]:
+    return {name: v.reshape(chains, -1, *v.shape[1:]) for name, v in named.items()}
 
 
 def _pymc(
     model: pm.Model,
-    step: Any,
+    sampler: str,
     seed: int | None,
     draws: int,
     tune: int,
@@ -125,6 +238,7 @@ def _pymc(
 ) -> xr.DataTree:
     import pymc as pm
 
+    step = {"nuts": pm.NUTS, "metropolis": pm.Metropolis}[sampler](model=model)
     trace = pm.sample(
         draws=draws,
         tune=tune,
@@ -143,7 +257,9 @@ def _pymc(
     names = [v.name for v in [*model.free_RVs, *model.deterministics]]
     values = {name: trace["posterior"][name].values for name in names}
     stats = trace.children["sample_stats"].to_dataset()
-    return posterior_tree(values, model, stats[[s for s in SHARED_STATS if s in stats]])
+    tree = posterior_tree(values, model, stats[[s for s in SHARED_STATS if s in stats]])
+    tree["posterior"].attrs.update(sampler=sampler, library="pymc", products=np.nan)
+    return tree
 
 
 def posterior_tree(

@@ -343,9 +343,11 @@ class Beta:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
+        from .symbolic import Probit
+
         scale = 1.0 if self.total is None else self.total / gram.n1
         a, b = pm.Data(f"{name}_a", float(self.a)), pm.Data(f"{name}_b", float(self.b))
-        share = pm.Beta(f"{name}_share", a, b, dims=dims)
+        share = pm.Beta(f"{name}_share", a, b, dims=dims, default_transform=Probit())
         return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)
 
 

@@ -5,6 +5,7 @@ import pymc as pm
 import pytest
 from bsvdd.inference.compilation import Density, compilations
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
+from scipy.stats import norm
 
 from bsvdd import kernels, priors
 
@@ -92,8 +93,8 @@ def test_named_quantities_at_a_batch():
     density = Density(bsvdd_m.build(stats, priors.StandardizedRowSum(), priors.Beta(total=0.6)))
     x = np.random.default_rng(61).normal(size=(5, 6))
     named = density.named(x)
-    assert set(named) == {"tau", "alpha1_share", "alpha1", "w"}
-    share = 1 / (1 + np.exp(-x[:, 4:]))
+    assert set(named) == {"tau", "alpha1_share", "alpha1", "w", "squared_norm"}
+    share = norm.cdf(x[:, 4:])
     np.testing.assert_allclose(named["tau"], x[:, :4])
     np.testing.assert_allclose(named["alpha1_share"], share)
     np.testing.assert_allclose(named["alpha1"], 0.3 * share)

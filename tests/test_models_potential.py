@@ -7,7 +7,7 @@ import pytest
 from bsvdd.inference.compilation import Density
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m, svdd
 from bsvdd.models.geometry import potential, squared_distance, squared_norm
-from bsvdd.models.potential import quadratic_form
+from bsvdd.models.symbolic import QuadraticForm
 from pytensor.compile.mode import Mode
 from scipy import stats
 
@@ -64,9 +64,9 @@ def test_density_of_bsvdd_m_is_prior_times_potential(kernel, features, total):
     density = Density(model)
     points = np.concatenate([MAJORITY, MINORITY])
     for x in np.random.default_rng(22).normal(size=(4, 8)):
-        tau, b = x[:6], 1 / (1 + np.exp(-x[6:]))
+        tau, b = x[:6], stats.norm.cdf(x[6:])
         log_prior = stats.norm(0, 1.3).logpdf(tau).sum()
-        log_prior += (stats.beta(2, 3).logpdf(b) + np.log(b) + np.log(1 - b)).sum()
+        log_prior += (stats.beta(2, 3).logpdf(b) + stats.norm.logpdf(x[6:])).sum()
         alpha1 = b if total is None else total / 2 * b
         w = np.concatenate([(1 + alpha1.sum()) * softmax(tau), -alpha1])
         assert w.sum() == pytest.approx(1.0)
@@ -138,7 +138,7 @@ def test_derivatives_of_the_quadratic_form():
     A = np.random.default_rng(29).normal(size=(4, 4))
     K_value, w_value = A @ A.T, np.array([0.3, -1.0, 2.0, 0.5])
     w, K = pt.vector("w"), pt.matrix("K")
-    form = quadratic_form(w, K)
+    form = QuadraticForm()(w, K)
     by_w = pt.grad(form, w)
     hessian = pt.stack([pt.grad(by_w[i], w) for i in range(4)])
     outputs = [form, by_w, pt.grad(form, K), hessian]

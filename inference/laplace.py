@@ -1,0 +1,240 @@
+r"""Laplace's approximation of a posterior, and the chains that correct it.
+
+With :math:`\hat x` the mode of the log density and :math:`H` minus its second derivatives there,
+draws of q, :math:`N(\hat x, H^{-1})` with a share of wider ones, are the proposals of
+independence Metropolis-Hastings chains (Tierney 1994), which move from x to a proposal y with
+probability
+
+.. math:: \min\left(1, \frac{p(y)\, q(x)}{p(x)\, q(y)}\right).
+
+All proposals are scored at once, in one product of matrices, and a chain is a walk along their
+ratios p/q. Where q is narrower than p it sticks, and the Pareto k of the ratios (Vehtari et al.
+2024) says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.optimize import minimize
+
+from .compilation import Density
+from .diagnostics import MAX_R_HAT, MIN_ESS_PER_CHAIN, mixing
+
+STARTS = 3  # of the search for the mode, apart from the first: several modes are to be seen
+DISPERSION = 4.0  # of these starts, on the unconstrained scale
+SAME_MODE = 1.0  # posterior sd between two ends of searches that have found the same mode
+WIDER_SHARE = 0.05  # of the proposals
+WIDER_BY = 3.0  # sd of the radius of a normal vector, about
+WARM_UP = 50  # steps of each chain that are not kept
+MIN_STEPS = 500  # of a chain that is judged
+THIN = 4  # steps for each draw, where one is not enough
+
+MAX_PARETO_K = 0.5  # up to which the ratios have a variance; Vehtari et al. (2024) take 0.7
+MIN_ACCEPTANCE = 0.1
+
+
+class NoApproximationError(Exception):
+    """The posterior has not one normal approximation; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Laplace:
+    """The approximation N(mode, (U'U)^-1), with U upper triangular, and its proposals."""
+
+    mode: np.ndarray
+    upper: np.ndarray
+
+    @classmethod
+    def of(cls, density: Density, rng: np.random.Generator) -> Self:
+        """Return the approximation of ``density``.
+
+        The mode is searched for from PyMC's initial point and from dispersed ones.
+
+        Raises
+        ------
+        NoApproximationError
+            The searches fail or find several modes, or the curvature there is not positive.
+        """
+
+        def minus(x: np.ndarray) -> tuple[float, np.ndarray]:
+            logp, gradient = density.logp_and_gradient(x)
+            return -logp, -gradient
+
+        found = []
+        for width in [0.0] + STARTS * [DISPERSION]:
+            start = density.initial_point(rng, width)
+            search = minimize(minus, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
+            if not (search.success and np.isfinite(search.fun)):
+                raise NoApproximationError(f"the search for the mode ended with: {search.message}")
+            found.append(search)
+        mode = min(found, key=lambda search: search.fun).x
+        try:
+            upper = cholesky(-density.hessian(mode))
+        except (LinAlgError, ValueError) as error:
+            raise NoApproximationError("the curvature at the mode is not positive") from error
+        apart = max(float(np.linalg.norm(upper @ (search.x - mode))) for search in found)
+        if apart > SAME_MODE:
+            raise NoApproximationError(f"several modes, {apart:.3g} posterior sd apart")
+        return cls(mode, upper)
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return proposals (size, n), and their log densities (size,) up to a constant.
+
+        A share of them is wider, by as much as takes them just out of the shell around the
+        mode in which a normal vector lies: a likelihood that is bounded leaves the posterior the
+        wider tails of its prior.
+        """
+        n = len(self.mode)
+        z = rng.standard_normal((n, size))
+        width = 1.0 + WIDER_BY / math.sqrt(n)
+        z *= np.where(rng.uniform(size=size) < WIDER_SHARE, width, 1.0)
+        square = np.einsum("js,js->s", z, z)
+        log_density = np.logaddexp(
+            math.log1p(-WIDER_SHARE) - square / 2.0,
+            math.log(WIDER_SHARE) - n * math.log(width) - square / (2.0 * width**2),
+        )
+        return self.mode + solve_triangular(self.upper, z, overwrite_b=True).T, log_density
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Independence Metropolis-Hastings chains.
+
+    Attributes
+    ----------
+    x : ndarray of shape (chains, steps, n)
+    accepted : ndarray of bool, shape (chains, steps)
+    log_ratio : ndarray of shape (chains, steps)
+        log p/q of the proposals, up to a constant.
+    last : ndarray of shape (chains,)
+        log p/q of the last states.
+    """
+
+    x: np.ndarray
+    accepted: np.ndarray
+    log_ratio: np.ndarray
+    last: np.ndarray
+
+    @classmethod
+    def start(
+        cls, density: Density, q: Laplace, chains: int, steps: int, rng: np.random.Generator
+    ) -> Self:
+        """Return chains that start at draws of q, each its own, after a warm-up."""
+        x, log_q = q.draw(chains, rng)
+        first = density.logp(x) - log_q
+        start = cls(x[:, None], np.ones((chains, 1), dtype=bool), first[:, None], first)
+        return start.next(density, q, WARM_UP, rng).next(density, q, steps, rng)
+
+    def next(self, density: Density, q: Laplace, steps: int, rng: np.random.Generator) -> Self:
+        """Return the next steps of the chains."""
+        chains, n = len(self.last), self.x.shape[-1]
+        proposals, log_q = q.draw(chains * steps, rng)
+        log_ratio = (density.logp(proposals) - log_q).reshape(chains, steps)
+        proposals = proposals.reshape(chains, steps, n)
+        threshold = np.log(rng.uniform(size=(chains, steps)))
+        x, accepted, last = np.empty_like(proposals), np.empty((chains, steps), bool), []
+        for chain in range(chains):
+            state, ratio = self.x[chain, -1], float(self.last[chain])
+            rows = zip(log_ratio[chain].tolist(), threshold[chain].tolist(), strict=True)
+            for step, (new, limit) in enumerate(rows):
+                if limit <= new - ratio:
+                    accepted[chain, step] = True
+                    state, ratio = proposals[chain, step], new
+                else:
+                    accepted[chain, step] = False
+                x[chain, step] = state
+            last.append(ratio)
+        return type(self)(x, accepted, log_ratio, np.array(last))
+
+    def followed_by(self, other: Self, thin: int) -> Self:
+        """Return every ``thin``-th step of these and, after them, of ``other``."""
+        joined = (
+            np.concatenate([getattr(self, name), getattr(other, name)], axis=1)[:, thin - 1 :: thin]
+            for name in ("x", "accepted", "log_ratio")
+        )
+        return type(self)(*joined, other.last)
+
+    def ending(self, draws: int) -> Self:
+        """Return the last steps only."""
+        parts = (getattr(self, name)[:, -draws:] for name in ("x", "accepted", "log_ratio"))
+        return type(self)(*parts, self.last)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Whether chains can be trusted.
+
+    Attributes
+    ----------
+    pareto_k, acceptance, r_hat, ess : float
+    """
+
+    pareto_k: float
+    acceptance: float
+    r_hat: float
+    ess: float
+    chains: int
+
+    @classmethod
+    def of(cls, run: Chains, watched: np.ndarray) -> Self:
+        """Judge by the steps of ``run`` and values (chains, steps, q) of interest there."""
+        from arviz_stats.base import array_stats
+
+        # psislw takes log likelihoods, whose negative is the log ratio
+        k = array_stats.psislw(-run.log_ratio.ravel())[1]
+        return cls(float(k), float(run.accepted.mean()), *mixing(watched), len(watched))
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether more steps would not help."""
+        # written so that a NaN, which no comparison holds for, is not safe
+        return not (self.pareto_k <= MAX_PARETO_K and self.acceptance >= MIN_ACCEPTANCE)
+
+    @property
+    def safe(self) -> bool:
+        """Whether the chains can be trusted."""
+        mixed = (
+            self.r_hat <= MAX_R_HAT or self.chains == 1
+        ) and self.ess >= MIN_ESS_PER_CHAIN * self.chains
+        return mixed and not self.hopeless
+
+    def __str__(self) -> str:
+        return (
+            f"Pareto k {self.pareto_k:.2f}, acceptance {self.acceptance:.2f}, R-hat "
+            f"{self.r_hat:.3f}, effective draws {self.ess:.0f}"
+        )
+
+
+def sample(
+    density: Density,
+    q: Laplace,
+    draws: int,
+    chains: int,
+    rng: np.random.Generator,
+    watch: Callable[[dict[str, np.ndarray]], np.ndarray],
+) -> tuple[dict[str, np.ndarray], Chains, Judgement]:
+    """Return the named quantities (chains, draws, ...) of chains, the chains and a judgement.
+
+    ``watch`` takes named quantities of S draws to the values (S, q) by which is judged. Where
+    that helps, more steps are taken than there are draws.
+    """
+
+    def judge(run: Chains) -> tuple[dict[str, np.ndarray], Judgement]:
+        named = density.named(run.x.reshape(-1, density.size))
+        watched = watch(named)
+        return named, Judgement.of(run, watched.reshape(chains, -1, watched.shape[-1]))
+
+    steps = max(draws, MIN_STEPS)
+    run = Chains.start(density, q, chains, steps, rng)
+    named, judgement = judge(run)
+    if not (judgement.safe or judgement.hopeless or judgement.ess < MIN_ESS_PER_CHAIN):
+        run = run.followed_by(run.next(density, q, (THIN - 1) * steps, rng), THIN)
+        named, judgement = judge(run)
+    kept = {k: v.reshape(chains, steps, *v.shape[1:])[:, -draws:] for k, v in named.items()}
+    return kept, run.ending(draws), judgement
