@@ -18,6 +18,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "machines",
         "metrics",
         "plots",
+        "rows",
         "sampling",
         "storage",
         "warning",

@@ -11,18 +11,24 @@ from .decision import decisive_distance
 from .distance import Expansion, leave_one_out
 
 
-def in_closed_form(d: np.ndarray, center: Expansion, minority: np.ndarray) -> np.ndarray:
+def in_closed_form(d: np.ndarray, center: Expansion, place: np.ndarray) -> np.ndarray:
     """Return d (draws, n) with the rows that are dictionary points left out, each in its turn.
 
-    The weights sum to one, see :func:`.distance.leave_one_out`. The majority rows are the first
-    points of the dictionary; minority rows are its last ones, or no points at all, and then
-    they are left out already.
+    The weights sum to one, see :func:`.distance.leave_one_out`. A row that is no point stays as
+    it is: minority rows of a one-class model are left out already, and a majority row beside a
+    dictionary entered by its share of r and T only.
+
+    Parameters
+    ----------
+    d : ndarray of shape (draws, n)
+    center : Expansion
+    place : ndarray of int, shape (M,)
+        Which row each dictionary point is, -1 for one that is none.
     """
-    rows = np.flatnonzero(~minority)
-    if center.gram.n1:
-        rows = np.concatenate([rows, np.flatnonzero(minority)])
     d = d.copy()
-    d[:, rows] = leave_one_out(center.weights, center.gram.K, center.gram.n1)
+    is_row = place >= 0
+    left = leave_one_out(center.weights, center.gram.K, center.gram.n1)
+    d[:, place[is_row]] = left[:, is_row]
     return d
 
 
