@@ -97,12 +97,12 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a .npy, .parquet or .csv file
+        X : array-like of shape (n, p), path of a .npy, .parquet or .csv file, or dask collection
             Training rows; with ``kernels.Precomputed`` their kernel matrix (n, n). With a
-            ``dictionary`` an array, a memory map or a file is read in blocks, in its own
-            precision (kernel values of float32 rows are computed in float32), and never as
-            a whole.
-        y : array-like of shape (n,), or name of a column of the file, optional
+            ``dictionary`` an array, a memory map, a file or a dask array or data frame is read
+            in blocks, in its own precision (kernel values of float32 rows are computed in
+            float32), and never as a whole.
+        y : array-like of shape (n,), or name of a column of the file or data frame, optional
             Which rows are minority: -1 in {-1, 1}, 1 in {0, 1} and booleans, else
             ``minor_label``. Without y all rows are majority. One-class models fit on the
             majority rows, and minority rows only tune the cutoff.
@@ -342,6 +342,11 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _by_row(self, X: Any, summary: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return one number a row from its draws, without holding draws x rows in memory."""
+        if hasattr(X, "__dask_graph__"):
+            from .cluster import score
+
+            check_is_fitted(self)
+            return score(self, X, summary)
         rows = self._new_rows(X)
         out = np.empty(len(rows))
         for block, d in self._fit.rule.blocks(rows):

@@ -46,7 +46,7 @@ class Rows:
 
     def labels(self, name: str) -> np.ndarray:
         """Return the column ``name`` of classes, which is then no column of the rows."""
-        raise TypeError(
+        raise ValueError(
             f"y={name!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
             "data frame of dask); expected one label for each row"
         )
@@ -58,7 +58,7 @@ class Rows:
         for start, block in self.blocks():
             inside = wanted[(start <= wanted) & (wanted < start + len(block))]
             if len(inside):
-                parts.append(checked(np.asarray(block[inside - start]), inside))
+                parts.append(pick(block, start, inside))
         return np.concatenate(parts).astype(float, copy=False)
 
     def sums(
@@ -69,16 +69,17 @@ class Rows:
         Blocks are summed in float64, in their order whatever the number of threads; there are
         as many threads as BLAS would take.
         """
-        with _shown(self.n_rows, progressbar) as advance, _threads() as n:
+        with _shown(int((~minority).sum()), progressbar) as advance, _threads() as n:
             tasks = (
-                joblib.delayed(_sums)(kernel, points, start, block, minority)
+                joblib.delayed(_sums)(
+                    kernel, points, start, block, minority[start : start + len(block)]
+                )
                 for start, block in self.blocks()
             )
             total = Sums(0, 0.0, np.zeros(len(points)))
-            run = joblib.Parallel(n, backend="threading", return_as="generator")
-            for part, length in run(tasks):
+            for part in joblib.Parallel(n, backend="threading", return_as="generator")(tasks):
                 total += part
-                advance(length)
+                advance(part.n)
         return total
 
 
@@ -101,14 +102,28 @@ class ArrayRows(Rows):
         return checked(rows, np.arange(self.n_rows)[which]).astype(float, copy=False)
 
 
-class _Table(Rows):
-    """Rows of a file with named columns, of which one may be the label."""
+class NamedRows(Rows):
+    """Rows with named columns, of which one may hold the classes."""
+
+    origin: str  # for errors
+
+    def _use(self, columns: list[str], label: str | None = None) -> None:
+        if label is not None and label not in columns:
+            shown = ", ".join(columns[:8]) + (", ..." if len(columns) > 8 else "")
+            raise ValueError(f"y={label!r} is no column of {self.origin}, which has {shown}")
+        self.names = [name for name in columns if name != label]
+        self.n_columns = len(self.names)
+        if not self.names:
+            raise ValueError(f"{self.origin} has no columns but that of the classes")
+
+
+class _Table(NamedRows):
+    """Rows of a file with named columns."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.label: str | None = None
+        self.path, self.origin = path, str(path)
         self._columns = self._header()
-        self._use(None)
+        self._use(self._columns)
 
     def _header(self) -> list[str]:
         raise NotImplementedError
@@ -116,35 +131,18 @@ class _Table(Rows):
     def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         raise NotImplementedError
 
-    def _use(self, label: str | None) -> None:
-        self.label = label
-        self.names = [name for name in self._columns if name != label]
-        self.n_columns = len(self.names)
-        if not self.n_columns:
-            raise ValueError(f"{self.path} has no columns but the label")
-
     @override
     def labels(self, name: str) -> np.ndarray:
-        if name not in self._columns:
-            shown = ", ".join(self._columns[:8]) + (", ..." if len(self._columns) > 8 else "")
-            raise ValueError(f"y={name!r} is no column of {self.path}, which has {shown}")
-        self._use(name)
+        self._use(self._columns, name)
         labels = np.concatenate([frame[name].to_numpy() for frame in self._frames([name])])
         self.n_rows = len(labels)
         return labels
 
     @override
-    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+    def blocks(self) -> Iterator[tuple[int, pd.DataFrame]]:
         start = 0
         for frame in self._frames(self.names or []):
-            odd = [name for name in frame if frame[name].dtype.kind not in "fiub"]
-            if odd:
-                raise TypeError(
-                    f"{self.path}: column {odd[0]!r} is not numeric (rows {start} to "
-                    f"{start + len(frame) - 1} are {frame[odd[0]].dtype}); drop it, make it a "
-                    "number, or, if it has the classes, name it: fit(path, y='name')"
-                )
-            yield start, frame.to_numpy(np.result_type(*frame.dtypes))
+            yield start, frame
             start += len(frame)
 
     def _block_rows(self, columns: list[str]) -> int:
@@ -206,10 +204,15 @@ def source(X: Any) -> Rows | None:
 
     Parameters
     ----------
-    X : ndarray, memory map, path of a .npy, .parquet or .csv file, or anything else
+    X : ndarray, memory map, path of a .npy, .parquet or .csv file, dask array or data frame, or \
+anything else
     """
     if isinstance(X, str | os.PathLike):
         return _file(Path(X))
+    if hasattr(X, "__dask_graph__"):
+        from .cluster import DaskRows
+
+        return DaskRows(X)
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
         return ArrayRows(X)
     return None
@@ -233,6 +236,11 @@ def _file(path: Path) -> Rows:
     return ArrayRows(X)
 
 
+def pick(block: Any, start: int, numbers: np.ndarray) -> np.ndarray:
+    """Return the rows ``numbers`` of a block that starts with row ``start``."""
+    return checked(as_array(block, start)[numbers - start], numbers)
+
+
 def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
     """Return rows of floats, after a look for values that are not finite.
 
@@ -250,14 +258,25 @@ def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
     return rows
 
 
-def _sums(
-    kernel: Kernel, points: np.ndarray, start: int, block: np.ndarray, minority: np.ndarray
-) -> tuple[Sums, int]:
-    rows = checked(np.asarray(block), range(start, start + len(block)))
-    counted = ~minority[start : start + len(block)]
-    found = Sums.of(kernel, rows if counted.all() else rows[counted], points)
+def _sums(kernel: Kernel, points: np.ndarray, start: int, block: Any, minority: np.ndarray) -> Sums:
+    rows = checked(as_array(block, start), range(start, start + len(block)))
+    found = Sums.of(kernel, rows[~minority] if minority.any() else rows, points)
     _release(block)
-    return found, len(block)
+    return found
+
+
+def as_array(block: Any, start: int) -> np.ndarray:
+    """Return a block, from row ``start`` on, as an array, if its columns are numbers."""
+    if not isinstance(block, pd.DataFrame):
+        return np.asarray(block)
+    odd = [name for name in block if block[name].dtype.kind not in "fiub"]
+    if odd:
+        raise TypeError(
+            f"column {odd[0]!r} is not numeric (rows {start} to {start + len(block) - 1} are "
+            f"{block[odd[0]].dtype}); drop it, make it a number, or, if it holds the classes, "
+            "name it: y='name'"
+        )
+    return block.to_numpy(np.result_type(*block.dtypes))
 
 
 def _release(block: np.ndarray) -> None:
