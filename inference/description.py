@@ -46,9 +46,10 @@ class Description(Detector):
         d = self._as_draws(tree, fit.rule.values(fit.rows))
         tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
         scale = tree.children["posterior"].attrs.get("likelihood_scale", 1.0)
+        log_likelihood = np.square(d.values[..., majority])
+        log_likelihood *= -scale / 2
         tree["log_likelihood"] = xr.Dataset(
-            {"kernel": (d.dims, -scale / 2 * d.values[..., majority] ** 2)},
-            {"obs": obs[majority]},
+            {"kernel": (d.dims, log_likelihood)}, {"obs": obs[majority]}
         )
         tree["diagnostics"] = diagnostics.diagnose(tree)
         rounding = np.finfo(float).eps * np.abs(fit.gram.K).max() * fit.gram.n_points

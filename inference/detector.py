@@ -19,7 +19,7 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import left_out
 from .cutoff import Cutoff, as_cutoff
 from .decision import decisive_distance, probability_normal
-from .distance import Expansion
+from .distance import Expansion, leave_one_out
 from .labels import minority_rows
 from .rows import ArrayRows, Rows
 from .rows import source as rows_of
@@ -275,10 +275,14 @@ class Detector(OutlierMixin, BaseEstimator):
             folds = left_out.folds(fit.minority, cv, fit.seed)
             refit = partial(self._refit, fit)
             return left_out.by_refits(fit.rows, folds, refit, policy.level)
-        d = fit.rule.values(fit.rows)
+        out = np.empty(len(fit.rows))
+        for block, d in fit.rule.blocks(fit.rows):
+            out[block] = decisive_distance(d, policy.level)
         if cv == "loo":
-            d = self._leave_one_out(fit, d)
-        return decisive_distance(d, policy.level)
+            is_row = fit.place >= 0
+            left = decisive_distance(self._points_left_out(fit), policy.level)
+            out[fit.place[is_row]] = left[is_row]
+        return out
 
     def _refit(self, fit: Fit, train: np.ndarray) -> Expansion:
         """Return the rule that the rows ``train`` of ``fit`` make."""
@@ -291,9 +295,14 @@ class Detector(OutlierMixin, BaseEstimator):
         place = np.cumsum(~fit.minority)[train][~minority] - 1
         return replace(self._gram(fit.kernel, rows, minority), place=place)
 
-    def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
-        """Return d (draws, n) with each row left out."""
-        return left_out.in_closed_form(d, fit.rule, fit.place)
+    def _points_left_out(self, fit: Fit) -> np.ndarray:
+        """Return the distance (draws, M) of each dictionary point from the rule without it.
+
+        The weights sum to one. Rows that are no points need nothing: minority rows of a one-class
+        model are left out already, and a majority row beside a dictionary entered by its share
+        of r and T only.
+        """
+        return leave_one_out(fit.rule.weights, fit.gram.K, fit.gram.n1)
 
     def with_cutoff(self, cutoff: Any) -> Self:
         """Return this fitted estimator with another cutoff; nothing is fitted again.

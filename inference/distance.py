@@ -41,7 +41,10 @@ class Expansion:
 
     def values(self, rows: np.ndarray) -> np.ndarray:
         """Return all values at once, shape (draws, rows); larger is more abnormal."""
-        return np.concatenate([values for _, values in self.blocks(rows)], axis=1)
+        out = np.empty((len(self.weights), len(rows)))
+        for block, values in self.blocks(rows):
+            out[:, block] = values
+        return out
 
     def _values(self, rows: np.ndarray) -> np.ndarray:
         raise NotImplementedError

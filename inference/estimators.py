@@ -367,17 +367,14 @@ random_state, progressbar
         return self.simplex or isinstance(self.prior, GaussianPrior)
 
     @override
-    def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
+    def _points_left_out(self, fit: Fit) -> np.ndarray:
         if self.simplex:
-            return super()._leave_one_out(fit, d)
-        d, is_row = d.copy(), fit.place >= 0
+            return super()._points_left_out(fit)
+        size = len(fit.rule.weights)
         if not isinstance(self.prior, GaussianPrior):  # then only rows that are no points tell
-            d[:, fit.place[is_row]] = np.nan
-            return d
+            return np.full((size, fit.gram.n_points), np.nan)
         rng = np.random.default_rng(fit.seed)
-        left = bdd.leave_one_out(fit.gram, self.prior, self.likelihood_scale, len(d), rng)
-        d[:, fit.place[is_row]] = left[:, is_row]
-        return d
+        return bdd.leave_one_out(fit.gram, self.prior, self.likelihood_scale, size, rng)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
