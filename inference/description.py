@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 import xarray as xr
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     import pymc as pm
 
 MAX_POINTS = 20_000  # of which the kernel matrix takes 3.2 GB
+BLOCK_ROWS = 1000  # whose draws are summarised at once
 KEPT_ROWS = 10_000  # of each class that a fit with a dictionary holds, drawn at random
 
 
@@ -61,6 +64,14 @@ class Description(Detector):
                 DataWarning,
             )
         return fit
+
+    @override
+    def _blocks(self, fit: Fit) -> Iterator[tuple[slice, np.ndarray]]:
+        d = fit.idata.children["distance"].dataset["d"].values  # reported already
+        d = d.reshape(-1, d.shape[-1])
+        for start in range(0, d.shape[1], BLOCK_ROWS):
+            block = slice(start, min(start + BLOCK_ROWS, d.shape[1]))
+            yield block, d[:, block]
 
     @override
     def _held(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
@@ -255,6 +266,23 @@ class BayesianDescription(Description):
         fit.idata["diagnostics"] = fit.idata.children["diagnostics"].dataset.assign(
             nystroem_residual=share
         )
+
+    def with_dictionary(self, dictionary: Any, X: Any, y: Any = None) -> Self:
+        """Return the estimator fitted to the same rows with another dictionary.
+
+        The kernel stays, with its bandwidth, and so does all else; what the number of landmarks
+        changes is shown by :func:`bsvdd.inference.approximation.change`.
+
+        Parameters
+        ----------
+        dictionary : int, Landmarks, array or None
+            As in the constructor.
+        X, y
+            The rows and labels of the fit, which itself holds a sample of them at most.
+        """
+        check_is_fitted(self)
+        new = clone(self).set_params(kernel=self.kernel_, dictionary=dictionary)
+        return new.fit(X, y)
 
     def with_prior(self, prior: Any = None, minority_prior: Any = None) -> Self:
         """Return the estimator fitted to the same rows with another prior.

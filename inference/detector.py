@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -249,10 +249,14 @@ class Detector(OutlierMixin, BaseEstimator):
         self._fit, self.idata_ = fit, idata
         self.cutoff_, self.level_, self.offset_ = cutoff, policy.level, -cutoff
 
+    def _blocks(self, fit: Fit) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield which rows of the fit make a block, and their values, (draws, rows in block)."""
+        return fit.rule.blocks(fit.rows)
+
     def _decision(self, fit: Fit, cutoff: float, level: float) -> xr.Dataset:
         """Return what the cutoff makes of the training rows."""
         p, normal = np.empty(len(fit.rows)), np.empty(len(fit.rows), dtype=bool)
-        for block, d in fit.rule.blocks(fit.rows):
+        for block, d in self._blocks(fit):
             p[block] = probability_normal(d, cutoff)
             normal[block] = decisive_distance(d, level) <= cutoff
         return xr.Dataset(
@@ -276,7 +280,7 @@ class Detector(OutlierMixin, BaseEstimator):
             refit = partial(self._refit, fit)
             return left_out.by_refits(fit.rows, folds, refit, policy.level)
         out = np.empty(len(fit.rows))
-        for block, d in fit.rule.blocks(fit.rows):
+        for block, d in self._blocks(fit):
             out[block] = decisive_distance(d, policy.level)
         if cv == "loo":
             is_row = fit.place >= 0

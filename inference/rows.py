@@ -23,6 +23,7 @@ from ..models.gram import Sums
 from ..models.kernels import Kernel
 
 BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
+SCATTERED = 1000  # rows from all over a memory map taken at once: each may read 64 KB or more
 FILES = (".npy", ".parquet", ".csv")
 
 
@@ -98,8 +99,15 @@ class ArrayRows(Rows):
 
     @override
     def take(self, which: np.ndarray | slice) -> np.ndarray:
-        rows = np.asarray(self.X[which])
-        return checked(rows, np.arange(self.n_rows)[which]).astype(float, copy=False)
+        numbers = np.arange(self.n_rows)[which]
+        if not isinstance(self.X, np.memmap):
+            return checked(np.asarray(self.X[which]), numbers).astype(float, copy=False)
+        rows = np.empty((len(numbers), self.n_columns))
+        for start in range(0, len(numbers), SCATTERED):
+            part = slice(start, start + SCATTERED)
+            rows[part] = checked(np.asarray(self.X[numbers[part]]), numbers[part])
+            _release(self.X)
+        return rows
 
 
 class NamedRows(Rows):

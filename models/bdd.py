@@ -90,8 +90,9 @@ def leave_one_out(
     r"""Return draws (size, M) of the distance of each point from the centre fitted without it.
 
     Without the row that is point j, and that point, the posterior is the normal one of n0 - 1
-    rows, given that :math:`\alpha_j = 0`. With :math:`\Lambda_* = \lambda (n_0 - 1) K + \Sigma^{-1}`,
-    :math:`S = \Lambda_*^{-1}` and :math:`b_j = S_{\cdot j} / S_{jj}`, its draws are
+    rows, given that :math:`\alpha_j = 0`. With
+    :math:`\Lambda_* = \lambda (n_0 - 1) K + \Sigma^{-1}`, :math:`S = \Lambda_*^{-1}` and
+    :math:`b_j = S_{\cdot j} / S_{jj}`, its draws are
 
     .. math::
         v_j = z - z_j b_j + \mu_j, \qquad z \sim N(0, S), \qquad

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.inference import description
+from bsvdd.inference import approximation, description
 from bsvdd.inference.decision import decisive_distance
 from bsvdd.models import Gram, bdd
 from sklearn.base import clone
@@ -246,3 +246,21 @@ def test_data_frame_with_a_dictionary():
     np.testing.assert_array_equal(
         est.predict(frame), BDD(**QUICK, dictionary=20).fit(X, Y).predict(X)
     )
+
+
+def test_change_from_few_landmarks_to_more():
+    few = BDD(kernel=kernels.RBF("median"), draws=40, dictionary=10).fit(X, Y)
+    more = few.with_dictionary(30, X, Y)
+    assert (more.gram_.n_points, few.gram_.n_points) == (30, 10)
+    assert more.kernel_ == few.kernel_  # with the criterion that it came from
+    assert set(few._fit.place) < set(more._fit.place)
+    found = approximation.change(few, more, X)
+    d = -more.score_samples(X) + few.score_samples(X)
+    assert found.root_mean_square == pytest.approx(np.sqrt((d**2).mean()))
+    assert found.largest == pytest.approx(np.abs(d).max())
+    assert found.decisions == (few.predict(X) != more.predict(X)).mean()
+    none = approximation.change(few, few, X)
+    assert (none.root_mean_square, none.largest, none.decisions) == (0, 0, 0)
+    whole = few.with_dictionary(None, X, Y)
+    assert approximation.change(more, whole, X).largest < found.largest
+    assert few.dictionary == 10 and few.gram_.n_points == 10
