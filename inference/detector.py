@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     class BaseEstimator:
         """What is used of scikit-learn's."""
 
+        n_features_in_: int
+
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
         def set_params(self, **params: Any) -> Self: ...  # noqa: D102
         def _validate_params(self) -> None: ...
@@ -214,8 +216,10 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _place(self, minority: np.ndarray) -> np.ndarray:
         """Return which row each point is where the rows are the dictionary."""
-        learnt = np.flatnonzero(minority) if self._learns_from_minority else []
-        return np.concatenate([np.flatnonzero(~minority), learnt]).astype(int)
+        majority = np.flatnonzero(~minority)
+        if not self._learns_from_minority:
+            return majority
+        return np.concatenate([majority, np.flatnonzero(minority)])
 
     def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
         """Return a DataTree whose group ``posterior`` holds w (chain, draw, point)."""
@@ -334,7 +338,11 @@ class Detector(OutlierMixin, BaseEstimator):
         return self._fit.gram
 
     def probability_normal(self, X: Any) -> np.ndarray:
-        """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,)."""
+        """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,).
+
+        This and the other results of one number a row are lazy dask arrays where X is a dask
+        array or data frame.
+        """
         return self._by_row(X, lambda d: probability_normal(d, self.cutoff_))
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -359,7 +367,8 @@ class Detector(OutlierMixin, BaseEstimator):
             from .cluster import score
 
             check_is_fitted(self)
-            return score(self, X, summary)
+            lazy: Any = score(self, X, summary)
+            return lazy
         rows = self._new_rows(X)
         out = np.empty(len(rows))
         for block, d in self._fit.rule.blocks(rows):

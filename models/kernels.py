@@ -201,23 +201,26 @@ class RBF(_DistanceKernel):
         whose rounding is of the size of :math:`\|y\|^2`. Kernel values of float32 rows are
         computed in float32; the sums are float64 always.
         """
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        single = X.dtype == np.float32
+        dtype = np.dtype(np.float32 if single else np.float64)
         center = Y.mean(axis=0).astype(dtype)
-        V = ((Y.astype(dtype) - center) / dtype(self._s)).astype(float)
+        s = np.array(self._s, dtype)
+        V = ((Y.astype(dtype) - center) / s).astype(float)
         norm = (V * V).sum(axis=1) / 2
-        if norm.max() * np.finfo(dtype).eps > (1e-5 if dtype is np.float32 else 1e-10):
+        # the exponent is rounded by norm times the spacing of floats, 2^-23 or 2^-52
+        if norm.max() > (1e-5 * 2**23 if single else 1e-10 * 2**52):
             return super().summed(X, Y)
         offset = norm.astype(dtype)
         right = np.vstack([V.T, np.ones(len(V)), -offset]).astype(dtype)
         total = np.zeros(len(Y))
-        left = product = None
+        left, product = np.empty((0, len(right)), dtype), np.empty((0, len(Y)), dtype)
         for rows in self._parts(X, Y):
-            if left is None or len(left) != len(rows):
-                left = np.ones((len(rows), right.shape[0]), dtype)
+            if len(left) != len(rows):
+                left = np.ones((len(rows), len(right)), dtype)
                 product = np.empty((len(rows), len(Y)), dtype)
             Z = left[:, :-2]
             np.subtract(rows, center, out=Z, casting="same_kind")
-            Z /= dtype(self._s)
+            Z /= s
             with np.errstate(over="ignore"):  # a row so far off has kernel values of 0
                 np.einsum("ij,ij->i", Z, Z, out=left[:, -2])
                 left[:, -2] /= -2

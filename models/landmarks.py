@@ -174,9 +174,9 @@ def _rounding(K: np.ndarray) -> float:
     return 10 * np.finfo(float).eps * float(np.trace(K))
 
 
-def as_landmarks(dictionary: Any) -> Landmarks | np.ndarray | None:
-    """Return a dictionary as its parameter's forms mean it: a number is that many at random."""
-    if dictionary is None or isinstance(dictionary, Landmarks):
+def as_landmarks(dictionary: Any) -> Landmarks | np.ndarray:
+    """Return how landmarks are chosen (a number is that many at random), or the points given."""
+    if isinstance(dictionary, Landmarks):
         return dictionary
     if isinstance(dictionary, int | np.integer):
         return Landmarks(int(dictionary))
