@@ -14,3 +14,4 @@ from .inference.machines import SVM as SVM
 from .inference.storage import load as load
 from .models import kernels as kernels
 from .models import priors as priors
+from .models.landmarks import Landmarks as Landmarks

@@ -5,6 +5,8 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=[
+        "approximation",
+        "cluster",
         "compilation",
         "cutoff",
         "decision",
@@ -18,6 +20,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "machines",
         "metrics",
         "plots",
+        "rows",
         "sampling",
         "storage",
         "warning",

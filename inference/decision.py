@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+BLOCK = 1000  # rows whose draws are copied at once
+
 
 def probability_normal(d: np.ndarray, cutoff: float) -> np.ndarray:
     """Return P(d_z <= cutoff | data), the share of draws; (draws, rows) -> (rows,)."""
@@ -23,7 +25,13 @@ def decisive_distance(d: np.ndarray, level: float = 0.5, overwrite: bool = False
     """
     rank = math.floor(level * len(d) + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
     rank = min(rank, len(d) - 1)  # a level so near to 1 that it asks for all draws
-    if not overwrite:
-        d = d.copy(order="F")  # the draws of a row side by side
-    d.partition(rank, axis=0)
-    return d[rank]
+    if overwrite:
+        d.partition(rank, axis=0)
+        return d[rank]
+    out = np.empty(d.shape[1])
+    for start in range(0, len(out), BLOCK):
+        rows = slice(start, start + BLOCK)
+        block = d[:, rows].copy(order="F")  # the draws of a row side by side
+        block.partition(rank, axis=0)
+        out[rows] = block[rank]
+    return out

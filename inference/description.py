@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import copy
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 import xarray as xr
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..models.geometry import squared_distance
 from ..models.gram import Gram
 from ..models.kernels import Kernel
+from ..models.landmarks import Landmarks, as_landmarks, choose, residual
 from ..models.priors import Prior, StandardizedRowSum
 from . import diagnostics
 from .cutoff import as_cutoff
 from .detector import Detector, Fit
 from .distance import Center
+from .rows import Rows
 from .sampling import SAMPLERS, sample
 from .warning import DataWarning, warn
 
 if TYPE_CHECKING:
     import pymc as pm
+
+MAX_POINTS = 20_000  # of which the kernel matrix takes 3.2 GB
+RESIDUAL_ROWS = 1000  # whose mean Nystroem residual is reported
+BLOCK_ROWS = 1000  # whose draws are summarised at once
+KEPT_ROWS = 10_000  # of each class that a fit with a dictionary holds, drawn at random
 
 
 class Description(Detector):
@@ -45,16 +53,17 @@ class Description(Detector):
         d = self._as_draws(tree, fit.rule.values(fit.rows))
         tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
         scale = tree.children["posterior"].attrs.get("likelihood_scale", 1.0)
+        log_likelihood = np.square(d.values[..., majority])
+        log_likelihood *= -scale / 2
         tree["log_likelihood"] = xr.Dataset(
-            {"kernel": (d.dims, -scale / 2 * d.values[..., majority] ** 2)},
-            {"obs": obs[majority]},
+            {"kernel": (d.dims, log_likelihood)}, {"obs": obs[majority]}
         )
         tree["diagnostics"] = diagnostics.diagnose(tree)
-        largest, middle = fit.gram.largest, float(np.median(d))
-        if np.finfo(float).eps * largest * fit.gram.n_points > 1e-4 * middle**2:
+        largest, typical = fit.gram.largest, float(np.median(d.values[:, ::10]))  # of a tenth
+        if np.finfo(float).eps * largest * fit.gram.n_points > 1e-4 * typical**2:
             warn(
                 f"kernel values of up to {largest:.3g} leave few digits to distances of "
-                f"{middle:.3g}; centre the columns of X, for instance by "
+                f"{typical:.3g}; centre the columns of X, for instance by "
                 "kernels.Standardized(kernel)",
                 DataWarning,
             )
@@ -66,8 +75,19 @@ class Description(Detector):
         return d.reshape(-1, d.shape[-1])
 
     @override
-    def _check_cutoff(self, minority: np.ndarray) -> None:
-        super()._check_cutoff(minority)
+    def _held(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        n = len(minority) if self._learns_from_minority else int((~minority).sum())
+        if n > MAX_POINTS:
+            raise ValueError(
+                f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
+                f"{MAX_POINTS} rows are taken; give a Bayesian model such as BSVDD a dictionary, "
+                "dictionary=500, or fit fewer rows"
+            )
+        return slice(None)
+
+    @override
+    def _check_cutoff(self, minority: np.ndarray, whole: bool) -> None:
+        super()._check_cutoff(minority, whole)
         number = as_cutoff(self.cutoff).criterion
         if not isinstance(number, str) and number < 0:
             raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
@@ -104,6 +124,7 @@ class BayesianDescription(Description):
     draws: int = 1000
     tune: int = 500
     chains: int = 2
+    dictionary: int | Landmarks | Any | None = None
     progressbar: bool = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -113,11 +134,85 @@ class BayesianDescription(Description):
         "draws": [Interval(Integral, 1, None, closed="left")],
         "tune": [Interval(Integral, 0, None, closed="left")],
         "chains": [Interval(Integral, 1, None, closed="left")],
+        "dictionary": [
+            Interval(Integral, 1, MAX_POINTS, closed="both"),
+            Landmarks,
+            "array-like",
+            None,
+        ],
         "progressbar": ["boolean"],
     }
 
     def _build(self, gram: Gram) -> pm.Model:
         raise NotImplementedError
+
+    @property
+    @override
+    def _has_dictionary(self) -> bool:
+        return self.dictionary is not None
+
+    @override
+    def _held(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        if not self._has_dictionary:
+            return super()._held(minority, seed)
+        held, rng = [], np.random.default_rng(seed)
+        for members in (np.flatnonzero(~minority), np.flatnonzero(minority)):
+            many = len(members) > KEPT_ROWS
+            held.append(rng.choice(members, KEPT_ROWS, replace=False) if many else members)
+        return np.sort(np.concatenate(held))
+
+    @override
+    def _statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        source: Rows,
+        all_minority: np.ndarray,
+        seed: int,
+    ) -> tuple[Gram, np.ndarray]:
+        if not self._has_dictionary:
+            return super()._statistics(kernel, rows, minority, source, all_minority, seed)
+        points, place, n1 = self._points(kernel, rows, minority, seed)
+        sums = source.sums(kernel, points, all_minority, self.progressbar)
+        return Gram.from_sums(kernel, sums, points, n1), place
+
+    def _points(
+        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the dictionary, which of ``rows`` its points are, and how many are minority."""
+        given = as_landmarks(self.dictionary)
+        members = np.flatnonzero(~minority)
+        if isinstance(given, Landmarks):
+            landmarks = given
+            points, place = choose(kernel, rows[members], landmarks, seed)
+            place = np.where(place < 0, -1, members[place])
+        else:
+            points = given
+            place, landmarks = np.full(len(points), -1), Landmarks(len(points))
+            if points.shape[1] != rows.shape[1]:
+                raise ValueError(
+                    f"dictionary has {points.shape[1]} columns, but X has {rows.shape[1]}"
+                )
+        if not self._learns_from_minority:
+            return points, place, 0
+        members = np.flatnonzero(minority)
+        ours, at = rows[members], members
+        if len(members) > landmarks.n:
+            ours, at = choose(kernel, ours, landmarks, seed)
+            at = np.where(at < 0, -1, members[at])
+        return np.concatenate([points, ours]), np.concatenate([place, at]), len(ours)
+
+    @override
+    def _fold(self, fit: Fit, train: np.ndarray) -> Gram:
+        if not self._has_dictionary:
+            return super()._fold(fit, train)
+        stays = (fit.place < 0) | np.isin(fit.place, train)  # a left-out row is no point
+        m, points = fit.gram.n_majority_points, fit.gram.points
+        majority = fit.rows[train][~fit.minority[train]]
+        minority = points[m:][stays[m:]]
+        gram = Gram.from_rows(fit.kernel, majority, minority, points[:m][stays[:m]])
+        return replace(gram, place=np.flatnonzero(stays[:m]))
 
     @property
     def model_(self) -> pm.Model:
@@ -150,10 +245,50 @@ class BayesianDescription(Description):
             model = self._build(fit.gram)
             fit.idata["prior"] = diagnostics.prior_support(model, fit.seed)
         fit = super()._report(fit)
+        if self._has_dictionary:
+            self._report_dictionary(fit)
         sizes = fit.idata.children["posterior"].dataset.sizes
         found = fit.idata.children["diagnostics"].dataset
         diagnostics.warn_of(found, sizes["chain"], sizes["draw"], fit.gram.n_points)
         return fit
+
+    @staticmethod
+    def _report_dictionary(fit: Fit) -> None:
+        """Add the statistics, which the rows that the fit holds do not give, to ``fit.idata``."""
+        gram, majority = fit.gram, fit.rows[~fit.minority]
+        fit.idata["gram"] = xr.Dataset(
+            {
+                "points": (("point", "feature"), gram.points),
+                "place": ("point", fit.place),
+                "r": ("point", gram.r),
+                "T": gram.T,
+                "n0": gram.n0,
+                "n1": gram.n1,
+                "whole": fit.whole,
+            }
+        )
+        some = majority[:: max(1, len(majority) // RESIDUAL_ROWS)]
+        share = residual(fit.kernel, gram.points[: gram.n_majority_points], some)
+        fit.idata["diagnostics"] = fit.idata.children["diagnostics"].dataset.assign(
+            nystroem_residual=share
+        )
+
+    def with_dictionary(self, dictionary: Any, X: Any, y: Any = None) -> Self:
+        """Return the estimator fitted to the same rows with another dictionary.
+
+        The kernel stays, with its bandwidth, and so does all else; what the number of landmarks
+        changes is shown by :func:`bsvdd.inference.approximation.change`.
+
+        Parameters
+        ----------
+        dictionary : int, Landmarks, array or None
+            As in the constructor.
+        X, y
+            The rows and labels of the fit, which itself holds a sample of them at most.
+        """
+        check_is_fitted(self)
+        new = clone(self).set_params(kernel=self.kernel_, dictionary=dictionary)
+        return new.fit(X, y)
 
     def with_prior(self, prior: Any = None, minority_prior: Any = None) -> Self:
         """Return the estimator fitted to the same rows with another prior.
@@ -175,7 +310,9 @@ class BayesianDescription(Description):
         new = copy.copy(self)
         new.set_params(**changes)
         f = self._fit
-        new._adopt(new._report(new._infer(f.kernel, f.rows, f.minority, f.gram, f.seed)))
+        tree = new._draw(f.gram, f.kernel, f.seed)
+        rule = new._rule(tree, f.gram, f.kernel)
+        new._adopt(new._report(replace(f, rule=rule, idata=tree)))
         return new
 
 

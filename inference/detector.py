@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,8 +19,10 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import left_out
 from .cutoff import Cutoff, as_cutoff
 from .decision import decisive_distance, probability_normal
-from .distance import Expansion
+from .distance import Expansion, leave_one_out
 from .labels import minority_rows
+from .rows import ArrayRows, Rows
+from .rows import source as rows_of
 from .warning import DataWarning, warn
 
 if TYPE_CHECKING:
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 
     class BaseEstimator:
         """What is used of scikit-learn's."""
+
+        n_features_in_: int
 
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
         def set_params(self, **params: Any) -> Self: ...  # noqa: D102
@@ -56,6 +62,10 @@ class Fit:
     rule : Expansion
     idata : xarray.DataTree
     seed : int
+    place : ndarray of int, shape (M,)
+        Which of ``rows`` each dictionary point is, -1 for one that is none.
+    whole : bool
+        Whether ``rows`` are all training rows, and not a sample of more.
     """
 
     kernel: Kernel
@@ -65,6 +75,8 @@ class Fit:
     rule: Expansion
     idata: xr.DataTree
     seed: int
+    place: np.ndarray
+    whole: bool = True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -87,31 +99,40 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
-            Training rows; with ``kernels.Precomputed`` their kernel matrix (n, n).
-        y : array-like of shape (n,), optional
+        X : array-like of shape (n, p), path of a .npy, .parquet or .csv file, or dask collection
+            Training rows; with ``kernels.Precomputed`` their kernel matrix (n, n). With a
+            ``dictionary`` an array, a memory map, a file or a dask array or data frame is read
+            in blocks, in its own precision (kernel values of float32 rows are computed in
+            float32), and never as a whole.
+        y : array-like of shape (n,), or name of a column of the file or data frame, optional
             Which rows are minority: -1 in {-1, 1}, 1 in {0, 1} and booleans, else
             ``minor_label``. Without y all rows are majority. One-class models fit on the
             majority rows, and minority rows only tune the cutoff.
         """
         self._validate_params()
-        X = self._validated(X, reset=True)
-        minority = minority_rows(y, len(X), self.minor_label)
-        if self._learns_from_minority and not minority.any():
+        source, labels = self._source(X, y)
+        all_minority = minority_rows(labels, source.n_rows, self.minor_label)
+        if self._learns_from_minority and not all_minority.any():
             raise ValueError(
                 f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
                 + ("; it requires y to be passed, but the target y is None" if y is None else "")
                 + "; give y with at least one minority row, or use a one-class model such as BSVDD"
             )
-        self._check_cutoff(minority)
-        kernel = as_kernel(self.kernel)
-        rows = kernel.training_rows(X)
-        if not kernel.pairwise:
-            _warn_of_constant_columns(X[~minority])
-        kernel = kernel.resolve(rows[~minority])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        gram = self._gram(kernel, rows, minority)
-        self._adopt(self._report(self._infer(kernel, rows, minority, gram, seed)))
+        held = self._held(all_minority, seed)
+        minority = all_minority[held]
+        whole = len(minority) == source.n_rows
+        self._check_cutoff(minority, whole)
+        rows = source.take(held)
+        kernel = as_kernel(self.kernel)
+        if not kernel.pairwise:
+            _warn_of_constant_columns(rows[~minority])
+        kernel = kernel.resolve(rows[~minority])
+        gram, place = self._statistics(kernel, rows, minority, source, all_minority, seed)
+        tree = self._draw(gram, kernel, seed)
+        rule = self._rule(tree, gram, kernel)
+        fit = Fit(kernel, rows, minority, gram, rule, tree, seed, place, whole)
+        self._adopt(self._report(fit))
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
@@ -122,7 +143,44 @@ class Detector(OutlierMixin, BaseEstimator):
     def _leaves_out_in_closed_form(self) -> bool:
         return True
 
-    def _check_cutoff(self, minority: np.ndarray) -> None:
+    @property
+    def _has_dictionary(self) -> bool:
+        return False
+
+    def _source(self, X: Any, y: Any) -> tuple[Rows, Any]:
+        """Return the training rows and their labels; what is read in blocks is not read yet."""
+        kernel = as_kernel(self.kernel)
+        in_blocks = self._has_dictionary or not isinstance(X, np.ndarray)
+        source = rows_of(X) if in_blocks and not kernel.pairwise else None
+        if source is None:
+            return ArrayRows(kernel.training_rows(self._validated(X, reset=True))), y
+        labels = source.labels(y) if isinstance(y, str) else y
+        if source.n_rows < 2:
+            raise ValueError(f"X has {source.n_rows} row(s); expected at least 2")
+        head = np.zeros((1, source.n_columns))
+        validate_data(
+            self, head if source.names is None else pd.DataFrame(head, None, source.names)
+        )
+        return source, labels
+
+    def _held(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        """Return which of the training rows the fit holds."""
+        return slice(None)
+
+    def _cv(self, policy: Cutoff, minority: np.ndarray, whole: bool) -> str | int:
+        """Return how training rows are left out."""
+        cv = policy.cv
+        if cv == "auto":
+            closed = self._leaves_out_in_closed_form or not whole
+            cv = "loo" if closed else _auto_folds(minority)
+        if isinstance(cv, int) and not whole:
+            raise ValueError(
+                f"cutoff: cv={cv} folds are refitted to their rows, but the fit holds a sample of "
+                f"{len(minority)} rows only; use cv='auto', or a number as the cutoff"
+            )
+        return cv
+
+    def _check_cutoff(self, minority: np.ndarray, whole: bool) -> None:
         """Raise a ValueError for a cutoff that cannot be chosen, before anything is fitted."""
         policy = as_cutoff(self.cutoff)
         if policy.criterion == "model" and type(self)._own_cutoff is Detector._own_cutoff:
@@ -135,25 +193,37 @@ class Detector(OutlierMixin, BaseEstimator):
                 f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has "
                 "it for a normal prior); use cv='auto' or a number of folds"
             )
-        chosen = isinstance(policy.criterion, str) and policy.criterion != "model"
-        if chosen and policy.cv == "auto" and not self._leaves_out_in_closed_form:
-            policy = replace(policy, cv=_auto_folds(minority))
+        if isinstance(policy.criterion, str) and policy.criterion != "model":
+            cv: Any = self._cv(policy, minority, whole)
+            policy = replace(policy, cv=cv)
         policy.check(minority)
 
     def _gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
         learnt = rows[minority] if self._learns_from_minority else None
         return Gram.from_rows(kernel, rows[~minority], learnt)
 
+    def _statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        source: Rows,
+        all_minority: np.ndarray,
+        seed: int,
+    ) -> tuple[Gram, np.ndarray]:
+        """Return the Gram statistics, and which of ``rows`` each dictionary point is."""
+        return self._gram(kernel, rows, minority), self._place(minority)
+
+    def _place(self, minority: np.ndarray) -> np.ndarray:
+        """Return which row each point is where the rows are the dictionary."""
+        majority = np.flatnonzero(~minority)
+        if not self._learns_from_minority:
+            return majority
+        return np.concatenate([majority, np.flatnonzero(minority)])
+
     def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
         """Return a DataTree whose group ``posterior`` holds w (chain, draw, point)."""
         raise NotImplementedError
-
-    def _infer(
-        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, gram: Gram, seed: int
-    ) -> Fit:
-        tree = self._draw(gram, kernel, seed)
-        rule = self._rule(tree, gram, kernel)
-        return Fit(kernel, rows, minority, gram, rule, tree, seed)
 
     def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Expansion:
         """Return the rule that the draws in ``tree`` make."""
@@ -179,7 +249,9 @@ class Detector(OutlierMixin, BaseEstimator):
         elif not isinstance(policy.criterion, str):
             cutoff = float(policy.criterion)
         else:
-            cutoff = policy.choose(self._left_out(fit, policy), fit.minority)
+            d = self._left_out(fit, policy)
+            known = ~np.isnan(d)
+            cutoff = policy.choose(d[known], fit.minority[known])
         idata = fit.idata.copy()
         idata["decision"] = self._decision(fit, cutoff, policy.level)
         self._fit, self.idata_ = fit, idata
@@ -202,28 +274,40 @@ class Detector(OutlierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _left_out(self, fit: Fit, policy: Cutoff) -> np.ndarray:
-        """Return the decisive distance of each training row, left out as ``policy.cv`` says."""
-        cv = policy.cv
-        if cv == "auto":
-            cv = "loo" if self._leaves_out_in_closed_form else _auto_folds(fit.minority)
+        """Return the decisive distance of each row, left out; NaN where it cannot be left out."""
+        cv = self._cv(policy, fit.minority, fit.whole)
         if isinstance(cv, int):
-
-            def refit(train: np.ndarray) -> Expansion:
-                rows, minority = fit.rows[train], fit.minority[train]
-                place = np.cumsum(~fit.minority)[train][~minority] - 1
-                gram = replace(self._gram(fit.kernel, rows, minority), place=place)
-                return self._rule(self._draw(gram, fit.kernel, fit.seed), gram, fit.kernel)
-
             folds = left_out.folds(fit.minority, cv, fit.seed)
+            refit = partial(self._refit, fit)
             return left_out.by_refits(fit.rows, folds, refit, policy.level)
         d = self._training_values(fit)
+        out = decisive_distance(d, policy.level)
         if cv == "loo":
-            d = self._leave_one_out(fit, d)
-        return decisive_distance(d, policy.level)
+            is_row = fit.place >= 0
+            left = decisive_distance(self._points_left_out(fit), policy.level)
+            out[fit.place[is_row]] = left[is_row]
+        return out
 
-    def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
-        """Return d (draws, n) with each row left out."""
-        return left_out.in_closed_form(d, fit.rule, fit.minority)
+    def _refit(self, fit: Fit, train: np.ndarray) -> Expansion:
+        """Return the rule that the rows ``train`` of ``fit`` make."""
+        gram = self._fold(fit, train)
+        return self._rule(self._draw(gram, fit.kernel, fit.seed), gram, fit.kernel)
+
+    def _fold(self, fit: Fit, train: np.ndarray) -> Gram:
+        """Return the statistics of the rows ``train`` of ``fit``."""
+        rows, minority = fit.rows[train], fit.minority[train]
+        place = np.cumsum(~fit.minority)[train][~minority] - 1
+        return replace(self._gram(fit.kernel, rows, minority), place=place)
+
+    def _points_left_out(self, fit: Fit) -> np.ndarray:
+        """Return the distance (draws, M) of each dictionary point from the rule without it.
+
+        The weights sum to one. Rows that are no points need nothing: minority rows of a one-class
+        model are left out already, and a majority row beside a dictionary entered by its share
+        of r and T only.
+        """
+        d = None if (fit.place < 0).any() else self._training_values(fit)[:, fit.place]
+        return leave_one_out(fit.rule.weights, fit.gram.K, fit.gram.n1, d)
 
     def with_cutoff(self, cutoff: Any) -> Self:
         """Return this fitted estimator with another cutoff; nothing is fitted again.
@@ -236,7 +320,7 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         new = copy.copy(self)
         new.cutoff = cutoff
-        new._check_cutoff(self._fit.minority)
+        new._check_cutoff(self._fit.minority, self._fit.whole)
         new._adopt(self._fit)
         return new
 
@@ -251,9 +335,12 @@ class Detector(OutlierMixin, BaseEstimator):
         return self._fit.gram
 
     def probability_normal(self, X: Any) -> np.ndarray:
-        """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,)."""
-        rows = self._new_rows(X)
-        return self._fit.rule.probability_normal(rows, self.cutoff_)
+        """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,).
+
+        This and the other results of one number a row are lazy dask arrays where X is a dask
+        array or data frame.
+        """
+        return self._by_row(X, "probability_normal", self.cutoff_)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return minus the decisive distance (at level 0.5: the posterior median of d_z).
@@ -261,8 +348,7 @@ class Detector(OutlierMixin, BaseEstimator):
         Larger is more normal; shape (n,). A row is normal exactly when it is at least
         ``-cutoff_``.
         """
-        rows = self._new_rows(X)
-        return -self._fit.rule.decisive(rows, self.level_)
+        return -self._by_row(X, "decisive", self.level_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``score_samples(X) - offset_``, shape (n,): at least 0 for normal rows."""
@@ -272,9 +358,20 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return +1 (normal) where P(d_z <= cutoff_ | data) > level_, else -1 (abnormal)."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
+    def _by_row(self, X: Any, summary: str, argument: float) -> np.ndarray:
+        """Return one number a row, by a method of the rule."""
+        if hasattr(X, "__dask_graph__"):
+            from .cluster import score
+
+            check_is_fitted(self)
+            lazy: Any = score(self, X, summary, argument)
+            return lazy
+        scores: np.ndarray = getattr(self._fit.rule, summary)(self._new_rows(X), argument)
+        return scores
+
     def _new_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self.kernel_.new_rows(self._validated(X, reset=False), len(self._fit.rows))
+        return self.kernel_.new_rows(self._validated(X, reset=False), self.n_features_in_)
 
     def _validated(self, X: Any, reset: bool) -> np.ndarray:
         how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}

@@ -72,7 +72,9 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
     - ``divergences``: number of divergent transitions;
     - ``effective_support``: posterior median of :func:`effective_support`;
     - ``prior_effective_support``: its prior median, where there is a prior;
-    - ``largest_weight``: posterior median of the largest absolute weight.
+    - ``largest_weight``: posterior median of the largest absolute weight;
+    - ``nystroem_residual``, with a dictionary only and added where the rows are known: the share
+      of the majority rows' images that the points do not span.
 
     R-hat and effective sample size are NaN for a single estimate, and where they cannot be
     had: a distance that never moves has none.

@@ -164,7 +164,9 @@ def largest_square(x: float) -> float:
     return square
 
 
-def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:
+def leave_one_out(
+    weights: np.ndarray, K: np.ndarray, n1: int = 0, d: np.ndarray | None = None
+) -> np.ndarray:
     r"""Return the distance of each dictionary point from the centre without that point.
 
     The weights sum to one, and those of the majority that are left are scaled so that they do
@@ -189,6 +191,9 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
         Of sum one; the last n1 of them are :math:`-\alpha_1`.
     K : ndarray of shape (M, M)
     n1 : int, default=0
+    d : ndarray of shape (draws, M), optional
+        The distances of the points, where they are known: without minority points nothing else
+        is needed.
 
     Returns
     -------
@@ -200,14 +205,11 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
     alpha0, alpha1 = weights[:, :m], -weights[:, m:]
     s = alpha0.sum(axis=1, keepdims=True)
     rest = s - alpha0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        c = np.concatenate([s / rest, (s - alpha1) / s], axis=1)
-        g = np.concatenate([1.0 + s / rest * alpha0, 1.0 - alpha1], axis=1)
-        A, B = alpha0 @ K[:m], alpha1 @ K[m:]  # products with each point
-        AA = (alpha0 * A[:, :m]).sum(axis=1, keepdims=True)
-        AB = (alpha1 * A[:, m:]).sum(axis=1, keepdims=True)
-        BB = (alpha1 * B[:, m:]).sum(axis=1, keepdims=True)
-        d2 = g**2 * np.diag(K) + c**2 * AA + BB - 2 * g * c * A + 2 * g * B - 2 * c * AB
+    if d is not None and not n1:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            d2 = np.square(d / rest)
+    else:
+        d2 = _leave_out_of_classes(alpha0, alpha1, K)
     # where a point holds nearly all the weight the sum above has lost its digits
     for draw, j in np.argwhere(rest <= NEARLY_ALL * s):
         left = weights[draw].copy()
@@ -218,3 +220,17 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
             left[:m] *= s[draw, 0] / total
             d2[draw, j] = K[j, j] - 2.0 * K[j] @ left + left @ K @ left
     return np.sqrt(np.maximum(d2, 0.0))
+
+
+def _leave_out_of_classes(alpha0: np.ndarray, alpha1: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return squared distances (draws, M) as in :func:`leave_one_out`, with minority points."""
+    m, s = alpha0.shape[1], alpha0.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        grown = s / (s - alpha0)
+        c = np.concatenate([grown, (s - alpha1) / s], axis=1)
+        g = np.concatenate([1.0 + grown * alpha0, 1.0 - alpha1], axis=1)
+        A, B = alpha0 @ K[:m], alpha1 @ K[m:]  # products with each point
+        AA = (alpha0 * A[:, :m]).sum(axis=1, keepdims=True)
+        AB = (alpha1 * A[:, m:]).sum(axis=1, keepdims=True)
+        BB = (alpha1 * B[:, m:]).sum(axis=1, keepdims=True)
+        return g**2 * np.diag(K) + c**2 * AA + BB - 2 * g * c * A + 2 * g * B - 2 * c * AB

@@ -199,6 +199,13 @@ class BSVDD(BayesianDescription):
         Prior of beta, see :mod:`bsvdd.priors`.
     likelihood_scale : float, default=1
         lambda, the weight of the quasi-likelihood against the prior.
+    dictionary : int, Landmarks, array of shape (M, p) or None, default=None
+        The points that the centre is made of: None takes the majority rows themselves; a number
+        draws that many of them, :class:`Landmarks` says how. The likelihood counts all rows all
+        the same, in one pass over blocks, so their number is no limit. The rest (bandwidth,
+        landmarks, cutoff, what ``idata_`` tells of rows) comes from the rows, or from a random
+        sample of 10,000 of each class that has more. A row that is no point of the dictionary
+        enters by its share of r and T only, and its distance counts as left out.
     sampler : {"nuts", "metropolis"}, default="nuts"
     draws, tune, chains : int, default=1000, 500, 2
     cutoff : Cutoff, str, float or None, default=None
@@ -261,9 +268,9 @@ class BSVDDM(BayesianDescription):
 
     Parameters
     ----------
-    kernel, likelihood_scale, sampler, draws, tune, chains, cutoff, minor_label, random_state, \
-progressbar
-        As in :class:`BSVDD`.
+    kernel, likelihood_scale, dictionary, sampler, draws, tune, chains, cutoff, minor_label, \
+random_state, progressbar
+        As in :class:`BSVDD`; minority rows join the dictionary, up to M of them.
     prior : prior or callable, default=StandardizedRowSum()
         Prior of tau.
     minority_prior : prior or callable, default=Beta(1, 1)
@@ -303,7 +310,8 @@ class BDD(BayesianDescription):
 
     Parameters
     ----------
-    kernel, likelihood_scale, draws, tune, chains, cutoff, minor_label, random_state, progressbar
+    kernel, likelihood_scale, dictionary, draws, tune, chains, cutoff, minor_label, \
+random_state, progressbar
         As in :class:`BSVDD`.
     prior : prior or callable, default=StandardizedRowSum()
         Prior of the weights. One that is not normal needs ``sampler="nuts"``.
@@ -359,14 +367,14 @@ class BDD(BayesianDescription):
         return self.simplex or isinstance(self.prior, GaussianPrior)
 
     @override
-    def _leave_one_out(self, fit: Fit, d: np.ndarray) -> np.ndarray:
+    def _points_left_out(self, fit: Fit) -> np.ndarray:
         if self.simplex:
-            return super()._leave_one_out(fit, d)
-        d = d.copy()
-        d[:, ~fit.minority] = bdd.leave_one_out(
-            fit.gram, self.prior, self.likelihood_scale, len(d), np.random.default_rng(fit.seed)
-        )
-        return d
+            return super()._points_left_out(fit)
+        size = len(fit.rule.weights)
+        if not isinstance(self.prior, GaussianPrior):  # then only rows that are no points tell
+            return np.full((size, fit.gram.n_points), np.nan)
+        rng = np.random.default_rng(fit.seed)
+        return bdd.leave_one_out(fit.gram, self.prior, self.likelihood_scale, size, rng)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -379,10 +387,11 @@ class BDDM(BayesianDescription):
 
     Parameters
     ----------
-    kernel, likelihood_scale, sampler, draws, tune, chains, cutoff, minor_label, random_state, \
-progressbar
-        As in :class:`BSVDD`. The cutoff is chosen by 5 folds refitted, as these weights have no
-        leave-one-out in closed form.
+    kernel, likelihood_scale, dictionary, sampler, draws, tune, chains, cutoff, minor_label, \
+random_state, progressbar
+        As in :class:`BSVDDM`. The cutoff is chosen by 5 folds refitted, as these weights have no
+        leave-one-out in closed form; where the fit holds a sample of the rows, points are left
+        out of the centre as in BSVDDM, an approximation.
     prior : GaussianPrior, default=StandardizedRowSum()
         Of alpha0, before the condition on its sum.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)

@@ -1,4 +1,4 @@
-"""Distances of training rows that were left out: in closed form, or by refits of folds."""
+"""Distances of training rows that were left out by refits of folds."""
 
 from __future__ import annotations
 
@@ -7,22 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from .distance import Expansion, leave_one_out
-
-
-def in_closed_form(d: np.ndarray, center: Expansion, minority: np.ndarray) -> np.ndarray:
-    """Return d (draws, n) with the rows that are dictionary points left out, each in its turn.
-
-    The weights sum to one, see :func:`.distance.leave_one_out`. The majority rows are the first
-    points of the dictionary; minority rows are its last ones, or no points at all, and then
-    they are left out already.
-    """
-    rows = np.flatnonzero(~minority)
-    if center.gram.n1:
-        rows = np.concatenate([rows, np.flatnonzero(minority)])
-    d = d.copy(order="K")
-    d[:, rows] = leave_one_out(center.weights, center.gram.K, center.gram.n1)
-    return d
+from .distance import Expansion
 
 
 def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -21,7 +21,8 @@ import numpy as np
 import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
-from ..models import kernels, priors
+from ..models import kernels, landmarks, priors
+from ..models.gram import Gram, Sums
 from ..models.registry import REGISTRY
 from .cutoff import Cutoff
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 VALUES: dict[str, type] = {
     value.__name__: value
-    for value in [*vars(kernels).values(), *vars(priors).values(), Cutoff]
+    for value in [*vars(kernels).values(), *vars(priors).values(), landmarks.Landmarks, Cutoff]
     if isinstance(value, type) and dataclasses.is_dataclass(value)
 }
 
@@ -132,17 +133,27 @@ def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any
     kernel = _decode(header["kernel"], functions)
     constant = tree.children["constant_data"].dataset
     rows, minority = constant["X"].values, constant["minority"].values.astype(bool)
-    est.n_features_in_ = len(rows) if kernel.pairwise else rows.shape[1]
+    est.n_features_in_ = rows.shape[1] - 2 if kernel.pairwise else rows.shape[1]
     if header["features"]:
         est.feature_names_in_ = np.array(header["features"], dtype=object)
-    gram = est._gram(kernel, rows, minority)
+    if "gram" in tree.children:  # they may be of more rows than are kept
+        gram, place, whole = _statistics(tree.children["gram"].dataset, kernel)
+    else:
+        gram, place, whole = est._gram(kernel, rows, minority), est._place(minority), True
     decision = tree.children["decision"].dataset
     rule = est._rule(tree, gram, kernel)
-    est._fit = Fit(kernel, rows, minority, gram, rule, tree, int(header["seed"]))
+    seed = int(header["seed"])
+    est._fit = Fit(kernel, rows, minority, gram, rule, tree, seed, place, whole)
     est.idata_ = tree
     est.cutoff_, est.level_ = float(decision["cutoff"]), float(decision["level"])
     est.offset_ = -est.cutoff_
     return est
+
+
+def _statistics(kept: xr.Dataset, kernel: kernels.Kernel) -> tuple[Gram, np.ndarray, bool]:
+    sums = Sums(int(kept["n0"]), float(kept["T"]), kept["r"].values)
+    gram = Gram.from_sums(kernel, sums, kept["points"].values, int(kept["n1"]))
+    return gram, kept["place"].values, bool(kept["whole"])
 
 
 def _encode(name: str, value: Any) -> Any:
@@ -153,6 +164,8 @@ def _encode(name: str, value: Any) -> Any:
         return {"type": type(value).__name__, "fields": encoded}
     if isinstance(value, tuple):
         return {"type": "tuple", "items": [_encode(name, v) for v in value]}
+    if isinstance(value, list | np.ndarray):
+        return {"type": "array", "items": np.asarray(value, dtype=float).tolist()}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -167,6 +180,8 @@ def _decode(value: Any, functions: dict[str, Any]) -> Any:
         return value
     if value["type"] == "function":
         return functions[value["name"]]
+    if value["type"] == "array":
+        return np.array(value["items"], dtype=float)
     if value["type"] == "tuple":
         return tuple(_decode(v, functions) for v in value["items"])
     fields = {name: _decode(v, functions) for name, v in value["fields"].items()}

@@ -93,11 +93,12 @@ def draw(mean: np.ndarray, upper: np.ndarray, size: int, rng: np.random.Generato
 def leave_one_out(
     gram: Gram, prior: Prior, likelihood_scale: float, size: int, rng: np.random.Generator
 ) -> np.ndarray:
-    r"""Return draws (size, n0) of the distance of each row from the centre fitted without it.
+    r"""Return draws (size, M) of the distance of each point from the centre fitted without it.
 
-    Without row j and its point the posterior is the normal one of n0 - 1 rows, given that
-    :math:`\alpha_j = 0`. With :math:`\Lambda_* = \lambda (n_0 - 1) K + \Sigma^{-1}`,
-    :math:`S = \Lambda_*^{-1}` and :math:`b_j = S_{\cdot j} / S_{jj}`, its draws are
+    Without the row that is point j, and that point, the posterior is the normal one of n0 - 1
+    rows, given that :math:`\alpha_j = 0`. With
+    :math:`\Lambda_* = \lambda (n_0 - 1) K + \Sigma^{-1}`, :math:`S = \Lambda_*^{-1}` and
+    :math:`b_j = S_{\cdot j} / S_{jj}`, its draws are
 
     .. math::
         v_j = z - z_j b_j + \mu_j, \qquad z \sim N(0, S), \qquad
@@ -108,7 +109,7 @@ def leave_one_out(
     Parameters
     ----------
     gram : Gram
-        With the majority rows as dictionary.
+        Whose points are majority rows.
     """
     K, k_jj = gram.K, np.diag(gram.K)
     precision, shift = natural_parameters(gram, prior, likelihood_scale)

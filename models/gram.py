@@ -10,7 +10,34 @@ from scipy.sparse.linalg import LinearOperator
 
 from .kernels import Kernel
 
-BLOCK = 4096  # rows whose kernel values with the dictionary are held at once
+BLOCK = 4096  # rows of a product K @ w whose kernel values are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    r"""What a block of majority rows adds to the Gram statistics; blocks add up by ``+``.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    T : float
+        :math:`\sum_i k(x_i, x_i)`.
+    r : ndarray of shape (M,)
+        :math:`\sum_i k(u_j, x_i)`.
+    """
+
+    n: int
+    T: float
+    r: np.ndarray
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: np.ndarray, points: np.ndarray) -> Sums:
+        """Return the sums of one block of rows with the dictionary ``points``."""
+        return cls(len(rows), float(kernel.diag(rows).sum()), kernel.summed(rows, points))
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.n + other.n, self.T + other.T, self.r + other.r)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +66,7 @@ class Gram:
     kernel : Kernel or None
         That K, r and T are of.
     place : ndarray of int or None
-        In a fold, which of the whole fit's majority rows its majority points are.
+        In a fold, which of the whole fit's majority points its majority points are.
     """
 
     K: np.ndarray
@@ -103,14 +130,27 @@ class Gram:
         points = majority if dictionary is None else dictionary
         if len(minority):
             points = np.concatenate([points, minority])
+        if dictionary is not None:
+            return cls.from_sums(kernel, Sums.of(kernel, majority, points), points, len(minority))
         K = kernel(points)
-        if dictionary is None:
-            r = K[:, : len(majority)].sum(axis=1)
-        else:
-            blocks = (kernel(points, rows).sum(axis=1) for rows in _blocks(majority))
-            r = sum(blocks, start=np.zeros(len(points)))
         T = float(kernel.diag(majority).sum())
+        r = K[:, : len(majority)].sum(axis=1)
         return cls(K, r, T, len(majority), points, len(minority), kernel)
+
+    @classmethod
+    def from_sums(cls, kernel: Kernel, sums: Sums, points: np.ndarray, n1: int = 0) -> Gram:
+        """Return the statistics of rows that were summed in blocks.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        sums : Sums
+            Of all majority rows, with ``points``.
+        points : ndarray of shape (M, p)
+            The dictionary, minority points last.
+        n1 : int, default=0
+        """
+        return cls(kernel(points), sums.r, sums.T, sums.n, points, n1, kernel)
 
     @classmethod
     def matrix_free(cls, kernel: Kernel, majority: np.ndarray, minority: np.ndarray) -> Gram:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self, override
@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from . import bandwidth as _bandwidth
 
 BLOCK = 256  # rows at once where work is done in blocks
+SUMMED = 2**17  # kernel values held at once when they are only summed: 1 MB, in the cache
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,19 @@ class Kernel:
         Y = _rows("Y", Y)
         self._check_columns(X, Y)
         return self._checked(self._matrix(X, Y), (len(X), len(Y)))
+
+    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return sum_i k(x_i, y_j), shape (m,), and hold no more than a part of the matrix."""
+        total = np.zeros(len(Y))
+        for rows in self._parts(X, Y):
+            total += self(rows, Y).sum(axis=0)
+        return total
+
+    @staticmethod
+    def _parts(X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
+        step = max(1, SUMMED // len(Y))
+        for start in range(0, len(X), step):
+            yield X[start : start + step]
 
     def diag(self, X: np.ndarray) -> np.ndarray:
         """Return k(x_i, x_i), shape (n,)."""
@@ -208,6 +222,44 @@ class RBF(_DistanceKernel):
         largest = max(z.max(initial=0.0) for z in exponents)
         return bool(largest * np.finfo(float).eps > 1e-10)
 
+    @override
+    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        r"""Return sum_i k(x_i, y_j), shape (m,).
+
+        With rows in units of s around the mean of Y, the exponent is one product,
+
+        .. math:: -\|x - y\|^2 / 2 = [x, -\|x\|^2 / 2]^\top [y, 1] - \|y\|^2 / 2,
+
+        whose rounding is of the size of :math:`\|y\|^2`. Kernel values of float32 rows are
+        computed in float32; the sums are float64 always.
+        """
+        single = X.dtype == np.float32
+        dtype = np.dtype(np.float32 if single else np.float64)
+        center = Y.mean(axis=0).astype(dtype)
+        s = np.array(self._s, dtype)
+        V = ((Y.astype(dtype) - center) / s).astype(float)
+        norm = (V * V).sum(axis=1) / 2
+        # the exponent is rounded by norm times the spacing of floats, 2^-23 or 2^-52
+        if norm.max() > (1e-5 * 2**23 if single else 1e-10 * 2**52):
+            return super().summed(X, Y)
+        offset = norm.astype(dtype)
+        right = np.vstack([V.T, np.ones(len(V)), -offset]).astype(dtype)
+        total = np.zeros(len(Y))
+        left, product = np.empty((0, len(right)), dtype), np.empty((0, len(Y)), dtype)
+        for rows in self._parts(X, Y):
+            if len(left) != len(rows):
+                left = np.ones((len(rows), len(right)), dtype)
+                product = np.empty((len(rows), len(Y)), dtype)
+            Z = left[:, :-2]
+            np.subtract(rows, center, out=Z, casting="same_kind")
+            Z /= s
+            with np.errstate(over="ignore"):  # a row so far off has kernel values of 0
+                np.einsum("ij,ij->i", Z, Z, out=left[:, -2])
+                left[:, -2] /= -2
+                np.exp(np.matmul(left, right, out=product), out=product)
+            total += product.sum(axis=0, dtype=float)
+        return total * np.exp(offset - norm)  # what rounding the offset to float32 has cost
+
 
 @dataclass(frozen=True, repr=False)
 class Laplacian(_DistanceKernel):
@@ -317,7 +369,12 @@ class Standardized(Kernel):
     def _standardized(self, X: np.ndarray) -> np.ndarray:
         if self.mean is None:
             raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
-        return (X - np.array(self.mean)) / np.array(self.scale)
+        return (X - np.array(self.mean, X.dtype)) / np.array(self.scale, X.dtype)
+
+    @override
+    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        Z = self._standardized(X)
+        return as_kernel(self.kernel).summed(Z, self._standardized(Y.astype(X.dtype)))
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -171,7 +171,8 @@ def test_precomputed_is_the_kernel_it_was_computed_by(make, table, new_rows, nam
     given = make(name, kernel=kernels.Precomputed(), cutoff=cutoff).fit(kernel(X), y)
     Z = np.column_stack([kernel(new_rows, X), kernel.diag(new_rows)])
     np.testing.assert_allclose(given.distance(Z), direct.distance(new_rows), rtol=1e-6, atol=1e-7)
-    assert given.cutoff_ == pytest.approx(direct.cutoff_, rel=1e-6)
+    # the matrices of folds differ by rounding, which long paths of NUTS make larger
+    assert given.cutoff_ == pytest.approx(direct.cutoff_, rel=1e-5)
     np.testing.assert_array_equal(given.predict(Z), direct.predict(new_rows))
 
 

@@ -201,9 +201,9 @@ def test_laplace_that_is_asked_for():
 @pytest.fixture(scope="module")
 def collapsing():
     """The published prior on rows of which few get any weight."""
-    rows = np.random.default_rng(82).normal(size=(200, 5))
-    gram = Gram.from_rows(kernels.RBF("median").resolve(rows), rows)
-    return bsvdd.build(gram, priors.RowSum())
+    rows = np.random.default_rng(82).normal(size=(200, 10))
+    gram = Gram.from_rows(kernels.RBF("scale").resolve(rows), rows)
+    return bsvdd.build(gram, priors.RowSum(), 3.0)
 
 
 SETTINGS = dict(draws=2000, tune=500, chains=2, seed=1)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from bsvdd.models import Gram, gram
+from bsvdd.models import Gram
+from bsvdd.models import kernels as kernels_module
 
 from bsvdd import kernels
 
@@ -19,11 +20,11 @@ def k(x, y):
 KERNEL = kernels.Polynomial(2, gamma=0.7, coef0=1.2)
 
 
-@pytest.mark.parametrize("block", [2, 5, 11, 4096])
+@pytest.mark.parametrize("block", [2, 5, 11, 4096])  # kernel values
 @pytest.mark.parametrize("minority", [None, MINORITY], ids=["one class", "minority"])
 @pytest.mark.parametrize("dictionary", [None, POINTS], ids=["rows", "dictionary"])
 def test_statistics_are_the_sums(monkeypatch, block, minority, dictionary):
-    monkeypatch.setattr(gram, "BLOCK", block)
+    monkeypatch.setattr(kernels_module, "SUMMED", block)
     stats = Gram.from_rows(KERNEL, MAJORITY, minority, dictionary)
     u = [*(MAJORITY if dictionary is None else dictionary)]
     u += [] if minority is None else [*minority]

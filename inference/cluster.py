@@ -1,0 +1,130 @@
+"""Rows on a cluster: fits and scores of dask arrays and data frames, as a map and a reduction.
+
+Work goes to the dask client that is active (``distributed.Client(address)``), or to threads of
+this machine where there is none. Each block gives its :class:`.gram.Sums`, and sums add up.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any, override
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import xarray as xr
+from dask.diagnostics import ProgressBar
+from threadpoolctl import threadpool_limits
+
+from ..models.gram import Sums
+from ..models.kernels import Kernel
+from .rows import NamedRows, _sums, pick
+
+FAN_IN = 8  # sums that are added up in one task
+
+
+class DaskRows(NamedRows):
+    """Rows of a dask array, or of a dask data frame with named columns."""
+
+    def __init__(self, X: Any) -> None:
+        self._frame = X if hasattr(X, "columns") else None
+        if self._frame is not None:
+            self.origin = "the data frame"
+            self._use([str(name) for name in X.columns])
+            lengths = None
+        elif getattr(X, "ndim", 0) == 2 and X.dtype.kind in "fiub":
+            X = X.rechunk({1: -1})
+            self._parts, self.n_columns = X.to_delayed().ravel().tolist(), X.shape[1]
+            lengths = None if np.isnan(X.chunks[0]).any() else X.chunks[0]
+        else:
+            raise TypeError(
+                f"X must be a dask array (rows, columns) of numbers, or a data frame, got {X}"
+            )
+        if lengths is None:
+            (lengths,) = dask.compute([dask.delayed(len)(part) for part in self._blocks])
+        self._starts = np.cumsum([0, *lengths])
+        self.n_rows = int(self._starts[-1])
+
+    @property
+    def _blocks(self) -> list[Any]:
+        """One delayed block for each chunk or partition."""
+        return self._parts if self._frame is None else self._frame[self.names].to_delayed()
+
+    @override
+    def labels(self, name: str) -> np.ndarray:
+        if self._frame is None:
+            return super().labels(name)
+        self._use([str(column) for column in self._frame.columns], name)
+        return self._frame[name].compute().to_numpy()
+
+    @override
+    def take(self, which: np.ndarray | slice) -> np.ndarray:
+        wanted = np.arange(self.n_rows)[which]
+        cuts = np.searchsorted(wanted, self._starts)
+        parts = [
+            dask.delayed(pick)(block, start, wanted[a:b])
+            for block, start, a, b in zip(
+                self._blocks, self._starts[:-1], cuts[:-1], cuts[1:], strict=True
+            )
+            if b > a
+        ]
+        (found,) = dask.compute(parts)
+        return np.concatenate(found).astype(float, copy=False)
+
+    @override
+    def sums(
+        self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
+    ) -> Sums:
+        shared = dask.delayed((kernel, points), traverse=False)
+        sums = [
+            dask.delayed(_map)(shared, int(start), block, minority[start:stop])
+            for block, start, stop in zip(
+                self._blocks, self._starts[:-1], self._starts[1:], strict=True
+            )
+        ]
+        while len(sums) > 1:
+            sums = [
+                dask.delayed(_reduce)(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)
+            ]
+        # a thread of dask has one of BLAS; a cluster shows its progress on its own page
+        with threadpool_limits(1, user_api="blas"):
+            if not progressbar:
+                return sums[0].compute()
+            with ProgressBar(out=sys.stderr):
+                return sums[0].compute()
+
+
+def _map(shared: tuple[Kernel, np.ndarray], start: int, block: Any, minority: np.ndarray) -> Sums:
+    return _sums(*shared, start, block, minority)
+
+
+def _reduce(sums: list[Sums]) -> Sums:
+    return reduce(add, sums)
+
+
+def score(estimator: Any, X: Any, summary: str, argument: float) -> da.Array:
+    """Return one number for each row of a dask array or data frame, as a lazy dask array."""
+    light = copy.copy(estimator)  # each worker gets the rule, and not the training rows
+    fit = estimator._fit
+    light._fit = replace(fit, rows=fit.rows[:0], minority=fit.minority[:0], idata=xr.DataTree())
+    light.idata_ = light._fit.idata
+    sent = dask.delayed((light, summary, argument), traverse=False)
+    if hasattr(X, "columns"):
+        X = X.map_partitions(_score_frame, sent, meta=(None, float))
+        return X.to_dask_array()
+    X = X.rechunk({1: -1})
+    return X.map_blocks(_score, sent, dtype=float, drop_axis=1, meta=np.empty(0))
+
+
+def _score(block: Any, sent: tuple[Any, str, float]) -> np.ndarray:
+    light, summary, argument = sent
+    return light._by_row(block, summary, argument) if len(block) else np.empty(0)
+
+
+def _score_frame(block: pd.DataFrame, sent: tuple[Any, str, float]) -> pd.Series:
+    return pd.Series(_score(block, sent), block.index)
