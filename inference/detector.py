@@ -209,7 +209,9 @@ class Detector(OutlierMixin, BaseEstimator):
             def refit(train: np.ndarray) -> Expansion:
                 rows, minority = fit.rows[train], fit.minority[train]
                 place = np.cumsum(~fit.minority)[train][~minority] - 1
-                gram = replace(self._gram(fit.kernel, rows, minority), place=place)
+                gram = self._gram(fit.kernel, rows, minority)
+                minority_place = np.cumsum(fit.minority)[train][minority][: gram.n1] - 1
+                gram = replace(gram, place=place, minority_place=minority_place)
                 return self._infer(fit.kernel, rows, minority, gram, fit.seed).rule
 
             folds = left_out.folds(fit.minority, cv, fit.seed)
