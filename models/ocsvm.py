@@ -71,17 +71,21 @@ def solve(gram: Gram, nu: float, tol: float = 1e-9) -> Plane:
     n = gram.n_points
     if nu * n >= n * (1 - 1e-12):  # one feasible point, for which libsvm has no intercept
         return describe(np.full(n, 1.0 / n), gram, nu)
+    plane = _libsvm(gram, nu, ROUGH)
+    # where w = 0, libsvm would look among its rounding errors without end
+    return plane if plane.norm == 0.0 else _libsvm(gram, nu, tol)
+
+
+def _libsvm(gram: Gram, nu: float, tol: float) -> Plane:
+    n = gram.n_points
     # below nu = 1/n no weight can reach its bound, and the problem stays as it is
-    svm = OneClassSVM(kernel="precomputed", nu=max(nu, 1.0 / n), cache_size=500, max_iter=MAX_ITER)
-    K = gram.K / (np.abs(gram.K).max() or 1.0)
-    for tolerance in (ROUGH, tol):
-        svm.set_params(tol=tolerance).fit(K)
-        alpha = np.zeros(n)
-        alpha[svm.support_] = svm.dual_coef_[0]
-        plane = describe(alpha / alpha.sum(), gram, nu)
-        if plane.norm == 0.0:  # where w = 0, libsvm looks in its rounding errors without end
-            break
-    return plane
+    svm = OneClassSVM(
+        kernel="precomputed", nu=max(nu, 1.0 / n), tol=tol, cache_size=500, max_iter=MAX_ITER
+    )
+    svm.fit(gram.K / (np.abs(gram.K).max() or 1.0))
+    alpha = np.zeros(n)
+    alpha[svm.support_] = svm.dual_coef_[0]
+    return describe(alpha / alpha.sum(), gram, nu)
 
 
 def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
