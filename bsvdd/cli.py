@@ -66,8 +66,7 @@ def compare(
 ) -> None:
     """Fit and compare the models, on CSV or on embedded real data sets.
 
-    Prints a table and writes a report with pictures, into --out (what is there is replaced). All
-    models but BDD-M, which takes minutes: add it by --model.
+    Prints a table and writes a report with pictures, into --out (what is there is replaced).
     """
     if csv is not None and label is None:
         raise click.UsageError("CSV needs --label COLUMN, the column of the classes")
@@ -154,14 +153,18 @@ def print_table(console: Any, summary: Any, data: dict[str, Any]) -> None:
 
 @main.command()
 def models() -> None:
-    """List the models: what each learns from, and where it comes from."""
+    """List the models: what each learns from, its parameters, and where it comes from."""
     from rich.console import Console
     from rich.table import Table
 
     from bsvdd.models.registry import REGISTRY
 
+    console = Console()
+    with console.status("loading the models"):
+        parameters = {name: list(record.parameters) for name, record in REGISTRY.items()}
+    shared = [p for p in parameters["SVDD"] if all(p in own for own in parameters.values())]
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("model", "class", "learns from", "posterior", "reference"):
+    for title in ("model", "class", "learns from", "posterior", "parameters", "reference"):
         table.add_column(title, overflow="fold")
     for record in REGISTRY.values():
         reference = f"{record.reference} ({record.year})" + (
@@ -172,9 +175,11 @@ def models() -> None:
             record.class_name,
             ", ".join(record.learns_from),
             "yes" if record.bayesian else "no",
+            ", ".join(p for p in parameters[record.name] if p not in shared),
             reference,
         )
-    Console().print(table)
+    console.print(table)
+    console.print(f"parameters of all models: {', '.join(shared)}")
 
 
 @main.command()

@@ -212,7 +212,9 @@ class BayesianDescription(Description):
         majority = fit.rows[train][~fit.minority[train]]
         minority = points[m:][stays[m:]]
         gram = Gram.from_rows(fit.kernel, majority, minority, points[:m][stays[:m]])
-        return replace(gram, place=np.flatnonzero(stays[:m]))
+        return replace(
+            gram, place=np.flatnonzero(stays[:m]), minority_place=np.flatnonzero(stays[m:])
+        )
 
     @property
     def model_(self) -> pm.Model:

@@ -296,8 +296,10 @@ class Detector(OutlierMixin, BaseEstimator):
     def _fold(self, fit: Fit, train: np.ndarray) -> Gram:
         """Return the statistics of the rows ``train`` of ``fit``."""
         rows, minority = fit.rows[train], fit.minority[train]
+        gram = self._gram(fit.kernel, rows, minority)
         place = np.cumsum(~fit.minority)[train][~minority] - 1
-        return replace(self._gram(fit.kernel, rows, minority), place=place)
+        minority_place = np.cumsum(fit.minority)[train][minority][: gram.n1] - 1
+        return replace(gram, place=place, minority_place=minority_place)
 
     def _points_left_out(self, fit: Fit) -> np.ndarray:
         """Return the distance (draws, M) of each dictionary point from the rule without it.

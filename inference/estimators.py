@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, override
@@ -328,7 +329,9 @@ random_state, progressbar
 
     References
     ----------
-    Ghasemi, A. et al. (2012), a Bayesian approach to data description.
+    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
+    the data description problem. AAAI Conference on Artificial Intelligence 26.
+    doi:10.48550/arXiv.1602.07507
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -387,20 +390,23 @@ class BDDM(BayesianDescription):
 
     Parameters
     ----------
-    kernel, likelihood_scale, dictionary, sampler, draws, tune, chains, cutoff, minor_label, \
-random_state, progressbar
+    kernel, likelihood_scale, dictionary, draws, tune, chains, cutoff, minor_label, random_state, \
+progressbar
         As in :class:`BSVDDM`. The cutoff is chosen by 5 folds refitted, as these weights have no
         leave-one-out in closed form; where the fit holds a sample of the rows, points are left
         out of the centre as in BSVDDM, an approximation.
     prior : GaussianPrior, default=StandardizedRowSum()
         Of alpha0, before the condition on its sum.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
-        Of alpha1.
+        Of alpha1. One that is not ``TruncatedNormal`` needs ``sampler="nuts"``.
+    sampler : {"exact", "nuts", "metropolis"}, default="exact"
+        ``"exact"`` draws alpha1 from its truncated normal posterior by exact Hamiltonian Monte
+        Carlo, and alpha0 given alpha1 independently from its normal one.
 
     Attributes
     ----------
     map_weights_ : ndarray of shape (M,)
-        The posterior mode, by a quadratic program.
+        The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior.
 
     References
     ----------
@@ -414,15 +420,39 @@ random_state, progressbar
     def _leaves_out_in_closed_form(self) -> bool:
         return False
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BayesianDescription._parameter_constraints,
+        "sampler": [StrOptions({"exact", "nuts", "metropolis"})],
+    }
+
     minority_prior: Prior = TruncatedNormal()
+    sampler: str = "exact"
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
         return bdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
 
+    @override
+    def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
+        if self.sampler != "exact":
+            return super()._sample(model, gram, seed)
+        start = time.perf_counter()
+        found = bdd_m.posterior(gram, self.prior, self.minority_prior, self.likelihood_scale)
+        rng = np.random.default_rng(seed)
+        w = bdd_m.draw(found, self.draws, self.tune, self.chains, rng)
+        tree = weights_tree(w, sampler="exact", seconds=time.perf_counter() - start)
+        alpha1 = -w[..., gram.n_majority_points :]
+        tree["posterior"]["alpha1"] = xr.DataArray(alpha1, dims=("chain", "draw", "minority"))
+        return tree
+
     @property
     def map_weights_(self) -> np.ndarray:
         """The posterior mode of the weights."""
+        if not isinstance(self.minority_prior, TruncatedNormal):
+            raise AttributeError(
+                "map_weights_ is there for minority_prior=priors.TruncatedNormal(...) only, got "
+                f"{self.minority_prior!r}; take a mean of the draws idata_['posterior']['w']"
+            )
         return bdd_m.map_weights(self.gram_, self.prior, self.minority_prior, self.likelihood_scale)
 
 

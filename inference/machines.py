@@ -17,7 +17,9 @@ from .cutoff import Cutoff
 from .detector import Detector, Fit
 from .distance import Hyperplane
 from .sampling import weights_tree
+from .warning import DataWarning, warn
 
+MAX_RESIDUAL = 1e-6  # of a linear system whose right-hand side is 1 and -1
 DENSE_ROWS = 10_000  # rows up to which the kernel matrix (800 MB) is held
 
 
@@ -98,7 +100,8 @@ class OCSVM(Machine):
     Attributes
     ----------
     rho_, norm_w_, distance_from_origin_ : float
-        rho, ||w||, and rho/||w||.
+        rho, ||w||, and rho/||w||; where the origin lies among the rows 0, 0 and NaN, with a
+        warning.
     support_vector_share_, margin_error_share_ : float
         At least, and at most, ``nu``.
     support_case_ : ndarray of str
@@ -133,12 +136,25 @@ class OCSVM(Machine):
         plane = ocsvm.solve(gram, self.nu)
         # in units of rho, f does not depend on the number of rows that alpha is spread over, so
         # that left-out values of folds can stand beside those of the whole fit
-        unit = plane.rho if plane.rho > 0 else 1.0
+        unit = plane.rho if plane.norm > 0 and plane.rho > 0 else 1.0
         return plane.alpha / unit, {
             "offset": -plane.rho / unit,
             "unit": unit,
             "nu": float(self.nu),
+            "norm": plane.norm,
         }
+
+    @override
+    def _report(self, fit: Fit) -> Fit:
+        fit = super()._report(fit)
+        if fit.idata.children["posterior"].attrs["norm"] == 0:
+            warn(
+                "the origin of the kernel space lies among the majority rows, so that no "
+                "hyperplane parts them from it (w = 0) and f says nothing; use kernels.RBF or "
+                "SVDD, or do not centre the columns",
+                DataWarning,
+            )
+        return fit
 
     @property
     @override
@@ -183,7 +199,7 @@ class OCSVM(Machine):
 
     @property
     def distance_from_origin_(self) -> float:
-        """Distance rho/||w|| of the hyperplane from the origin of the kernel space."""
+        """Distance rho/||w|| of the hyperplane from the origin, NaN where w = 0."""
         return self._plane.distance_from_origin
 
 
@@ -259,14 +275,15 @@ class DSVM(SVM):
     balanced : bool, default=False
         Whether the class sizes enter the prices too.
     neighbors : int, default=5
-        k.
+        k. It needs k + 1 rows of each class, also in each fold that a cutoff refits.
     count_self : bool, default=False
-        Whether a row is its own first neighbour, as in the authors' code.
+        Whether a row is its own first neighbour, as in the authors' code; then k rows do.
 
     References
     ----------
     Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
     class imbalance learning. Neural Computing and Applications 33.
+    doi:10.1007/s00521-020-05240-8
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -346,6 +363,19 @@ class LSSVM(Machine):
         solved = lssvm.solve(gram, self.C, d, self.epsilon, self._zero_weight())
         return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
 
+    @override
+    def _report(self, fit: Fit) -> Fit:
+        fit = super()._report(fit)
+        residual = float(fit.idata.children["posterior"].attrs["kkt_residual"])
+        if residual > MAX_RESIDUAL:
+            warn(
+                f"the linear system of {type(self).__name__} is solved with a residual of "
+                f"{residual:.2g} only, where y is 1 or -1: it is nearly singular with "
+                f"C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns",
+                DataWarning,
+            )
+        return fit
+
     @property
     def kkt_residual_(self) -> float:
         """The largest violation of the linear system."""
@@ -370,7 +400,7 @@ class IDLSSVM(LSSVM):
     kernel, C, epsilon, cutoff, minor_label, random_state
         As in :class:`LSSVM`.
     neighbors, count_self
-        As in :class:`DSVM`.
+        As in :class:`DSVM`, with as many rows of each class.
     zero_weight : {"drop", "epsilon"}, default="drop"
         What becomes of a row with d = 0, whose ridge is infinite: it has weight zero, or its
         ridge is epsilon only.
@@ -385,8 +415,9 @@ class IDLSSVM(LSSVM):
 
     References
     ----------
-    Hazarika, B. B. and Gupta, D. (2023), an improved density-weighted least-squares SVM for
-    class imbalance learning.
+    Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
+    class imbalance learning. Neural Computing and Applications 33.
+    doi:10.1007/s00521-020-05240-8
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -13,15 +13,18 @@ A normal vector given its sum is made from the same vector without that conditio
     \alpha_0 = x + \frac{\Sigma_1 1}{1^\top \Sigma_1 1} \left(1 + 1^\top\alpha_1 - 1^\top x\right),
     \qquad x \sim N(m_1, \Sigma_1),
 
-so the constraint holds by construction.
+so the constraint holds by construction. With a truncated normal :math:`\alpha_1` its posterior is
+a truncated normal too, and :math:`\alpha_0` given :math:`\alpha_1` is normal on its hyperplane:
+:func:`posterior`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cholesky, solve, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve, solve_triangular
 from scipy.optimize import lsq_linear
 
 from .gram import Gram
@@ -73,55 +76,130 @@ def build(
     return model
 
 
-def map_weights(
-    gram: Gram,
-    prior: Prior,
-    minority_prior: Prior,
-    likelihood_scale: float = 1.0,
-) -> np.ndarray:
-    r"""Return the posterior mode, shape (M,), by a quadratic program.
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    r"""The posterior for a truncated normal prior of alpha1.
 
     .. math::
-        \tfrac12 w^\top (\lambda n_0 K + Q) w - (\lambda r + q)^\top w, \qquad
-        Q = \begin{pmatrix} \Sigma_1^{-1} - \frac{1 1^\top}{1^\top \Sigma_1 1} & 0 \\
-        0 & \Sigma_2^{-1} \end{pmatrix}, \quad
-        q = Q \begin{pmatrix} m_1 \\ -m_2 \end{pmatrix}
+        \alpha_1 \sim N(\Lambda_1^{-1} s_1, \Lambda_1^{-1}) \text{ on } [0, 1]^{n_1}, \qquad
+        \alpha_0 \mid \alpha_1 \sim N(a + B \alpha_1, \Lambda_0^{-1}) \text{ given } 1^\top
+        \alpha_0 = 1 + 1^\top \alpha_1
 
-    The majority weights follow linearly from the minority weights, which leaves a least-squares
-    problem on the box.
+    Attributes
+    ----------
+    precision1 : ndarray of shape (n1, n1)
+        Lambda_1.
+    shift1 : ndarray of shape (n1,)
+        s_1.
+    base : ndarray of shape (M - n1,)
+        a; the sums of a and of each column of B meet the condition.
+    slope : ndarray of shape (M - n1, n1)
+        B.
+    precision0 : ndarray of shape (M - n1, M - n1)
+        Lambda_0.
     """
+
+    precision1: np.ndarray
+    shift1: np.ndarray
+    base: np.ndarray
+    slope: np.ndarray
+    precision0: np.ndarray
+
+    def weights(self, alpha1: np.ndarray) -> np.ndarray:
+        """Return w of the most probable alpha0 given alpha1, (..., n1) -> (..., M)."""
+        return np.concatenate([self.base + alpha1 @ self.slope.T, -alpha1], axis=-1)
+
+
+def posterior(
+    gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
+) -> Posterior:
+    r"""Return the posterior on the hyperplane and the box.
+
+    Its minus log density is
+
+    .. math::
+        \tfrac12 w^\top H w - b^\top w, \quad
+        H = \lambda n_0 K + Q, \quad b = \lambda r + Q \begin{pmatrix} m_1 \\ -m_2 \end{pmatrix},
+        \quad Q = \begin{pmatrix} \Sigma_1^{-1} - \frac{1 1^\top}{1^\top \Sigma_1 1} & 0 \\
+        0 & \Sigma_2^{-1} \end{pmatrix}.
+
+    Given alpha1 it is least at an alpha0 that is linear in alpha1; what is left is a quadratic
+    form in alpha1.
+
+    Raises
+    ------
+    TypeError
+        The prior of alpha0 is not normal, or that of alpha1 is not ``TruncatedNormal``.
+    """
+    prior = _normal(prior)
     if not isinstance(minority_prior, TruncatedNormal):
         raise TypeError(
-            "the mode of BDD-M needs priors.TruncatedNormal for the minority, got "
-            f"{minority_prior!r}"
+            "the closed form of BDD-M needs priors.TruncatedNormal for the minority, got "
+            f"{minority_prior!r}; use draws with sampler='nuts'"
         )
-    prior = _normal(prior)
-    m = gram.n_majority_points
-    H, b = likelihood_scale * gram.n0 * gram.K, likelihood_scale * gram.r
-    precision = prior.precision(gram)
-    Q = precision - 1.0 / prior.covariance(gram).sum()
-    H[:m, :m] += Q
-    H[m:, m:] += np.eye(gram.n1) / minority_prior.sd**2
-    b = b + np.concatenate(
-        [Q @ prior.mean(gram), np.full(gram.n1, -minority_prior.mean / minority_prior.sd**2)]
+    m, n1 = gram.n_majority_points, gram.n1
+    Q = np.zeros((m + n1, m + n1))
+    Q[:m, :m] = prior.precision(gram) - 1.0 / prior.covariance(gram).sum()
+    Q[m:, m:] = minority_prior.precision(gram)
+    H = likelihood_scale * gram.n0 * gram.K + Q
+    b = likelihood_scale * gram.r + Q @ np.concatenate(
+        [prior.mean(gram), -minority_prior.location(gram)]
     )
-    # majority weights as an affine function of the minority's: [H00 1; 1' 0] bordered system
-    border = np.ones((m, 1))
-    system = np.block([[H[:m, :m], border], [border.T, np.zeros((1, 1))]])
-    right = np.zeros((m + 1, gram.n1 + 1))
-    right[:m, 0], right[m, 0] = b[:m], 1.0
-    right[:m, 1:], right[m, 1:] = -H[:m, m:], -1.0
-    affine = solve(system, right, assume_a="sym")[:m]
-    base, slope = affine[:, 0], affine[:, 1:]
+    # H00 alpha0 + c 1 = b0 + H01 alpha1, 1' alpha0 = 1 + 1' alpha1
+    one = np.ones((m, 1))
+    system = np.block([[H[:m, :m], one], [one.T, np.zeros((1, 1))]])
+    right = np.ones((m + 1, 1 + n1))
+    right[:m, 0], right[:m, 1:] = b[:m], H[:m, m:]
+    base, slope = np.split(solve(system, right, assume_a="sym")[:m], [1], axis=1)
+    # w = p + P alpha1
+    p, P = np.concatenate([base[:, 0], np.zeros(n1)]), np.vstack([slope, -np.eye(n1)])
+    precision0 = likelihood_scale * gram.n0 * gram.K[:m, :m] + prior.precision(gram)
+    return Posterior(P.T @ H @ P, P.T @ (b - H @ p), base[:, 0], slope, precision0)
+
+
+def draw(
+    found: Posterior, draws: int, tune: int, chains: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return draws of w, shape (chains, draws, M): chains of alpha1, and alpha0 given alpha1.
+
+    The chains of alpha1 are those of :mod:`.truncated`; alpha0 is drawn independently each time.
+    """
+    from . import truncated  # numba, which takes its time to import
+
+    alpha1 = truncated.draw(found.precision1, found.shift1, draws, tune, chains, rng)
+    upper = cholesky(found.precision0)
+    gain = cho_solve((upper, False), np.ones(len(upper)))
+    noise = solve_triangular(upper, rng.standard_normal((len(upper), chains * draws)))
+    x = found.base + alpha1 @ found.slope.T + noise.T.reshape(chains, draws, -1)
+    lacking = 1.0 + alpha1.sum(axis=2) - x.sum(axis=2)
+    alpha0 = x + lacking[..., None] * gain / gain.sum()
+    return np.concatenate([alpha0, -alpha1], axis=2)
+
+
+def map_weights(
+    gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
+) -> np.ndarray:
+    """Return the posterior mode, shape (M,): least squares of alpha1 on the box.
+
+    Raises
+    ------
+    TypeError
+        As :func:`posterior`.
+    RuntimeError
+        The least-squares solver does not converge.
+    """
+    found = posterior(gram, prior, minority_prior, likelihood_scale)
     if not gram.n1:
-        return base
-    # w = p + P w1 over w1 = -alpha1 in [-1, 0]: minimise w1'P'HPw1/2 - w1'P'(b - Hp)
-    P = np.vstack([slope, np.eye(gram.n1)])
-    p = np.concatenate([base, np.zeros(gram.n1)])
-    upper = cholesky(P.T @ H @ P)
-    target = solve_triangular(upper, P.T @ (b - H @ p), trans="T")
-    w1 = lsq_linear(upper, target, bounds=(-1.0, 0.0), method="bvls", tol=1e-14).x
-    return p + P @ w1
+        return found.base
+    upper = cholesky(found.precision1)
+    target = solve_triangular(upper, found.shift1, trans="T")
+    solved = lsq_linear(upper, target, bounds=(0.0, 1.0), method="bvls", tol=1e-14)
+    if not solved.success:
+        raise RuntimeError(
+            f"the mode of BDD-M was not found in {solved.nit} iterations ({solved.message}); use a "
+            "smaller likelihood_scale, or a smaller sd of minority_prior"
+        )
+    return found.weights(solved.x)
 
 
 def _gain(prior: GaussianPrior, gram: Gram) -> np.ndarray:

@@ -1,4 +1,4 @@
-r"""Density weights of rows, for DSVM-CIL and IDLSSVM-CIL (Hazarika and Gupta 2021, 2023).
+r"""Density weights of rows, for DSVM-CIL and IDLSSVM-CIL (Hazarika and Gupta 2021).
 
 .. math:: d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 

@@ -67,6 +67,8 @@ class Gram:
         That K, r and T are of.
     place : ndarray of int or None
         In a fold, which of the whole fit's majority points its majority points are.
+    minority_place : ndarray of int or None
+        In a fold, which of the whole fit's minority points its minority points are.
     """
 
     K: np.ndarray
@@ -77,6 +79,7 @@ class Gram:
     n1: int = 0
     kernel: Kernel | None = None
     place: np.ndarray | None = None
+    minority_place: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         M = len(self.r)

@@ -1,4 +1,4 @@
-r"""Least-squares SVM, plain and weighted by density: IDLSSVM-CIL (Hazarika and Gupta 2023).
+r"""Least-squares SVM, plain and weighted by density: IDLSSVM-CIL (Hazarika and Gupta 2021).
 
 .. math::
     \min \tfrac12 \|w\|^2 + \tfrac C2 \sum_i d_i^2 \phi_i^2, \qquad

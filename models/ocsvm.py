@@ -18,7 +18,10 @@ from sklearn.svm import OneClassSVM
 
 from .gram import Gram
 
-BOUND_TOLERANCE = 1e-6  # share of 1/(nu n) within which a weight counts as being at a bound
+BOUND_TOLERANCE = 1e-6  # share of the largest weight within which one counts as being at a bound
+NO_NORMAL = 1e-7  # ||w||^2, as a share of the largest k(x, x), that libsvm cannot tell from 0
+ROUGH = 1e-6  # tolerance that single precision can always meet
+MAX_ITER = 1_000_000
 INSIDE, ON_PLANE, BEYOND = "inside", "on the hyperplane", "beyond"
 
 
@@ -35,7 +38,7 @@ class Plane:
     case : ndarray of str, shape (n,)
         ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, by the weights.
     norm : float
-        ||w|| = root of alpha'K alpha.
+        ||w|| = root of alpha'K alpha; 0 where it cannot be told from that.
     """
 
     alpha: np.ndarray
@@ -56,8 +59,11 @@ class Plane:
 
     @property
     def distance_from_origin(self) -> float:
-        """Distance rho/||w|| of the hyperplane from the origin of the kernel space."""
-        return self.rho / self.norm
+        """Distance rho/||w|| of the hyperplane from the origin of the kernel space.
+
+        NaN where w = 0: the origin lies among the rows, and no hyperplane parts them from it.
+        """
+        return self.rho / self.norm if self.norm > 0 else float("nan")
 
 
 def solve(gram: Gram, nu: float, tol: float = 1e-8) -> Plane:
@@ -65,7 +71,17 @@ def solve(gram: Gram, nu: float, tol: float = 1e-8) -> Plane:
     n = gram.n_points
     if nu * n >= n * (1 - 1e-12):  # one feasible point, for which libsvm has no intercept
         return describe(np.full(n, 1.0 / n), gram, nu)
-    svm = OneClassSVM(kernel="precomputed", nu=nu, tol=tol, cache_size=500)
+    plane = _libsvm(gram, nu, ROUGH)
+    # where w = 0, libsvm would look among its rounding errors without end
+    return plane if plane.norm == 0.0 else _libsvm(gram, nu, tol)
+
+
+def _libsvm(gram: Gram, nu: float, tol: float) -> Plane:
+    n = gram.n_points
+    # below nu = 1/n no weight can reach its bound, and the problem stays as it is
+    svm = OneClassSVM(
+        kernel="precomputed", nu=max(nu, 1.0 / n), tol=tol, cache_size=500, max_iter=MAX_ITER
+    )
     svm.fit(gram.K if gram.largest in (0.0, 1.0) else gram.K / gram.largest)
     alpha = np.zeros(n)
     alpha[svm.support_] = svm.dual_coef_[0]
@@ -75,9 +91,10 @@ def solve(gram: Gram, nu: float, tol: float = 1e-8) -> Plane:
 def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
     """Return the hyperplane that the solved weights ``alpha`` make."""
     bound = 1.0 / (nu * len(alpha))
+    tolerance = BOUND_TOLERANCE * min(bound, 1.0)
     case = np.full(len(alpha), ON_PLANE, dtype="<U17")
-    case[alpha <= BOUND_TOLERANCE * bound] = INSIDE
-    case[alpha >= (1 - BOUND_TOLERANCE) * bound] = BEYOND
+    case[alpha <= tolerance] = INSIDE
+    case[alpha >= bound - tolerance] = BEYOND
     g = gram.K @ alpha
     if (case == ON_PLANE).any():
         rho = g[case == ON_PLANE].mean()
@@ -88,4 +105,6 @@ def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
     # that is scored has not just the same digits
     rounding = 4.0 * np.finfo(float).eps * len(alpha) * gram.largest
     rho = min(rho, g[case != BEYOND].min(initial=rho)) - rounding
-    return Plane(alpha, float(rho), g - rho, case, float(np.sqrt(alpha @ g)))
+    squared = alpha @ g
+    norm = np.sqrt(squared) if squared > NO_NORMAL * np.diag(gram.K).max() else 0.0
+    return Plane(alpha, float(rho), g - rho, case, float(norm))

@@ -167,20 +167,10 @@ class Normal(CorrelatedPrior):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # tuples, so that the prior stays a value that can be compared, copied and saved
         if self.m is not None:
-            m = np.asarray(self.m, dtype=float)
-            if m.ndim != 1 or not np.isfinite(m).all():
-                raise ValueError(f"Normal: m must be a list of finite numbers, got {self.m!r}")
-            object.__setattr__(self, "m", tuple(m.tolist()))
+            object.__setattr__(self, "m", _vector(self, "m", self.m))
         if self.sigma is not None:
-            sigma = np.asarray(self.sigma, dtype=float)
-            if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
-                raise ValueError(f"Normal: sigma must be a square matrix, got shape {sigma.shape}")
-            symmetric = np.isfinite(sigma).all() and np.allclose(sigma, sigma.T)
-            if not symmetric or np.linalg.eigvalsh(sigma)[0] <= 0:
-                raise ValueError("Normal: sigma must be symmetric and positive definite")
-            object.__setattr__(self, "sigma", tuple(map(tuple, sigma.tolist())))
+            object.__setattr__(self, "sigma", _covariance(self, "sigma", self.sigma))
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
@@ -195,15 +185,8 @@ class Normal(CorrelatedPrior):
         points = self._points("sigma", len(self.sigma), gram)
         return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(points, points)]
 
-    @staticmethod
-    def _points(field: str, given: int, gram: Gram) -> np.ndarray:
-        """Return which of the values given are those of the majority points, in a fold or all."""
-        n = gram.n_majority_points
-        if gram.place is not None and gram.place.max() < given:
-            return gram.place
-        if given != n:
-            raise ValueError(f"Normal: {field} has {given} values, but there are {n} majority rows")
-        return np.arange(n)
+    def _points(self, field: str, given: int, gram: Gram) -> np.ndarray:
+        return _points(self, field, given, gram.n_majority_points, gram.place, "majority")
 
 
 @dataclass(frozen=True)
@@ -256,6 +239,13 @@ class GraphLaplacian(CorrelatedPrior):
 
     @override
     def covariance(self, gram: Gram) -> np.ndarray:
+        if gram.kernel is None:
+            raise ValueError("GraphLaplacian needs a Gram made by Gram.from_rows")
+        if self.unlabelled and gram.kernel.pairwise:
+            raise ValueError(
+                "GraphLaplacian: a precomputed kernel has no values between unlabelled rows; use "
+                "a kernel of rows such as kernels.RBF, or a function of two arrays"
+            )
         n = gram.n_majority_points
         rows = gram.points[:n]
         if self.unlabelled:
@@ -271,8 +261,6 @@ class GraphLaplacian(CorrelatedPrior):
                 f"GraphLaplacian: neighbors={self.neighbors} needs more than that many rows, got "
                 f"{len(rows)}"
             )
-        if gram.kernel is None:
-            raise ValueError("GraphLaplacian needs a Gram made by Gram.from_rows")
         k = gram.kernel.diag(rows)
         distance = np.sqrt(np.maximum(k[:, None] + k[None, :] - 2 * gram.kernel(rows), 0.0))
         np.fill_diagonal(distance, 0.0)
@@ -288,29 +276,69 @@ class GraphLaplacian(CorrelatedPrior):
 
 @dataclass(frozen=True)
 class TruncatedNormal:
-    r"""Independent minority weights :math:`N(m, \sigma^2)` on [0, 1] (Turkoz and Kim 2022).
+    r"""Normal minority weights, :math:`N(m, \sigma^2 \Sigma)` on :math:`[0, 1]^{n_1}`.
+
+    (Turkoz and Kim 2022.)
 
     Parameters
     ----------
-    mean : float, default=0
+    mean : float or tuple of float, default=0
+        m: one number, or one for each minority row.
     sd : float, default=1
+        sigma, a factor of the whole covariance.
+    sigma : tuple of tuple of float, optional
+        Sigma, a matrix over the minority rows; the identity when left out, and then the weights
+        are independent. Arrays are taken too.
     """
 
-    mean: float = 0.0
+    mean: float | tuple[float, ...] = 0.0
     sd: float = 1.0
+    sigma: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         _require_positive(self, "sd", self.sd)
-        if isinstance(self.mean, bool) or not isinstance(self.mean, int | float | np.number):
-            raise TypeError(f"TruncatedNormal: mean must be a number, got {self.mean!r}")
-        if not np.isfinite(self.mean):
+        if isinstance(self.mean, bool | str):
+            raise TypeError(
+                f"TruncatedNormal: mean must be a number, or one a minority row, got {self.mean!r}"
+            )
+        if not isinstance(self.mean, int | float | np.number):
+            object.__setattr__(self, "mean", _vector(self, "mean", self.mean))
+        elif not np.isfinite(self.mean):
             raise ValueError(f"TruncatedNormal: mean must be finite, got {self.mean!r}")
+        if self.sigma is not None:
+            object.__setattr__(self, "sigma", _covariance(self, "sigma", self.sigma))
+
+    def location(self, gram: Gram) -> np.ndarray:
+        """Return m, one value for each minority point of the dictionary."""
+        if not isinstance(self.mean, tuple):
+            return np.full(gram.n1, float(self.mean))
+        return np.array(self.mean)[self._points("mean", len(self.mean), gram)]
+
+    def covariance(self, gram: Gram) -> np.ndarray:
+        """Return sigma^2 Sigma, a matrix over the minority points of the dictionary."""
+        if self.sigma is None:
+            return float(self.sd) ** 2 * np.eye(gram.n1)
+        points = self._points("sigma", len(self.sigma), gram)
+        return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(points, points)]
+
+    def precision(self, gram: Gram) -> np.ndarray:
+        """Return the inverse of the covariance."""
+        return cho_solve(cho_factor(self.covariance(gram)), np.eye(gram.n1))
+
+    def _points(self, field: str, given: int, gram: Gram) -> np.ndarray:
+        return _points(self, field, given, gram.n1, gram.minority_place, "minority")
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        mean, sd = pm.Data(f"{name}_mean", float(self.mean)), pm.Data(f"{name}_sd", float(self.sd))
+        from .symbolic import truncated_normal
+
+        mean = pm.Data(f"{name}_mean", self.location(gram), dims=dims)
+        if self.sigma is not None:
+            precision = pm.Data(f"{name}_precision", self.precision(gram))
+            return truncated_normal(name, mean, precision, dims)
+        sd = pm.Data(f"{name}_sd", float(self.sd))
         return pm.TruncatedNormal(name, mean, sd, lower=0.0, upper=1.0, dims=dims)
 
 
@@ -399,3 +427,38 @@ def _require_positive(prior: Any, field: str, value: Any) -> None:
         raise ValueError(
             f"{type(prior).__name__}: {field} must be positive and finite, got {value!r}"
         )
+
+
+# tuples, so that a prior stays a value that can be compared, copied and saved
+
+
+def _vector(prior: Any, field: str, given: Any) -> tuple[float, ...]:
+    v = np.asarray(given, dtype=float)
+    if v.ndim != 1 or not np.isfinite(v).all():
+        raise ValueError(
+            f"{type(prior).__name__}: {field} must be a list of finite numbers, got {given!r}"
+        )
+    return tuple(v.tolist())
+
+
+def _covariance(prior: Any, field: str, given: Any) -> tuple[tuple[float, ...], ...]:
+    name, S = type(prior).__name__, np.asarray(given, dtype=float)
+    if S.ndim != 2 or S.shape[0] != S.shape[1]:
+        raise ValueError(f"{name}: {field} must be a square matrix, got shape {S.shape}")
+    symmetric = np.isfinite(S).all() and np.allclose(S, S.T)
+    if not symmetric or np.linalg.eigvalsh(S)[0] <= 0:
+        raise ValueError(f"{name}: {field} must be symmetric and positive definite")
+    return tuple(map(tuple, S.tolist()))
+
+
+def _points(
+    prior: Any, field: str, given: int, n: int, place: np.ndarray | None, which: str
+) -> np.ndarray:
+    """Return which of the values given are those of the n points, in a fold or all."""
+    if place is not None and place.max() < given:
+        return place
+    if given != n:
+        raise ValueError(
+            f"{type(prior).__name__}: {field} has {given} values, but there are {n} {which} rows"
+        )
+    return np.arange(n)

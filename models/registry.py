@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Class = Literal["majority", "minority", "unlabelled"]
 
@@ -50,11 +51,22 @@ class Record:
         """Return the estimator's class; imports it."""
         return pkgutil.resolve_name(self.path)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The estimator's parameters and their defaults, by name; imports it."""
+        signature = inspect.signature(self.estimator())
+        return {name: p.default for name, p in signature.parameters.items()}
+
 
 _CENTERS = "bsvdd.inference.estimators:"
 _MACHINES = "bsvdd.inference.machines:"
 _TAX = "Tax and Duin, Support vector data description, Machine Learning 54"
 _TAX_DOI = "10.1023/B:MACH.0000008084.60811.49"
+_HAZARIKA = (
+    "Hazarika and Gupta, Density-weighted support vector machines for binary class imbalance "
+    "learning, Neural Computing and Applications 33"
+)
+_HAZARIKA_DOI = "10.1007/s00521-020-05240-8"
 
 REGISTRY: dict[str, Record] = {
     record.name: record
@@ -74,11 +86,13 @@ REGISTRY: dict[str, Record] = {
             "BDD",
             _CENTERS + "BDD",
             "Bayesian data description",
-            "Ghasemi et al., a Bayesian approach to data description",
+            "Ghasemi, Rabiee, Manzuri and Rohban, A Bayesian approach to the data description "
+            "problem, AAAI Conference on Artificial Intelligence 26",
             2012,
             ("majority", "unlabelled"),
             bayesian=True,
             since="0.1",
+            doi="10.48550/arXiv.1602.07507",
         ),
         Record(
             "BSVDD",
@@ -148,12 +162,12 @@ REGISTRY: dict[str, Record] = {
             "DSVM-CIL",
             _MACHINES + "DSVM",
             "Density-weighted support vector machine for class imbalance learning",
-            "Hazarika and Gupta, Density-weighted support vector machines for binary class "
-            "imbalance learning, Neural Computing and Applications 33",
+            _HAZARIKA,
             2021,
             ("majority", "minority"),
             bayesian=False,
             since="0.1",
+            doi=_HAZARIKA_DOI,
         ),
         Record(
             "LS-SVM",
@@ -172,11 +186,12 @@ REGISTRY: dict[str, Record] = {
             _MACHINES + "IDLSSVM",
             "Improved density-weighted least-squares support vector machine for class imbalance "
             "learning",
-            "Hazarika and Gupta, an improved density-weighted LS-SVM; note by A. Mohite",
-            2023,
+            _HAZARIKA + "; note by A. Mohite",
+            2021,
             ("majority", "minority"),
             bayesian=False,
             since="0.1",
+            doi=_HAZARIKA_DOI,
         ),
     ]
 }

@@ -1,16 +1,22 @@
-"""PyTensor's side of the models: w'Kw with one product, and the probit scale for shares."""
+"""PyTensor's side of the models: w'Kw with one product, shares on the probit scale, the cube."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, override
 
+import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
-from pymc.distributions.transforms import Transform
+from pymc.distributions.transforms import Interval, Transform
 from pytensor.compile.builders import SymbolicOp
 from pytensor.graph.basic import Apply
 from pytensor.graph.replace import _vectorize_node
 from pytensor.tensor.variable import TensorVariable
+
+from . import truncated
+
+TRUNCATED_TUNE = 50  # steps of a chain that make one draw of a correlated truncated normal
 
 
 class QuadraticForm(SymbolicOp):
@@ -54,3 +60,45 @@ class Probit(Transform):
     @override
     def log_jac_det(self, value: Any, *inputs: Any) -> TensorVariable:
         return -0.5 * value**2 - 0.5 * math.log(2.0 * math.pi)
+
+
+class Cube(Interval):
+    """The interval's transform of each coordinate of one vector."""
+
+    def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+        """Return the log of the Jacobian's determinant."""
+        return pt.sum(super().log_jac_det(value, *inputs), axis=-1)
+
+
+def _log_density(
+    x: TensorVariable, mean: TensorVariable, precision: TensorVariable
+) -> TensorVariable:
+    """Return the log density but for its constant, the probability of the cube."""
+    e = x - mean
+    inside = pt.all(pt.ge(x, 0.0) & pt.le(x, 1.0))
+    return pt.switch(inside, -e @ precision @ e / 2, -np.inf)
+
+
+def _draw(
+    mean: np.ndarray, precision: np.ndarray, rng: np.random.Generator, size: Any = None
+) -> np.ndarray:
+    n = int(np.prod(size or ()))  # each draw ends a chain of its own
+    x = truncated.draw(precision, precision @ mean, 1, TRUNCATED_TUNE, n, rng)
+    return x.reshape(*(size or ()), len(mean))
+
+
+def truncated_normal(
+    name: str, mean: TensorVariable, precision: TensorVariable, dims: str
+) -> TensorVariable:
+    """Make a correlated normal vector on the cube [0, 1]^n in the model in context."""
+    return pm.CustomDist(
+        name,
+        mean,
+        precision,
+        logp=_log_density,
+        random=_draw,
+        support_point=lambda rv, size, mean, precision: pt.full_like(mean, 0.5),
+        signature="(n),(n,n)->(n)",
+        transform=Cube(0.0, 1.0),
+        dims=dims,
+    )

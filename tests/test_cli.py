@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison import datasets, runner
+from bsvdd.models.registry import REGISTRY
 from click.testing import CliRunner
 
 from bsvdd.cli import main
@@ -44,6 +45,18 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
     assert page.count("data:image/png;base64,") == len(pictures)
     assert not re.search(r'(src|href)="(?!data:)', page)  # nothing is fetched
     assert len(pd.read_csv(out / "results.csv")) == 2 * (len(runner.DEFAULT_MODELS) + 2)
+
+
+def test_models_shows_learning_and_parameters_of_each(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    result = call("models")
+    assert result.exit_code == 0, result.output
+    lines = {line.split()[0]: line for line in result.output.splitlines() if line[0] != " "}
+    assert list(lines)[1:-1] == list(REGISTRY)
+    assert "majority, minority, unlabelled" in lines["BDD-M"]
+    assert "minority_prior" in lines["BDD-M"]
+    assert "nu " in lines["OCSVM"]
+    assert "kernel, cutoff" in lines["parameters"]
 
 
 def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):

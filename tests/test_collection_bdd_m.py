@@ -3,9 +3,13 @@
 import cvxopt
 import numpy as np
 import pytest
+from bsvdd.inference.compilation import Density, compilations
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd_m
 from numpy.polynomial.legendre import leggauss
+from scipy.optimize import OptimizeResult
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
 
 from bsvdd import BDDM, Cutoff, kernels, priors
 
@@ -28,31 +32,42 @@ def data():
     return np.concatenate([majority, minority]), np.repeat([0, 1], [24, 8])
 
 
+CORRELATED = 0.4 * np.eye(8) + 0.1  # a covariance of eight minority weights
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 
 @quiet
 @pytest.mark.parametrize(
-    ("prior", "minority_prior"),
+    ("prior", "minority_prior", "sampler"),
     [
-        (priors.StandardizedRowSum(), priors.TruncatedNormal()),
-        (priors.RowSum(sd=3.0), priors.Beta(2, 1)),
+        (priors.StandardizedRowSum(), priors.TruncatedNormal(), "exact"),
+        (priors.StandardizedRowSum(), priors.TruncatedNormal(), "nuts"),
+        (priors.RowSum(sd=3.0), priors.Beta(2, 1), "nuts"),
         (
             priors.Normal(sd=2.0, m=np.linspace(-1, 3, 24), sigma=0.5 + 0.5 * np.eye(24)),
             priors.TruncatedNormal(0.9, 0.2),
+            "exact",
         ),
-        (priors.GraphLaplacian(neighbors=3), priors.TruncatedNormal(-1.0, 0.5)),
+        (
+            priors.GraphLaplacian(neighbors=3),
+            priors.TruncatedNormal(np.linspace(-1, 2, 8), 0.5, CORRELATED),
+            "exact",
+        ),
+        (priors.Flat(), priors.TruncatedNormal(np.linspace(-1, 2, 8), sigma=CORRELATED), "nuts"),
+        (priors.Flat(), priors.TruncatedNormal(-3.0, 0.2), "exact"),
     ],
-    ids=lambda p: type(p).__name__,
+    ids=lambda p: p if isinstance(p, str) else type(p).__name__,
 )
-def test_constraints_hold_in_every_draw(data, prior, minority_prior):
+def test_constraints_hold_in_every_draw(data, prior, minority_prior, sampler):
     est = BDDM(
         kernel=kernels.RBF(1.0),
         prior=prior,
         minority_prior=minority_prior,
+        sampler=sampler,
         cutoff=Cutoff(cv="train"),
         **QUICK,
     ).fit(*data)
+    assert est.idata_["posterior"].attrs["sampler"] == sampler
     w = est.idata_["posterior"]["w"].values
     assert w.shape == (2, 50, 32)
     assert np.abs(w.sum(axis=2) - 1).max() <= 1e-10
@@ -107,8 +122,9 @@ def small_posterior(m1, S1, m2, sd2, scale, K, kzu, kzz):
     return mean, np.einsum("ij,ijk->k", density, (values - mean) ** 2)
 
 
+@pytest.mark.parametrize("sampler", ["exact", "nuts"])
 @pytest.mark.parametrize(("prior", "m1", "S1", "minority"), SMALL_PRIORS, ids=["flat", "full"])
-def test_small_posterior_by_quadrature(worst_z, prior, m1, S1, minority):
+def test_small_posterior_by_quadrature(worst_z, prior, m1, S1, minority, sampler):
     def k(A, B):
         return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / (2 * 1.1**2))
 
@@ -118,9 +134,7 @@ def test_small_posterior_by_quadrature(worst_z, prior, m1, S1, minority):
     prior_mean, prior_variance = small_posterior(*arguments, 0.0, *kernel_values)
 
     gram = Gram.from_rows(kernels.RBF(1.1), SMALL[:2], SMALL[2:])
-    model = bdd_m.build(gram, prior, priors.TruncatedNormal(*minority), SCALE)
-    tree = sample(model, "nuts", draws=3000, tune=800, chains=2, seed=3)
-    w = tree["posterior"]["w"].values
+    w = weights_of(gram, prior, priors.TruncatedNormal(*minority), SCALE, sampler, 3000)
     d2 = 1 - 2 * w @ kernel_values[1].T + squared_norm(w, kernel_values[0])[..., None]
     values = np.concatenate([w, np.sqrt(np.maximum(d2, 0))], axis=-1)
     assert worst_z(values, mean) < 4.5
@@ -130,6 +144,75 @@ def test_small_posterior_by_quadrature(worst_z, prior, m1, S1, minority):
     assert worst_z((values - mean) ** 2, prior_variance) > 20
 
 
+def weights_of(gram, prior, minority_prior, scale, sampler, draws):
+    if sampler == "nuts":
+        model = bdd_m.build(gram, prior, minority_prior, scale)
+        tree = sample(model, "nuts", draws=draws, tune=800, chains=2, seed=3)
+        return tree["posterior"]["w"].values
+    found = bdd_m.posterior(gram, prior, minority_prior, scale)
+    return bdd_m.draw(found, draws, 50, 2, np.random.default_rng(3))
+
+
+PAIR = np.array([[0.0, 0.3], [1.4, 0.0], [0.7, -0.6], [0.5, 0.4]])  # two of each class
+PAIR_SIGMA = np.array([[1.0, -0.85], [-0.85, 1.2]])
+
+
+def pair_posterior(m2, S2, scale, K):
+    """Mean and covariance of alpha1, by quadrature over both of them and alpha0_1 = t.
+
+    alpha0 = (t, s - t) with s = 1 + sum alpha1, and of a Flat prior t is N(s/2, 1/2) given s.
+    """
+    x, weight = leggauss(60)
+    x, weight = (x + 1) / 2, weight / 2
+    u, v, t = np.meshgrid(x, x, np.linspace(-8.0, 9.0, 1501), indexing="ij")
+    s = 1 + u + v
+    e = np.stack([u, v], axis=-1) - m2
+    log_density = -np.einsum("...i,ij,...j->...", e, np.linalg.inv(S2), e) / 2 - (t - s / 2) ** 2
+    w = np.stack([t, s - t, -u, -v], axis=-1)
+    Kw = w @ K
+    norm = (w * Kw).sum(axis=-1)
+    log_density -= scale / 2 * sum(K[i, i] - 2 * Kw[..., i] + norm for i in (0, 1))
+    density = np.exp(log_density - log_density.max()) * np.multiply.outer(weight, weight)[..., None]
+    density /= density.sum()
+    assert max(density[..., 0].max(), density[..., -1].max()) < 1e-12  # the line is long enough
+    alpha1 = np.stack([u, v], axis=-1)
+    mean = np.einsum("ijk,ijkl->l", density, alpha1)
+    e = alpha1 - mean
+    return mean, np.einsum("ijk,ijkl,ijkm->lm", density, e, e)
+
+
+@pytest.mark.parametrize("sampler", ["exact", "nuts"])
+def test_correlated_minority_prior_by_quadrature(worst_z, sampler):
+    m2, sd = np.array([0.3, 0.8]), 0.4
+    K = np.exp(-((PAIR[:, None] - PAIR[None]) ** 2).sum(axis=2) / (2 * 1.1**2))
+    mean, covariance = pair_posterior(m2, sd**2 * PAIR_SIGMA, SCALE, K)
+    gram = Gram.from_rows(kernels.RBF(1.1), PAIR[:2], PAIR[2:])
+    prior = priors.TruncatedNormal(m2, sd, PAIR_SIGMA)
+    w = weights_of(gram, priors.Flat(), prior, SCALE, sampler, 4000)
+    alpha1 = -w[..., 2:]
+    error = alpha1 - mean
+    product = error[..., :, None] * error[..., None, :]
+    assert worst_z(alpha1, mean) < 4.5
+    assert worst_z(product, covariance) < 4.5
+    # the draws can tell the correlation from none, and the posterior from the prior
+    independent = pair_posterior(m2, sd**2 * np.diag(np.diag(PAIR_SIGMA)), SCALE, K)
+    assert worst_z(product, independent[1]) > 10
+    without_data = pair_posterior(m2, sd**2 * PAIR_SIGMA, 0.0, K)
+    assert worst_z(alpha1, without_data[0]) > 10
+
+
+def test_exact_draws_are_those_of_nuts(data, worst_z):
+    """Mean and squares of w, of 24 and 8 rows, with weights at both walls."""
+    majority, minority = data[0][:24], data[0][24:]
+    gram = Gram.from_rows(kernels.RBF(1.0), majority, minority)
+    arguments = gram, priors.StandardizedRowSum(), priors.TruncatedNormal(0.5, sigma=CORRELATED)
+    exact = weights_of(*arguments, 1.0, "exact", 20_000)
+    nuts = weights_of(*arguments, 1.0, "nuts", 2000)
+    center = exact.mean(axis=(0, 1))
+    assert worst_z(nuts, center) < 4.5
+    assert worst_z((nuts - center) ** 2, exact.var(axis=(0, 1))) < 4.5
+
+
 def conditional(m1, S1):
     """Mean (as a + g s, of the sum s) and covariance of N(m1, S1) given its sum."""
     one = np.ones(len(m1))
@@ -137,7 +220,7 @@ def conditional(m1, S1):
     return m1 - g * m1.sum(), g, S1 - np.outer(S1 @ one, g)
 
 
-def mode(K, n0, m1, S1, m2, sd2, scale):
+def mode(K, n0, m1, S1, m2, S2, scale):
     """Minimise minus the log density of alpha0 and alpha1 as it is defined, by cvxopt.
 
     The normal density on the hyperplane is that of the pseudo-inverse of the singular
@@ -155,8 +238,8 @@ def mode(K, n0, m1, S1, m2, sd2, scale):
     V = np.linalg.pinv(S, rcond=1e-12, hermitian=True)
     P, q = P + J.T @ V @ J, q - J.T @ V @ c
     # prior of alpha1
-    P[n0:, n0:] += np.eye(n1) / sd2**2
-    q[n0:] -= m2 / sd2**2
+    P[n0:, n0:] += np.linalg.inv(S2)
+    q[n0:] -= np.linalg.solve(S2, np.full(n1, m2))
     G = np.hstack([np.zeros((2 * n1, n0)), np.vstack([-np.eye(n1), np.eye(n1)])])
     h = np.concatenate([np.zeros(n1), np.ones(n1)])
     options = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
@@ -195,7 +278,7 @@ def test_map_by_a_general_solver(case):
     rows = np.concatenate([majority, minority])
     K = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2) / (2 * 0.9**2))
     prior, m1, S1 = random_prior(np.random.default_rng(seed + 100), n0)
-    theirs, objective = mode(K, n0, m1, S1, m2, sd2, scale)
+    theirs, objective = mode(K, n0, m1, S1, m2, sd2**2 * np.eye(n1), scale)
     gram = Gram.from_rows(kernels.RBF(0.9), majority, minority)
     w = bdd_m.map_weights(gram, prior, priors.TruncatedNormal(m2, sd2), scale)
     assert w.sum() == pytest.approx(1.0, abs=1e-9)
@@ -214,13 +297,39 @@ def test_map_by_a_general_solver(case):
         assert ((alpha1 > 1e-3) & (alpha1 < 1 - 1e-3)).any()
 
 
+def test_map_with_a_mean_and_covariance_of_the_minority():
+    rng = np.random.default_rng(8)
+    majority, minority = minority_rows_in_the_middle(8, 14, 9)
+    rows = np.concatenate([majority, minority])
+    K = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2) / (2 * 0.9**2))
+    prior, m1, S1 = random_prior(rng, 14)
+    A, m2 = rng.normal(size=(9, 9)), rng.uniform(-0.5, 1.5, 9)
+    S2 = A @ A.T / 9 + 0.1 * np.eye(9)
+    theirs, objective = mode(K, 14, m1, S1, m2, 0.49 * S2, 0.5)
+    gram = Gram.from_rows(kernels.RBF(0.9), majority, minority)
+    w = bdd_m.map_weights(gram, prior, priors.TruncatedNormal(m2, 0.7, S2), 0.5)
+    assert objective(w) <= objective(theirs) + 1e-8
+    np.testing.assert_allclose(w, theirs, atol=1e-5)
+    diagonal, _ = mode(K, 14, m1, S1, m2, 0.49 * np.diag(np.diag(S2)), 0.5)
+    assert np.abs(w - diagonal).max() > 0.02
+
+
+def test_a_mode_that_is_not_found_is_an_error(data, monkeypatch):
+    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
+    monkeypatch.setattr(
+        bdd_m, "lsq_linear", lambda *a, **k: OptimizeResult(success=False, nit=3, message="no")
+    )
+    with pytest.raises(RuntimeError, match=r"mode of BDD-M was not found in 3 iterations \(no\)"):
+        bdd_m.map_weights(gram, priors.Flat(), priors.TruncatedNormal())
+
+
 @quiet
 def test_map_of_the_estimator(data):
     X, y = data
     rbf, few = kernels.RBF(1.0), {**QUICK, "cutoff": 1.0}
     est = BDDM(kernel=rbf, prior=priors.Flat(0.8), likelihood_scale=2.0, **few).fit(X, y)
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 2)
-    theirs, _ = mode(K, 24, np.zeros(24), 0.64 * np.eye(24), 0.0, 1.0, 2.0)
+    theirs, _ = mode(K, 24, np.zeros(24), 0.64 * np.eye(24), 0.0, np.eye(8), 2.0)
     np.testing.assert_allclose(est.map_weights_, theirs, atol=1e-5)
 
 
@@ -239,11 +348,10 @@ def on_the_hyperplane():
     return gram, prior, scale, mean, a + g, S
 
 
-def test_without_minority_rows_draws_are_bdd_on_the_hyperplane(on_the_hyperplane, worst_z):
+@pytest.mark.parametrize("sampler", ["exact", "nuts"])
+def test_without_minority_rows_draws_are_bdd_on_the_hyperplane(on_the_hyperplane, worst_z, sampler):
     gram, prior, scale, free_mean, mean, covariance = on_the_hyperplane
-    model = bdd_m.build(gram, prior, priors.TruncatedNormal(), scale)
-    tree = sample(model, "nuts", draws=2000, tune=500, chains=2, seed=4)
-    w = tree["posterior"]["w"].values
+    w = weights_of(gram, prior, priors.TruncatedNormal(), scale, sampler, 2000)
     assert np.abs(w.sum(axis=2) - 1).max() <= 1e-10
     error = w - mean
     assert worst_z(w, mean) < 4.5
@@ -277,10 +385,20 @@ def test_prior_of_alpha0_must_be_normal(data):
         BDDM(prior=student, **QUICK).fit(*data)
 
 
-def test_map_needs_a_truncated_normal_minority_prior(data):
+@quiet
+def test_closed_form_needs_a_truncated_normal_minority_prior(data):
     gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
-    with pytest.raises(TypeError, match=r"needs priors.TruncatedNormal .*got Beta"):
-        bdd_m.map_weights(gram, priors.Flat(), priors.Beta())
+    message = r"needs priors.TruncatedNormal .*got Beta.*; use draws with sampler='nuts'"
+    for closed_form in (bdd_m.posterior, bdd_m.map_weights):
+        with pytest.raises(TypeError, match=message):
+            closed_form(gram, priors.Flat(), priors.Beta())
+    est = BDDM(minority_prior=priors.Beta(), cutoff=1.0, **QUICK)
+    with pytest.raises(TypeError, match=message):
+        est.fit(*data)
+    est.set_params(sampler="nuts").fit(*data)
+    assert not hasattr(est, "map_weights_")
+    with pytest.raises(AttributeError, match=r"map_weights_ is there for .*TruncatedNormal.*Beta"):
+        est.map_weights_  # noqa: B018
 
 
 def test_leave_one_out_is_refused(data):
@@ -303,3 +421,51 @@ def test_prior_given_row_by_row_can_be_fitted_by_default(data):
     prior = priors.Normal(m=np.full(24, 1 / 24), sigma=0.5 + 0.5 * np.eye(24))
     est = BDDM(kernel=kernels.RBF(1.0), prior=prior, **QUICK).fit(*data)
     assert est.cutoff_ > 0
+
+
+@quiet
+def test_minority_prior_given_row_by_row_goes_with_its_rows_into_folds(data):
+    """The folds of the estimator are refits by hand with the rows' own mean and covariance."""
+    X, y = data
+    order = np.random.default_rng(33).permutation(32)
+    X, y = X[order], y[order]
+    m, S = np.linspace(-1.0, 2.0, 8), np.diag(np.linspace(0.2, 1.5, 8)) + 0.1
+    arguments = dict(kernel=kernels.RBF(1.0), **QUICK)
+    est = BDDM(
+        minority_prior=priors.TruncatedNormal(m, 0.5, S), cutoff=Cutoff("g_mean", cv=4), **arguments
+    ).fit(X, y)
+    seed = int(check_random_state(0).randint(2**31 - 1))
+    number = np.cumsum(y) - 1  # of a minority row among them
+    d = np.empty(32)
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=seed).split(X, y):
+        kept = number[train][y[train] == 1]
+        prior = priors.TruncatedNormal(m[kept], 0.5, S[np.ix_(kept, kept)])
+        part = BDDM(minority_prior=prior, cutoff=1.0, **arguments).fit(X[train], y[train])
+        d[test] = -part.score_samples(X[test])
+    assert est.cutoff_ == pytest.approx(Cutoff("g_mean").choose(d, y == 1), rel=1e-9)
+
+
+def test_numbers_of_the_minority_prior_compile_nothing_new(data):
+    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
+    other = Gram.from_rows(kernels.RBF(1.0), data[0][:20], data[0][27:])
+    for first, second in (
+        (priors.TruncatedNormal(), priors.TruncatedNormal(np.arange(5) / 5, 0.3)),
+        (
+            priors.TruncatedNormal(0.2, sigma=CORRELATED),
+            priors.TruncatedNormal(np.arange(5) / 5, sigma=CORRELATED[:5, :5]),
+        ),
+    ):
+        Density(bdd_m.build(gram, priors.Flat(), first))
+        before = compilations()
+        Density(bdd_m.build(other, priors.Flat(), second))
+        assert compilations() == before
+
+
+@quiet
+def test_exact_sampling_compiles_no_model(data):
+    before = compilations()
+    est = BDDM(kernel=kernels.RBF(1.0), **QUICK).fit(*data)
+    assert compilations() == before
+    found = est.idata_["diagnostics"]
+    assert float(found["r_hat"]) < 1.2
+    assert {"w", "alpha1"} == set(est.idata_["posterior"].data_vars)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bsvdd.inference import machines
+from bsvdd.inference.warning import DataWarning
 from bsvdd.models import Gram, density, lssvm
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import clone
@@ -384,3 +385,18 @@ def test_density_weights_in_which_a_whole_class_weighs_nothing(data, cls):
     X, y = np.concatenate([data[0], data[1][:2]]), np.repeat([0, 1], [N0, 2])
     with pytest.raises(ValueError, match="density|neighbors"):
         cls(kernel=RBF, neighbors=1).fit(X, y)
+
+
+def test_a_large_residual_is_said(data, recwarn):
+    X, y = stacked(data)
+    LSSVM(kernel=RBF, C=1e3).fit(X, y)
+    assert not recwarn.list
+    message = r"of LSSVM is solved with a residual of .*use a smaller C"
+    with pytest.warns(DataWarning, match=message):
+        est = LSSVM(kernel=kernels.Linear(), C=1e12).fit(X, y)
+    assert est.kkt_residual_ > 1e-6
+
+
+@pytest.mark.parametrize("cls", [DSVM, IDLSSVM])
+def test_docstring_says_how_many_rows_density_weights_need(cls):
+    assert "rows of each class" in " ".join(cls.__doc__.split())

@@ -4,6 +4,7 @@ import cvxopt
 import numpy as np
 import pytest
 from bsvdd.comparison import datasets
+from bsvdd.inference.warning import DataWarning
 from bsvdd.models import Gram, ocsvm
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
@@ -153,3 +154,43 @@ def test_minority_rows_are_not_learnt_from():
 def test_nu_out_of_range(nu):
     with pytest.raises(ValueError, match=r"'nu' parameter of OCSVM must be .*\(0\.?0?, 1\.?0?\]"):
         OCSVM(nu=nu).fit(X)
+
+
+@pytest.mark.parametrize(("n", "p"), [(60, 2), (300, 5)])
+@pytest.mark.parametrize("nu", [1e-3, 0.1, 0.5, 1.0])
+def test_origin_among_the_rows_is_said_to_be_there(n, p, nu):
+    """Centred columns and a linear kernel: w = 0, for which libsvm alone finds no end."""
+    rows = np.random.default_rng(22).normal(size=(n, p))
+    rows -= rows.mean(axis=0)
+    message = r"origin of the kernel space lies among .*use kernels.RBF"
+    with pytest.warns(DataWarning, match=message):
+        est = OCSVM(kernel=kernels.Linear(), nu=nu).fit(rows)
+    assert np.isnan(est.distance_from_origin_)
+    assert est.norm_w_ == 0.0
+    assert abs(est.rho_) < 1e-3
+    assert np.linalg.norm(est.weights_ @ rows) < 1e-3
+    assert est.weights_.sum() == pytest.approx(1.0, abs=1e-9)
+    assert np.isfinite(est.decision_function(rows)).all()
+
+
+def test_small_kernel_values_are_no_origin_among_the_rows(recwarn):
+    for factor in (1e-8, 1.0, 1e8):
+        est = OCSVM(kernel=lambda A, B, f=factor: f * kernels.RBF(1.3)(A, B), nu=0.2).fit(X)
+        assert np.isfinite(est.distance_from_origin_)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("nu", [1e-12, 1e-7, 1e-3, 1 / 61])
+def test_nu_below_one_row_is_the_hard_margin(nu):
+    """No weight can reach 1/(nu n) > 1, so every such nu has one solution, without errors."""
+    est = OCSVM(kernel=kernels.RBF(1.3), nu=nu).fit(X)
+    assert est.margin_error_share_ == 0.0
+    assert (est.predict(X) == 1).all()
+    assert set(est.support_case_) == {"inside", "on the hyperplane"}
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / (2 * 1.3**2))
+    options = {"show_progress": False, "abstol": 1e-12, "reltol": 1e-12, "feastol": 1e-12}
+    arguments = (K, np.zeros(60), -np.eye(60), np.zeros(60), np.ones((1, 60)), np.ones(1))
+    alpha = np.ravel(cvxopt.solvers.qp(*map(cvxopt.matrix, arguments), options=options)["x"])
+    assert est.norm_w_**2 == pytest.approx(alpha @ K @ alpha, rel=1e-5)
+    assert est.rho_ == pytest.approx(alpha @ K @ alpha, rel=1e-5)
+    assert est.distance_from_origin_ == pytest.approx(np.sqrt(alpha @ K @ alpha), rel=1e-5)

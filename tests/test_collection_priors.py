@@ -5,6 +5,7 @@ import pymc as pm
 import pytest
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
+from scipy.stats import multivariate_normal, truncnorm
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
@@ -273,8 +274,6 @@ def test_graph_laplacian_over_majority_points_only(rows):
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (0.7, 0.2), (-3.0, 1.0), (4.0, 0.5)], ids=str)
 def test_truncated_normal_is_the_normal_on_the_unit_interval(rows, mean, sd):
-    from scipy.stats import truncnorm
-
     gram = Gram.from_rows(RBF, rows[0], rows[2])
     model = bsvdd_m.build(gram, priors.Flat(), priors.TruncatedNormal(mean, sd))
     draws = pm.draw(model["alpha1"], 2000, random_seed=6, mode="FAST_COMPILE")
@@ -301,8 +300,81 @@ def test_truncated_normal_errors():
         priors.TruncatedNormal(np.nan)
     with pytest.raises(TypeError, match=r"TruncatedNormal: sd must be a number, got 'a'"):
         priors.TruncatedNormal(sd="a")
-    with pytest.raises(TypeError, match=r"TruncatedNormal: mean must be a number, got 'a'"):
-        priors.TruncatedNormal("a")
+    for wrong in ("a", True):
+        with pytest.raises(TypeError, match=r"TruncatedNormal: mean must be a number, or one"):
+            priors.TruncatedNormal(wrong)
+    with pytest.raises(ValueError, match=r"TruncatedNormal: mean must be a list of finite numbers"):
+        priors.TruncatedNormal([0.0, np.inf])
+    with pytest.raises(ValueError, match=r"TruncatedNormal: sigma must be a square matrix, got sh"):
+        priors.TruncatedNormal(sigma=np.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"TruncatedNormal: sigma must be .* positive definite"):
+        priors.TruncatedNormal(sigma=[[1.0, 2.0], [2.0, 1.0]])
+
+
+def test_truncated_normal_of_the_wrong_size(rows):
+    gram = Gram.from_rows(RBF, rows[0], rows[2])
+    for prior, field in (
+        (priors.TruncatedNormal([0.0, 1.0]), "mean"),
+        (priors.TruncatedNormal(sigma=np.eye(2)), "sigma"),
+    ):
+        message = rf"TruncatedNormal: {field} has 2 values, but there are 3 minority rows"
+        with pytest.raises(ValueError, match=message):
+            bsvdd_m.build(gram, priors.Flat(), prior)
+
+
+def test_truncated_normal_is_a_value():
+    m, S = np.array([0.2, 0.9]), np.array([[1.0, 0.3], [0.3, 2.0]])
+    prior = priors.TruncatedNormal(m, 0.5, S)
+    assert prior == priors.TruncatedNormal((0.2, 0.9), 0.5, tuple(map(tuple, S)))
+    assert len({prior, priors.TruncatedNormal(m.tolist(), 0.5, S.tolist())}) == 1
+    m[0], S[0, 0] = 9.0, 9.0
+    assert prior.mean[0] == 0.2 and prior.sigma[0][0] == 1.0
+
+
+def test_a_mean_for_each_minority_row(rows):
+    gram = Gram.from_rows(RBF, rows[0], rows[2])
+    means, sd = np.array([-1.0, 0.3, 4.0]), 0.5
+    with pm.Model(coords={"minority": range(3)}):
+        x = priors.TruncatedNormal(means, sd)(gram, "x", "minority")
+        draws = pm.draw(x, 3000, random_seed=1, mode="FAST_COMPILE")
+    law = truncnorm((0 - means) / sd, (1 - means) / sd, means, sd)
+    error = np.abs(draws.mean(axis=0) - law.mean()) / (law.std() / np.sqrt(3000))
+    assert error.max() < 4.5
+
+
+def test_correlated_truncated_normal_is_a_variable(rows):
+    """Its log density is that of the normal but for a constant, and it can be drawn from."""
+    gram = Gram.from_rows(RBF, rows[0], rows[2])
+    m, sd = np.array([0.2, 0.5, 1.4]), 0.6
+    S = np.array([[1.0, -0.8, 0.1], [-0.8, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    with pm.Model(coords={"minority": range(3)}):
+        x = priors.TruncatedNormal(m, sd, S)(gram, "x", "minority")
+        draws = pm.draw(x, 1500, random_seed=1, mode="FAST_COMPILE")
+        points = np.random.default_rng(57).uniform(size=(5, 3))
+        logp = np.array([float(pm.logp(x, point).eval()) for point in points])
+        outside = float(pm.logp(x, np.array([0.5, 0.5, 1.01])).eval())
+    law = multivariate_normal(m, sd**2 * S)
+    np.testing.assert_allclose(np.diff(logp), np.diff(law.logpdf(points)), rtol=1e-9)
+    assert outside == -np.inf
+    free = law.rvs(1_000_000, random_state=2)
+    free = free[((free >= 0) & (free <= 1)).all(axis=1)]
+    assert draws.min() >= 0 and draws.max() <= 1
+    error = np.abs(draws.mean(axis=0) - free.mean(axis=0)) / (draws.std(axis=0) / np.sqrt(1500))
+    assert error.max() < 4.5
+    np.testing.assert_allclose(np.corrcoef(draws.T), np.corrcoef(free.T), atol=0.1)
+
+
+def test_graph_laplacian_with_a_precomputed_kernel(rows):
+    """Without unlabelled rows it is that of the kernel; with them it has no values for them."""
+    kernel = kernels.Precomputed()
+    gram = Gram.from_rows(kernel, kernel.training_rows(RBF(rows[0])))
+    expected = priors.GraphLaplacian().covariance(Gram.from_rows(RBF, rows[0]))
+    np.testing.assert_allclose(priors.GraphLaplacian().covariance(gram), expected, atol=1e-12)
+    message = "GraphLaplacian: a precomputed kernel has no values between unlabelled rows; use"
+    with pytest.raises(ValueError, match=message):
+        priors.GraphLaplacian(unlabelled=rows[1]).covariance(gram)
+    with pytest.raises(ValueError, match=message):
+        BDD(kernel=kernel, prior=priors.GraphLaplacian(unlabelled=rows[1])).fit(RBF(rows[0]))
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")

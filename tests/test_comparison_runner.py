@@ -25,8 +25,7 @@ def results(moon):
     frame = runner.compare(
         [moon], replicates=2, protocol=SMALL, on_cell=lambda cell, row: seen.append(cell.model)
     )
-    assert seen == runner.DEFAULT_MODELS * 2
-    assert set(REGISTRY) - set(seen) == {"BDD-M"}  # its folds are refitted by NUTS
+    assert seen == list(REGISTRY) * 2
     return frame
 
 

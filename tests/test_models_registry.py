@@ -72,3 +72,11 @@ def test_where_a_model_comes_from(record):
 @RECORDS
 def test_the_path_leads_to_the_public_class(record):
     assert record.estimator() is getattr(bsvdd, record.class_name)
+
+
+@RECORDS
+def test_parameters_are_those_of_the_estimator(record):
+    est = record.estimator()()
+    assert set(record.parameters) == set(est.get_params(deep=False))
+    for name, default in record.parameters.items():
+        assert getattr(est, name) == default
