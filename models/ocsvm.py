@@ -20,8 +20,8 @@ from .gram import Gram
 
 BOUND_TOLERANCE = 1e-6  # share of the largest weight within which one counts as being at a bound
 NO_NORMAL = 1e-7  # ||w||^2, as a share of the largest k(x, x), that libsvm cannot tell from 0
-ROUGH = 1e-6  # tolerance that single precision can always meet
-MAX_ITER = 1_000_000
+ROUGH = 1e-6  # tolerance that single precision nearly always meets
+MAX_ITER = 1_000_000  # after which scikit-learn warns
 INSIDE, ON_PLANE, BEYOND = "inside", "on the hyperplane", "beyond"
 
 
