@@ -250,6 +250,11 @@ class Detector(OutlierMixin, BaseEstimator):
         """The Gram statistics of the training rows."""
         return self._fit.gram
 
+    @property
+    def support_(self) -> np.ndarray:
+        """Which points of the dictionary scoring uses; all others have weight 0."""
+        return self._fit.rule.support
+
     def probability_normal(self, X: Any) -> np.ndarray:
         """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,)."""
         rows = self._new_rows(X)

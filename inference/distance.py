@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import override
 
@@ -29,16 +29,14 @@ class Expansion:
     gram : Gram
         With the dictionary u_1..u_M.
     kernel : Kernel
+    support : ndarray of int
+        The points that enter a value, by default all with a weight that is not 0 in some draw.
     """
 
     weights: np.ndarray
     gram: Gram
     kernel: Kernel
-
-    @cached_property
-    def support(self) -> np.ndarray:
-        """The points with a weight that is not 0 in some draw: no other enters a value."""
-        return np.flatnonzero(self.weights.any(axis=0))
+    support: np.ndarray
 
     @cached_property
     def _supported(self) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +100,27 @@ class Center(Expansion):
     @classmethod
     def of(cls, weights: np.ndarray, gram: Gram, kernel: Kernel) -> Center:
         """Return the centre of ``weights``."""
-        return cls(weights, gram, kernel, squared_norm(weights, gram.K))
+        return cls(weights, gram, kernel, supported(weights), squared_norm(weights, gram.K))
+
+    def restricted(self, support: np.ndarray) -> Center:
+        """Return the centre of the weights of ``support`` only, all others taken as 0."""
+        norm = squared_norm(self.weights[:, support], self.gram.K[np.ix_(support, support)])
+        return replace(self, support=support, squared_norm=norm)
+
+    def negligible(self, tolerance: float) -> tuple[np.ndarray, float]:
+        r"""Return points that can go, and how far the centre moves without them, at most.
+
+        .. math:: \max_{\text{draws}} \sum_{j \text{ dropped}} |w_j| \sqrt{k_{jj}}
+            \le \text{tolerance}
+
+        Points go in the order of their mean :math:`|w_j| \sqrt{k_{jj}}` over the draws, as many
+        as the tolerance lets: for one draw no choice drops more.
+        """
+        length = np.abs(self.weights) * np.sqrt(np.diag(self.gram.K))
+        order = np.argsort(length.mean(axis=0), kind="stable")
+        bound = np.cumsum(length[:, order], axis=1).max(axis=0)
+        dropped = min(int((bound <= tolerance).sum()), len(order) - 1)  # one point has to stay
+        return order[:dropped], float(bound[dropped - 1]) if dropped else 0.0
 
     @override
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -148,6 +166,11 @@ class Hyperplane(Expansion):
     @override
     def _raw_cutoff(self, cutoff: float) -> float:
         return cutoff
+
+
+def supported(weights: np.ndarray) -> np.ndarray:
+    """Return the points with a weight that is not 0 in some draw, (draws, M) -> (support,)."""
+    return np.flatnonzero(weights.any(axis=0))
 
 
 def largest_square(x: float) -> float:
