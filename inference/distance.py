@@ -16,7 +16,7 @@ from ..models.kernels import Kernel
 from .decision import decisive_distance, probability_normal
 
 NEARLY_ALL = 1e-4  # share of the weight left below which differences are mostly rounding
-BLOCK_VALUES = 4_000_000  # values held at once, 32 MB
+BLOCK_VALUES = 2_000_000  # values held at once, 16 MB
 
 
 @dataclass(frozen=True, eq=False)
