@@ -16,7 +16,8 @@ from ..models.kernels import Kernel
 from .decision import decisive_distance, probability_normal
 
 NEARLY_ALL = 1e-4  # share of the weight left below which differences are mostly rounding
-BLOCK_VALUES = 2_000_000  # values held at once, 16 MB
+BLOCK_VALUES = 4_000_000  # values held at once, at most: 32 MB
+BLOCK_ROWS = 1024  # rows at once, at most: more make the products no faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Expansion:
 
     def _blocks(self, n: int) -> Iterator[slice]:
         """Yield which rows are taken at once: draws x rows are held for those only."""
-        step = max(1, BLOCK_VALUES // max(self.weights.shape))
+        step = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(self.weights.shape)))
         for start in range(0, n, step):
             yield slice(start, min(start + step, n))
 
