@@ -336,6 +336,11 @@ class Detector(OutlierMixin, BaseEstimator):
         """The Gram statistics of the training rows."""
         return self._fit.gram
 
+    @property
+    def support_(self) -> np.ndarray:
+        """Which points of the dictionary scoring uses; all others have weight 0."""
+        return self._fit.rule.support
+
     def probability_normal(self, X: Any) -> np.ndarray:
         """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,).
 
@@ -358,7 +363,8 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) where P(d_z <= cutoff_ | data) > level_, else -1 (abnormal)."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        rows = self._new_rows(X)
+        return np.where(self._fit.rule.decisive(rows, self.level_) <= self.cutoff_, 1, -1)
 
     def _by_row(self, X: Any, summary: str, argument: float) -> np.ndarray:
         """Return one number a row, by a method of the rule."""
@@ -381,9 +387,9 @@ class Detector(OutlierMixin, BaseEstimator):
             X = check_array(X, **how)
         else:
             X = validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
-        finite = np.isfinite(X)
-        if not finite.all():
-            bad = ~finite
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = X.sum()  # finite where all of X is: no mask of a million rows
+        if not np.isfinite(total) and (bad := ~np.isfinite(X)).any():
             row, column = np.argwhere(bad)[0]
             raise ValueError(
                 f"X contains NaN or infinity: X[{row}, {column}] is {X[row, column]} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import override
 
@@ -16,7 +16,8 @@ from ..models.kernels import Kernel
 from .decision import decisive_distance, probability_normal
 
 NEARLY_ALL = 1e-4  # share of the weight left below which differences are mostly rounding
-BLOCK_VALUES = 4_000_000  # values held at once, 32 MB
+BLOCK_VALUES = 4_000_000  # values held at once, at most: 32 MB
+BLOCK_ROWS = 1024  # rows at once, at most: more make the products no faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +30,14 @@ class Expansion:
     gram : Gram
         With the dictionary u_1..u_M.
     kernel : Kernel
+    support : ndarray of int
+        The points that enter a value, by default all with a weight that is not 0 in some draw.
     """
 
     weights: np.ndarray
     gram: Gram
     kernel: Kernel
-
-    @cached_property
-    def support(self) -> np.ndarray:
-        """The points with a weight that is not 0 in some draw: no other enters a value."""
-        return np.flatnonzero(self.weights.any(axis=0))
+    support: np.ndarray
 
     @cached_property
     def _supported(self) -> tuple[np.ndarray, np.ndarray]:
@@ -70,7 +69,7 @@ class Expansion:
 
     def _blocks(self, n: int) -> Iterator[slice]:
         """Yield which rows are taken at once: draws x rows are held for those only."""
-        step = max(1, BLOCK_VALUES // max(self.weights.shape))
+        step = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(self.weights.shape)))
         for start in range(0, n, step):
             yield slice(start, min(start + step, n))
 
@@ -104,7 +103,28 @@ class Center(Expansion):
         cls, weights: np.ndarray, gram: Gram, kernel: Kernel, norm: np.ndarray | None = None
     ) -> Center:
         """Return the centre of ``weights``, whose squared norm may be known already."""
-        return cls(weights, gram, kernel, squared_norm(weights, gram.K) if norm is None else norm)
+        norm = squared_norm(weights, gram.K) if norm is None else norm
+        return cls(weights, gram, kernel, supported(weights), norm)
+
+    def restricted(self, support: np.ndarray) -> Center:
+        """Return the centre of the weights of ``support`` only, all others taken as 0."""
+        norm = squared_norm(self.weights[:, support], self.gram.K[np.ix_(support, support)])
+        return replace(self, support=support, squared_norm=norm)
+
+    def negligible(self, tolerance: float) -> tuple[np.ndarray, float]:
+        r"""Return points that can go, and how far the centre moves without them, at most.
+
+        .. math:: \max_{\text{draws}} \sum_{j \text{ dropped}} |w_j| \sqrt{k_{jj}}
+            \le \text{tolerance}
+
+        Points go in the order of their mean :math:`|w_j| \sqrt{k_{jj}}` over the draws, as many
+        as the tolerance lets: for one draw no choice drops more.
+        """
+        length = np.abs(self.weights) * np.sqrt(np.diag(self.gram.K))
+        order = np.argsort(length.mean(axis=0), kind="stable")
+        bound = np.cumsum(length[:, order], axis=1).max(axis=0)
+        dropped = min(int((bound <= tolerance).sum()), len(order) - 1)  # one point has to stay
+        return order[:dropped], float(bound[dropped - 1]) if dropped else 0.0
 
     @override
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -150,6 +170,11 @@ class Hyperplane(Expansion):
     @override
     def _raw_cutoff(self, cutoff: float) -> float:
         return cutoff
+
+
+def supported(weights: np.ndarray) -> np.ndarray:
+    """Return the points with a weight that is not 0 in some draw, (draws, M) -> (support,)."""
+    return np.flatnonzero(weights.any(axis=0))
 
 
 def largest_square(x: float) -> float:

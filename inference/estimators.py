@@ -18,7 +18,7 @@ from ..models.priors import Beta, GaussianPrior, Prior, TruncatedNormal
 from .cutoff import Cutoff
 from .description import BayesianDescription, Description
 from .detector import Fit
-from .sampling import weights_tree
+from .sampling import SAMPLERS, weights_tree
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -207,7 +207,9 @@ class BSVDD(BayesianDescription):
         landmarks, cutoff, what ``idata_`` tells of rows) comes from the rows, or from a random
         sample of 10,000 of each class that has more. A row that is no point of the dictionary
         enters by its share of r and T only, and its distance counts as left out.
-    sampler : {"nuts", "metropolis"}, default="nuts"
+    sampler : {"auto", "laplace", "nuts", "metropolis"}, default="auto"
+        ``"auto"`` takes draws by Laplace's approximation where they are safe, else NUTS; which
+        and why stands in ``idata_["posterior"].attrs``. See :mod:`bsvdd.inference.sampling`.
     draws, tune, chains : int, default=1000, 500, 2
     cutoff : Cutoff, str, float or None, default=None
         How D_opt is chosen: a :class:`Cutoff`, the name of a criterion, or D_opt itself.
@@ -315,12 +317,13 @@ class BDD(BayesianDescription):
 random_state, progressbar
         As in :class:`BSVDD`.
     prior : prior or callable, default=StandardizedRowSum()
-        Prior of the weights. One that is not normal needs ``sampler="nuts"``.
+        Prior of the weights.
     simplex : bool, default=False
         Take the posterior mode under sum w = 1, w >= 0 instead of draws: one w, and P(normal)
         is 0 or 1.
-    sampler : {"exact", "nuts", "metropolis"}, default="exact"
-        ``"exact"`` takes independent draws of the normal posterior.
+    sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
+        ``"exact"`` takes independent draws of the normal posterior; ``"auto"`` does where the
+        prior is normal, and else as in :class:`BSVDD`.
 
     Notes
     -----
@@ -336,12 +339,11 @@ random_state, progressbar
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianDescription._parameter_constraints,
-        "sampler": [StrOptions({"exact", "nuts", "metropolis"})],
+        "sampler": [StrOptions({"exact", *SAMPLERS})],
         "simplex": ["boolean"],
     }
 
     simplex: bool = False
-    sampler: str = "exact"
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
@@ -357,12 +359,14 @@ random_state, progressbar
 
     @override
     def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
-        if self.sampler != "exact":
+        normal = isinstance(self.prior, GaussianPrior)
+        if not (self.sampler == "exact" or (self.sampler == "auto" and normal)):
             return super()._sample(model, gram, seed)
         mean, upper = bdd.posterior(gram, self.prior, self.likelihood_scale)
         rng = np.random.default_rng(seed)
         w = bdd.draw(mean, upper, self.chains * self.draws, rng)
-        return weights_tree(w.reshape(self.chains, self.draws, -1), sampler="exact")
+        w = w.reshape(self.chains, self.draws, -1)
+        return weights_tree(w, sampler="exact", why="the posterior is normal")
 
     @property
     @override
@@ -398,10 +402,11 @@ progressbar
     prior : GaussianPrior, default=StandardizedRowSum()
         Of alpha0, before the condition on its sum.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
-        Of alpha1. One that is not ``TruncatedNormal`` needs ``sampler="nuts"``.
-    sampler : {"exact", "nuts", "metropolis"}, default="exact"
+        Of alpha1.
+    sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
         ``"exact"`` draws alpha1 from its truncated normal posterior by exact Hamiltonian Monte
-        Carlo, and alpha0 given alpha1 independently from its normal one.
+        Carlo, and alpha0 given alpha1 independently from its normal one; ``"auto"`` does where
+        the minority prior is ``TruncatedNormal``, and else as in :class:`BSVDD`.
 
     Attributes
     ----------
@@ -422,11 +427,10 @@ progressbar
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianDescription._parameter_constraints,
-        "sampler": [StrOptions({"exact", "nuts", "metropolis"})],
+        "sampler": [StrOptions({"exact", *SAMPLERS})],
     }
 
     minority_prior: Prior = TruncatedNormal()
-    sampler: str = "exact"
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
@@ -434,13 +438,15 @@ progressbar
 
     @override
     def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
-        if self.sampler != "exact":
+        normal = isinstance(self.minority_prior, TruncatedNormal)
+        if not (self.sampler == "exact" or (self.sampler == "auto" and normal)):
             return super()._sample(model, gram, seed)
         start = time.perf_counter()
         found = bdd_m.posterior(gram, self.prior, self.minority_prior, self.likelihood_scale)
         rng = np.random.default_rng(seed)
         w = bdd_m.draw(found, self.draws, self.tune, self.chains, rng)
-        tree = weights_tree(w, sampler="exact", seconds=time.perf_counter() - start)
+        why = "the posterior is normal on a cube"
+        tree = weights_tree(w, sampler="exact", why=why, seconds=time.perf_counter() - start)
         alpha1 = -w[..., gram.n_majority_points :]
         tree["posterior"]["alpha1"] = xr.DataArray(alpha1, dims=("chain", "draw", "minority"))
         return tree

@@ -15,7 +15,7 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel
 from .cutoff import Cutoff
 from .detector import Detector, Fit
-from .distance import Hyperplane
+from .distance import Hyperplane, supported
 from .sampling import weights_tree
 from .warning import DataWarning, warn
 
@@ -50,7 +50,8 @@ class Machine(Detector):
     def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Hyperplane:
         posterior = tree.children["posterior"]
         offset = np.array([float(posterior.attrs["offset"])])
-        return Hyperplane(posterior.dataset["w"].values[0], gram, kernel, offset)
+        w = posterior.dataset["w"].values[0]
+        return Hyperplane(w, gram, kernel, supported(w), offset)
 
     @override
     def _report(self, fit: Fit) -> Fit:
