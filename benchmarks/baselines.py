@@ -21,10 +21,10 @@ def rows(n0: int = 900, p: int = 50, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n0, p))
 
 
-def gram(n0: int = 900, p: int = 50, seed: int = 0) -> Gram:
-    """Return the statistics of :func:`rows` with the default kernel."""
+def gram(n0: int = 900, p: int = 50, seed: int = 0, kernel: kernels.Kernel = kernels.RBF()) -> Gram:
+    """Return the statistics of :func:`rows`."""
     X = rows(n0, p, seed)
-    return Gram.from_rows(kernels.RBF().resolve(X), X)
+    return Gram.from_rows(kernel.resolve(X), X)
 
 
 def naive(gram: Gram, prior: priors.GaussianPrior) -> pm.Model:

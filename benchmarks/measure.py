@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +56,14 @@ def in_turn(sides: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, 
             side()
             seconds[name].append(time.perf_counter() - start)
     return {name: float(np.median(s)) for name, s in seconds.items()}
+
+
+@contextmanager
+def quietly(category: type[Warning]) -> Iterator[None]:
+    """Leave out the warnings of one category."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
+        yield
 
 
 def exponent(sizes: list[int], costs: list[float]) -> float:
