@@ -137,9 +137,12 @@ class Description(Detector):
             spread over all points leave little to drop.
         """
         check_is_fitted(self)
-        if not (isinstance(tolerance, Real) and 0 <= tolerance < math.inf):
+        given: Any = tolerance
+        number = isinstance(given, Real) and not isinstance(given, bool)
+        if not (number and 0 <= given < math.inf):
             raise ValueError(f"tolerance must be a number of at least 0, got {tolerance!r}")
-        dropped, bound = self._fit.rule.negligible(float(tolerance))
+        center = self._rule(self._fit.idata, self.gram_, self.kernel_)
+        dropped, bound = center.negligible(float(tolerance))
         kept = np.ones(self.gram_.n_points, dtype=bool)
         kept[dropped] = False
         tree = self._fit.idata.copy()
