@@ -107,13 +107,13 @@ def _reduce(sums: list[Sums]) -> Sums:
     return reduce(add, sums)
 
 
-def score(estimator: Any, X: Any, summary: str, argument: float) -> da.Array:
+def score(estimator: Any, X: Any, summary: str, by: str) -> da.Array:
     """Return one number for each row of a dask array or data frame, as a lazy dask array."""
     light = copy.copy(estimator)  # each worker gets the rule, and not the training rows
     fit = estimator._fit
     light._fit = replace(fit, rows=fit.rows[:0], minority=fit.minority[:0], idata=xr.DataTree())
     light.idata_ = light._fit.idata
-    sent = dask.delayed((light, summary, argument), traverse=False)
+    sent = dask.delayed((light, summary, by), traverse=False)
     if hasattr(X, "columns"):
         X = X.map_partitions(_score_frame, sent, meta=(None, float))
         return X.to_dask_array()
@@ -121,10 +121,10 @@ def score(estimator: Any, X: Any, summary: str, argument: float) -> da.Array:
     return X.map_blocks(_score, sent, dtype=float, drop_axis=1, meta=np.empty(0))
 
 
-def _score(block: Any, sent: tuple[Any, str, float]) -> np.ndarray:
-    light, summary, argument = sent
-    return light._by_row(block, summary, argument) if len(block) else np.empty(0)
+def _score(block: Any, sent: tuple[Any, str, str]) -> np.ndarray:
+    light, summary, by = sent
+    return light._by_row(block, summary, by) if len(block) else np.empty(0)
 
 
-def _score_frame(block: pd.DataFrame, sent: tuple[Any, str, float]) -> pd.Series:
+def _score_frame(block: pd.DataFrame, sent: tuple[Any, str, str]) -> pd.Series:
     return pd.Series(_score(block, sent), block.index)

@@ -73,7 +73,7 @@ class _Functions:
         self._placeholders = [v.type(name=v.name) for v in graph.shared]
         self._lock = threading.RLock()
 
-    def _function(self, inputs: list[Variable], outputs: Any, mode: Any = _NUMPY) -> Callable:
+    def _function(self, inputs: list[Variable], outputs: Any, mode: Any = _NUMPY) -> Any:
         return pytensor.function(
             [*inputs, *self._placeholders],
             outputs,

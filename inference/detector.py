@@ -308,7 +308,8 @@ class Detector(OutlierMixin, BaseEstimator):
         model are left out already, and a majority row beside a dictionary entered by its share
         of r and T only.
         """
-        d = None if (fit.place < 0).any() else self._training_values(fit)[:, fit.place]
+        known = (fit.place >= 0).all() and "pruning" not in fit.idata.children
+        d = self._training_values(fit)[:, fit.place] if known else None
         return leave_one_out(fit.rule.weights, fit.gram.K, fit.gram.n1, d)
 
     def with_cutoff(self, cutoff: Any) -> Self:
@@ -347,7 +348,7 @@ class Detector(OutlierMixin, BaseEstimator):
         This and the other results of one number a row are lazy dask arrays where X is a dask
         array or data frame.
         """
-        return self._by_row(X, "probability_normal", self.cutoff_)
+        return self._by_row(X, "probability_normal", "cutoff_")
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return minus the decisive distance (at level 0.5: the posterior median of d_z).
@@ -355,7 +356,7 @@ class Detector(OutlierMixin, BaseEstimator):
         Larger is more normal; shape (n,). A row is normal exactly when it is at least
         ``-cutoff_``.
         """
-        return -self._by_row(X, "decisive", self.level_)
+        return -self._by_row(X, "decisive", "level_")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``score_samples(X) - offset_``, shape (n,): at least 0 for normal rows."""
@@ -363,18 +364,17 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) where P(d_z <= cutoff_ | data) > level_, else -1 (abnormal)."""
-        rows = self._new_rows(X)
-        return np.where(self._fit.rule.decisive(rows, self.level_) <= self.cutoff_, 1, -1)
+        return np.where(self._by_row(X, "decisive", "level_") <= self.cutoff_, 1, -1)
 
-    def _by_row(self, X: Any, summary: str, argument: float) -> np.ndarray:
-        """Return one number a row, by a method of the rule."""
+    def _by_row(self, X: Any, summary: str, by: str) -> np.ndarray:
+        """Return one number a row, by a method of the rule and an attribute that it takes."""
+        check_is_fitted(self)
         if hasattr(X, "__dask_graph__"):
             from .cluster import score
 
-            check_is_fitted(self)
-            lazy: Any = score(self, X, summary, argument)
+            lazy: Any = score(self, X, summary, by)
             return lazy
-        scores: np.ndarray = getattr(self._fit.rule, summary)(self._new_rows(X), argument)
+        scores: np.ndarray = getattr(self._fit.rule, summary)(self._new_rows(X), getattr(self, by))
         return scores
 
     def _new_rows(self, X: Any) -> np.ndarray:

@@ -154,16 +154,18 @@ class Chains:
 
     def followed_by(self, other: Self, thin: int) -> Self:
         """Return every ``thin``-th step of these and, after them, of ``other``."""
-        joined = (
+        x, accepted, log_ratio = (
             np.concatenate([getattr(self, name), getattr(other, name)], axis=1)[:, thin - 1 :: thin]
             for name in ("x", "accepted", "log_ratio")
         )
-        return type(self)(*joined, other.last)
+        return type(self)(x, accepted, log_ratio, other.last)
 
     def ending(self, draws: int) -> Self:
         """Return the last steps only."""
-        parts = (getattr(self, name)[:, -draws:] for name in ("x", "accepted", "log_ratio"))
-        return type(self)(*parts, self.last)
+        kept = slice(-draws, None)
+        return type(self)(
+            self.x[:, kept], self.accepted[:, kept], self.log_ratio[:, kept], self.last
+        )
 
 
 @dataclass(frozen=True, eq=False)

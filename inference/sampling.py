@@ -167,24 +167,25 @@ def _nuts(
     from .compilation import Density
 
     density, settings = Density(model), (seed, draws, tune, chains, progressbar)
-    n_points = density.n_points
-    x = None
-    if active is not None and len(active) <= n_points / 2:
+
+    def tree(x: np.ndarray, stats: xr.Dataset, active_points: int) -> xr.DataTree:
+        found = posterior_tree(_by_chain(density.named(x), chains), model, stats)
+        found["posterior"].attrs.update(
+            sampler="nuts",
+            library="nutpie",
+            products=density.products,
+            active_points=active_points,
+        )
+        return found
+
+    if active is not None and len(active) <= density.n_points / 2:
         part = density.on(active)
         x, stats = _nutpie(part, *settings)
         gap = np.ptp(density.logp(x) - part.logp(x))
         density.products += part.products
-        n_active = len(active)
-        if gap > MAX_GAP:
-            x = None
-    if x is None:
-        x, stats = _nutpie(density, *settings)
-        n_active = n_points
-    tree = posterior_tree(_by_chain(density.named(x), chains), model, stats)
-    tree["posterior"].attrs.update(
-        sampler="nuts", library="nutpie", products=density.products, active_points=n_active
-    )
-    return tree
+        if gap <= MAX_GAP:
+            return tree(x, stats, len(active))
+    return tree(*_nutpie(density, *settings), density.n_points)
 
 
 def _nutpie(
