@@ -180,6 +180,7 @@ class Density:
         self._point = model.initial_point()
         self._shapes = [self._point[v.name].shape for v in graph.values]
         self._names = [v.name for v in graph.values]
+        self._center = np.concatenate([np.ravel(self._point[name]) for name in self._names])
         self._bounds = np.cumsum([0, *(int(np.prod(s)) for s in self._shapes)])
         self.size = int(self._bounds[-1])
         self.products = 0.0
@@ -227,10 +228,23 @@ class Density:
         H = self._join(products, (self.size,))
         return (H + H.T) / 2.0  # products of BLAS are symmetric up to rounding only
 
-    def initial_point(self, rng: np.random.Generator, width: float = 1.0) -> np.ndarray:
-        """Return PyMC's initial point with its jitter, U(-width, width) where unconstrained."""
-        center = np.concatenate([np.ravel(self._point[name]) for name in self._names])
-        return center + rng.uniform(-width, width, self.size)
+    def initial_point(self, rng: np.random.Generator) -> np.ndarray:
+        """Return PyMC's initial point with its jitter, U(-1, 1) on the unconstrained scale."""
+        return self._center + rng.uniform(-1.0, 1.0, self.size)
+
+    def dispersed_points(self, n: int, width: float, rng: np.random.Generator) -> list[np.ndarray]:
+        """Return PyMC's initial point, its average in each parameter, and n random points.
+
+        These are uniform around that average, over the range of the initial point or ``width``,
+        whichever is more: with prior means far apart, weights of a softmax that start near them
+        would all start at the same few points.
+        """
+        average, reach = np.empty(self.size), np.empty(self.size)
+        for a, b in zip(self._bounds[:-1], self._bounds[1:], strict=True):
+            part = self._center[a:b]
+            average[a:b], reach[a:b] = part.mean(), max(np.ptp(part), width)
+        others = [average + reach * rng.uniform(-1.0, 1.0, self.size) for _ in range(n)]
+        return [self._center, average, *others]
 
     def named(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return all named quantities at a batch of unconstrained vectors, (S, size)."""

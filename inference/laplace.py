@@ -20,14 +20,16 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from .compilation import Density
 from .diagnostics import MAX_R_HAT, MIN_ESS_PER_CHAIN, mixing
 
-STARTS = 3  # of the search for the mode, apart from the first: several modes are to be seen
-DISPERSION = 4.0  # of these starts, on the unconstrained scale
+STARTS = 3  # of the search for the mode, at random: several modes are to be seen
+DISPERSION = 4.0  # of these starts, at least, on the unconstrained scale
+CLOSE = 0.01  # posterior sd from the mode at which a search has come to it
+NEWTON_STEPS = 50
 SAME_MODE = 1.0  # posterior sd between two ends of searches that have found the same mode
 WIDER_SHARE = 0.05  # of the proposals
 WIDER_BY = 3.0  # sd of the radius of a normal vector, about
@@ -40,15 +42,24 @@ MIN_ACCEPTANCE = 0.1
 
 
 class NoApproximationError(Exception):
-    """The posterior has not one normal approximation; the message says why."""
+    """The posterior has no normal approximation; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """The approximation N(mode, (U'U)^-1), with U upper triangular, and its proposals."""
+    """The approximation N(mode, (U'U)^-1), with U upper triangular, and its proposals.
+
+    Attributes
+    ----------
+    mode : ndarray of shape (n,)
+    upper : ndarray of shape (n, n)
+    ends : ndarray of shape (k, n)
+        Where the searches for the mode ended.
+    """
 
     mode: np.ndarray
     upper: np.ndarray
+    ends: np.ndarray
 
     @classmethod
     def of(cls, density: Density, rng: np.random.Generator) -> Self:
@@ -59,7 +70,7 @@ class Laplace:
         Raises
         ------
         NoApproximationError
-            The searches fail or find several modes, or the curvature there is not positive.
+            A search fails, or the curvature at the mode is not positive.
         """
 
         def minus(x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -67,21 +78,33 @@ class Laplace:
             return -logp, -gradient
 
         found = []
-        for width in [0.0] + STARTS * [DISPERSION]:
-            start = density.initial_point(rng, width)
+        for start in density.dispersed_points(STARTS, DISPERSION, rng):
             search = minimize(minus, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
             if not (search.success and np.isfinite(search.fun)):
                 raise NoApproximationError(f"the search for the mode ended with: {search.message}")
             found.append(search)
-        mode = min(found, key=lambda search: search.fun).x
-        try:
-            upper = cholesky(-density.hessian(mode))
-        except (LinAlgError, ValueError) as error:
-            raise NoApproximationError("the curvature at the mode is not positive") from error
-        apart = max(float(np.linalg.norm(upper @ (search.x - mode))) for search in found)
-        if apart > SAME_MODE:
-            raise NoApproximationError(f"several modes, {apart:.3g} posterior sd apart")
-        return cls(mode, upper)
+        best = min(found, key=lambda search: search.fun).x
+        upper = _root_of_curvature(density, best)
+        mode = _newton(density, best, upper)
+        if np.linalg.norm(upper @ (mode - best)) > CLOSE:  # stiff, so that the search ended early
+            upper = _root_of_curvature(density, mode)
+        ends = np.array([_newton(density, search.x, upper) for search in found])
+        return cls(mode, upper, ends)
+
+    @property
+    def apart(self) -> float:
+        """How far the ends of the searches lie from the mode, in posterior sd, at most."""
+        return float(np.linalg.norm((self.ends - self.mode) @ self.upper.T, axis=1).max(initial=0))
+
+    @property
+    def several_modes(self) -> bool:
+        """Whether the searches have found other modes too."""
+        return not self.apart <= SAME_MODE
+
+    def around(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return draws around each end of the searches, of the one curvature."""
+        z = rng.standard_normal((len(self.mode), size * len(self.ends)))
+        return np.repeat(self.ends, size, axis=0) + solve_triangular(self.upper, z).T
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return proposals (size, n), and their log densities (size,) up to a constant.
@@ -100,6 +123,25 @@ class Laplace:
             math.log(WIDER_SHARE) - n * math.log(width) - square / (2.0 * width**2),
         )
         return self.mode + solve_triangular(self.upper, z, overwrite_b=True).T, log_density
+
+
+def _root_of_curvature(density: Density, x: np.ndarray) -> np.ndarray:
+    try:
+        return cholesky(-density.hessian(x))
+    except (LinAlgError, ValueError) as error:
+        raise NoApproximationError("the curvature at the mode is not positive") from error
+
+
+def _newton(density: Density, x: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the end of Newton's steps from x, of one curvature and at most one sd each."""
+    for _ in range(NEWTON_STEPS):
+        gradient = density.logp_and_gradient(x)[1]
+        step = cho_solve((upper, False), gradient)
+        length = math.sqrt(max(float(gradient @ step), 0.0))  # in posterior sd
+        if length <= CLOSE:
+            break
+        x = x + step / max(length, 1.0)
+    return x
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     import pymc as pm
 
     from .compilation import Density
+    from .laplace import Chains, Judgement
 
 SAMPLERS = ["auto", "laplace", "nuts", "metropolis"]
 SHARED_STATS = ["diverging", "energy", "n_steps", "step_size"]  # of nutpie and of PyMC alike
 LAPLACE_STATS = ["accepted", "log_ratio"]
 
-# NUTS leaves out points whose weight is negligible in every draw by Laplace's approximation,
-# unless that changes the log density of a draw of its own by more than MAX_GAP
+# NUTS leaves out points whose weight is negligible in all of AROUND draws of Laplace's
+# approximation around each mode, unless that changes the log density of a draw of its own by more
+# than MAX_GAP
+AROUND = 200
 NEGLIGIBLE = 1e-8
 MAX_GAP = 1e-3
 
@@ -116,39 +119,51 @@ def _laplace_or_nuts(
     density, rng = Density(model), np.random.default_rng(seed)
     try:
         q = laplace.Laplace.of(density, rng)
+        if sampler == "laplace" and q.several_modes:
+            raise laplace.NoApproximationError("the posterior has several modes")
     except laplace.NoApproximationError as error:
         if sampler == "laplace":
             raise ValueError(f"sampler='laplace' cannot be used: {error}; use 'nuts'") from error
         why, active = str(error), None
     else:
-        named, run, judgement = laplace.sample(density, q, draws, chains, rng, watch)
-        if judgement.safe or sampler == "laplace":
-            stats = {name: (("chain", "draw"), getattr(run, name)) for name in LAPLACE_STATS}
-            tree = posterior_tree(named, model, xr.Dataset(stats))
-            why = "safe" if judgement.safe else "asked for, but not safe"
-            tree["posterior"].attrs.update(
-                sampler="laplace",
-                library="bsvdd",
-                products=density.products,
-                why=f"Laplace's approximation is {why}: {judgement}",
-            )
-            if draws >= laplace.MIN_STEPS:  # what was judged is what is returned
-                tree["posterior"].attrs.update(r_hat=judgement.r_hat, ess=judgement.ess)
-            if not judgement.safe:
-                warn(
-                    f"sampler='laplace' is not safe here ({judgement}); use 'nuts'",
-                    DiagnosticWarning,
-                )
-            if progressbar:
-                print(tree["posterior"].attrs["why"], file=sys.stderr)
-            return tree
-        why = f"Laplace's approximation is not safe: {judgement}"
-        active = np.flatnonzero(np.abs(named["w"]).max(axis=(0, 1)) > NEGLIGIBLE)
+        if q.several_modes:
+            why = f"there are several modes, {q.apart:.3g} posterior sd apart"
+        else:
+            named, run, judgement = laplace.sample(density, q, draws, chains, rng, watch)
+            if judgement.safe or sampler == "laplace":
+                return _laplace(model, density, named, run, judgement, progressbar)
+            why = f"Laplace's approximation is not safe: {judgement}"
+        w = density.named(q.around(AROUND, rng))["w"]
+        active = np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
     if progressbar:
         print(f"NUTS, because {why}", file=sys.stderr)
     tree = _nuts(model, seed, draws, tune, chains, progressbar, active)
     tree["posterior"].attrs["why"] = why
     tree["posterior"].attrs["products"] += density.products
+    return tree
+
+
+def _laplace(
+    model: pm.Model,
+    density: Density,
+    named: dict[str, np.ndarray],
+    run: Chains,
+    judgement: Judgement,
+    progressbar: bool,
+) -> xr.DataTree:
+    from . import laplace
+
+    stats = {name: (("chain", "draw"), getattr(run, name)) for name in LAPLACE_STATS}
+    tree = posterior_tree(named, model, xr.Dataset(stats))
+    attrs = tree["posterior"].attrs
+    attrs.update(sampler="laplace", library="bsvdd", products=density.products)
+    attrs["why"] = f"Laplace's approximation is {'' if judgement.safe else 'not '}safe: {judgement}"
+    if run.x.shape[1] >= laplace.MIN_STEPS:  # what was judged is what is returned
+        attrs.update(r_hat=judgement.r_hat, ess=judgement.ess)
+    if not judgement.safe:
+        warn(f"sampler='laplace' is not safe here ({judgement}); use 'nuts'", DiagnosticWarning)
+    if progressbar:
+        print(attrs["why"], file=sys.stderr)
     return tree
 
 

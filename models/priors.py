@@ -371,11 +371,11 @@ class Beta:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        from .symbolic import Probit
+        from .symbolic import probit_beta
 
         scale = 1.0 if self.total is None else self.total / gram.n1
         a, b = pm.Data(f"{name}_a", float(self.a)), pm.Data(f"{name}_b", float(self.b))
-        share = pm.Beta(f"{name}_share", a, b, dims=dims, default_transform=Probit())
+        share = probit_beta(name, a, b, dims)
         return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)
 
 

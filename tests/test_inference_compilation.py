@@ -93,7 +93,7 @@ def test_named_quantities_at_a_batch():
     density = Density(bsvdd_m.build(stats, priors.StandardizedRowSum(), priors.Beta(total=0.6)))
     x = np.random.default_rng(61).normal(size=(5, 6))
     named = density.named(x)
-    assert set(named) == {"tau", "alpha1_share", "alpha1", "w", "squared_norm"}
+    assert set(named) == {"tau", "alpha1_probit", "alpha1_share", "alpha1", "w", "squared_norm"}
     share = norm.cdf(x[:, 4:])
     np.testing.assert_allclose(named["tau"], x[:, :4])
     np.testing.assert_allclose(named["alpha1_share"], share)

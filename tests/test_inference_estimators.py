@@ -170,8 +170,8 @@ def test_precomputed_is_the_kernel_it_was_computed_by(make, table, new_rows, nam
     direct = make(name, kernel=kernel, cutoff=cutoff).fit(X, y)
     given = make(name, kernel=kernels.Precomputed(), cutoff=cutoff).fit(kernel(X), y)
     Z = np.column_stack([kernel(new_rows, X), kernel.diag(new_rows)])
-    np.testing.assert_allclose(given.distance(Z), direct.distance(new_rows), rtol=1e-6, atol=1e-7)
-    # the matrices of folds differ by rounding, which long paths of NUTS make larger
+    # the matrices differ by rounding, which long paths of NUTS make larger
+    np.testing.assert_allclose(given.distance(Z), direct.distance(new_rows), rtol=1e-5, atol=1e-6)
     assert given.cutoff_ == pytest.approx(direct.cutoff_, rel=1e-5)
     np.testing.assert_array_equal(given.predict(Z), direct.predict(new_rows))
 
@@ -209,7 +209,7 @@ def test_bandwidth_is_that_of_the_majority_rows(make, table):
 
 def test_model_is_the_pymc_model_of_the_fit(fitted):
     est = fitted("BSVDDM")
-    assert {v.name for v in est.model_.free_RVs} == {"tau", "alpha1_share"}
+    assert {v.name for v in est.model_.free_RVs} == {"tau", "alpha1_probit"}
     np.testing.assert_array_equal(est.model_["K"].get_value(), est.gram_.K)
 
 
