@@ -180,6 +180,18 @@ class Density:
         self._point = model.initial_point()
         self._shapes = [self._point[v.name].shape for v in graph.values]
         self._names = [v.name for v in graph.values]
+        discrete = [
+            v.name for v in graph.values if v.type.dtype.startswith(("int", "uint", "bool"))
+        ]
+        if discrete or not graph.values:
+            raise ValueError(
+                "the priors must make continuous free variables, but "
+                + (
+                    f"{', '.join(discrete)} is discrete"
+                    if discrete
+                    else "there is none that is free"
+                )
+            )
         self._center = np.concatenate([np.ravel(self._point[name]) for name in self._names])
         self._bounds = np.cumsum([0, *(int(np.prod(s)) for s in self._shapes)])
         self.size = int(self._bounds[-1])
@@ -231,6 +243,20 @@ class Density:
     def initial_point(self, rng: np.random.Generator) -> np.ndarray:
         """Return PyMC's initial point with its jitter, U(-1, 1) on the unconstrained scale."""
         return self._center + rng.uniform(-1.0, 1.0, self.size)
+
+    def check(self) -> None:
+        """Raise a ValueError where the density of the initial point is not finite."""
+        logp, gradient = self.logp_and_gradient(self._center)
+        if not (np.isfinite(logp) and np.isfinite(gradient).all()):
+            parts = {
+                name: float(np.sum(value))
+                for name, value in self._model.point_logps(self._point, round_vals=6).items()
+            }
+            raise ValueError(
+                f"the log density is {logp} with {int((~np.isfinite(gradient)).sum())} gradients "
+                f"that are not finite at PyMC's initial point, so it cannot be sampled; a prior's "
+                f"parameters are not finite, or exclude that point. By variable: {parts}"
+            )
 
     def dispersed_points(self, n: int, width: float, rng: np.random.Generator) -> list[np.ndarray]:
         """Return PyMC's initial point, its average in each parameter, and n random points.

@@ -300,7 +300,8 @@ class BayesianDescription(Description):
 
     @override
     def _report(self, fit: Fit) -> Fit:
-        if fit.idata.children["posterior"].attrs["sampler"] != "none":
+        sampled = fit.idata.children["posterior"].attrs["sampler"] != "none"
+        if sampled:
             model = self._build(fit.gram)
             fit.idata["prior"] = diagnostics.prior_support(model, fit.seed)
         fit = super()._report(fit)
@@ -308,7 +309,9 @@ class BayesianDescription(Description):
             self._report_dictionary(fit)
         sizes = fit.idata.children["posterior"].dataset.sizes
         found = fit.idata.children["diagnostics"].dataset
-        diagnostics.warn_of(found, sizes["chain"], sizes["draw"], fit.gram.n_points)
+        if sampled:
+            diagnostics.warn_of_draws(found, sizes["chain"], sizes["draw"], fit.gram.n1)
+        diagnostics.warn_of_collapse(found, fit.gram.n_points)
         return fit
 
     @staticmethod

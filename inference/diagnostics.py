@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 MAX_R_HAT = 1.01
 MIN_ESS_PER_CHAIN = 100
+MIN_DRAWS = 4  # of which ArviZ has an R-hat
 MIN_SUPPORT = 5
 POINTS = 20  # training rows, evenly spread, whose d_z are diagnosed
 PRIOR_DRAWS = 200
@@ -57,10 +59,16 @@ def mixing(values: np.ndarray) -> tuple[float, float]:
 
 
 def prior_support(model: pm.Model, seed: int | None = None) -> xr.Dataset:
-    """Return the effective number of support points in draws of the prior, dims (draw,)."""
+    """Return the effective number of support points in draws of the prior, dims (draw,).
+
+    Empty for an improper prior, which has no draws.
+    """
     import pymc as pm
 
-    w = pm.draw(model["w"], PRIOR_DRAWS, random_seed=seed, mode="FAST_COMPILE")
+    try:
+        w = pm.draw(model["w"], PRIOR_DRAWS, random_seed=seed, mode="FAST_COMPILE")
+    except NotImplementedError:
+        return xr.Dataset()
     return xr.Dataset({"effective_support": ("draw", effective_support(w))})
 
 
@@ -85,41 +93,60 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
     judged = idata.children["posterior"].attrs
     if "r_hat" in judged:  # by the sampler, of the same distances
         found["r_hat"], found["ess"] = judged["r_hat"], judged["ess"]
-    elif d.sizes["draw"] >= 4:
+    elif d.sizes["draw"] >= MIN_DRAWS:
         found["r_hat"], found["ess"] = mixing(d.values[:, :, spread(d.sizes["obs"])])
     stats = idata.children.get("sample_stats")
     if stats is not None and "diverging" in stats.dataset:
         found["divergences"] = int(stats.dataset["diverging"].sum())
     found["effective_support"] = float(np.median(effective_support(w)))
-    if "prior" in idata.children:
+    if "effective_support" in idata.children.get("prior", {}):
         prior = idata.children["prior"].dataset["effective_support"].values
         found["prior_effective_support"] = float(np.median(prior))
     found["largest_weight"] = float(np.median(np.abs(w).max(axis=-1)))
     return xr.Dataset(found)
 
 
-def warn_of(found: xr.Dataset, chains: int, draws: int, n_points: int) -> None:
-    """Warn of each diagnostic that is out of its bounds, and say what to do."""
+def warn_of_draws(found: xr.Dataset, chains: int, draws: int, n1: int = 0) -> None:
+    """Warn of draws that cannot be trusted, and say what to do."""
     value = {name: float(v) for name, v in found.items()}
     # written so that a NaN, which no comparison holds for, is out of bounds
-    if chains > 1 and draws > 1 and not value["r_hat"] <= MAX_R_HAT:
+    if draws < MIN_DRAWS:
         warn(
-            f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree; use more "
-            "tune and draws, or, with minority rows, bound their weights: priors.Beta(total=1)",
+            f"{draws} draw(s) of each chain are too few to diagnose or to trust; use draws=500 or "
+            "more",
             DiagnosticWarning,
         )
-    if draws > 1 and not value["ess"] >= MIN_ESS_PER_CHAIN * chains:
+    elif math.isnan(value["ess"]) or (chains > 1 and math.isnan(value["r_hat"])):
         warn(
-            f"the smallest effective sample size of d_z is {value['ess']:.0f} "
-            f"(< {MIN_ESS_PER_CHAIN} for each of {chains} chains); use more draws",
+            "R-hat of d_z is undefined, as a distance is the same in all draws of a chain: the "
+            "weights do not move; look at the prior, and at rows that are equal",
             DiagnosticWarning,
         )
+    else:
+        if chains > 1 and not value["r_hat"] <= MAX_R_HAT:
+            bound = ", or bound the minority weights: priors.Beta(total=1)" if n1 else ""
+            warn(
+                f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree; use "
+                f"more draws, and more tune for NUTS{bound}",
+                DiagnosticWarning,
+            )
+        if not value["ess"] >= MIN_ESS_PER_CHAIN * chains:
+            warn(
+                f"the smallest effective sample size of d_z is {value['ess']:.0f} "
+                f"(< {MIN_ESS_PER_CHAIN} for each of {chains} chains); use more draws",
+                DiagnosticWarning,
+            )
     if value["divergences"]:
         warn(
             f"{value['divergences']:.0f} divergent transitions: parts of the posterior may be "
             "missed; use more tune, or a prior with lighter tails",
             DiagnosticWarning,
         )
+
+
+def warn_of_collapse(found: xr.Dataset, n_points: int) -> None:
+    """Warn of weights that rest on few points, and say what to do."""
+    value = {name: float(v) for name, v in found.items()}
     for which, name in (("prior", "prior_effective_support"), ("posterior", "effective_support")):
         # with few points, few support points are no collapse
         if name in value and value[name] < min(MIN_SUPPORT, n_points / 4):

@@ -79,6 +79,8 @@ def sample(
         raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
     if tune < 1 and sampler in ("nuts", "auto"):
         raise ValueError(f"tune must be at least 1 for sampler={sampler!r}, got {tune}")
+    from .compilation import Density
+
     start = time.perf_counter()
     settings: dict[str, Any] = {
         "draws": draws,
@@ -86,6 +88,7 @@ def sample(
         "chains": chains,
         "progressbar": progressbar,
     }
+    Density(model).check()
     if sampler == "metropolis" or (sampler == "nuts" and find_spec("nutpie") is None):
         tree = _pymc(model, sampler, seed, **settings)
     elif sampler == "nuts":
@@ -232,7 +235,12 @@ def _nutpie(
     )
     try:
         trace = run.wait()
-    except BaseException:
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # of Rust, which no one would catch
+            raise RuntimeError(
+                f"nutpie failed ({error}): the posterior may be improper, or its scales too far "
+                "apart; use another prior, or sampler='metropolis'"
+            ) from error
         run.cancel()
         raise
     x = trace["posterior"]["x"].values.reshape(-1, density.size)

@@ -25,6 +25,7 @@ from .gram import Gram
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
+SMALLEST = 1e-100  # whose square, and the inverse of that, are finite
 Prior = Callable[[Gram, str, str], "TensorVariable"]
 
 
@@ -423,9 +424,10 @@ def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariabl
 def _require_positive(prior: Any, field: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise TypeError(f"{type(prior).__name__}: {field} must be a number, got {value!r}")
-    if not (np.isfinite(value) and value > 0):
+    if not SMALLEST <= value <= 1 / SMALLEST:
+        square = " (its square is not)" if 0 < value < np.inf else ""
         raise ValueError(
-            f"{type(prior).__name__}: {field} must be positive and finite, got {value!r}"
+            f"{type(prior).__name__}: {field} must be positive and finite, got {value!r}{square}"
         )
 
 

@@ -266,6 +266,21 @@ def test_all_points_where_the_others_matter(collapsing, monkeypatch):
     assert tree["posterior"].attrs["active_points"] == 200
 
 
+def test_a_panic_of_nutpie_is_an_error(monkeypatch):
+    import nutpie
+
+    class PanicException(BaseException):  # its name is all that is known of Rust's
+        pass
+
+    class Run:
+        def wait(self):
+            raise PanicException("called `Option::unwrap()` on a `None` value")
+
+    monkeypatch.setattr(nutpie, "sample", lambda *args, **kwargs: Run())
+    with pytest.raises(RuntimeError, match="nutpie failed .*; use another prior"):
+        sample(MODELS["bsvdd"](), "nuts", draws=10, tune=10, chains=1, seed=1)
+
+
 def test_estimators_take_auto_by_default(table):
     assert BSVDD().sampler == BSVDDM().sampler == "auto"
     est = BSVDD(draws=500, kernel=kernels.RBF(1.5)).fit(*table)
@@ -273,3 +288,43 @@ def test_estimators_take_auto_by_default(table):
     assert attrs["sampler"] == "laplace"
     assert attrs["r_hat"] == float(est.idata_["diagnostics"]["r_hat"])
     assert est.idata_["sample_stats"]["accepted"].shape == (2, 500)
+
+
+NOT_FINITE = {
+    "NaN": lambda g, name, dims: pm.Normal(name, np.nan, 1.0, dims=dims),
+    "potential": lambda g, name, dims: (
+        pm.Potential("nowhere", pm.math.log(-1.0)),
+        pm.Normal(name, dims=dims),
+    )[1],
+}
+
+
+@pytest.mark.parametrize("sampler", sampling.SAMPLERS)
+@pytest.mark.parametrize("prior", NOT_FINITE.values(), ids=NOT_FINITE)
+def test_a_density_that_is_not_finite_is_named(prior, sampler):
+    with pytest.raises(ValueError, match="log density is nan .* By variable: .*nan"):
+        sample(bsvdd.build(GRAM, prior), sampler, draws=10, tune=10, chains=1, seed=1)
+
+
+@pytest.mark.parametrize("sampler", sampling.SAMPLERS)
+def test_priors_without_continuous_free_variables(sampler):
+    settings = dict(draws=10, tune=10, chains=1, seed=1)
+    fixed = bsvdd.build(GRAM, lambda g, name, dims: pm.Data(name, np.zeros(12), dims=dims))
+    with pytest.raises(ValueError, match="must make continuous free variables, but there is none"):
+        sample(fixed, sampler, **settings)
+    counts = bsvdd.build(GRAM, lambda g, name, dims: pm.Poisson(name, 3.0, dims=dims))
+    with pytest.raises(ValueError, match="must make continuous free variables, but beta is disc"):
+        sample(counts, sampler, **settings)
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_an_improper_prior_has_no_draws_but_a_posterior(table):
+    est = BSVDD(
+        prior=lambda g, name, dims: pm.Flat(name, dims=dims),
+        sampler="metropolis",
+        draws=40,
+        tune=40,
+    )
+    est.fit(*table)
+    assert "effective_support" not in est.idata_["prior"]
+    assert "prior_effective_support" not in est.idata_["diagnostics"]
