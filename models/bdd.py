@@ -104,7 +104,8 @@ def leave_one_out(
         v_j = z - z_j b_j + \mu_j, \qquad z \sim N(0, S), \qquad
         \mu_j = (S - S_{\cdot j} b_j^\top)(\lambda (r - K_{\cdot j}) + \Sigma^{-1} m).
 
-    One Cholesky factor serves all rows. The prior mean stays that of all rows.
+    One Cholesky factor serves all rows. The prior stays that of all rows, given that
+    :math:`\alpha_j = 0`; for a diagonal Sigma this is the prior of the other weights.
 
     Parameters
     ----------
