@@ -29,6 +29,7 @@ from pytensor.graph.traversal import graph_inputs
 # to compile, and products of matrices are BLAS's
 _NUMPY = Mode(linker="py", optimizer="fast_compile")
 BATCH_VALUES = 200_000  # of a batch that is evaluated at once: its copies stay in the cache
+HESSIAN_VALUES = 2_000_000  # of second derivatives that are taken at once
 
 
 @dataclass(frozen=True)
@@ -235,9 +236,14 @@ class Density:
     def hessian(self, x: np.ndarray) -> np.ndarray:
         """Return the second derivatives at the unconstrained vector ``x``, (size, size)."""
         self.products += self._part * self.size
-        batch = self._split(np.eye(self.size))
-        products = self._functions.hessian_products(*self._split(x), *batch, *self._data)
-        H = self._join(products, (self.size,))
+        H, step = np.empty((self.size, self.size)), max(1, HESSIAN_VALUES // self.size)
+        for start in range(0, self.size, step):
+            rows = slice(start, min(start + step, self.size))
+            vectors = np.eye(rows.stop - start, self.size, k=start)
+            products = self._functions.hessian_products(
+                *self._split(x), *self._split(vectors), *self._data
+            )
+            H[rows] = self._join(products, (len(vectors),))
         return (H + H.T) / 2.0  # products of BLAS are symmetric up to rounding only
 
     def initial_point(self, rng: np.random.Generator) -> np.ndarray:

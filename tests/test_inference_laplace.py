@@ -51,8 +51,11 @@ def test_batches_longer_than_one_block(monkeypatch):
     density = Density(MODELS["bsvdd"]())
     x = rng().normal(size=(23, 12))
     whole = density.logp(x)
+    H = density.hessian(x[0])
     monkeypatch.setattr("bsvdd.inference.compilation.BATCH_VALUES", 60)
+    monkeypatch.setattr("bsvdd.inference.compilation.HESSIAN_VALUES", 60)
     np.testing.assert_allclose(density.logp(x), whole, rtol=1e-13)
+    np.testing.assert_allclose(density.hessian(x[0]), H, rtol=1e-10, atol=1e-13)
 
 
 def test_products_are_counted():
