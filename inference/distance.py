@@ -17,7 +17,7 @@ from .decision import decisive_distance, probability_normal
 
 NEARLY_ALL = 1e-4  # share of the weight left below which differences are mostly rounding
 BLOCK_VALUES = 4_000_000  # values held at once, at most: 32 MB
-BLOCK_ROWS = 1024  # rows at once, at most: more make the products no faster
+BLOCK_ROWS = 512  # rows at once, at most: more make the products no faster
 
 
 @dataclass(frozen=True, eq=False)
