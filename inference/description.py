@@ -55,8 +55,8 @@ class Description(Detector):
     def _report(self, fit: Fit) -> Fit:
         fit = super()._report(fit)
         tree, obs, majority = fit.idata, np.arange(len(fit.rows)), ~fit.minority
-        tree["distance"] = self._distances(fit)
-        d = tree.children["distance"].dataset["d"]
+        d = self._as_draws(tree, fit.rule.values(fit.rows))
+        tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
         scale = tree.children["posterior"].attrs.get("likelihood_scale", 1.0)
         log_likelihood = np.square(d.values[..., majority])
         log_likelihood *= -scale / 2
@@ -73,11 +73,6 @@ class Description(Detector):
                 DataWarning,
             )
         return fit
-
-    def _distances(self, fit: Fit) -> xr.Dataset:
-        """Return the distances of the training rows."""
-        d = self._as_draws(fit.idata, fit.rule.values(fit.rows))
-        return xr.Dataset({"d": (d.dims, d.values)}, {"obs": d["obs"].values})
 
     @override
     def _training_values(self, fit: Fit) -> np.ndarray:
@@ -126,8 +121,9 @@ class Description(Detector):
         by the triangle inequality: no row's distance changes by more, wherever it lies.
         ``support_`` says which points are kept and ``pruning_error_`` the sum that was reached.
 
-        The cutoff stays. So do the posterior and its left-out distances, to which
-        ``with_cutoff`` goes back; ``with_prior`` fits anew and prunes nothing. A point whose
+        Only scoring is by fewer points. The cutoff stays, and so does all that ``idata_`` says of
+        the posterior and of the training rows, by which ``with_cutoff`` chooses as before
+        pruning; ``with_prior`` fits anew and prunes nothing. A point whose
         weight is 0 in all draws, as most have in SVDD, is never used, with or without pruning.
 
         Parameters
@@ -148,11 +144,9 @@ class Description(Detector):
         tree = self._fit.idata.copy()
         tree["pruning"] = xr.Dataset({"kept": ("point", kept), "bound": bound})
         rule = self._rule(tree, self.gram_, self.kernel_)
-        fit = replace(self._fit, rule=rule, idata=tree)
-        tree["distance"] = self._distances(fit)
         new = copy.copy(self)
-        new._fit, new.idata_ = fit, tree.copy()
-        new.idata_["decision"] = new._decision(fit, new.cutoff_, new.level_)
+        new._fit, new.idata_ = replace(self._fit, rule=rule, idata=tree), tree.copy()
+        new.idata_["decision"] = self.idata_.children["decision"].dataset
         return new
 
     @property

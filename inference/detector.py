@@ -308,7 +308,7 @@ class Detector(OutlierMixin, BaseEstimator):
         model are left out already, and a majority row beside a dictionary entered by its share
         of r and T only.
         """
-        known = (fit.place >= 0).all() and "pruning" not in fit.idata.children
+        known = (fit.place >= 0).all()
         d = self._training_values(fit)[:, fit.place] if known else None
         return leave_one_out(fit.rule.weights, fit.gram.K, fit.gram.n1, d)
 
