@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MAX_POINTS = 20_000  # of which the kernel matrix takes 3.2 GB
 RESIDUAL_ROWS = 1000  # whose mean Nystroem residual is reported
+LARGE_RESIDUAL = 0.5  # from which on points that were given are warned of
 BLOCK_ROWS = 1000  # whose draws are summarised at once
 KEPT_ROWS = 10_000  # of each class that a fit with a dictionary holds, drawn at random
 
@@ -65,7 +66,8 @@ class Description(Detector):
         )
         tree["diagnostics"] = diagnostics.diagnose(tree)
         largest, typical = fit.gram.largest, float(np.median(d.values[:, ::10]))  # of a tenth
-        if np.finfo(float).eps * largest * fit.gram.n_points > 1e-4 * typical**2:
+        differ = np.ptp(fit.rows[majority], axis=0).any()  # else nothing makes distances larger
+        if differ and np.finfo(float).eps * largest * fit.gram.n_points > 1e-4 * typical**2:
             warn(
                 f"kernel values of up to {largest:.3g} leave few digits to distances of "
                 f"{typical:.3g}; centre the columns of X, for instance by "
@@ -305,8 +307,7 @@ class BayesianDescription(Description):
         diagnostics.warn_of(found, sizes["chain"], sizes["draw"], fit.gram.n_points)
         return fit
 
-    @staticmethod
-    def _report_dictionary(fit: Fit) -> None:
+    def _report_dictionary(self, fit: Fit) -> None:
         """Add the statistics, which the rows that the fit holds do not give, to ``fit.idata``."""
         gram, majority = fit.gram, fit.rows[~fit.minority]
         fit.idata["gram"] = xr.Dataset(
@@ -325,6 +326,13 @@ class BayesianDescription(Description):
         fit.idata["diagnostics"] = fit.idata.children["diagnostics"].dataset.assign(
             nystroem_residual=share
         )
+        if share > LARGE_RESIDUAL and not isinstance(as_landmarks(self.dictionary), Landmarks):
+            warn(
+                f"the points given as dictionary miss a share of {share:.3g} of the rows' images "
+                "(nystroem_residual), so the centre can hardly lie amid the rows; give points in "
+                "the columns and the scaling of X, such as some of its rows, or dictionary=500",
+                DataWarning,
+            )
 
     def with_dictionary(self, dictionary: Any, X: Any, y: Any = None) -> Self:
         """Return the estimator fitted to the same rows with another dictionary.

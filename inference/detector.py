@@ -382,6 +382,7 @@ class Detector(OutlierMixin, BaseEstimator):
         return self.kernel_.new_rows(self._validated(X, reset=False), self.n_features_in_)
 
     def _validated(self, X: Any, reset: bool) -> np.ndarray:
+        _refuse(X)
         how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
         if not reset and self.kernel_.pairwise:  # k(z, z) is one more column than in training
             X = check_array(X, **how)
@@ -421,9 +422,32 @@ def _auto_folds(minority: np.ndarray) -> int:
     return max(2, min(AUTO_FOLDS, *counts))
 
 
+def _refuse(X: Any) -> None:
+    """Raise an error for what would silently become other numbers than meant."""
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        raise ValueError(
+            f"X has {np.ma.count_masked(X)} masked values, which would be taken as if they were "
+            "not; drop or impute these rows"
+        )
+    types = X.dtypes if isinstance(X, pd.DataFrame) else [getattr(X, "dtype", None)]
+    dates = [dtype for dtype in types if getattr(dtype, "kind", None) in ("m", "M")]
+    if dates:
+        raise TypeError(
+            f"X must be numbers, got {dates[0]}; make dates numbers in a unit of your choice, "
+            "such as days since the first"
+        )
+
+
 def _warn_of_constant_columns(X: np.ndarray) -> None:
     constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
-    if len(constant):
+    if len(constant) == X.shape[1]:
+        warn(
+            f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, and a "
+            "cutoff chosen from these alone calls such rows normal or abnormal by chance; give "
+            "rows that differ, or the cutoff as a number",
+            DataWarning,
+        )
+    elif len(constant):
         shown = ", ".join(map(str, constant[:5])) + (", ..." if len(constant) > 5 else "")
         warn(
             f"{len(constant)} column(s) of X are constant over the majority rows ({shown}): they "

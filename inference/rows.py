@@ -221,7 +221,8 @@ anything else
         from .cluster import DaskRows
 
         return DaskRows(X)
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
+    plain = isinstance(X, np.ndarray) and not np.ma.isMaskedArray(X)
+    if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
         return ArrayRows(X)
     return None
 
