@@ -1,8 +1,11 @@
 """Rows from arrays, memory maps, files and a dask cluster: one result, whatever the source."""
 
+import io
 import subprocess
 import sys
+from pathlib import Path
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -200,6 +203,8 @@ def write(folder, name, content):
     path = folder / name
     if isinstance(content, str):
         path.write_text(content)
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
     elif isinstance(content, np.ndarray):
         np.save(path, content)
     else:
@@ -207,25 +212,89 @@ def write(folder, name, content):
     return path
 
 
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def body_lost(path):
+    FRAME[NAMES].to_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:900] = bytes(896)
+    path.write_bytes(content)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "error", "message"),
     [
         ("x.csv", "", ValueError, r"x\.csv is empty"),
         ("x.npy", "", ValueError, r"x\.npy is empty"),
-        ("x.csv", "\n\n", ValueError, r"x\.csv is empty; expected a header and rows"),
+        ("x.csv", "\n\n", ValueError, r"x\.csv is damaged, or not CSV .* No columns to parse"),
         ("x.csv", "a,b\n", ValueError, r"X has 0 row\(s\); expected at least 2"),
         ("x.csv", "a,b\n1,2\n", ValueError, r"X has 1 row\(s\); expected at least 2"),
         ("x.csv", "a,b\n1,2\n1,x\n", TypeError, r"column 'b' is not numeric \(rows 0 to 1 are"),
         ("x.csv", "a,b\n1,2\n1,\n", ValueError, r"X\[1, 1\] is nan"),
+        ("x.csv", "a,b\n1,2,3\n4,5,6\n", ValueError, r"x\.csv .* header that names every field"),
+        ("x.csv", "a,b\n1,2,\n4,5,\n", ValueError, "x.csv .* Expected 2 fields in line 2, saw 3"),
+        ("x.csv", "a,b\n1,2,3\n4,5\n", ValueError, "x.csv .* Expected 2 fields in line 2, saw 3"),
+        ("x.csv", "a,b\n1,2\n4,5,6\n", ValueError, "x.csv .* Expected 2 fields in line 3, saw 3"),
+        ("x.csv", 'a,b\n1,2\n4,"5\n', ValueError, r"x\.csv is damaged.* EOF inside string"),
+        ("x.csv", "a,é\n1,2\n".encode("latin1"), ValueError, r"x\.csv .* not CSV in UTF-8"),
+        ("x.csv", "a,b\n1,2\n3,é\n".encode("latin1"), ValueError, r"x\.csv .* not CSV in UTF-8"),
+        (
+            "x.npy",
+            b"no table at all, but text",
+            ValueError,
+            r"x\.npy .*.*pickled arrays.* not read",
+        ),
+        ("x.npy", saved(X)[:50], ValueError, r"x\.npy is damaged, or not a \.npy file of numbers"),
+        ("x.npy", saved(X)[:999], ValueError, r"x\.npy is damaged, or not a \.npy file of numbers"),
+        ("x.npy", saved(X[:2].astype(object)), ValueError, r"x\.npy .*.*pickled arrays.* not read"),
+        ("x.npy", X[:1], ValueError, r"X has 1 row\(s\); expected at least 2"),
+        ("x.parquet", b"PAR1 and so on", ValueError, r"x\.parquet is damaged, or not Parquet"),
+        ("x.parquet", body_lost, ValueError, r"x\.parquet is damaged, or not Parquet"),
+        ("x.parquet", FRAME[:0].to_parquet, ValueError, r"X has 0 row\(s\); expected at least 2"),
+        (
+            "x.parquet",
+            Path.mkdir,
+            ValueError,
+            r"x\.parquet is a directory.*dask.dataframe.read_parquet",
+        ),
         ("x.npy", np.ones(5), ValueError, r"expected a table of numbers .* shape \(5,\)"),
         ("x.npy", np.array([["a"] * 2] * 3), ValueError, "expected a table of numbers .* type <U1"),
         ("x.xls", "a", ValueError, r"expected a file named \.npy, \.parquet, \.csv"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_bad_files(tmp_path, name, content, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as raised:
         make(dictionary=2).fit(write(tmp_path, name, content))
+    assert "allow_pickle" not in str(raised.value)
+
+
+def test_an_empty_file_with_labels(tmp_path):
+    FRAME[:0].to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match=r"X has 0 row\(s\); expected at least 2"):
+        make().fit(tmp_path / "x.parquet", "label")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "dask"])
+def test_columns_that_may_have_nulls(tmp_path, kind):
+    def data(frame):
+        if kind == "dask":
+            return dd.from_pandas(frame, npartitions=3)
+        frame.to_parquet(tmp_path / "x.parquet")
+        return tmp_path / "x.parquet"
+
+    counts = RNG.poisson(5.0, size=60)
+    frame = pd.DataFrame({"a": pd.array(counts, "Int64"), "b": pd.array(counts > 5, "boolean")})
+    found = make(dictionary=9, kernel=kernels.RBF(1.0)).fit(data(frame)).gram_
+    expected = make(dictionary=9, kernel=kernels.RBF(1.0)).fit(frame.to_numpy(float)).gram_
+    np.testing.assert_allclose(found.r, expected.r, rtol=1e-12)
+    frame.loc[31, "a"] = pd.NA
+    with pytest.raises(ValueError, match=r"X\[31, 0\] is nan; drop or impute"):
+        make(dictionary=9).fit(data(frame))
 
 
 def test_other_bad_input(tmp_path):
