@@ -373,7 +373,7 @@ class BayesianDescription(Description):
         f = self._fit
         tree = new._draw(f.gram, f.kernel, f.seed)
         rule = new._rule(tree, f.gram, f.kernel)
-        new._adopt(new._report(replace(f, rule=rule, idata=tree)))
+        new._adopt(new._report(replace(f, rule=rule, idata=tree, label=self._label)))
         return new
 
 

@@ -117,7 +117,7 @@ class NamedRows(Rows):
 
     def _use(self, columns: list[str], label: str | None = None) -> None:
         if label is not None and label not in columns:
-            shown = ", ".join(columns[:8]) + (", ..." if len(columns) > 8 else "")
+            shown = ", ".join(map(str, columns[:8])) + (", ..." if len(columns) > 8 else "")
             raise ValueError(f"y={label!r} is no column of {self.origin}, which has {shown}")
         self.names = [name for name in columns if name != label]
         self.n_columns = len(self.names)
@@ -246,6 +246,19 @@ anything else
     if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
         return ArrayRows(X)
     return None
+
+
+def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
+    """Yield the blocks of a file to be scored, without the column of the labels if it has one.
+
+    They are checked here, as here it is known which rows of the file they are.
+    """
+    for start, block in _file(Path(path)).blocks():
+        if isinstance(block, pd.DataFrame):
+            block = block.drop(columns=[without], errors="ignore")
+        rows = checked(as_array(block, start), range(start, start + len(block)))
+        yield pd.DataFrame(rows, columns=block.columns) if isinstance(block, pd.DataFrame) else rows
+        _release(block)
 
 
 def _file(path: Path) -> Rows:
