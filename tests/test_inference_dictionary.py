@@ -294,7 +294,7 @@ def test_a_kernel_of_zeros(method):
         BDD(draws=40, kernel=kernels.Linear(), dictionary=Landmarks(1, method)).fit(rows)
 
 
-def test_a_kernel_that_is_not_positive(monkeypatch):
+def test_a_kernel_that_is_not_positive():
     with pytest.raises(ValueError, match="is not positive definite, up to rounding, on 70 points;"):
         BDD(draws=40, kernel=tanh, dictionary=Landmarks(20, "leverage")).fit(X, Y)
     with pytest.raises(ValueError, match="is not positive definite, up to rounding, on 9 points;"):
