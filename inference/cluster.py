@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from dask.diagnostics import ProgressBar
+from dask.utils import is_dataframe_like
 from threadpoolctl import threadpool_limits
 
 from ..models.gram import Sums
@@ -32,19 +33,15 @@ class DaskRows(NamedRows):
     """Rows of a dask array, or of a dask data frame with named columns."""
 
     def __init__(self, X: Any) -> None:
-        self._frame = X if hasattr(X, "columns") else None
+        self._frame = X if _is_frame(X) else None
         if self._frame is not None:
             self.origin = "the data frame"
-            self._use([str(name) for name in X.columns])
+            self._use(list(X.columns))
             lengths = None
-        elif getattr(X, "ndim", 0) == 2 and X.dtype.kind in "fiub":
+        else:
             X = X.rechunk({1: -1})
             self._parts, self.n_columns = X.to_delayed().ravel().tolist(), X.shape[1]
             lengths = None if np.isnan(X.chunks[0]).any() else X.chunks[0]
-        else:
-            raise TypeError(
-                f"X must be a dask array (rows, columns) of numbers, or a data frame, got {X}"
-            )
         if lengths is None:
             (lengths,) = dask.compute([dask.delayed(len)(part) for part in self._blocks])
         self._starts = np.cumsum([0, *lengths])
@@ -59,7 +56,7 @@ class DaskRows(NamedRows):
     def labels(self, name: str) -> np.ndarray:
         if self._frame is None:
             return super().labels(name)
-        self._use([str(column) for column in self._frame.columns], name)
+        self._use(list(self._frame.columns), name)
         return self._frame[name].compute().to_numpy()
 
     @override
@@ -67,9 +64,9 @@ class DaskRows(NamedRows):
         wanted = np.arange(self.n_rows)[which]
         cuts = np.searchsorted(wanted, self._starts)
         parts = [
-            dask.delayed(pick)(block, start, wanted[a:b])
-            for block, start, a, b in zip(
-                self._blocks, self._starts[:-1], cuts[:-1], cuts[1:], strict=True
+            dask.delayed(_pick)(block, start, stop, wanted[a:b])
+            for block, start, stop, a, b in zip(
+                self._blocks, self._starts[:-1], self._starts[1:], cuts[:-1], cuts[1:], strict=True
             )
             if b > a
         ]
@@ -99,8 +96,35 @@ class DaskRows(NamedRows):
                 return sums[0].compute()
 
 
+def _is_frame(X: Any) -> bool:
+    """Tell a data frame from an array of dask, and refuse what is neither."""
+    if is_dataframe_like(X):
+        return True
+    if isinstance(X, da.Array) and X.ndim == 2 and X.dtype.kind in "fiub":
+        return False
+    got = f"an array of {X.dtype}, {X.shape}" if isinstance(X, da.Array) else type(X)
+    raise TypeError(
+        "X must be a dask array (rows, columns) of numbers, or a data frame of dask, got "
+        f"{got}; a dask series becomes a data frame by to_frame()"
+    )
+
+
+def _pick(block: Any, start: int, stop: int, numbers: np.ndarray) -> np.ndarray:
+    _check_length(block, start, stop)
+    return pick(block, start, numbers)
+
+
 def _map(shared: tuple[Kernel, np.ndarray], start: int, block: Any, minority: np.ndarray) -> Sums:
+    _check_length(block, start, start + len(minority))
     return _sums(*shared, start, block, minority)
+
+
+def _check_length(block: Any, start: int, stop: int) -> None:
+    if len(block) != stop - start:
+        raise ValueError(
+            f"the block of X that starts with row {start} has {len(block)} rows, but its chunk "
+            f"says {stop - start}; make X with the right chunks, or with unknown ones (nan)"
+        )
 
 
 def _reduce(sums: list[Sums]) -> Sums:
@@ -114,17 +138,36 @@ def score(estimator: Any, X: Any, summary: str, by: str) -> da.Array:
     light._fit = replace(fit, rows=fit.rows[:0], minority=fit.minority[:0], idata=xr.DataTree())
     light.idata_ = light._fit.idata
     sent = dask.delayed((light, summary, by), traverse=False)
-    if hasattr(X, "columns"):
+    if _is_frame(X):
         X = X.map_partitions(_score_frame, sent, meta=(None, float))
         return X.to_dask_array()
     X = X.rechunk({1: -1})
-    return X.map_blocks(_score, sent, dtype=float, drop_axis=1, meta=np.empty(0))
+    starts = np.cumsum([0, *X.chunks[0]])
+    return X.map_blocks(_score_block, sent, starts, dtype=float, drop_axis=1, meta=np.empty(0))
 
 
-def _score(block: Any, sent: tuple[Any, str, str]) -> np.ndarray:
+def _score(block: Any, sent: tuple[Any, str, str], where: str) -> np.ndarray:
     light, summary, by = sent
-    return light._by_row(block, summary, by) if len(block) else np.empty(0)
+    if not len(block):
+        return np.empty(0)
+    try:
+        scores: np.ndarray = light._by_row(block, summary, by)
+        return scores
+    except ValueError as error:
+        raise ValueError(f"{where}, whose rows are counted from 0: {error}") from error
+
+
+def _score_block(
+    block: np.ndarray,
+    sent: tuple[Any, str, str],
+    starts: np.ndarray,
+    block_id: tuple[int, ...] = (0,),
+) -> np.ndarray:
+    start = starts[block_id[0]]
+    known = "" if np.isnan(start) else f" (row {start:.0f} of X and on)"
+    return _score(block, sent, f"in block {block_id[0]} of X{known}")
 
 
 def _score_frame(block: pd.DataFrame, sent: tuple[Any, str, str]) -> pd.Series:
-    return pd.Series(_score(block, sent), block.index)
+    where = f"in the partition of X from index {block.index[0]!r} on" if len(block) else ""
+    return pd.Series(_score(block, sent, where), block.index)

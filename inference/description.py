@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MAX_POINTS = 20_000  # of which the kernel matrix takes 3.2 GB
 RESIDUAL_ROWS = 1000  # whose mean Nystroem residual is reported
+LARGE_RESIDUAL = 0.5  # from which on points that were given are warned of
 BLOCK_ROWS = 1000  # whose draws are summarised at once
 KEPT_ROWS = 10_000  # of each class that a fit with a dictionary holds, drawn at random
 
@@ -55,8 +56,8 @@ class Description(Detector):
     def _report(self, fit: Fit) -> Fit:
         fit = super()._report(fit)
         tree, obs, majority = fit.idata, np.arange(len(fit.rows)), ~fit.minority
-        tree["distance"] = self._distances(fit)
-        d = tree.children["distance"].dataset["d"]
+        d = self._as_draws(tree, fit.rule.values(fit.rows))
+        tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
         scale = tree.children["posterior"].attrs.get("likelihood_scale", 1.0)
         log_likelihood = np.square(d.values[..., majority])
         log_likelihood *= -scale / 2
@@ -65,7 +66,8 @@ class Description(Detector):
         )
         tree["diagnostics"] = diagnostics.diagnose(tree)
         largest, typical = fit.gram.largest, float(np.median(d.values[:, ::10]))  # of a tenth
-        if np.finfo(float).eps * largest * fit.gram.n_points > 1e-4 * typical**2:
+        differ = np.ptp(fit.rows[majority], axis=0).any()  # else nothing makes distances larger
+        if differ and np.finfo(float).eps * largest * fit.gram.n_points > 1e-4 * typical**2:
             warn(
                 f"kernel values of up to {largest:.3g} leave few digits to distances of "
                 f"{typical:.3g}; centre the columns of X, for instance by "
@@ -73,11 +75,6 @@ class Description(Detector):
                 DataWarning,
             )
         return fit
-
-    def _distances(self, fit: Fit) -> xr.Dataset:
-        """Return the distances of the training rows."""
-        d = self._as_draws(fit.idata, fit.rule.values(fit.rows))
-        return xr.Dataset({"d": (d.dims, d.values)}, {"obs": d["obs"].values})
 
     @override
     def _training_values(self, fit: Fit) -> np.ndarray:
@@ -126,8 +123,9 @@ class Description(Detector):
         by the triangle inequality: no row's distance changes by more, wherever it lies.
         ``support_`` says which points are kept and ``pruning_error_`` the sum that was reached.
 
-        The cutoff stays. So do the posterior and its left-out distances, to which
-        ``with_cutoff`` goes back; ``with_prior`` fits anew and prunes nothing. A point whose
+        Only scoring is by fewer points. The cutoff stays, and so does all that ``idata_`` says of
+        the posterior and of the training rows, by which ``with_cutoff`` chooses as before
+        pruning; ``with_prior`` fits anew and prunes nothing. A point whose
         weight is 0 in all draws, as most have in SVDD, is never used, with or without pruning.
 
         Parameters
@@ -148,11 +146,9 @@ class Description(Detector):
         tree = self._fit.idata.copy()
         tree["pruning"] = xr.Dataset({"kept": ("point", kept), "bound": bound})
         rule = self._rule(tree, self.gram_, self.kernel_)
-        fit = replace(self._fit, rule=rule, idata=tree)
-        tree["distance"] = self._distances(fit)
         new = copy.copy(self)
-        new._fit, new.idata_ = fit, tree.copy()
-        new.idata_["decision"] = new._decision(fit, new.cutoff_, new.level_)
+        new._fit, new.idata_ = replace(self._fit, rule=rule, idata=tree), tree.copy()
+        new.idata_["decision"] = self.idata_.children["decision"].dataset
         return new
 
     @property
@@ -314,8 +310,7 @@ class BayesianDescription(Description):
         diagnostics.warn_of_collapse(found, fit.gram.n_points)
         return fit
 
-    @staticmethod
-    def _report_dictionary(fit: Fit) -> None:
+    def _report_dictionary(self, fit: Fit) -> None:
         """Add the statistics, which the rows that the fit holds do not give, to ``fit.idata``."""
         gram, majority = fit.gram, fit.rows[~fit.minority]
         fit.idata["gram"] = xr.Dataset(
@@ -334,6 +329,13 @@ class BayesianDescription(Description):
         fit.idata["diagnostics"] = fit.idata.children["diagnostics"].dataset.assign(
             nystroem_residual=share
         )
+        if share > LARGE_RESIDUAL and not isinstance(as_landmarks(self.dictionary), Landmarks):
+            warn(
+                f"the points given as dictionary miss a share of {share:.3g} of the rows' images "
+                "(nystroem_residual), so the centre can hardly lie amid the rows; give points in "
+                "the columns and the scaling of X, such as some of its rows, or dictionary=500",
+                DataWarning,
+            )
 
     def with_dictionary(self, dictionary: Any, X: Any, y: Any = None) -> Self:
         """Return the estimator fitted to the same rows with another dictionary.
@@ -374,7 +376,7 @@ class BayesianDescription(Description):
         f = self._fit
         tree = new._draw(f.gram, f.kernel, f.seed)
         rule = new._rule(tree, f.gram, f.kernel)
-        new._adopt(new._report(replace(f, rule=rule, idata=tree)))
+        new._adopt(new._report(replace(f, rule=rule, idata=tree, label=self._label)))
         return new
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +22,7 @@ from .cutoff import Cutoff, as_cutoff
 from .decision import decisive_distance, probability_normal
 from .distance import Expansion, leave_one_out
 from .labels import minority_rows
-from .rows import ArrayRows, Rows
+from .rows import ArrayRows, Rows, tables
 from .rows import source as rows_of
 from .warning import DataWarning, warn
 
@@ -66,6 +67,8 @@ class Fit:
         Which of ``rows`` each dictionary point is, -1 for one that is none.
     whole : bool
         Whether ``rows`` are all training rows, and not a sample of more.
+    label : str, optional
+        The column of X that held the labels.
     """
 
     kernel: Kernel
@@ -77,6 +80,7 @@ class Fit:
     seed: int
     place: np.ndarray
     whole: bool = True
+    label: str | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -131,7 +135,8 @@ class Detector(OutlierMixin, BaseEstimator):
         gram, place = self._statistics(kernel, rows, minority, source, all_minority, seed)
         tree = self._draw(gram, kernel, seed)
         rule = self._rule(tree, gram, kernel)
-        fit = Fit(kernel, rows, minority, gram, rule, tree, seed, place, whole)
+        label = y if isinstance(y, str) else None
+        fit = Fit(kernel, rows, minority, gram, rule, tree, seed, place, whole, label)
         self._adopt(self._report(fit))
         return self
 
@@ -234,6 +239,7 @@ class Detector(OutlierMixin, BaseEstimator):
         fit.idata["constant_data"] = xr.Dataset(
             {"X": (("obs", "feature"), fit.rows), "minority": ("obs", fit.minority)},
             {"obs": np.arange(len(fit.rows))},
+            {} if fit.label is None else {"label": fit.label},
         )
         return fit
 
@@ -308,7 +314,7 @@ class Detector(OutlierMixin, BaseEstimator):
         model are left out already, and a majority row beside a dictionary entered by its share
         of r and T only.
         """
-        known = (fit.place >= 0).all() and "pruning" not in fit.idata.children
+        known = (fit.place >= 0).all()
         d = self._training_values(fit)[:, fit.place] if known else None
         return leave_one_out(fit.rule.weights, fit.gram.K, fit.gram.n1, d)
 
@@ -345,8 +351,10 @@ class Detector(OutlierMixin, BaseEstimator):
     def probability_normal(self, X: Any) -> np.ndarray:
         """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,).
 
-        This and the other results of one number a row are lazy dask arrays where X is a dask
-        array or data frame.
+        X is as in ``fit``: an array-like, the path of a file, which is read in blocks, or a dask
+        array or data frame, for which this and the other results of one number a row are lazy
+        dask arrays. The column of a file or data frame that held the labels of the fit is left
+        out.
         """
         return self._by_row(X, "probability_normal", "cutoff_")
 
@@ -369,19 +377,39 @@ class Detector(OutlierMixin, BaseEstimator):
     def _by_row(self, X: Any, summary: str, by: str) -> np.ndarray:
         """Return one number a row, by a method of the rule and an attribute that it takes."""
         check_is_fitted(self)
+        if isinstance(X, str | os.PathLike):
+            parts = [self._by_row(block, summary, by) for block in tables(X, self._label)]
+            return np.concatenate([np.empty(0), *parts])
         if hasattr(X, "__dask_graph__"):
             from .cluster import score
 
-            lazy: Any = score(self, X, summary, by)
+            lazy: Any = score(self, self._without_label(X), summary, by)
             return lazy
         scores: np.ndarray = getattr(self._fit.rule, summary)(self._new_rows(X), getattr(self, by))
         return scores
 
     def _new_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self.kernel_.new_rows(self._validated(X, reset=False), self.n_features_in_)
+        if isinstance(X, str | os.PathLike):
+            return np.concatenate([self._new_rows(block) for block in tables(X, self._label)])
+        X = self._validated(self._without_label(X), reset=False)
+        return self.kernel_.new_rows(X, self.n_features_in_)
+
+    @property
+    def _label(self) -> str | None:
+        """The column of the training data that held the labels."""
+        constant = self.idata_.children.get("constant_data")
+        return None if constant is None else constant.attrs.get("label")
+
+    def _without_label(self, X: Any) -> Any:
+        """Return X without the column of the labels, if it is a data frame that has it."""
+        label = self._label
+        if label is not None and hasattr(X, "columns") and label in X.columns:
+            return X[[name for name in X.columns if name != label]]
+        return X
 
     def _validated(self, X: Any, reset: bool) -> np.ndarray:
+        _refuse(X)
         how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
         if not reset and self.kernel_.pairwise:  # k(z, z) is one more column than in training
             X = check_array(X, **how)
@@ -421,9 +449,32 @@ def _auto_folds(minority: np.ndarray) -> int:
     return max(2, min(AUTO_FOLDS, *counts))
 
 
+def _refuse(X: Any) -> None:
+    """Raise an error for what would silently become other numbers than meant."""
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        raise ValueError(
+            f"X has {np.ma.count_masked(X)} masked values, which would be taken as if they were "
+            "not; drop or impute these rows"
+        )
+    types = X.dtypes if isinstance(X, pd.DataFrame) else [getattr(X, "dtype", None)]
+    dates = [dtype for dtype in types if getattr(dtype, "kind", None) in ("m", "M")]
+    if dates:
+        raise TypeError(
+            f"X must be numbers, got {dates[0]}; make dates numbers in a unit of your choice, "
+            "such as days since the first"
+        )
+
+
 def _warn_of_constant_columns(X: np.ndarray) -> None:
     constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
-    if len(constant):
+    if len(constant) == X.shape[1]:
+        warn(
+            f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, and a "
+            "cutoff chosen from these alone calls such rows normal or abnormal by chance; give "
+            "rows that differ, or the cutoff as a number",
+            DataWarning,
+        )
+    elif len(constant):
         shown = ", ".join(map(str, constant[:5])) + (", ..." if len(constant) > 5 else "")
         warn(
             f"{len(constant)} column(s) of X are constant over the majority rows ({shown}): they "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, override
@@ -117,7 +117,7 @@ class NamedRows(Rows):
 
     def _use(self, columns: list[str], label: str | None = None) -> None:
         if label is not None and label not in columns:
-            shown = ", ".join(columns[:8]) + (", ..." if len(columns) > 8 else "")
+            shown = ", ".join(map(str, columns[:8])) + (", ..." if len(columns) > 8 else "")
             raise ValueError(f"y={label!r} is no column of {self.origin}, which has {shown}")
         self.names = [name for name in columns if name != label]
         self.n_columns = len(self.names)
@@ -142,7 +142,8 @@ class _Table(NamedRows):
     @override
     def labels(self, name: str) -> np.ndarray:
         self._use(self._columns, name)
-        labels = np.concatenate([frame[name].to_numpy() for frame in self._frames([name])])
+        parts = [frame[name].to_numpy() for frame in self._frames([name])]
+        labels = np.concatenate(parts) if parts else np.empty(0)
         self.n_rows = len(labels)
         return labels
 
@@ -168,7 +169,7 @@ class ParquetRows(_Table):
                 "reading .parquet needs pyarrow; install it: pip install 'bsvdd[parquet]'"
             ) from error
         self._open: Callable[[], Any] = lambda: ParquetFile(path)
-        with self._open() as file:
+        with _readable(path, "Parquet", OSError, ValueError), self._open() as file:
             self.n_rows = int(file.metadata.num_rows)
         super().__init__(path)
 
@@ -179,7 +180,7 @@ class ParquetRows(_Table):
 
     @override
     def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        with self._open() as file:
+        with _readable(self.path, "Parquet", OSError, ValueError), self._open() as file:
             for batch in file.iter_batches(self._block_rows(columns), columns=columns):
                 yield batch.to_pandas()
 
@@ -194,17 +195,37 @@ class CsvRows(_Table):
 
     @override
     def _header(self) -> list[str]:
-        try:
-            return [str(name) for name in pd.read_csv(self.path, nrows=0).columns]
-        except pd.errors.EmptyDataError as error:
-            raise ValueError(f"{self.path} is empty; expected a header and rows") from error
+        with self._as_csv():
+            names = [str(name) for name in pd.read_csv(self.path, nrows=0).columns]
+            # a first row with more fields is an error where the header is read as a row, too:
+            # else pandas takes its first fields as an index, and those of all rows
+            pd.read_csv(self.path, header=None, nrows=2, dtype=str)
+        return names
 
     @override
     def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        size = self._block_rows(columns)
-        with pd.read_csv(self.path, usecols=columns, chunksize=size, low_memory=False) as pieces:
+        size = self._block_rows(self._columns)
+        # of all columns: with ``usecols`` the parser cuts rows with too many fields
+        with (
+            self._as_csv(),
+            pd.read_csv(self.path, index_col=False, chunksize=size, low_memory=False) as pieces,
+        ):
             for frame in pieces:
                 yield frame[columns]
+
+    def _as_csv(self) -> AbstractContextManager[None]:
+        errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
+        kind = "CSV in UTF-8 with a header that names every field of the rows"
+        return _readable(self.path, kind, *errors)
+
+
+@contextmanager
+def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn the errors of a parser into a ValueError that names the file."""
+    try:
+        yield
+    except errors as error:
+        raise ValueError(f"{path} is damaged, or not {kind}: {error}") from error
 
 
 def source(X: Any) -> Rows | None:
@@ -221,25 +242,50 @@ anything else
         from .cluster import DaskRows
 
         return DaskRows(X)
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
+    plain = isinstance(X, np.ndarray) and not np.ma.isMaskedArray(X)
+    if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
         return ArrayRows(X)
     return None
+
+
+def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
+    """Yield the blocks of a file to be scored, without the column of the labels if it has one.
+
+    They are checked here, as here it is known which rows of the file they are.
+    """
+    for start, block in _file(Path(path)).blocks():
+        if isinstance(block, pd.DataFrame):
+            block = block.drop(columns=[without], errors="ignore")
+        rows = checked(as_array(block, start), range(start, start + len(block)))
+        yield pd.DataFrame(rows, columns=block.columns) if isinstance(block, pd.DataFrame) else rows
+        _release(block)
 
 
 def _file(path: Path) -> Rows:
     if path.suffix not in FILES:
         raise ValueError(f"X={str(path)!r}: expected a file named {', '.join(FILES)}")
+    if path.is_dir():
+        raise ValueError(
+            f"X: {path} is a directory, expected one file; for a Parquet data set give "
+            "dask.dataframe.read_parquet(path)"
+        )
     if not path.is_file():
         raise FileNotFoundError(f"X: there is no file {path}")
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty")
     if path.suffix != ".npy":
         return ParquetRows(path) if path.suffix == ".parquet" else CsvRows(path)
-    X = np.load(path, mmap_mode="r", allow_pickle=False)
-    if X.ndim != 2 or X.dtype.kind not in "fiub" or len(X) < 2 or not X.shape[1]:
+    try:
+        X = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, OSError) as error:  # whose texts advise to unpickle, which runs code
         raise ValueError(
-            f"{path}: expected a table of numbers (rows, columns) with at least 2 rows, got an "
-            f"array of shape {X.shape} and type {X.dtype}"
+            f"{path} is damaged, or not a .npy file of numbers; expected one that np.save wrote "
+            "(pickled arrays, of objects, are not read)"
+        ) from error
+    if X.ndim != 2 or X.dtype.kind not in "fiub" or not X.size:
+        raise ValueError(
+            f"{path}: expected a table of numbers (rows, columns), got an array of shape "
+            f"{X.shape} and type {X.dtype}"
         )
     return ArrayRows(X)
 
@@ -284,10 +330,12 @@ def as_array(block: Any, start: int) -> np.ndarray:
             f"{block[odd[0]].dtype}); drop it, make it a number, or, if it holds the classes, "
             "name it: y='name'"
         )
-    return block.to_numpy(np.result_type(*block.dtypes))
+    if all(isinstance(dtype, np.dtype) for dtype in block.dtypes):
+        return block.to_numpy(np.result_type(*block.dtypes))
+    return block.to_numpy(float, na_value=np.nan)  # types of pandas, which may have nulls
 
 
-def _release(block: np.ndarray) -> None:
+def _release(block: Any) -> None:
     """Let go of pages of a memory map that were read: they stay in the system's cache only."""
     if not isinstance(block, np.memmap) or block.mode == "c" or not block.flags.c_contiguous:
         return  # what was written to a copy-on-write map would be lost

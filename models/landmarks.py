@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, eigvalsh, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigvalsh, solve_triangular
 from scipy.optimize import brentq
 from sklearn.cluster import KMeans
 
@@ -133,15 +133,17 @@ def leverage_scores(
     m = min(len(rows), max(PILOT_ROWS, 2 * M))
     pilot = rows[rng.permutation(len(rows))[:m]]
     K = kernel(pilot)
+    low = _rounding(K)
+    _root(kernel, K, m * low)
     sigma = np.maximum(eigvalsh(K), 0.0) / m
-    low, high = _rounding(K), float(sigma.sum())
+    high = float(sigma.sum())
 
     def excess(log_ridge: float) -> float:
         return float((sigma / (sigma + np.exp(log_ridge))).sum()) - M
 
     # fewer dimensions than landmarks: the smallest ridge at which the system is still solvable
     ridge = low if excess(np.log(low)) <= 0 else np.exp(brentq(excess, np.log(low), np.log(high)))
-    factor = cho_factor(K + m * ridge * np.eye(m))
+    factor = _root(kernel, K, m * ridge), True
     scores = kernel.diag(rows)
     for start in range(0, len(rows), PILOT_ROWS):
         block = slice(start, start + PILOT_ROWS)
@@ -160,13 +162,26 @@ def residual(kernel: Kernel, points: np.ndarray, rows: np.ndarray) -> float:
     the mean squared Nystroem residual: 0 where the points span all rows, 1 where none.
     """
     K = kernel(points)
-    root = cholesky(K + len(K) * _rounding(K) * np.eye(len(K)), lower=True)
+    root = _root(kernel, K, len(K) * _rounding(K))
     spanned, total = 0.0, 0.0
     for start in range(0, len(rows), PILOT_ROWS):
         block = rows[start : start + PILOT_ROWS]
         spanned += float((solve_triangular(root, kernel(points, block), lower=True) ** 2).sum())
         total += float(kernel.diag(block).sum())
     return max(0.0, 1.0 - spanned / total) if total > 0.0 else 0.0
+
+
+def _root(kernel: Kernel, K: np.ndarray, ridge: float) -> np.ndarray:
+    """Return the Cholesky factor of K, lower, with a ridge that hides its rounding."""
+    try:
+        return cholesky(K + ridge * np.eye(len(K)), lower=True)
+    except LinAlgError as error:
+        zero = "" if K.any() else ", as all its values are 0"
+        raise ValueError(
+            f"dictionary: kernel {kernel!r} is not positive definite, up to rounding, on "
+            f"{len(K)} points{zero}; expected a positive semi-definite kernel that is not 0 on "
+            "all of them: use another kernel, such as kernels.RBF(), or other points"
+        ) from error
 
 
 def _rounding(K: np.ndarray) -> float:
@@ -178,12 +193,18 @@ def as_landmarks(dictionary: Any) -> Landmarks | np.ndarray:
     """Return how landmarks are chosen (a number is that many at random), or the points given."""
     if isinstance(dictionary, Landmarks):
         return dictionary
+    expected = (
+        "dictionary must be None, a number, a Landmarks or a table of finite numbers (points, "
+        "columns), got "
+    )
+    if isinstance(dictionary, bool | np.bool_):
+        raise ValueError(f"{expected}{dictionary!r}; give the number of points, dictionary=500")
     if isinstance(dictionary, int | np.integer):
         return Landmarks(int(dictionary))
-    points = np.asarray(dictionary, dtype=float)
+    given = np.asarray(dictionary)
+    if given.dtype.kind in "cmM" or np.ma.is_masked(dictionary):
+        raise ValueError(f"{expected}masked values or an array of type {given.dtype}")
+    points = given.astype(float)
     if points.ndim != 2 or not len(points) or not np.isfinite(points).all():
-        raise ValueError(
-            "dictionary must be None, a number, a Landmarks or a table of finite numbers (points, "
-            f"columns), got an array of shape {points.shape}"
-        )
+        raise ValueError(f"{expected}an array of shape {points.shape}")
     return points

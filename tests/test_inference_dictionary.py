@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from bsvdd.inference import approximation, description
 from bsvdd.inference.decision import decisive_distance
+from bsvdd.inference.warning import DataWarning
 from bsvdd.models import Gram, bdd
+from bsvdd.models.landmarks import residual
 from sklearn.base import clone
 
 import bsvdd
@@ -230,6 +232,85 @@ def test_bdd_m_with_a_sample(few):
 def test_bad_dictionaries(dictionary, message):
     with pytest.raises(ValueError, match=message):
         BDD(**QUICK, dictionary=dictionary).fit(X, Y)
+
+
+def test_a_truth_is_no_number_of_points():
+    with pytest.raises(ValueError, match=r"dictionary must be None, a number, .*, got True; give"):
+        BDD(**QUICK, dictionary=True).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (Z + 1j, "a table of finite numbers .* type complex128"),
+        ((Z * 9).astype("datetime64[D]"), r"a table of finite numbers .* type datetime64\[D\]"),
+        (np.ma.masked_array(Z, Z > 1.0), "a table of finite numbers .* got masked values"),
+    ],
+    ids=["complex", "dates", "masked"],
+)
+def test_points_of_odd_types(points, message):
+    with pytest.raises(ValueError, match=message):
+        BDD(**QUICK, dictionary=points).fit(X, Y)
+
+
+@pytest.mark.parametrize("dictionary", [None, 20])
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        (X + 1j, ValueError, "Complex data not supported"),
+        ((X * 9).astype("datetime64[D]"), TypeError, r"must be numbers, got datetime64\[D\]"),
+        ((X * 9).astype("timedelta64[s]"), TypeError, r"must be numbers, got timedelta64\[s\]"),
+        (pd.DataFrame((X * 9).astype("datetime64[s]")), TypeError, "must be numbers, got datetime"),
+        (np.ma.masked_array(X, X > 2.5), ValueError, r"X has \d+ masked values.*; drop or impute"),
+    ],
+    ids=["complex", "dates", "durations", "frame of dates", "masked"],
+)
+def test_rows_of_odd_types(dictionary, rows, error, message):
+    with pytest.raises(error, match=message):
+        BDD(**QUICK, dictionary=dictionary).fit(rows, Y)
+
+
+def test_a_masked_array_without_a_masked_value_is_an_array():
+    est = BDD(**QUICK, dictionary=20).fit(np.ma.masked_array(X, np.zeros(X.shape)), Y)
+    np.testing.assert_array_equal(est.gram_.r, BDD(**QUICK, dictionary=20).fit(X, Y).gram_.r)
+
+
+def test_points_far_from_the_rows():
+    with pytest.warns(DataWarning, match=r"dictionary miss a share of 1 of the rows.*scaling of X"):
+        BDD(**QUICK, dictionary=X[:9] * 1000).fit(X, Y)
+
+
+def tanh(A, B):
+    return np.tanh(A @ B.T - 1.0)
+
+
+@pytest.mark.parametrize("method", ["random", "leverage"])
+def test_a_kernel_of_zeros(method):
+    rows = np.zeros((30, 2))
+    with (
+        pytest.warns(DataWarning, match="all 30 majority rows are equal"),
+        pytest.raises(ValueError, match=r"Linear\(\) is not positive .*, as all its values are 0"),
+    ):
+        BDD(draws=40, kernel=kernels.Linear(), dictionary=Landmarks(1, method)).fit(rows)
+
+
+def test_a_kernel_that_is_not_positive():
+    with pytest.raises(ValueError, match="is not positive definite, up to rounding, on 70 points;"):
+        BDD(draws=40, kernel=tanh, dictionary=Landmarks(20, "leverage")).fit(X, Y)
+    with pytest.raises(ValueError, match="is not positive definite, up to rounding, on 9 points;"):
+        residual(kernels.Custom(tanh), X[:9], X)
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, kernels.Linear()], ids=repr)
+@pytest.mark.parametrize("dictionary", [None, 5])
+def test_equal_rows(kernel, dictionary):
+    """One warning, of what is the matter; with a number as the cutoff the decisions are right."""
+    rows = np.ones((30, 2))
+    with pytest.warns(DataWarning) as warned:
+        est = BSVDD(kernel=kernel, cutoff=0.1, dictionary=dictionary, draws=40, tune=60).fit(rows)
+    (text,) = [str(w.message) for w in warned if w.category is DataWarning]
+    assert text.startswith("all 30 majority rows are equal: ")
+    np.testing.assert_array_equal(est.predict([[1.0, 1.0], [3.0, 3.0]]), [1, -1])
 
 
 @pytest.mark.parametrize("model", [BDD(**QUICK), SVDD(kernel=KERNEL)], ids=["BDD", "SVDD"])

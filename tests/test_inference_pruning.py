@@ -76,10 +76,9 @@ def test_pruned_is_a_fitted_estimator(fitted, table, new_rows, tmp_path, name, t
     error = np.abs(pruned.distance(new_rows) - est.distance(new_rows))
     assert float(error.max()) <= pruned.pruning_error_ + 1e-12
     assert pruned.cutoff_ == est.cutoff_
-    # the groups of the training rows are what the pruned rule says of them
-    d = pruned.distance(table[0])
-    np.testing.assert_array_equal(pruned.idata_["distance"]["d"], d)
-    np.testing.assert_array_equal(pruned.idata_["decision"]["normal"], pruned.predict(table[0]) > 0)
+    # what is said of the training rows stays that of the whole posterior
+    for group in ("distance", "log_likelihood", "decision"):
+        assert pruned.idata_[group].identical(est.idata_[group])
 
     pruned.save(tmp_path / "pruned.nc")
     loaded = bsvdd.load(tmp_path / "pruned.nc")
@@ -95,12 +94,25 @@ def test_pruned_is_a_fitted_estimator(fitted, table, new_rows, tmp_path, name, t
     np.testing.assert_allclose(again.distance(new_rows), est.distance(new_rows), rtol=1e-12)
 
 
-def test_a_new_cutoff_of_a_pruned_estimator(fitted):
-    """Of majority rows that are left out: from the whole posterior."""
-    policy = Cutoff("false_alarm", false_alarm_rate=0.2)
-    est = fitted("BSVDD")
-    found = est.pruned(0.2).with_cutoff(policy).cutoff_
-    assert found == pytest.approx(est.with_cutoff(policy).cutoff_, rel=1e-12)
+@pytest.mark.parametrize("dictionary", [None, 8], ids=["all rows", "dictionary"])
+@pytest.mark.parametrize(
+    "policy",
+    [Cutoff("false_alarm", false_alarm_rate=0.2), Cutoff(cv="train"), Cutoff("f1", level=0.3)],
+    ids=["left out", "train", "level"],
+)
+def test_a_new_cutoff_of_a_pruned_estimator(make, table, tmp_path, dictionary, policy):
+    """By the whole posterior, whichever rows the cutoff is chosen by."""
+    est = make("BSVDD", dictionary=dictionary).fit(*table)
+    pruned = est.pruned(0.6)
+    assert pruned.pruning_error_ > 0.0
+    pruned.save(tmp_path / "pruned.nc")
+    whole = est.with_cutoff(policy)
+    for one in (pruned, bsvdd.load(tmp_path / "pruned.nc")):
+        again = one.with_cutoff(policy)
+        assert again.cutoff_ == whole.cutoff_
+        np.testing.assert_array_equal(again.support_, pruned.support_)
+        for group in ("distance", "log_likelihood", "decision"):
+            assert again.idata_[group].identical(whole.idata_[group])
 
 
 @pytest.mark.parametrize("tolerance", [-0.1, np.nan, np.inf, "much", None])

@@ -1,8 +1,11 @@
 """Rows from arrays, memory maps, files and a dask cluster: one result, whatever the source."""
 
+import io
 import subprocess
 import sys
+from pathlib import Path
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -200,6 +203,8 @@ def write(folder, name, content):
     path = folder / name
     if isinstance(content, str):
         path.write_text(content)
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
     elif isinstance(content, np.ndarray):
         np.save(path, content)
     else:
@@ -207,25 +212,89 @@ def write(folder, name, content):
     return path
 
 
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def body_lost(path):
+    FRAME[NAMES].to_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:900] = bytes(896)
+    path.write_bytes(content)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "error", "message"),
     [
         ("x.csv", "", ValueError, r"x\.csv is empty"),
         ("x.npy", "", ValueError, r"x\.npy is empty"),
-        ("x.csv", "\n\n", ValueError, r"x\.csv is empty; expected a header and rows"),
+        ("x.csv", "\n\n", ValueError, r"x\.csv is damaged, or not CSV .* No columns to parse"),
         ("x.csv", "a,b\n", ValueError, r"X has 0 row\(s\); expected at least 2"),
         ("x.csv", "a,b\n1,2\n", ValueError, r"X has 1 row\(s\); expected at least 2"),
         ("x.csv", "a,b\n1,2\n1,x\n", TypeError, r"column 'b' is not numeric \(rows 0 to 1 are"),
         ("x.csv", "a,b\n1,2\n1,\n", ValueError, r"X\[1, 1\] is nan"),
+        ("x.csv", "a,b\n1,2,3\n4,5,6\n", ValueError, r"x\.csv .* header that names every field"),
+        ("x.csv", "a,b\n1,2,\n4,5,\n", ValueError, "x.csv .* Expected 2 fields in line 2, saw 3"),
+        ("x.csv", "a,b\n1,2,3\n4,5\n", ValueError, "x.csv .* Expected 2 fields in line 2, saw 3"),
+        ("x.csv", "a,b\n1,2\n4,5,6\n", ValueError, "x.csv .* Expected 2 fields in line 3, saw 3"),
+        ("x.csv", 'a,b\n1,2\n4,"5\n', ValueError, r"x\.csv is damaged.* EOF inside string"),
+        ("x.csv", "a,é\n1,2\n".encode("latin1"), ValueError, r"x\.csv .* not CSV in UTF-8"),
+        ("x.csv", "a,b\n1,2\n3,é\n".encode("latin1"), ValueError, r"x\.csv .* not CSV in UTF-8"),
+        (
+            "x.npy",
+            b"no table at all, but text",
+            ValueError,
+            r"x\.npy .*pickled arrays.* not read",
+        ),
+        ("x.npy", saved(X)[:50], ValueError, r"x\.npy is damaged, or not a \.npy file of numbers"),
+        ("x.npy", saved(X)[:999], ValueError, r"x\.npy is damaged, or not a \.npy file of numbers"),
+        ("x.npy", saved(X[:2].astype(object)), ValueError, r"x\.npy .*pickled arrays.* not read"),
+        ("x.npy", X[:1], ValueError, r"X has 1 row\(s\); expected at least 2"),
+        ("x.parquet", b"PAR1 and so on", ValueError, r"x\.parquet is damaged, or not Parquet"),
+        ("x.parquet", body_lost, ValueError, r"x\.parquet is damaged, or not Parquet"),
+        ("x.parquet", FRAME[:0].to_parquet, ValueError, r"X has 0 row\(s\); expected at least 2"),
+        (
+            "x.parquet",
+            Path.mkdir,
+            ValueError,
+            r"x\.parquet is a directory.*dask.dataframe.read_parquet",
+        ),
         ("x.npy", np.ones(5), ValueError, r"expected a table of numbers .* shape \(5,\)"),
         ("x.npy", np.array([["a"] * 2] * 3), ValueError, "expected a table of numbers .* type <U1"),
         ("x.xls", "a", ValueError, r"expected a file named \.npy, \.parquet, \.csv"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_bad_files(tmp_path, name, content, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as raised:
         make(dictionary=2).fit(write(tmp_path, name, content))
+    assert "allow_pickle" not in str(raised.value)
+
+
+def test_an_empty_file_with_labels(tmp_path):
+    FRAME[:0].to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match=r"X has 0 row\(s\); expected at least 2"):
+        make().fit(tmp_path / "x.parquet", "label")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "dask"])
+def test_columns_that_may_have_nulls(tmp_path, kind):
+    def data(frame):
+        if kind == "dask":
+            return dd.from_pandas(frame, npartitions=3)
+        frame.to_parquet(tmp_path / "x.parquet")
+        return tmp_path / "x.parquet"
+
+    counts = RNG.poisson(5.0, size=60)
+    frame = pd.DataFrame({"a": pd.array(counts, "Int64"), "b": pd.array(counts > 5, "boolean")})
+    found = make(dictionary=9, kernel=kernels.RBF(1.0)).fit(data(frame)).gram_
+    expected = make(dictionary=9, kernel=kernels.RBF(1.0)).fit(frame.to_numpy(float)).gram_
+    np.testing.assert_allclose(found.r, expected.r, rtol=1e-12)
+    frame.loc[31, "a"] = pd.NA
+    with pytest.raises(ValueError, match=r"X\[31, 0\] is nan; drop or impute"):
+        make(dictionary=9).fit(data(frame))
 
 
 def test_other_bad_input(tmp_path):
@@ -242,6 +311,12 @@ def test_other_bad_input(tmp_path):
         make().fit(npy(tmp_path), Y[1:])
     with pytest.raises(TypeError, match="X must be a dask array"):
         make().fit(da.from_array(X[0], chunks=2))
+    frame, fit = dd.from_pandas(FRAME, npartitions=2), make().fit(X, FRAME["label"])
+    for odd in (frame["a"], dask.delayed(X), da.from_array(X + 1j)):
+        with pytest.raises(TypeError, match="X must be a dask array .* or a data frame of dask"):
+            make().fit(odd)
+        with pytest.raises(TypeError, match="X must be a dask array .* or a data frame of dask"):
+            fit.predict(odd)
     wide = make(kernel=kernels.RBF(1.0)).fit(X, FRAME["label"])
     with pytest.raises(ValueError, match="X has 3 features, but BDD is expecting 4"):
         wide.predict(X[:, :3])
@@ -278,6 +353,85 @@ def test_scores_of_a_dask_frame():
     )
     with pytest.raises(ValueError, match="feature names should match"):
         est.predict(frame[["a", "c", "b", "d"]]).compute()
+
+
+def test_a_dask_frame_whose_columns_are_numbers():
+    frame = pd.DataFrame(X).assign(label=Y)
+    est = make(minor_label=None).fit(dd.from_pandas(frame[[0, 1, 2, 3]], npartitions=4), Y)
+    assert not hasattr(est, "feature_names_in_")  # as of a data frame of pandas
+    lazy = est.predict(dd.from_pandas(frame[[0, 1, 2, 3]], npartitions=3))
+    np.testing.assert_array_equal(lazy.compute(), est.predict(X))
+
+
+def test_a_missing_value_is_found_in_its_block(expected):
+    bad = np.where(np.arange(320)[:, None] == 311, np.nan, X)
+    text = r"in block 4 of X \(row 280 of X and on\), whose rows are counted from 0: .*X\[31, 0\]"
+    with pytest.raises(ValueError, match=text):
+        expected.predict(da.from_array(bad, chunks=70)).compute()
+    unknown = da.from_array(bad, chunks=70)
+    unknown = unknown[~(unknown[:, 0] > np.inf)]
+    with pytest.raises(ValueError, match=r"in block 4 of X, whose rows are .*X\[31, 0\]"):
+        expected.predict(unknown).compute()
+    frame = dd.from_pandas(pd.DataFrame(bad, columns=NAMES), npartitions=4)
+    est = make().fit(FRAME[NAMES], FRAME["label"])
+    with pytest.raises(ValueError, match=r"partition of X from index 240 on, .*X\[71, 0\]"):
+        est.predict(frame).compute()
+
+
+@pytest.mark.parametrize("kept", [5, 1000], ids=["in the sums", "in the sample"])
+def test_a_block_shorter_than_declared(monkeypatch, kept):
+    monkeypatch.setattr("bsvdd.inference.description.KEPT_ROWS", kept)
+    short = da.from_delayed(dask.delayed(X[:65]), (70, 4), float)
+    data = da.concatenate([da.from_array(X[:70]), short, da.from_array(X[:70])])
+    text = "block of X that starts with row 70 has 65 rows, but its chunk says 70; make X with"
+    with pytest.raises(ValueError, match=text):
+        make(dictionary=4).fit(data)
+
+
+# --- files and frames with the labels are scored as they are
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "dask"])
+def test_the_column_of_the_labels_is_left_out(expected, tmp_path, kind):
+    table = FRAME[["a", "label", "b", "c", "d"]]
+    if kind == "dask":
+        data = dd.from_pandas(table, npartitions=5)
+    else:
+        data = tmp_path / f"x.{kind}"
+        getattr(table, f"to_{kind}")(data, index=False)
+    labels = expected.predict(X)
+    np.testing.assert_array_equal(np.asarray(make().fit_predict(data, "label")), labels)
+    est = make().fit(data, "label")
+    est.save(tmp_path / "fit.nc")
+    loaded = bsvdd.load(tmp_path / "fit.nc")
+    other = loaded.with_prior(priors.Flat(0.5)).with_prior(loaded.prior)
+    for fit in (est, loaded, other, est.pruned(0.0), est.with_cutoff(est.cutoff_)):
+        for rows in (data, table):
+            np.testing.assert_array_equal(np.asarray(fit.predict(rows)), labels)
+    d = est.distance(data if kind != "dask" else table)
+    np.testing.assert_allclose(d, expected.distance(X), rtol=1e-8)
+    # another column that was not there is an error still
+    with pytest.raises(ValueError, match="Feature names unseen at fit time"):
+        est.predict(table.assign(other=1.0))
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names, but BDD was fitted without")
+@pytest.mark.parametrize("kind", ["npy", "csv", "parquet"])
+def test_scores_of_a_file(expected, tmp_path, kind):
+    path = tmp_path / f"x.{kind}"
+    bad = np.where(np.arange(320)[:, None] == 311, [0, 0, np.nan, 0], X)
+    for rows in (X, X[:1], bad):
+        frame = pd.DataFrame(rows, columns=NAMES)
+        np.save(path, rows) if kind == "npy" else getattr(frame, f"to_{kind}")(path, index=False)
+        if rows is bad:
+            break
+        for method in ("predict", "score_samples", "probability_normal", "distance"):
+            found = getattr(expected, method)(str(path))
+            np.testing.assert_allclose(found, getattr(expected, method)(rows), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"X\[311, 2\] is nan; drop or impute"):
+        expected.predict(path)
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        expected.predict(tmp_path / "other.csv")
 
 
 @pytest.fixture(scope="module")
