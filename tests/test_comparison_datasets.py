@@ -74,7 +74,9 @@ def test_columns_are_taken_by_name_in_the_order_of_the_fit():
     ("content", "message"),
     [
         ("a,b\n", "has a header but no rows"),
-        ("a,b\n9,1,2\n9,3,4\n", "more fields than its header"),
+        ("a,b\n9,1,2\n9,3,4\n", "Expected 2 fields in line 2, saw 3"),
+        ("a,b\n1,2,3\n4,5,6\n7,8,9\n", "Expected 2 fields in line 2, saw 3"),  # even steps
+        ("a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
         ("a,y,y\n1,2,3\n", "the column 'y' twice"),
     ],
 )
