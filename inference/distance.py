@@ -231,8 +231,10 @@ def leave_one_out(
     s = alpha0.sum(axis=1, keepdims=True)
     rest = s - alpha0
     if d is not None and not n1:
+        rest = np.asarray(rest, order="F")  # as distances are, the draws of a row side by side
         with np.errstate(divide="ignore", invalid="ignore"):
-            d2 = np.square(d / rest)
+            d2 = np.divide(d, rest)
+        d2 *= d2
     else:
         d2 = _leave_out_of_classes(alpha0, alpha1, K)
     # where a point holds nearly all the weight the sum above has lost its digits
@@ -244,7 +246,8 @@ def leave_one_out(
         if total > 0.0:
             left[:m] *= s[draw, 0] / total
             d2[draw, j] = K[j, j] - 2.0 * K[j] @ left + left @ K @ left
-    return np.sqrt(np.maximum(d2, 0.0))
+    np.maximum(d2, 0.0, out=d2)
+    return np.sqrt(d2, out=d2)
 
 
 def _leave_out_of_classes(alpha0: np.ndarray, alpha1: np.ndarray, K: np.ndarray) -> np.ndarray:
