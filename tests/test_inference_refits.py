@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
 ]
 
-DRAWS = 1000  # two chains of 500
+DRAWS = 4000  # 2 chains
 DATA = Path(__file__).parents[1] / "comparison" / "data" / "wine_cultivar3.npz"
 
 
@@ -55,7 +55,7 @@ def test_cutoff_is_that_of_refits(rows, prior, correlation, tolerance):
     majority, _ = rows
     kernel = kernels.RBF("modified_mean").resolve(majority)
     X, y = np.concatenate(rows), np.repeat([0, 1], [25, 10])
-    est = BSVDD(kernel=kernel, prior=prior, draws=500, tune=200).fit(X, y)
+    est = BSVDD(kernel=kernel, prior=prior, draws=2000, tune=500).fit(X, y)
     d = decisive_distance(est.idata_["distance"]["d"].values.reshape(DRAWS, 35))
 
     w = est.idata_["posterior"]["w"].values.reshape(DRAWS, 25)
@@ -64,7 +64,7 @@ def test_cutoff_is_that_of_refits(rows, prior, correlation, tolerance):
     refitted = d.copy()  # minority rows are in no fit, so nothing of theirs changes
     for j in range(25):
         keep = np.arange(25) != j
-        fold = BSVDD(kernel=kernel, prior=prior, draws=500, tune=200).fit(majority[keep])
+        fold = BSVDD(kernel=kernel, prior=prior, draws=2000, tune=500).fit(majority[keep])
         refitted[j] = -fold.score_samples(majority[[j]])[0]
 
     assert np.corrcoef(closed[:25], refitted[:25])[0, 1] > correlation

@@ -101,6 +101,7 @@ def test_interruption_while_waiting_stops_the_run(monkeypatch, model):
 
 def test_interruption_from_the_keyboard(model):
     """A genuine interrupt of the main thread, in the middle of a long run."""
+    sample(model, "nuts", seed=1, **QUICK)  # an interrupt while it compiles could be lost there
     timer = threading.Timer(0.5, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
