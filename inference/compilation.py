@@ -63,6 +63,9 @@ class _Graph:
         )
 
 
+_lock = threading.Lock()  # PyTensor compiles in one thread at a time
+
+
 class _Functions:
     """The functions of one structure, each compiled when it is first called for.
 
@@ -72,17 +75,17 @@ class _Functions:
     def __init__(self, graph: _Graph):
         self.graph = graph
         self._placeholders = [v.type(name=v.name) for v in graph.shared]
-        self._lock = threading.RLock()
 
     def _function(self, inputs: list[Variable], outputs: Any, mode: Any = _NUMPY) -> Any:
-        return pytensor.function(
-            [*inputs, *self._placeholders],
-            outputs,
-            givens=dict(zip(self.graph.shared, self._placeholders, strict=True)),
-            mode=mode,
-            on_unused_input="ignore",
-            trust_input=True,
-        )
+        with _lock:
+            return pytensor.function(
+                [*inputs, *self._placeholders],
+                outputs,
+                givens=dict(zip(self.graph.shared, self._placeholders, strict=True)),
+                mode=mode,
+                on_unused_input="ignore",
+                trust_input=True,
+            )
 
     def _batches(self, prefix: str = "") -> list[Variable]:
         return [
@@ -97,10 +100,8 @@ class _Functions:
     @cached_property
     def machine_code(self) -> Callable:
         """Return log density and gradients, by numba."""
-        with self._lock:
-            function = self._function(self.graph.values, self._logp_and_gradient, "NUMBA")
-            # the bare jitted function keeps nothing between calls, so chains can share it
-            return function.vm.jit_fn
+        # the bare jitted function keeps nothing between calls, so chains can share it
+        return self._function(self.graph.values, self._logp_and_gradient, "NUMBA").vm.jit_fn
 
     @cached_property
     def logp_and_gradient(self) -> Callable:
@@ -137,7 +138,6 @@ class _Functions:
 KEPT = 32  # structures; a notebook's lambdas could pile up
 _compiled: list[_Functions] = []
 _count = 0
-_lock = threading.Lock()
 
 
 def compilations() -> int:

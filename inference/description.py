@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 MAX_POINTS = 20_000  # of which the kernel matrix takes 3.2 GB
 RESIDUAL_ROWS = 1000  # whose mean Nystroem residual is reported
 LARGE_RESIDUAL = 0.5  # from which on points that were given are warned of
-BLOCK_ROWS = 1000  # whose draws are summarised at once
 KEPT_ROWS = 10_000  # of each class that a fit with a dictionary holds, drawn at random
 
 
@@ -277,14 +276,17 @@ class BayesianDescription(Description):
 
     @override
     def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
-        model = self._build(gram)
-        tree = self._sample(model, gram, seed)
+        tree = self._sample(gram, seed)
         tree["posterior"].attrs["likelihood_scale"] = float(self.likelihood_scale)
         return tree
 
-    def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
+    def _draws_exactly(self, closed_form: bool) -> bool:
+        """Whether the posterior is drawn from its closed form, where there is one."""
+        return self.sampler == "exact" or (self.sampler == "auto" and closed_form)
+
+    def _sample(self, gram: Gram, seed: int) -> xr.DataTree:
         return sample(
-            model,
+            self._build(gram),
             self.sampler,
             draws=self.draws,
             tune=self.tune,

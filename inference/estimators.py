@@ -358,10 +358,9 @@ random_state, progressbar
         return weights_tree(w[None, None], sampler="none", likelihood_scale=scale)
 
     @override
-    def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
-        normal = isinstance(self.prior, GaussianPrior)
-        if not (self.sampler == "exact" or (self.sampler == "auto" and normal)):
-            return super()._sample(model, gram, seed)
+    def _sample(self, gram: Gram, seed: int) -> xr.DataTree:
+        if not self._draws_exactly(isinstance(self.prior, GaussianPrior)):
+            return super()._sample(gram, seed)
         mean, upper = bdd.posterior(gram, self.prior, self.likelihood_scale)
         rng = np.random.default_rng(seed)
         w = bdd.draw(mean, upper, self.chains * self.draws, rng)
@@ -437,10 +436,9 @@ progressbar
         return bdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
 
     @override
-    def _sample(self, model: pm.Model, gram: Gram, seed: int) -> xr.DataTree:
-        normal = isinstance(self.minority_prior, TruncatedNormal)
-        if not (self.sampler == "exact" or (self.sampler == "auto" and normal)):
-            return super()._sample(model, gram, seed)
+    def _sample(self, gram: Gram, seed: int) -> xr.DataTree:
+        if not self._draws_exactly(isinstance(self.minority_prior, TruncatedNormal)):
+            return super()._sample(gram, seed)
         start = time.perf_counter()
         found = bdd_m.posterior(gram, self.prior, self.minority_prior, self.likelihood_scale)
         rng = np.random.default_rng(seed)

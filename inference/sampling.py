@@ -88,13 +88,14 @@ def sample(
         "chains": chains,
         "progressbar": progressbar,
     }
-    Density(model).check()
-    if sampler == "metropolis" or (sampler == "nuts" and find_spec("nutpie") is None):
+    density = Density(model)
+    density.check()
+    if sampler == "metropolis":
         tree = _pymc(model, sampler, seed, **settings)
     elif sampler == "nuts":
-        tree = _nuts(model, seed, **settings)
+        tree = _nuts(model, density, seed, **settings)
     else:
-        tree = _laplace_or_nuts(model, sampler, seed, watch or _weights, **settings)
+        tree = _laplace_or_nuts(model, density, sampler, seed, watch or _weights, **settings)
     attrs = tree["posterior"].attrs
     attrs.setdefault("why", "asked for")
     attrs["seconds"] = time.perf_counter() - start
@@ -107,6 +108,7 @@ def _weights(named: dict[str, np.ndarray]) -> np.ndarray:
 
 def _laplace_or_nuts(
     model: pm.Model,
+    density: Density,
     sampler: str,
     seed: int | None,
     watch: Watch,
@@ -117,9 +119,8 @@ def _laplace_or_nuts(
 ) -> xr.DataTree:
     """Return draws by Laplace's approximation or, for "auto", by NUTS where these are not safe."""
     from . import laplace
-    from .compilation import Density
 
-    density, rng = Density(model), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     try:
         q = laplace.Laplace.of(density, rng)
         if sampler == "laplace" and q.several_modes:
@@ -140,9 +141,8 @@ def _laplace_or_nuts(
         active = np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
     if progressbar:
         print(f"NUTS, because {why}", file=sys.stderr)
-    tree = _nuts(model, seed, draws, tune, chains, progressbar, active)
+    tree = _nuts(model, density, seed, draws, tune, chains, progressbar, active)
     tree["posterior"].attrs["why"] = why
-    tree["posterior"].attrs["products"] += density.products
     return tree
 
 
@@ -172,6 +172,7 @@ def _laplace(
 
 def _nuts(
     model: pm.Model,
+    density: Density,
     seed: int | None,
     draws: int,
     tune: int,
@@ -182,9 +183,7 @@ def _nuts(
     """Return draws by NUTS, by way of the ``active`` points where that is as good."""
     if find_spec("nutpie") is None:
         return _pymc(model, "nuts", seed, draws, tune, chains, progressbar)
-    from .compilation import Density
-
-    density, settings = Density(model), (seed, draws, tune, chains, progressbar)
+    settings = (seed, draws, tune, chains, progressbar)
 
     def tree(x: np.ndarray, stats: xr.Dataset, active_points: int) -> xr.DataTree:
         found = posterior_tree(_by_chain(density.named(x), chains), model, stats)
