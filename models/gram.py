@@ -105,6 +105,11 @@ class Gram:
         return float(np.diag(self.K).max())
 
     @property
+    def rounding(self) -> float:
+        """Of a value of K w, for weights of sum one: M eps max |K|."""
+        return float(np.finfo(float).eps * self.n_points * self.largest)
+
+    @property
     def n_majority_points(self) -> int:
         """Number of dictionary points that stand for the majority, the first ones."""
         return len(self.r) - self.n1

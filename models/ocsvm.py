@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.svm import OneClassSVM
 
+from . import qp
 from .gram import Gram
 
-BOUND_TOLERANCE = 1e-6  # share of the largest weight within which one counts as being at a bound
 NO_NORMAL = 1e-7  # ||w||^2, as a share of the largest k(x, x), that libsvm cannot tell from 0
 ROUGH = 1e-6  # tolerance that single precision nearly always meets
 MAX_ITER = 1_000_000  # after which scikit-learn warns
@@ -91,10 +91,8 @@ def _libsvm(gram: Gram, nu: float, tol: float) -> Plane:
 def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
     """Return the hyperplane that the solved weights ``alpha`` make."""
     bound = 1.0 / (nu * len(alpha))
-    tolerance = BOUND_TOLERANCE * min(bound, 1.0)
-    case = np.full(len(alpha), ON_PLANE, dtype="<U17")
-    case[alpha <= tolerance] = INSIDE
-    case[alpha >= bound - tolerance] = BEYOND
+    near = qp.BOUND_TOLERANCE * min(bound, 1.0)
+    case = qp.cases(alpha, 0.0, bound, near, (INSIDE, ON_PLANE, BEYOND))
     g = gram.K @ alpha
     if (case == ON_PLANE).any():
         rho = g[case == ON_PLANE].mean()
@@ -103,8 +101,7 @@ def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
         rho = np.mean([*ends, g[case == BEYOND].max()])
     # rows on the hyperplane are no errors: only rounding takes half of them beyond it, and a row
     # that is scored has not just the same digits
-    rounding = 4.0 * np.finfo(float).eps * len(alpha) * gram.largest
-    rho = min(rho, g[case != BEYOND].min(initial=rho)) - rounding
+    rho = min(rho, g[case != BEYOND].min(initial=rho)) - 4.0 * gram.rounding
     squared = alpha @ g
     norm = np.sqrt(squared) if squared > NO_NORMAL * np.diag(gram.K).max() else 0.0
     return Plane(alpha, float(rho), g - rho, case, float(norm))

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.svm import OneClassSVM
 
+BOUND_TOLERANCE = 1e-6  # share of its range within which a weight counts as being at a bound
+
 
 def minimize(
     H: np.ndarray,
@@ -78,3 +80,16 @@ def minimize(
     upper = np.broadcast_to(upper, n)
     # libsvm's bounds are exact, and so are ours: an upper bound of 0 means 0, not -1e-16
     return np.clip(np.where(v >= room, upper, w), lower, upper)
+
+
+def cases(
+    w: np.ndarray,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    tolerance: ArrayLike,
+    names: tuple[str, str, str],
+) -> np.ndarray:
+    """Name each weight: at its lower bound, between the bounds, or at its upper one."""
+    at_lower, free, at_upper = names
+    low = np.where(w <= np.add(lower, tolerance), at_lower, free)
+    return np.where(w >= np.subtract(upper, tolerance), at_upper, low)

@@ -20,7 +20,6 @@ import numpy as np
 from . import qp
 from .gram import Gram
 
-BOUND_TOLERANCE = 1e-6  # share of its range within which a weight counts as being at a bound
 INSIDE, ON_SPHERE, OUTSIDE = "inside", "on the sphere", "outside"
 
 
@@ -122,12 +121,9 @@ def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> S
     Kw = gram.K @ w
     d2 = np.maximum(np.diag(gram.K) - 2.0 * Kw + w @ Kw, 0.0)
     lower, upper = _bounds(gram, C1, C2)
-    near = BOUND_TOLERANCE * (upper - lower)
-    case = np.full(len(w), ON_SPHERE, dtype="<U13")
-    case[w <= lower + near] = INSIDE
-    case[w >= upper - near] = OUTSIDE
-    rounding = 4.0 * np.finfo(float).eps * gram.n_points * gram.largest
-    return Sphere(w, d2, case, gram.n_majority_points, float(rounding))
+    near = qp.BOUND_TOLERANCE * (upper - lower)
+    case = qp.cases(w, lower, upper, near, (INSIDE, ON_SPHERE, OUTSIDE))
+    return Sphere(w, d2, case, gram.n_majority_points, 4.0 * gram.rounding)
 
 
 def _bounds(gram: Gram, C1: float, C2: float | None) -> tuple[np.ndarray, np.ndarray]:
