@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .description import BayesianDescription
+from .bayesian import BayesianDescription
 
 
 @dataclass(frozen=True)

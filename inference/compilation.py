@@ -19,15 +19,20 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
-from pytensor.compile.mode import Mode
+from pymc.logprob.basic import conditional_logp
+from pymc.logprob.utils import ParameterValueError
+from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable, equal_computations
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import graph_inputs
 
+_ZERO_DENSITY = "local_check_parameter_to_ninf_switch"
 # NumPy's own functions, for what is called some hundred times, or on batches: there is nothing
 # to compile, and products of matrices are BLAS's
-_NUMPY = Mode(linker="py", optimizer="fast_compile")
+# a prior's parameter that is out of range makes the density 0, as it does in PyMC
+_NUMPY = Mode(linker="py", optimizer="fast_compile").including(_ZERO_DENSITY)
+_NUMBA = get_mode("NUMBA").including(_ZERO_DENSITY)
 BATCH_VALUES = 200_000  # of a batch that is evaluated at once: its copies stay in the cache
 HESSIAN_VALUES = 2_000_000  # of second derivatives that are taken at once
 
@@ -40,6 +45,7 @@ class _Graph:
     shared: list[SharedVariable]  # pm.Data and lengths of dims
     logp: Variable
     named: list[Variable]  # free variables, then deterministics
+    free: list[Variable]  # the free random variables
 
     @classmethod
     def of(cls, model: pm.Model) -> _Graph:
@@ -47,7 +53,7 @@ class _Graph:
         named = model.replace_rvs_by_values([*model.free_RVs, *model.deterministics])
         inputs = graph_inputs([logp, *named])
         shared = [v for v in inputs if isinstance(v, SharedVariable)]
-        return cls(list(model.value_vars), shared, logp, named)
+        return cls(list(model.value_vars), shared, logp, named, list(model.free_RVs))
 
     def same_structure(self, other: _Graph) -> bool:
         mine, theirs = [*self.values, *self.shared], [*other.values, *other.shared]
@@ -101,7 +107,7 @@ class _Functions:
     def machine_code(self) -> Callable:
         """Return log density and gradients, by numba."""
         # the bare jitted function keeps nothing between calls, so chains can share it
-        return self._function(self.graph.values, self._logp_and_gradient, "NUMBA").vm.jit_fn
+        return self._function(self.graph.values, self._logp_and_gradient, _NUMBA).vm.jit_fn
 
     @cached_property
     def logp_and_gradient(self) -> Callable:
@@ -121,6 +127,21 @@ class _Functions:
         batches = self._batches()
         replace = dict(zip(self.graph.values, batches, strict=True))
         return self._function(batches, vectorize_graph(self.graph.named, replace))
+
+    @cached_property
+    def log_prior(self) -> Callable:
+        """Return the log density of each free variable, of a batch of these, unlike the rest.
+
+        Of the variables themselves: a transform to unconstrained parameters has no part in it.
+        """
+        values = {rv: rv.type(name=rv.name) for rv in self.graph.free}
+        logps = conditional_logp(values)
+        batches = {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in logps}
+        inputs = [batches[v] for v in values.values()]
+        sums = vectorize_graph([pt.sum(logps[v]) for v in values.values()], batches)
+        # one number for a whole batch, where a density is constant as that of pm.Flat is
+        sums = [pt.broadcast_to(one, inputs[0].shape[:1]) for one in sums]
+        return self._function(inputs, sums)
 
     @cached_property
     def hessian_products(self) -> Callable:
@@ -254,15 +275,26 @@ class Density:
         """Raise a ValueError where the density of the initial point is not finite."""
         logp, gradient = self.logp_and_gradient(self._center)
         if not (np.isfinite(logp) and np.isfinite(gradient).all()):
-            parts = {
-                name: float(np.sum(value))
-                for name, value in self._model.point_logps(self._point, round_vals=6).items()
-            }
             raise ValueError(
                 f"the log density is {logp} with {int((~np.isfinite(gradient)).sum())} gradients "
-                f"that are not finite at PyMC's initial point, so it cannot be sampled; a prior's "
-                f"parameters are not finite, or exclude that point. By variable: {parts}"
+                "that are not finite at PyMC's initial point, so it cannot be sampled; a prior's "
+                f"parameters are not finite, or exclude that point. By variable: {self._guilty()}"
             )
+
+    def _guilty(self) -> str:
+        """Return what each variable has to do with a density that is not finite."""
+        found, values = [], self._model.value_vars
+        mode = Mode(linker="py", optimizer=None)  # which lets parameters out of range raise
+        for variable in [*self._model.free_RVs, *self._model.potentials]:
+            logp = self._model.logp(vars=variable, jacobian=False)
+            function = pytensor.function(values, logp, mode=mode, on_unused_input="ignore")
+            try:
+                value = float(function(*(self._point[v.name] for v in values)))
+                found.append(f"{variable.name}: log density {value:.6g}")
+            except ParameterValueError as error:
+                condition = str(error).splitlines()[0]
+                found.append(f"prior of {variable.name}: its parameters must meet {condition}")
+        return "; ".join(found)
 
     def dispersed_points(self, n: int, width: float, rng: np.random.Generator) -> list[np.ndarray]:
         """Return PyMC's initial point, its average in each parameter, and n random points.
@@ -283,6 +315,27 @@ class Density:
         values = self._functions.named(*self._split(x), *self._data)
         variables = [*self._model.free_RVs, *self._model.deterministics]
         return {v.name: value for v, value in zip(variables, values, strict=True)}
+
+    def log_prior(self, draws: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the log prior density of each free variable, (S,), its elements summed.
+
+        Parameters
+        ----------
+        draws : dict of ndarray of shape (S, ...)
+            Draws of the free variables, as :meth:`named` has them.
+        """
+        names = self.free
+        step = max(1, BATCH_VALUES // self.size)
+        parts = [
+            self._functions.log_prior(*(draws[n][i : i + step] for n in names), *self._data)
+            for i in range(0, len(draws[names[0]]), step)
+        ]
+        return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+
+    @property
+    def free(self) -> list[str]:
+        """Names of the free variables."""
+        return [v.name for v in self._model.free_RVs]
 
     @property
     def n_points(self) -> int:

@@ -48,9 +48,9 @@ else:
 AUTO_FOLDS = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """All that a fit is, apart from the cutoff: made at once, and never changed.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Training:
+    """What a fit starts from.
 
     Attributes
     ----------
@@ -60,11 +60,9 @@ class Fit:
         Training rows, as the kernel takes them.
     minority : ndarray of bool, shape (n,)
     gram : Gram
-    rule : Expansion
-    idata : xarray.DataTree
-    seed : int
     place : ndarray of int, shape (M,)
         Which of ``rows`` each dictionary point is, -1 for one that is none.
+    seed : int
     whole : bool
         Whether ``rows`` are all training rows, and not a sample of more.
     label : str, optional
@@ -75,12 +73,24 @@ class Fit:
     rows: np.ndarray
     minority: np.ndarray
     gram: Gram
-    rule: Expansion
-    idata: xr.DataTree
-    seed: int
     place: np.ndarray
+    seed: int
     whole: bool = True
     label: str | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit(Training):
+    """All that a fit is, apart from the cutoff: made at once, and never changed.
+
+    Attributes
+    ----------
+    rule : Expansion
+    idata : xarray.DataTree
+    """
+
+    rule: Expansion
+    idata: xr.DataTree
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -113,6 +123,14 @@ class Detector(OutlierMixin, BaseEstimator):
             ``minor_label``. Without y all rows are majority. One-class models fit on the
             majority rows, and minority rows only tune the cutoff.
         """
+        training = self._training(X, y)
+        tree = self._draw(training.gram, training.kernel, training.seed)
+        rule = self._rule(tree, training.gram, training.kernel)
+        self._adopt(self._report(Fit(**vars(training), rule=rule, idata=tree)))
+        return self
+
+    def _training(self, X: Any, y: Any) -> Training:
+        """Return what a fit starts from."""
         self._validate_params()
         source, labels = self._source(X, y)
         all_minority = minority_rows(labels, source.n_rows, self.minor_label)
@@ -133,12 +151,16 @@ class Detector(OutlierMixin, BaseEstimator):
             _warn_of_constant_columns(rows[~minority])
         kernel = kernel.resolve(rows[~minority])
         gram, place = self._statistics(kernel, rows, minority, source, all_minority, seed)
-        tree = self._draw(gram, kernel, seed)
-        rule = self._rule(tree, gram, kernel)
-        label = y if isinstance(y, str) else None
-        fit = Fit(kernel, rows, minority, gram, rule, tree, seed, place, whole, label)
-        self._adopt(self._report(fit))
-        return self
+        return Training(
+            kernel=kernel,
+            rows=rows,
+            minority=minority,
+            gram=gram,
+            place=place,
+            seed=seed,
+            whole=whole,
+            label=y if isinstance(y, str) else None,
+        )
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
         """Return ``fit(X, y).predict(X)``."""
@@ -392,8 +414,11 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, str | os.PathLike):
             return np.concatenate([self._new_rows(block) for block in tables(X, self._label)])
-        X = self._validated(self._without_label(X), reset=False)
-        return self.kernel_.new_rows(X, self.n_features_in_)
+        return self._rows_of(self._without_label(X), self.kernel_)
+
+    def _rows_of(self, X: Any, kernel: Kernel) -> np.ndarray:
+        """Return new rows as ``kernel``, that of a training, takes them."""
+        return kernel.new_rows(self._validated(X, reset=False), self.n_features_in_)
 
     @property
     def _label(self) -> str | None:
@@ -411,7 +436,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def _validated(self, X: Any, reset: bool) -> np.ndarray:
         _refuse(X)
         how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
-        if not reset and self.kernel_.pairwise:  # k(z, z) is one more column than in training
+        if not reset and as_kernel(self.kernel).pairwise:  # k(z, z) is one more column
             X = check_array(X, **how)
         else:
             X = validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)

@@ -58,18 +58,19 @@ def mixing(values: np.ndarray) -> tuple[float, float]:
         return float(array_stats.rhat(values, chain_axis=0, draw_axis=1).max()), float(ess.min())
 
 
-def prior_support(model: pm.Model, seed: int | None = None) -> xr.Dataset:
-    """Return the effective number of support points in draws of the prior, dims (draw,).
+def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRAWS) -> xr.Dataset:
+    """Return draws of the weights ``w`` from their prior, dims (chain, draw, point).
 
     Empty for an improper prior, which has no draws.
     """
     import pymc as pm
 
     try:
-        w = pm.draw(model["w"], PRIOR_DRAWS, random_seed=seed, mode="FAST_COMPILE")
+        w = pm.draw(model["w"], draws, random_seed=seed, mode="FAST_COMPILE")
     except NotImplementedError:
         return xr.Dataset()
-    return xr.Dataset({"effective_support": ("draw", effective_support(w))})
+    coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}
+    return xr.Dataset({"w": (("chain", "draw", "point"), w[None])}, coords)
 
 
 def diagnose(idata: xr.DataTree) -> xr.Dataset:
@@ -99,8 +100,8 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
     if stats is not None and "diverging" in stats.dataset:
         found["divergences"] = int(stats.dataset["diverging"].sum())
     found["effective_support"] = float(np.median(effective_support(w)))
-    if "effective_support" in idata.children.get("prior", {}):
-        prior = idata.children["prior"].dataset["effective_support"].values
+    if "w" in idata.children.get("prior", {}):
+        prior = effective_support(idata.children["prior"].dataset["w"].values)
         found["prior_effective_support"] = float(np.median(prior))
     found["largest_weight"] = float(np.median(np.abs(w).max(axis=-1)))
     return xr.Dataset(found)
@@ -145,14 +146,31 @@ def warn_of_draws(found: xr.Dataset, chains: int, draws: int, n1: int = 0) -> No
 
 
 def warn_of_collapse(found: xr.Dataset, n_points: int) -> None:
-    """Warn of weights that rest on few points, and say what to do."""
+    """Warn of weights that rest on few points, say why, and what to do."""
     value = {name: float(v) for name, v in found.items()}
-    for which, name in (("prior", "prior_effective_support"), ("posterior", "effective_support")):
-        # with few points, few support points are no collapse
-        if name in value and value[name] < min(MIN_SUPPORT, n_points / 4):
-            warn(
-                f"the {which} weights have collapsed: {value[name]:.1f} effective support points "
-                f"of {n_points}; use priors.StandardizedRowSum(), or a smaller exponent in "
-                "priors.RowSum",
-                DiagnosticWarning,
-            )
+    few = min(MIN_SUPPORT, n_points / 4)  # with few points, few support points are no collapse
+    by_prior = value.get("prior_effective_support", n_points) < few
+    if by_prior:
+        warn(
+            f"the prior weights have collapsed: {value['prior_effective_support']:.1f} effective "
+            f"support points of {n_points}, before any likelihood, because the prior means or sd "
+            "are so large that a few points outweigh all others; use priors.StandardizedRowSum(), "
+            "or a smaller exponent in priors.RowSum",
+            DiagnosticWarning,
+        )
+    if value["effective_support"] < few:
+        why = (
+            "as the prior does"
+            if by_prior
+            else "because the likelihood, n0 rows times likelihood_scale, outweighs the prior"
+        )
+        do = (
+            "use priors.StandardizedRowSum(), or a smaller exponent in priors.RowSum"
+            if by_prior
+            else "use a smaller likelihood_scale, or a smaller sd of the prior"
+        )
+        warn(
+            f"the posterior weights have collapsed: {value['effective_support']:.1f} effective "
+            f"support points of {n_points}, {why}; {do}",
+            DiagnosticWarning,
+        )

@@ -15,10 +15,11 @@ from ..models import bdd, bdd_m, bsvdd, bsvdd_m, svdd
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.priors import Beta, GaussianPrior, Prior, TruncatedNormal
+from .bayesian import BayesianDescription
 from .cutoff import Cutoff
-from .description import BayesianDescription, Description
+from .description import Description
 from .detector import Fit
-from .sampling import SAMPLERS, weights_tree
+from .sampling import SAMPLERS, by_draw, weights_tree
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -365,7 +366,17 @@ random_state, progressbar
         rng = np.random.default_rng(seed)
         w = bdd.draw(mean, upper, self.chains * self.draws, rng)
         w = w.reshape(self.chains, self.draws, -1)
-        return weights_tree(w, sampler="exact", why="the posterior is normal")
+        tree = weights_tree(w, sampler="exact", why="the posterior is normal")
+        tree["posterior"]["alpha"] = tree["posterior"]["w"]
+        tree["log_prior"] = self._log_prior(tree["posterior"].dataset, gram)
+        return tree
+
+    @override
+    def _log_prior(self, posterior: xr.Dataset, gram: Gram) -> xr.Dataset:
+        if not isinstance(self.prior, GaussianPrior):
+            return super()._log_prior(posterior, gram)
+        found = {"alpha": self.prior.log_density(gram, posterior["alpha"].values)}
+        return by_draw(found, posterior)
 
     @property
     @override
@@ -447,7 +458,16 @@ progressbar
         tree = weights_tree(w, sampler="exact", why=why, seconds=time.perf_counter() - start)
         alpha1 = -w[..., gram.n_majority_points :]
         tree["posterior"]["alpha1"] = xr.DataArray(alpha1, dims=("chain", "draw", "minority"))
+        tree["log_prior"] = self._log_prior(tree["posterior"].dataset, gram)
         return tree
+
+    @override
+    def _log_prior(self, posterior: xr.Dataset, gram: Gram) -> xr.Dataset:
+        closed = isinstance(self.minority_prior, TruncatedNormal)
+        if not closed or "x" in posterior:  # drawn by the model, in which alpha0 comes from x
+            return super()._log_prior(posterior, gram)
+        w = posterior["w"].values
+        return by_draw(bdd_m.log_prior(gram, self.prior, self.minority_prior, w), posterior)
 
     @property
     def map_weights_(self) -> np.ndarray:

@@ -30,6 +30,7 @@ STARTS = 3  # of the search for the mode, at random: several modes are to be see
 DISPERSION = 4.0  # of these starts, at least, on the unconstrained scale
 CLOSE = 0.01  # posterior sd from the mode at which a search has come to it
 NEWTON_STEPS = 50
+ROUNDING = 10 * np.finfo(float).eps  # of a pivot, a row, as a share of the largest curvature
 SAME_MODE = 1.0  # posterior sd between two ends of searches that have found the same mode
 WIDER_SHARE = 0.05  # of the proposals
 WIDER_BY = 3.0  # sd of the radius of a normal vector, about
@@ -126,10 +127,15 @@ class Laplace:
 
 
 def _root_of_curvature(density: Density, x: np.ndarray) -> np.ndarray:
+    curvature = -density.hessian(x)
     try:
-        return cholesky(-density.hessian(x))
+        upper = cholesky(curvature)
     except (LinAlgError, ValueError) as error:
         raise NoApproximationError("the curvature at the mode is not positive") from error
+    pivots = np.square(np.diag(upper))
+    if pivots.min() <= ROUNDING * len(pivots) * np.diag(curvature).max():
+        raise NoApproximationError("the curvature at the mode is zero in some direction")
+    return upper
 
 
 def _newton(density: Density, x: np.ndarray, upper: np.ndarray) -> np.ndarray:

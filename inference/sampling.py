@@ -66,9 +66,10 @@ def sample(
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` and ``sample_stats``; ``posterior.attrs`` names the ``sampler``,
-        ``why`` it was taken, its ``library``, the ``seconds`` it took and the ``products`` K w
-        (a batch of S weights counts as S; unknown, NaN, for what PyMC samples itself).
+        Groups ``posterior``, ``log_prior`` and ``sample_stats``; ``posterior.attrs`` names the
+        ``sampler``, ``why`` it was taken, its ``library``, the ``seconds`` it took and the
+        ``products`` K w (a batch of S weights counts as S; unknown, NaN, for what PyMC samples
+        itself).
 
     Raises
     ------
@@ -99,7 +100,23 @@ def sample(
     attrs = tree["posterior"].attrs
     attrs.setdefault("why", "asked for")
     attrs["seconds"] = time.perf_counter() - start
+    tree["log_prior"] = log_prior(density, tree["posterior"].dataset)
     return tree
+
+
+def log_prior(density: Density, posterior: xr.Dataset) -> xr.Dataset:
+    """Return the log prior density of each free variable in each draw, dims (chain, draw)."""
+    draws = {
+        str(name): v.values.reshape(-1, *v.shape[2:]) for name, v in posterior.data_vars.items()
+    }
+    return by_draw(density.log_prior(draws), posterior)
+
+
+def by_draw(values: dict[str, np.ndarray], posterior: xr.Dataset) -> xr.Dataset:
+    """Return one number for each draw of ``posterior`` by name, dims (chain, draw)."""
+    coords = {dim: posterior[dim].values for dim in ("chain", "draw")}
+    shape = tuple(len(at) for at in coords.values())
+    return xr.Dataset({k: (tuple(coords), v.reshape(shape)) for k, v in values.items()}, coords)
 
 
 def _weights(named: dict[str, np.ndarray]) -> np.ndarray:

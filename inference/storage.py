@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..models import kernels, landmarks, priors
 from ..models.gram import Gram, Sums
 from ..models.registry import REGISTRY
+from ..models.variable import is_foreign
 from .cutoff import Cutoff
 
 if TYPE_CHECKING:
@@ -142,8 +143,17 @@ def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any
         gram, place, whole = est._gram(kernel, rows, minority), est._place(minority), True
     decision = tree.children["decision"].dataset
     rule = est._rule(tree, gram, kernel)
-    seed = int(header["seed"])
-    est._fit = Fit(kernel, rows, minority, gram, rule, tree, seed, place, whole)
+    est._fit = Fit(
+        kernel=kernel,
+        rows=rows,
+        minority=minority,
+        gram=gram,
+        place=place,
+        seed=int(header["seed"]),
+        whole=whole,
+        rule=rule,
+        idata=tree,
+    )
     est.idata_ = tree
     est.cutoff_, est.level_ = float(decision["cutoff"]), float(decision["level"])
     est.offset_ = -est.cutoff_
@@ -170,7 +180,7 @@ def _encode(name: str, value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if callable(value):
+    if callable(value) or is_foreign(value):
         return {"type": "function", "name": name}
     raise TypeError(f"{name}={value!r} cannot be saved; expected a number, a string or None")
 

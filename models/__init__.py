@@ -23,6 +23,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "registry",
         "svdd",
         "svm",
+        "variable",
     ],
     submod_attrs={"gram": ["Gram"]},
 )

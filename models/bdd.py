@@ -24,7 +24,8 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from . import qp
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import GaussianPrior, Prior, make_variable
+from .priors import GaussianPrior, Prior
+from .variable import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm

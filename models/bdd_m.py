@@ -29,7 +29,8 @@ from scipy.optimize import lsq_linear
 
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import GaussianPrior, Prior, TruncatedNormal, make_variable
+from .priors import GaussianPrior, Prior, TruncatedNormal
+from .variable import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -174,6 +175,29 @@ def draw(
     lacking = 1.0 + alpha1.sum(axis=2) - x.sum(axis=2)
     alpha0 = x + lacking[..., None] * gain / gain.sum()
     return np.concatenate([alpha0, -alpha1], axis=2)
+
+
+def log_prior(
+    gram: Gram, prior: GaussianPrior, minority_prior: TruncatedNormal, w: np.ndarray
+) -> dict[str, np.ndarray]:
+    r"""Return the log prior density of alpha0 given alpha1, and of alpha1, of weights (..., M).
+
+    .. math::
+        \log p(\alpha_0 \mid \alpha_1) = \log N(\alpha_0; m_1, \Sigma_1) - \log N(1^\top \alpha_0;
+        1^\top m_1, 1^\top \Sigma_1 1), \qquad
+        \log p(\alpha_1) = -\tfrac12 (\alpha_1 - m_2)^\top \Sigma_2^{-1} (\alpha_1 - m_2) + c
+
+    with c, the same for all weights, left out.
+    """
+    m = gram.n_majority_points
+    alpha0, e = w[..., :m], -w[..., m:] - minority_prior.location(gram)
+    variance = prior.covariance(gram).sum()
+    away = alpha0.sum(axis=-1) - prior.mean(gram).sum()
+    log_total = -(away**2 / variance + np.log(2 * np.pi * variance)) / 2
+    return {
+        "alpha0": prior.log_density(gram, alpha0) - log_total,
+        "alpha1": -((e @ minority_prior.precision(gram)) * e).sum(axis=-1) / 2,
+    }
 
 
 def map_weights(

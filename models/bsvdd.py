@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import Prior, make_variable
+from .priors import Prior
+from .variable import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm

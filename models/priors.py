@@ -5,14 +5,17 @@ returns a PyMC variable of that name, for instance::
 
     lambda gram, name, dims: pm.StudentT(name, nu=3, dims=dims)
 
+Besides functions, a distribution of PreliZ and an object with ``create_variable(name)`` are
+priors too, see :mod:`.variable`.
+
 The priors here hold their numbers as ``pm.Data``: from one of them to another only numbers
 change, and a compiled model is used again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
@@ -21,6 +24,7 @@ from scipy.sparse.csgraph import laplacian
 from sklearn.neighbors import NearestNeighbors
 
 from .gram import Gram
+from .kernels import Kernel, as_kernel
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -57,6 +61,14 @@ class GaussianPrior:
     def precision(self, gram: Gram) -> np.ndarray:
         """Return the inverse of Sigma."""
         return float(self.sd) ** -2 * np.eye(gram.n_majority_points)
+
+    def log_density(self, gram: Gram, x: np.ndarray) -> np.ndarray:
+        """Return log N(x; m, Sigma), (..., M) -> (...)."""
+        factor = cholesky(self.precision(gram))  # P = factor' factor
+        e = (x - self.mean(gram)) @ factor.T
+        constant = np.log(np.diag(factor)).sum() - len(factor) / 2 * np.log(2 * np.pi)
+        value: np.ndarray = constant - np.square(e).sum(axis=-1) / 2
+        return value
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
@@ -188,6 +200,61 @@ class Normal(CorrelatedPrior):
 
     def _points(self, field: str, given: int, gram: Gram) -> np.ndarray:
         return _points(self, field, given, gram.n_majority_points, gram.place, "majority")
+
+
+@dataclass(frozen=True)
+class GaussianProcess(CorrelatedPrior):
+    r"""Weights that vary smoothly over the rows, with a covariance from a kernel.
+
+    .. math:: m = 0, \qquad \Sigma = \sigma^2 (C + \varepsilon I), \qquad C_{jl} = c(u_j, u_l)
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma.
+    kernel : Kernel or callable, optional
+        c, with its bandwidth as a number or as a criterion's name; the kernel of the model when
+        left out. A wider one makes neighbours' weights more alike.
+    nugget : float, default=1e-6
+        epsilon: the variance, beside that of the kernel, by which each row's weight differs from
+        its neighbours'. It also keeps Sigma regular where rows are equal.
+
+    References
+    ----------
+    Rasmussen, C. E. and Williams, C. K. I. (2006). Gaussian processes for machine learning. MIT
+    Press.
+    """
+
+    kernel: Kernel | Callable[..., Any] | None = None
+    nugget: float = 1e-6
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive(self, "nugget", self.nugget)
+        if self.kernel is not None and as_kernel(self.kernel).pairwise:
+            raise ValueError(
+                "GaussianProcess: kernel must be a function of rows; where the model's kernel is "
+                "precomputed, leave it out to take that, or give priors.Normal(sigma=...)"
+            )
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        return np.zeros(gram.n_majority_points)
+
+    @override
+    def covariance(self, gram: Gram) -> np.ndarray:
+        n = gram.n_majority_points
+        if self.kernel is None:
+            C = gram.K[:n, :n]
+        elif gram.kernel is None or gram.kernel.pairwise:
+            raise ValueError(
+                "GaussianProcess: kernel needs the rows, which these statistics do not hold; "
+                "leave it out"
+            )
+        else:
+            rows = gram.points[:n]
+            C = as_kernel(self.kernel).resolve(rows)(rows)
+        return float(self.sd) ** 2 * (C + self.nugget * np.eye(n))
 
 
 @dataclass(frozen=True)
@@ -380,45 +447,40 @@ class Beta:
         return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)
 
 
-def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariable:
-    """Let ``prior`` make the variable ``name`` in the model in context, and check it.
+def from_dict(description: Mapping[str, Any]) -> Any:
+    """Return the prior that ``description`` describes.
 
-    Besides callables, an object with ``create_variable(name)`` (the ``Prior`` of pymc-extras)
-    is understood; its own dims must be ``dims``.
+    Parameters
+    ----------
+    description : dict
+        ``type``, the name of a prior of this module, and its parameters by name.
 
     Raises
     ------
-    TypeError
-        The prior is no callable, or what it returns is no variable of the model.
     ValueError
-        The variable has the wrong shape.
-    """
-    import pymc as pm
-    from pytensor.tensor.variable import TensorVariable
+        The type is unknown, or a key is no parameter of it.
 
-    if hasattr(prior, "create_variable"):
-        variable = prior.create_variable(name)
-    elif callable(prior) and not isinstance(prior, type):
-        variable = prior(gram, name, dims)
-    else:
-        raise TypeError(
-            f"prior of {name}: expected a prior such as priors.StandardizedRowSum() or a function "
-            f"(gram, name, dims) that makes a PyMC variable, got {prior!r}"
+    Examples
+    --------
+    >>> from bsvdd import priors
+    >>> priors.from_dict({"type": "RowSum", "exponent": 0.5})
+    RowSum(sd=1.0, exponent=0.5)
+    """
+    known = {cls.__name__: cls for cls in FAMILIES}
+    if not isinstance(description, Mapping) or description.get("type") not in known:
+        raise ValueError(
+            "a prior is described by a dict with a type, one of "
+            f"{', '.join(known)}, and its parameters; got {description!r}"
         )
-    model = pm.modelcontext(None)
-    if not isinstance(variable, TensorVariable) or name not in model.named_vars:
-        raise TypeError(
-            f"prior of {name}: {prior!r} must return the PyMC variable that it makes under the "
-            f"name {name!r}, but returned {variable!r}"
+    cls = known[description["type"]]
+    parameters = {key: value for key, value in description.items() if key != "type"}
+    names = [field.name for field in fields(cls)]
+    unknown = [key for key in parameters if key not in names]
+    if unknown:
+        raise ValueError(
+            f"{cls.__name__}: unknown parameter {unknown[0]!r}; expected {', '.join(names)}"
         )
-    length = len(model.coords[dims])
-    if model.named_vars_to_dims.get(name) == (dims,) or variable.type.shape == (length,):
-        return variable
-    raise ValueError(
-        f"prior of {name}: {prior!r} must make one value for each of the {length} points of "
-        f"{dims!r} (pass dims=dims), but made a variable of dims "
-        f"{model.named_vars_to_dims.get(name)} and shape {variable.type.shape}"
-    )
+    return cls(**parameters)
 
 
 def _require_positive(prior: Any, field: str, value: Any) -> None:
@@ -464,3 +526,15 @@ def _points(
             f"{type(prior).__name__}: {field} has {given} values, but there are {n} {which} rows"
         )
     return np.arange(n)
+
+
+FAMILIES = [
+    StandardizedRowSum,
+    RowSum,
+    Flat,
+    Normal,
+    GaussianProcess,
+    GraphLaplacian,
+    Beta,
+    TruncatedNormal,
+]

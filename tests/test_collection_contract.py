@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
-from bsvdd.inference.description import BayesianDescription
+from bsvdd.inference.bayesian import BayesianDescription
 from bsvdd.models.registry import REGISTRY
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks

@@ -10,6 +10,7 @@ import xarray as xr
 from bsvdd.inference import diagnostics, warning
 from bsvdd.inference.diagnostics import diagnose, effective_support
 from bsvdd.inference.warning import DiagnosticWarning
+from scipy.optimize import brentq
 
 from bsvdd import BDD, BSVDD, kernels, priors
 
@@ -21,8 +22,10 @@ def tree(d, w, diverging=None, prior_support=20.0):
         "distance": xr.Dataset({"d": (("chain", "draw", "obs"), d)}),
     }
     if prior_support is not None:
-        support = ("draw", np.array([0.5, 1.0, 3.0]) * prior_support)
-        groups["prior"] = xr.Dataset({"effective_support": support})
+        weights = np.ones((3, 100))  # three draws; one weight, x, among ones
+        for draw, s in zip(weights, (1.1, prior_support, 3 * prior_support), strict=True):
+            draw[0] = brentq(lambda x, s=s: (x + 99) ** 2 / (x**2 + 99) - s, 1, 1e5)
+        groups["prior"] = xr.Dataset({"w": (("chain", "draw", "point"), weights[None])})
     if diverging is not None:
         groups["sample_stats"] = xr.Dataset({"diverging": (("chain", "draw"), diverging)})
     return xr.DataTree.from_dict(groups)
@@ -73,7 +76,7 @@ def test_values_are_those_of_arviz(healthy):
     assert set(values.data_vars) == {*names, "prior_effective_support"}
     assert set(diagnose(tree(d, w, prior_support=None)).data_vars) == names
     assert all(v.dims == () for v in values.data_vars.values())
-    assert float(values["prior_effective_support"]) == 7.0
+    assert float(values["prior_effective_support"]) == pytest.approx(7.0)
     assert int(values["divergences"]) == 0
     assert float(values["r_hat"]) == pytest.approx(az.rhat(data)["d"].max().item())
     assert float(values["ess"]) == pytest.approx(az.ess(data)["d"].min().item())
@@ -153,6 +156,14 @@ def test_support_warns_by_its_own_name(healthy):
     peaked[..., 0] = 1 - 0.019
     (message,) = warned(tree(d, peaked))
     assert message.startswith("the posterior weights have collapsed: 1.0 effective support points")
+    assert message.endswith("use a smaller likelihood_scale, or a smaller sd of the prior")
+    both = warned(tree(d, peaked, prior_support=1.2))
+    assert [m.split(":")[0] for m in both] == [
+        "the prior weights have collapsed",
+        "the posterior weights have collapsed",
+    ]
+    assert all("StandardizedRowSum" in m and "exponent" in m for m in both)
+    assert ", as the prior does; " in both[1]
 
 
 def test_few_points_are_no_collapse(healthy):
@@ -186,7 +197,7 @@ def test_published_prior_collapses_on_200_rows(two_hundred):
     w = np.exp(beta - beta.max(axis=1, keepdims=True))
     expected = np.median(w.sum(axis=1) ** 2 / (w**2).sum(axis=1))
     value = float(est.idata_["diagnostics"]["prior_effective_support"])
-    assert value == np.median(est.idata_["prior"]["effective_support"])
+    assert value == np.median(effective_support(est.idata_["prior"]["w"].values))
     assert value == pytest.approx(expected, rel=0.2)
     assert expected < 5
 

@@ -25,7 +25,7 @@ def test_groups_dims_and_coordinates(fitted, table, name):
     assert groups <= set(est.idata_.children)
     assert ("prior" in est.idata_.children) == (name in SAMPLED)
     if name in SAMPLED:
-        assert est.idata_["prior"]["effective_support"].dims == ("draw",)
+        assert est.idata_["prior"]["w"].dims == ("chain", "draw", "point")
     assert ("sample_stats" in est.idata_.children) == (name in ("BSVDD", "BSVDDM"))
     chains, draws = (2, 60) if name in SAMPLED else (1, 1)
     points = 30 if name == "BSVDDM" else 24

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.inference import description
-from bsvdd.inference.description import BayesianDescription
+from bsvdd.inference.bayesian import BayesianDescription
 from bsvdd.inference.warning import DataWarning
 
 from bsvdd import BDD, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors

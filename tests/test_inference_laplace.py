@@ -329,5 +329,7 @@ def test_an_improper_prior_has_no_draws_but_a_posterior(table):
         tune=40,
     )
     est.fit(*table)
-    assert "effective_support" not in est.idata_["prior"]
+    assert "w" not in est.idata_["prior"]
+    with pytest.raises(ValueError, match="the prior is improper, as pm.Flat is, so it has no draw"):
+        est.prior_health()
     assert "prior_effective_support" not in est.idata_["diagnostics"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bsvdd.inference import estimators, machines
-from bsvdd.inference.description import BayesianDescription
+from bsvdd.inference.bayesian import BayesianDescription
 from bsvdd.inference.detector import Detector
 from bsvdd.models import registry
 from bsvdd.models.registry import REGISTRY

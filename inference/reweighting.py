@@ -1,0 +1,97 @@
+r"""Another prior without another fit: the draws at hand, weighted and drawn again.
+
+Draws of the posterior under one prior become draws under another, p', by the importance weights
+
+.. math:: \omega_s \propto \frac{p'(\theta_s)}{p(\theta_s)},
+
+as the likelihood is the same. Their largest are smoothed by a Pareto distribution, whose shape k
+tells whether the draws at hand reach where the new posterior lies: above 0.7 no number of draws
+that one could wait for would do (Vehtari, Simpson, Gelman, Yao and Gabry 2024, Pareto smoothed
+importance sampling, Journal of Machine Learning Research 25).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+MAX_PARETO_K = 0.7
+
+
+class RefitNeededError(ValueError):
+    """The draws at hand cannot tell of another prior."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights of draws, and whether they can be used.
+
+    Attributes
+    ----------
+    values : ndarray of shape (S,)
+        They sum to one.
+    pareto_k : float
+        Of the unsmoothed weights.
+    """
+
+    values: np.ndarray
+    pareto_k: float
+
+    @classmethod
+    def of(cls, log_ratio: np.ndarray) -> Weights:
+        """Return the smoothed weights of log ratios, new density over old, (S,)."""
+        from arviz_stats.base import array_stats
+
+        # psislw takes log likelihoods, whose negative is the log ratio
+        log_weights, k = array_stats.psislw(-log_ratio)
+        return cls(np.exp(log_weights), float(k))
+
+    @property
+    def effective(self) -> float:
+        """The share of the draws that they are worth, 1 / (S sum of squares)."""
+        return float(1.0 / (len(self.values) * np.square(self.values).sum()))
+
+    def check(self) -> None:
+        """Raise a RefitNeededError where the weights cannot be used."""
+        # written so that a NaN, which no comparison holds for, cannot be used
+        if not self.pareto_k <= MAX_PARETO_K:
+            raise RefitNeededError(
+                f"the draws at hand do not reach where the posterior of the new prior lies: "
+                f"Pareto k of the importance weights is {self.pareto_k:.2f} (> {MAX_PARETO_K}), so "
+                "no number from them could be trusted; refit, with est.with_prior(...)"
+            )
+
+
+def total(log_densities: xr.Dataset) -> np.ndarray:
+    """Return the sum over the variables, shape (chains, draws)."""
+    values: np.ndarray = log_densities.to_array().sum("variable").values
+    return values
+
+
+def resampled(draws: xr.Dataset, weights: Weights, seed: int) -> xr.Dataset:
+    """Return as many draws (chain, draw, ...) as there are, drawn again by ``weights``.
+
+    Stratified, so that a draw of weight v comes S v times, rounded up or down.
+    """
+    import arviz as az
+
+    sizes = (draws.sizes["chain"], draws.sizes["draw"])
+    S = sizes[0] * sizes[1]
+    index = xr.Dataset({"index": (("chain", "draw"), np.arange(S).reshape(sizes))})
+    chosen = az.extract(
+        xr.DataTree.from_dict({"posterior": index}),
+        var_names="index",
+        num_samples=S,
+        weights=weights.values,
+        resampling_method="stratified",
+        random_seed=seed,
+    ).values
+
+    def again(v: xr.DataArray) -> tuple[tuple[Any, ...], np.ndarray]:
+        flat = v.values.reshape(S, *v.shape[2:])
+        return v.dims, flat[chosen].reshape(v.shape)
+
+    return xr.Dataset({name: again(v) for name, v in draws.data_vars.items()}, draws.coords)

@@ -1,0 +1,109 @@
+"""The PyMC variable of a prior: one of :mod:`.priors`, a function, PreliZ's, or another's."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from .gram import Gram
+
+if TYPE_CHECKING:
+    import pymc as pm
+    from pytensor.tensor.variable import TensorVariable
+
+
+def is_foreign(prior: Any) -> bool:
+    """Return whether ``prior`` is an object of another package that makes a PyMC variable."""
+    if isinstance(prior, type):
+        return False
+    return hasattr(prior, "create_variable") or hasattr(prior, "to_pymc")
+
+
+def describe(prior: Any) -> str:
+    """Return the name of ``prior`` and its parameters, with no address of memory."""
+    if hasattr(prior, "__qualname__"):  # a function
+        return f"{prior.__module__}.{prior.__qualname__}"
+    return repr(prior)
+
+
+def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariable:
+    """Let ``prior`` make the variable ``name`` in the model in context, and check it.
+
+    Besides functions ``prior(gram, name, dims)``, which the priors of :mod:`.priors` are too, two
+    kinds of objects are understood: a distribution of PreliZ (``to_pymc``), whose numbers become
+    ``pm.Data``, and an object with ``create_variable(name)`` (the ``Prior`` of pymc-extras),
+    whose own dims must be ``dims``.
+
+    Further free variables, such as the scale of a hierarchical prior, must say whose they are:
+    their names start with ``name`` and an underscore.
+
+    Raises
+    ------
+    TypeError
+        The prior is none of these, or what it returns is no variable of the model.
+    ValueError
+        The variable has the wrong shape, or there is a free variable of another name.
+    """
+    import pymc as pm
+    from pytensor.tensor.variable import TensorVariable
+
+    model = pm.modelcontext(None)
+    before = {v.name for v in model.free_RVs}
+    if hasattr(prior, "create_variable") and is_foreign(prior):
+        variable = prior.create_variable(name)
+    elif is_foreign(prior):
+        variable = _from_preliz(prior, name, dims)
+    elif callable(prior) and not isinstance(prior, type):
+        variable = prior(gram, name, dims)
+    else:
+        raise TypeError(
+            f"prior of {name}: expected a prior such as priors.StandardizedRowSum() or a function "
+            f"(gram, name, dims) that makes a PyMC variable, got {prior!r}"
+            + ("; see priors.from_dict" if isinstance(prior, dict) else "")
+        )
+    if not isinstance(variable, TensorVariable) or name not in model.named_vars:
+        raise TypeError(
+            f"prior of {name}: {prior!r} must return the PyMC variable that it makes under the "
+            f"name {name!r}, but returned {variable!r}"
+        )
+    _check_length(prior, model, variable, name, dims)
+    made = [v.name for v in model.free_RVs if v.name not in before]
+    others = [other for other in made if other != name and not other.startswith(f"{name}_")]
+    if others:
+        raise ValueError(
+            f"prior of {name}: {prior!r} makes a second free variable, {others[0]!r}; if that is "
+            f"meant, as in a hierarchical prior, name it '{name}_{others[0]}'"
+        )
+    return variable
+
+
+def _from_preliz(prior: Any, name: str, dims: str) -> TensorVariable:
+    import pymc as pm
+
+    if not prior.is_frozen:
+        raise ValueError(
+            f"prior of {name}: {prior!r} lacks a value of some of its parameters "
+            f"({', '.join(prior.param_names)}); give it all of them"
+        )
+    if all(isinstance(value, Real) for value in prior.params):
+        prior = copy.copy(prior)  # with numbers that another prior of its family can change
+        prior.params = tuple(
+            pm.Data(f"{name}_{field}", float(value))
+            for field, value in zip(prior.param_names, prior.params, strict=True)
+        )
+    variable: TensorVariable = prior.to_pymc(name, dims=dims)
+    return variable
+
+
+def _check_length(
+    prior: Any, model: pm.Model, variable: TensorVariable, name: str, dims: str
+) -> None:
+    length = len(model.coords[dims])
+    if model.named_vars_to_dims.get(name) == (dims,) or variable.type.shape == (length,):
+        return
+    raise ValueError(
+        f"prior of {name}: {prior!r} must make one value for each of the {length} points of "
+        f"{dims!r} (pass dims=dims), but made a variable of dims "
+        f"{model.named_vars_to_dims.get(name)} and shape {variable.type.shape}"
+    )
