@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
@@ -65,6 +66,16 @@ class BayesianDescription(Description):
         ],
         "progressbar": ["boolean"],
     }
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Show the priors, and what other parameters are not the defaults."""
+        defaults, priors = inspect.signature(type(self)).parameters, self._priors()
+        shown = {
+            name: describe(value) if name in priors else repr(value)
+            for name, value in self.get_params(deep=False).items()
+            if name in priors or repr(value) != repr(defaults[name].default)
+        }
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in shown.items())})"
 
     def _build(self, gram: Gram) -> pm.Model:
         raise NotImplementedError
@@ -378,15 +389,17 @@ class BayesianDescription(Description):
         (with minority points) and ``typical_distance``, the median of d over the majority's
         training rows; see :mod:`.health`. ``plots.plot_prior_health`` shows them.
         """
-        return health.table({group: self._health(group) for group in ("prior", "posterior")})
+        return health.table({group: self.health_draws(group) for group in ("prior", "posterior")})
 
-    def _health(self, group: str) -> dict[str, np.ndarray]:
+    def health_draws(self, group: str) -> dict[str, np.ndarray]:
+        """Return the draws of what :meth:`prior_health` sums up, of "prior" or "posterior"."""
         fit, center = self._fit, self._center(group)
         return health.quantities(center, fit.gram.n1, fit.rows[~fit.minority])
 
     def _center(self, group: str) -> Center:
         """Return the centre of the weights in the ``prior`` or ``posterior`` group, unpruned."""
-        draws = self._posterior if group == "posterior" else self._fit.idata[group].dataset
+        posterior = self._posterior
+        draws = posterior if group == "posterior" else self._fit.idata[group].dataset
         return Center.of(health.weights(draws), self.gram_, self.kernel_)
 
     def prior_distance(

@@ -20,19 +20,18 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 from pymc.logprob.basic import conditional_logp
-from pymc.logprob.utils import ParameterValueError
-from pytensor.compile.mode import Mode, get_mode
+from pymc.logprob.utils import ParameterValueError, local_check_parameter_to_ninf_switch
+from pytensor.compile.mode import Mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable, equal_computations
-from pytensor.graph.replace import vectorize_graph
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.replace import clone_replace, vectorize_graph
+from pytensor.graph.rewriting.basic import in2out
 from pytensor.graph.traversal import graph_inputs
 
-_ZERO_DENSITY = "local_check_parameter_to_ninf_switch"
 # NumPy's own functions, for what is called some hundred times, or on batches: there is nothing
 # to compile, and products of matrices are BLAS's
-# a prior's parameter that is out of range makes the density 0, as it does in PyMC
-_NUMPY = Mode(linker="py", optimizer="fast_compile").including(_ZERO_DENSITY)
-_NUMBA = get_mode("NUMBA").including(_ZERO_DENSITY)
+_NUMPY = Mode(linker="py", optimizer="fast_compile")
 BATCH_VALUES = 200_000  # of a batch that is evaluated at once: its copies stay in the cache
 HESSIAN_VALUES = 2_000_000  # of second derivatives that are taken at once
 
@@ -72,6 +71,18 @@ class _Graph:
 _lock = threading.Lock()  # PyTensor compiles in one thread at a time
 
 
+def _unchecked(logps: list[Variable]) -> list[Variable]:
+    """Return log densities that are -inf for a parameter out of range, and raise no error.
+
+    A sampler may look there. PyMC does so too, when it compiles; but for batches it has to be
+    done before: one member out of range would make the density of all 0.
+    """
+    graph = FunctionGraph(outputs=clone_replace(logps), clone=False)  # with the same inputs
+    in2out(local_check_parameter_to_ninf_switch).rewrite(graph)
+    found: list[Variable] = graph.outputs
+    return found
+
+
 class _Functions:
     """The functions of one structure, each compiled when it is first called for.
 
@@ -99,15 +110,19 @@ class _Functions:
             for v in self.graph.values
         ]
 
+    @cached_property
+    def _logp(self) -> Variable:
+        return _unchecked([self.graph.logp])[0]
+
     @property
     def _logp_and_gradient(self) -> list[Variable]:
-        return [self.graph.logp, *pt.grad(self.graph.logp, self.graph.values)]
+        return [self._logp, *pt.grad(self._logp, self.graph.values)]
 
     @cached_property
     def machine_code(self) -> Callable:
         """Return log density and gradients, by numba."""
         # the bare jitted function keeps nothing between calls, so chains can share it
-        return self._function(self.graph.values, self._logp_and_gradient, _NUMBA).vm.jit_fn
+        return self._function(self.graph.values, self._logp_and_gradient, "NUMBA").vm.jit_fn
 
     @cached_property
     def logp_and_gradient(self) -> Callable:
@@ -119,7 +134,7 @@ class _Functions:
         """Return the log densities of a batch."""
         batches = self._batches()
         replace = dict(zip(self.graph.values, batches, strict=True))
-        return self._function(batches, vectorize_graph(self.graph.logp, replace))
+        return self._function(batches, vectorize_graph(self._logp, replace))
 
     @cached_property
     def named(self) -> Callable:
@@ -138,7 +153,8 @@ class _Functions:
         logps = conditional_logp(values)
         batches = {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in logps}
         inputs = [batches[v] for v in values.values()]
-        sums = vectorize_graph([pt.sum(logps[v]) for v in values.values()], batches)
+        sums = _unchecked([pt.sum(logps[v]) for v in values.values()])
+        sums = vectorize_graph(sums, batches)
         # one number for a whole batch, where a density is constant as that of pm.Flat is
         sums = [pt.broadcast_to(one, inputs[0].shape[:1]) for one in sums]
         return self._function(inputs, sums)
@@ -148,7 +164,7 @@ class _Functions:
         """Return products of the Hessian at one point with a batch of vectors."""
         values = self.graph.values
         vectors = [v.type(name=f"vector_{v.name}") for v in values]
-        gradients = pt.grad(self.graph.logp, values)
+        gradients = pt.grad(self._logp, values)
         slope = sum(pt.sum(g * v) for g, v in zip(gradients, vectors, strict=True))
         products = pt.grad(slope, values, disconnected_inputs="ignore")
         batches = self._batches("vectors_")

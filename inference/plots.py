@@ -14,12 +14,14 @@ from matplotlib.figure import Figure
 from scipy.spatial.distance import pdist
 
 from ..models import bandwidth
+from .bayesian import BayesianDescription
 from .decision import probability_normal
 from .description import Description
 from .detector import Detector
 from .labels import minority_rows
 
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # told apart by the colour-blind (Okabe and Ito 2008)
+PRIOR = "#999999"
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
 
 
@@ -225,6 +227,47 @@ def plot_weights(est: Description, most: int = 25, prob: float = 0.9) -> Figure:
         title=f"{type(est).__name__}: {shown}; effective support points {support:.1f}",
     )
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+HEALTH = {
+    "effective_support": "effective number of support points",
+    "largest_weight": "largest weight",
+    "minority_total": "total of the minority weights",
+    "typical_distance": "median distance of the majority's training rows",
+}
+
+
+def plot_prior_health(est: BayesianDescription) -> Figure:
+    """Show the prior and the posterior of what tells how weights and distances spread.
+
+    A panel for each quantity of ``est.prior_health()``, with the share of the draws: where both
+    agree, the data have said nothing about it; few effective support points are a collapse.
+    """
+    prior, posterior = est.health_draws("prior"), est.health_draws("posterior")
+    columns = 2
+    figure, axes = plt.subplots(
+        -(-len(prior) // columns), columns, figsize=(8, 5.2), squeeze=False, layout="constrained"
+    )
+    for ax in axes.ravel()[len(prior) :]:
+        ax.set_visible(False)
+    for ax, name in zip(axes.ravel(), prior, strict=False):
+        both = np.concatenate([prior[name], posterior[name]])
+        if both.max() > 10 * both.min() > 0:
+            bins = np.geomspace(both.min(), both.max(), 41)
+            ax.set_xscale("log")
+        else:
+            bins = np.histogram_bin_edges(both, bins=40)
+        for values, label, colour in (
+            (prior[name], "prior", PRIOR),
+            (posterior[name], "posterior", MAJORITY),
+        ):
+            share = np.full(len(values), 1 / len(values))
+            ax.hist(values, bins, weights=share, alpha=0.6, color=colour, label=label)
+        ax.set(xlabel=HEALTH[name], yticks=[])
+        ax.spines[["left", "right", "top"]].set_visible(False)
+    axes[0, 0].legend(frameon=False)
+    figure.suptitle(f"{type(est).__name__}: what the data made of the prior", fontsize="medium")
     return figure
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import fields, is_dataclass
 from numbers import Real
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
 from .gram import Gram
@@ -11,6 +13,9 @@ from .gram import Gram
 if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor.variable import TensorVariable
+
+
+_short = Repr(maxtuple=4, maxother=100)
 
 
 def is_foreign(prior: Any) -> bool:
@@ -24,6 +29,9 @@ def describe(prior: Any) -> str:
     """Return the name of ``prior`` and its parameters, with no address of memory."""
     if hasattr(prior, "__qualname__"):  # a function
         return f"{prior.__module__}.{prior.__qualname__}"
+    if is_dataclass(prior):  # of which a field may hold a matrix
+        shown = (f"{f.name}={_short.repr(getattr(prior, f.name))}" for f in fields(prior))
+        return f"{type(prior).__name__}({', '.join(shown)})"
     return repr(prior)
 
 

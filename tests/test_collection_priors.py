@@ -221,6 +221,7 @@ def test_graph_laplacian_errors_of_the_rows(gram):
 PRIORS = [
     priors.GraphLaplacian(sd=0.9, unlabelled=((0.5, 0.5), (1.0, -1.0)), neighbors=3),
     priors.Normal(sd=0.8, m=np.linspace(-1, 1, N0), sigma=covariance_matrix(54)),
+    priors.GaussianProcess(sd=0.8, kernel=kernels.RBF(2.0), nugget=0.1),
 ]
 
 

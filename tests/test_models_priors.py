@@ -4,8 +4,10 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
+import preliz
 import pymc as pm
 import pytest
+from bsvdd.inference.compilation import Density, compilations
 from bsvdd.models import Gram, bsvdd, bsvdd_m
 from scipy import stats
 
@@ -141,3 +143,90 @@ def test_priors_must_be_given():
         bsvdd.build(GRAM)
     with pytest.raises(TypeError, match="required positional argument: 'minority_prior'"):
         bsvdd_m.build(GRAM, priors.Flat())
+
+
+def test_a_second_free_variable_must_say_whose_it_is(toy_gram):
+    def prior(scale):
+        return lambda gram, name, dims: pm.Normal(name, 0, pm.HalfNormal(scale), dims=dims)
+
+    message = r"prior of beta: .* makes a second free variable, 'scale'; .* name it 'beta_scale'"
+    with pytest.raises(ValueError, match=message):
+        bsvdd.build(toy_gram, prior("scale"))
+    model = bsvdd.build(toy_gram, prior("beta_scale"))
+    assert [v.name for v in model.free_RVs] == ["beta_scale", "beta"]
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [lambda gram, name, dims: pm.Normal(name, 0, -1.0, dims=dims), preliz.Normal(0, -1)],
+    ids=["function", "PreliZ"],
+)
+def test_a_negative_scale_is_named(toy_gram, prior):
+    with pytest.raises(ValueError, match="prior of beta: its parameters must meet sigma > 0"):
+        Density(bsvdd.build(toy_gram, prior)).check()
+
+
+def test_preliz_is_the_prior_of_pymc(toy_gram):
+    x = np.random.default_rng(31).normal(size=8)
+    ours = Density(bsvdd.build(toy_gram, preliz.StudentT(4, 0.5, 2.0)))
+    found = ours.log_prior({"beta": x[None]})["beta"]
+    np.testing.assert_allclose(found, stats.t(4, 0.5, 2).logpdf(x).sum(), rtol=1e-12)
+    before = compilations()
+    other = Density(bsvdd.build(toy_gram, preliz.StudentT(7, 0.0, 1.0)))
+    assert compilations() == before
+    assert other.logp_and_gradient(x)[0] != pytest.approx(ours.logp_and_gradient(x)[0])
+    truncated = bsvdd.build(toy_gram, preliz.Truncated(preliz.Normal(0, 1), -1, 1))
+    assert Density(truncated).size == 8
+
+
+def test_preliz_without_numbers(toy_gram):
+    with pytest.raises(ValueError, match=r"prior of beta: .*lacks .* parameters \(mu, sigma\)"):
+        bsvdd.build(toy_gram, preliz.Normal(mu=0))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"type": "RowSum", "exponents": 0.5}, "RowSum: unknown parameter 'exponents'; .* expon"),
+        ({"type": "Rowsum"}, "a type, one of StandardizedRowSum, RowSum, .*; got {'type': 'Rows"),
+        ({"sd": 1.0}, "a prior is described by a dict with a type"),
+        ("RowSum", "a prior is described by a dict with a type"),
+        ({"type": "Beta", "a": -1}, "Beta: a must be positive and finite, got -1"),
+    ],
+    ids=str,
+)
+def test_descriptions_that_are_wrong(given, message):
+    with pytest.raises(ValueError, match=message):
+        priors.from_dict(given)
+
+
+def test_a_prior_from_its_description(toy_gram):
+    for cls in priors.FAMILIES:
+        assert priors.from_dict({"type": cls.__name__}) == cls()
+    assert priors.from_dict({"type": "Beta", "a": 2, "total": 1}) == priors.Beta(2, total=1)
+    with pytest.raises(TypeError, match="see priors.from_dict"):
+        bsvdd.build(toy_gram, {"type": "Flat"})
+
+
+def test_gaussian_process_takes_its_covariance_from_a_kernel():
+    wide = kernels.RBF(3.0)
+    for kernel, C in ((None, K(MAJORITY)), (wide, wide(MAJORITY))):
+        prior = priors.GaussianProcess(sd=2.0, kernel=kernel, nugget=0.1)
+        np.testing.assert_allclose(prior.covariance(GRAM), 4 * (C + 0.1 * np.eye(9)), rtol=1e-12)
+        np.testing.assert_array_equal(prior.mean(GRAM), np.zeros(9))
+    named = priors.GaussianProcess(kernel=kernels.RBF("median"))
+    expected = kernels.RBF("median").resolve(MAJORITY)(MAJORITY) + 1e-6 * np.eye(9)
+    np.testing.assert_allclose(named.covariance(GRAM), expected)
+    twice = Gram.from_rows(K, MAJORITY[[0, 0, 1]])  # equal rows: K is singular
+    assert np.isfinite(priors.GaussianProcess().precision(twice)).all()
+
+
+def test_gaussian_process_needs_rows_for_a_kernel_of_its_own():
+    gram = Gram.from_rows(kernels.Precomputed(), kernels.Precomputed().training_rows(K(MAJORITY)))
+    priors.GaussianProcess().covariance(gram)
+    with pytest.raises(ValueError, match="GaussianProcess: kernel needs the rows"):
+        priors.GaussianProcess(kernel=K).covariance(gram)
+    with pytest.raises(ValueError, match="GaussianProcess: kernel must be a function of rows"):
+        priors.GaussianProcess(kernel=kernels.Precomputed())
+    with pytest.raises(ValueError, match="GaussianProcess: nugget must be positive and finite"):
+        priors.GaussianProcess(nugget=0)

@@ -1,0 +1,320 @@
+"""Another prior at once: reweighted draws, power-scaling, prior health, draws of the prior."""
+
+import numpy as np
+import preliz
+import pymc as pm
+import pytest
+from bsvdd.inference.compilation import Density, compilations
+from bsvdd.inference.reweighting import RefitNeededError, Weights, resampled, total
+from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
+from scipy import stats
+
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+RBF = kernels.RBF(1.2)
+MANY = dict(draws=4000, kernel=RBF, cutoff=0.9, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(90)
+    return np.concatenate([rng.normal(size=(20, 2)), rng.normal(2.0, 1.0, size=(5, 2))])
+
+
+@pytest.fixture(scope="module")
+def y():
+    return np.repeat([0, 1], [20, 5])
+
+
+def test_reweighted_draws_have_the_moments_of_the_new_posterior(rows, worst_z):
+    old = BDD(prior=priors.Flat(0.5), **MANY).fit(rows[:20])
+    new = old.reweighted(priors.Flat(0.45))
+    mean, upper = bdd.posterior(new.gram_, new.prior, new.likelihood_scale)
+    variance = np.diag(np.linalg.inv(upper.T @ upper))
+    # duplicates are no draws of their own: half of the precision is granted
+    w = new.idata_["posterior"]["w"].values[:, ::4]
+    assert worst_z(w, mean) < 4.5
+    assert worst_z((w - mean) ** 2, variance) < 4.5
+    w = old.idata_["posterior"]["w"].values[:, ::4]
+    assert worst_z((w - mean) ** 2, variance) > 6
+    attrs = new.idata_["posterior"].attrs
+    assert attrs["sampler"] == "reweighted"
+    assert attrs["pareto_k"] < 0.7
+    assert 1000 < attrs["ess"] < 8000
+    assert new.prior == priors.Flat(0.45)
+    assert old.prior == priors.Flat(0.5)
+
+
+@pytest.mark.parametrize("cls", [BSVDD, BSVDDM, BDDM])
+def test_reweighted_agrees_with_a_fit(cls, rows, y):
+    shifted = priors.Normal(m=np.repeat([0.6, -0.6, 0.0], [2, 2, 16]))
+    old = cls(prior=priors.Normal(), **MANY).fit(rows, y)
+    new, fit = old.reweighted(shifted), old.with_prior(shifted)
+    before, found, expected = (
+        e.idata_["posterior"]["w"].values.reshape(8000, -1).mean(0) for e in (old, new, fit)
+    )
+    assert np.abs(found - expected).max() < np.abs(before - expected).max() / 4
+    sd = fit.distance(rows).std(("chain", "draw"))
+    np.testing.assert_allclose(new.distance(rows).std(("chain", "draw")), sd, rtol=0.1)
+    assert np.abs(new.probability_normal(rows) - fit.probability_normal(rows)).max() < 0.05
+
+
+def test_minority_priors_are_reweighted_too(rows, y):
+    old = BSVDDM(minority_prior=priors.Beta(2, 2), **MANY).fit(rows, y)
+    new = old.reweighted(minority_prior=priors.Beta(2, 2.6))
+    fit = old.with_prior(minority_prior=priors.Beta(2, 2.6))
+    share = [e.idata_["posterior"]["alpha1"].values.mean() for e in (old, new, fit)]
+    assert abs(share[1] - share[2]) < abs(share[0] - share[2]) / 4
+
+
+def test_a_prior_out_of_reach_is_refused(rows):
+    old = BDD(prior=priors.Flat(0.5), **MANY).fit(rows[:20])
+    with pytest.raises(RefitNeededError, match=r"Pareto k of the .* is \d.* \(> 0.7\).*with_prior"):
+        old.reweighted(priors.Flat(5.0))
+
+
+def test_draws_of_other_variables_are_refused(rows):
+    old = BSVDD(**MANY | {"draws": 200}).fit(rows[:20])
+
+    def hierarchical(gram, name, dims):
+        return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_scale"), dims=dims)
+
+    with pytest.raises(RefitNeededError, match="free variable.*beta_scale, of which the fit has"):
+        old.reweighted(hierarchical)
+    with pytest.raises(ValueError, match="these draws are reweighted already"):
+        close = priors.StandardizedRowSum(sd=0.98)
+        old.reweighted(close).reweighted(close)
+    with pytest.raises(ValueError, match="needs prior=..., minority_prior=..., or both"):
+        old.reweighted()
+
+
+def test_pareto_k_is_that_of_the_ratio_and_not_of_its_reciprocal():
+    """x ~ N(0, 1): the tail of N(0, s^2)/N(0, 1) has k = 1 - 1/s^2."""
+    x = np.random.default_rng(91).normal(size=100_000)
+    wide = Weights.of(stats.norm(0, 2).logpdf(x) - stats.norm.logpdf(x))
+    narrow = Weights.of(stats.norm(0, 0.5).logpdf(x) - stats.norm.logpdf(x))
+    assert wide.pareto_k == pytest.approx(0.75, abs=0.2)
+    assert narrow.pareto_k < 0
+    assert (narrow.values * x**2).sum() == pytest.approx(0.25, rel=0.03)
+    # E ratio^2 of N(0, s^2) over N(0, 1), s < 1, is 1/(s sqrt(2 - s^2))
+    assert narrow.effective == pytest.approx(0.5 * np.sqrt(1.75), rel=0.03)
+
+
+def test_resampling_is_stratified(rows):
+    import xarray as xr
+
+    value = np.random.default_rng(92).dirichlet(np.ones(40))
+    draws = xr.Dataset({"i": (("chain", "draw"), np.arange(40).reshape(2, 20))})
+    counts = np.bincount(resampled(draws, Weights(value, 0.0), 3)["i"].values.ravel(), minlength=40)
+    assert np.abs(counts - 40 * value).max() <= 2
+    assert counts.sum() == 40
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_log_prior_is_that_of_scipy(rows, seed):
+    gram = Gram.from_rows(RBF, rows[:20], rows[20:])
+    x = np.random.default_rng(seed).normal(size=(700, 25))
+    density = Density(bsvdd_m.build(gram, priors.RowSum(0.7), priors.Beta(2, 3)))
+    found = density.log_prior(density.named(x))
+    m = priors.RowSum().mean(gram)
+    np.testing.assert_allclose(found["tau"], stats.norm(m, 0.7).logpdf(x[:, :20]).sum(1))
+    u = stats.norm.cdf(x[:, 20:])
+    expected = (stats.beta(2, 3).logpdf(u) + stats.norm.logpdf(x[:, 20:])).sum(1)
+    np.testing.assert_allclose(found["alpha1_probit"], expected)
+
+
+def test_log_prior_of_a_hierarchical_prior_and_of_transformed_variables(rows):
+    gram = Gram.from_rows(RBF, rows[:20], rows[20:])
+
+    def normal(gram, name, dims):
+        return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_scale"), dims=dims)
+
+    model = bsvdd_m.build(gram, normal, lambda gram, name, dims: pm.Beta(name, 2, 3, dims=dims))
+    density = Density(model)
+    named = density.named(np.random.default_rng(93).normal(size=(60, density.size)))
+    found, scale = density.log_prior(named), named["tau_scale"]
+    np.testing.assert_allclose(found["tau_scale"], stats.halfnorm.logpdf(scale))
+    tau = stats.norm(0, scale[:, None]).logpdf(named["tau"]).sum(1)
+    np.testing.assert_allclose(found["tau"], tau)
+    alpha1 = stats.beta(2, 3).logpdf(named["alpha1"]).sum(1)
+    np.testing.assert_allclose(found["alpha1"], alpha1, rtol=1e-4)
+
+
+def test_log_prior_of_bdd_and_bdd_m_in_closed_form(rows):
+    S = np.cov(np.random.default_rng(94).normal(size=(20, 60)))
+    normal = priors.Normal(sd=0.8, m=np.linspace(-1, 1, 20), sigma=S)
+    gram = Gram.from_rows(RBF, rows[:20], rows[20:])
+    rng = np.random.default_rng(95)
+    alpha1 = rng.uniform(size=(6, 5))
+    x = rng.normal(size=(6, 20))
+    alpha0 = x + (1 + alpha1.sum(1) - x.sum(1))[:, None] / 20
+    joint = stats.multivariate_normal(normal.mean(gram), 0.64 * S)
+    np.testing.assert_allclose(normal.log_density(gram, alpha0), joint.logpdf(alpha0))
+    minority = priors.TruncatedNormal(0.3, sd=0.5)
+    found = bdd_m.log_prior(gram, normal, minority, np.hstack([alpha0, -alpha1]))
+    sums = stats.norm(joint.mean.sum(), np.sqrt(0.64 * S.sum()))
+    expected = joint.logpdf(alpha0) - sums.logpdf(alpha0.sum(1))
+    np.testing.assert_allclose(found["alpha0"], expected)
+    truncated = stats.truncnorm(-0.6, 1.4, 0.3, 0.5).logpdf(alpha1).sum(1)
+    np.testing.assert_allclose(np.ptp(found["alpha1"] - truncated), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [BDD, BDDM, BSVDD, BSVDDM])
+def test_every_fit_holds_its_log_prior_for_arviz(cls, rows, y):
+    import arviz as az
+
+    est = cls(draws=300, kernel=RBF, random_state=2).fit(rows, y)
+    assert est.idata_["log_prior"].sizes == {"chain": 2, "draw": 300}
+    found = az.psense(est.idata_, var_names="w", group="prior")["w"]
+    assert np.isfinite(found).all()
+
+
+def test_power_scaling_against_a_scaled_prior(rows):
+    """N(0, s^2) to the power alpha is N(0, s^2/alpha): BDD's exact draws tell what P becomes."""
+    settings = MANY | {"draws": 20_000}
+    est = BDD(prior=priors.Flat(0.5), **settings).fit(rows[:20])
+    found = est.sensitivity(rows[15:])
+    step = 0.05
+    low, high = (
+        est.with_prior(priors.Flat(0.5 / np.sqrt(2.0**power))).probability_normal(rows[15:])
+        for power in (-step, step)
+    )
+    np.testing.assert_allclose(found["probability_prior"], (high - low) / (2 * step), atol=0.03)
+    assert np.abs(found["probability_prior"]).max() > 0.08
+    half = BDD(prior=priors.Flat(0.5), likelihood_scale=2.0**-step, **settings).fit(rows[:20])
+    twice = BDD(prior=priors.Flat(0.5), likelihood_scale=2.0**step, **settings).fit(rows[:20])
+    slope = (twice.probability_normal(rows[15:]) - half.probability_normal(rows[15:])) / (2 * step)
+    np.testing.assert_allclose(found["probability_likelihood"], slope, atol=0.03)
+    np.testing.assert_allclose(
+        found["probability_normal"], est.probability_normal(rows[15:]), atol=1e-12
+    )
+    assert list(found.columns[1:3]) == ["d_prior", "d_likelihood"]
+    assert (found["d_prior"] > 0).all()
+
+
+def test_likelihood_counts_all_rows_of_a_dictionary(rows):
+    """The group log_likelihood holds rows; the sensitivity takes the statistics instead."""
+    est = BSVDD(**MANY | {"draws": 500}).fit(rows[:20])
+    other = est.sensitivity(rows[:3])
+    group = est.idata_["log_likelihood"]["kernel"].sum("obs")
+    beta = est.idata_["posterior"]
+    gram = est.gram_
+    w = beta["w"].values
+    error = gram.T - 2 * w @ gram.r + gram.n0 * np.einsum("cdi,ij,cdj->cd", w, gram.K, w)
+    np.testing.assert_allclose(group, -error / 2, rtol=1e-9)
+    assert np.isfinite(other.to_numpy()).all()
+
+
+def test_prior_health_shows_prior_and_posterior(rows, y):
+    est = BSVDDM(minority_prior=priors.Beta(2, 2), **MANY | {"draws": 500}).fit(rows, y)
+    table = est.prior_health()
+    w = est.idata_["posterior"]["w"].values.reshape(-1, 25)
+    assert list(table.index) == [
+        "effective_support",
+        "largest_weight",
+        "minority_total",
+        "typical_distance",
+    ]
+    assert table.loc["minority_total", ("prior", "median")] == pytest.approx(2.5, rel=0.1)
+    minority = -w[:, 20:].sum(1)
+    support = np.abs(w).sum(1) ** 2 / (w**2).sum(1)
+    for quantity, draws in (
+        ("minority_total", minority),
+        ("largest_weight", np.abs(w).max(1)),
+        ("effective_support", support),
+    ):
+        expected = np.percentile(draws, [5, 50, 95])
+        np.testing.assert_allclose(table.loc[quantity, "posterior"], expected)
+    d = est.idata_["distance"]["d"].values.reshape(-1, 25)[:, :20]
+    median = np.median(np.median(d, axis=1))
+    assert table.loc["typical_distance", ("posterior", "median")] == pytest.approx(median)
+
+
+def test_prior_health_needs_a_posterior(rows):
+    est = BDD(simplex=True, kernel=RBF, prior=priors.Flat(1.0)).fit(rows[:20])
+    for ask in (est.prior_health, lambda: est.sensitivity(rows), lambda: est.reweighted(PZ)):
+        with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
+            ask()
+
+
+PZ = priors.Flat(2.0)
+
+
+def test_prior_distance_has_the_moments_of_the_prior(rows):
+    """alpha ~ N(0, s^2 I): E d^2 = k(z, z) + s^2 tr K."""
+    est = BDD(prior=priors.Flat(0.4), kernel=RBF)
+    d = est.prior_distance(rows[:20], Z=rows[20:], draws=4000)
+    assert d.dims == ("chain", "draw", "obs")
+    assert d.sizes["obs"] == 5
+    np.testing.assert_allclose((d**2).mean(("chain", "draw")), 1 + 0.16 * 20, rtol=0.05)
+    assert not hasattr(est, "idata_")
+    assert est.prior_distance(rows[:20]).sizes == {"chain": 1, "draw": 200, "obs": 20}
+
+
+def test_prior_distance_of_an_improper_prior(rows):
+    est = BSVDD(prior=lambda gram, name, dims: pm.Flat(name, dims=dims))
+    with pytest.raises(ValueError, match="the prior is improper, as pm.Flat is"):
+        est.prior_distance(rows)
+
+
+def test_names_of_the_priors_are_shown_and_stored(rows, y):
+    est = BSVDDM(minority_prior=priors.Beta(total=0.5), kernel=RBF, draws=60, tune=60)
+    assert repr(est) == (
+        f"BSVDDM(draws=60, kernel={RBF}, "
+        "minority_prior=Beta(a=1.0, b=1.0, total=0.5), prior=StandardizedRowSum(sd=1.0), tune=60)"
+    )
+    attrs = est.fit(rows, y).idata_["posterior"].attrs
+    assert attrs["prior"] == "StandardizedRowSum(sd=1.0)"
+    assert attrs["minority_prior"] == "Beta(a=1.0, b=1.0, total=0.5)"
+    new = est.with_prior(priors.Normal(m=np.arange(20.0)))
+    assert new.idata_["posterior"].attrs["prior"] == (
+        "Normal(sd=1.0, m=(0.0, 1.0, 2.0, 3.0, ...), sigma=None)"
+    )
+
+
+def student(gram, name, dims):
+    return pm.StudentT(name, nu=4, dims=dims)
+
+
+def test_a_function_is_shown_by_its_name(rows):
+    est = BSVDD(prior=student, kernel=RBF, draws=60, tune=60)
+    assert repr(est).endswith(f"prior={__name__}.student, tune=60)")
+    assert est.fit(rows).idata_["posterior"].attrs["prior"] == f"{__name__}.student"
+
+
+def test_only_numbers_changed_compiles_nothing(rows, y):
+    est = BSVDDM(kernel=RBF, draws=60, tune=60).fit(rows, y)
+    before = compilations()
+    other = est.with_prior(priors.RowSum(exponent=0.5), priors.Beta(2, 3))
+    assert other.prior == priors.RowSum(exponent=0.5)
+    assert compilations() == before
+    for number in (1.0, 2.0):  # another family, once
+        est.with_prior(preliz.Gumbel(0.0, number))
+    assert compilations() == before + 1
+    est.with_prior(priors.Normal(sigma=2 * np.eye(20)))
+    before = compilations()
+    est.with_prior(priors.GaussianProcess(sd=2.0))
+    assert compilations() == before
+
+
+def test_sums_of_log_densities():
+    import xarray as xr
+
+    parts = xr.Dataset({name: (("chain", "draw"), np.full((2, 3), v)) for name, v in [("a", 1.0)]})
+    np.testing.assert_array_equal(total(parts.assign(b=2 * parts["a"])), np.full((2, 3), 3.0))
+
+
+def test_a_hierarchical_prior_is_sampled(rows):
+    """Its scale may go to 0 where the sampler looks: that has density 0, and is no error."""
+
+    def prior(gram, name, dims):
+        return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_scale"), dims=dims)
+
+    model = bsvdd.build(Gram.from_rows(RBF, rows[:20]), prior)
+    density = Density(model)
+    x = np.zeros((2, density.size))
+    x[1, 0] = -800.0  # the log of the scale, which is 0 then
+    assert np.isfinite(density.logp(x)).tolist() == [True, False]
+    est = BSVDD(prior=prior, kernel=RBF, draws=200, tune=200).fit(rows[:20])
+    assert (est.idata_["posterior"]["beta_scale"].values > 0).all()
