@@ -78,3 +78,19 @@ def test_bad_input_is_named(two):
         plots.plot_distance_posterior(two["SVDD"], DATA.X[:2])
     with pytest.raises(ValueError, match="names must have one entry for each of 2 rows"):
         plots.plot_distance_posterior(two["BDD"], DATA.X[:2], ["a"])
+
+
+def test_prior_health_shows_both_as_shares_of_draws(two):
+    est = two["BDD"]
+    figure = plots.plot_prior_health(est)
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    assert [ax.get_xlabel() for ax in shown] == [
+        "effective number of support points",
+        "largest weight",
+        "median distance of the majority's training rows",
+    ]
+    for ax in shown:
+        prior, posterior = ax.containers
+        assert sum(bar.get_height() for bar in prior) == pytest.approx(1.0)
+        assert sum(bar.get_height() for bar in posterior) == pytest.approx(1.0)
+    assert [text.get_text() for text in shown[0].get_legend().get_texts()] == ["prior", "posterior"]
