@@ -15,436 +15,51 @@ change, and a compiled model is used again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, override
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky
-from scipy.sparse.csgraph import laplacian
-from sklearn.neighbors import NearestNeighbors
-
+from .gaussian import (
+    CorrelatedPrior,
+    Flat,
+    GaussianPrior,
+    GaussianProcess,
+    GraphLaplacian,
+    Normal,
+    RowSum,
+    StandardizedRowSum,
+)
 from .gram import Gram
-from .kernels import Kernel, as_kernel
+from .minority import Beta, TruncatedNormal
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
-SMALLEST = 1e-100  # whose square, and the inverse of that, are finite
+__all__ = [
+    "Beta",
+    "CorrelatedPrior",
+    "Flat",
+    "GaussianPrior",
+    "GaussianProcess",
+    "GraphLaplacian",
+    "Normal",
+    "Prior",
+    "RowSum",
+    "StandardizedRowSum",
+    "TruncatedNormal",
+    "from_dict",
+]
+
 Prior = Callable[[Gram, str, str], "TensorVariable"]
-
-
-@dataclass(frozen=True)
-class GaussianPrior:
-    r"""Normal weights, :math:`N(m, \Sigma)`; a subclass says what m and Sigma are.
-
-    Here :math:`\Sigma = \sigma^2 I`.
-
-    Parameters
-    ----------
-    sd : float, default=1
-        sigma, on the scale of the weights of BDD or of the log weights of BSVDD.
-    """
-
-    sd: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require_positive(self, "sd", self.sd)
-
-    def mean(self, gram: Gram) -> np.ndarray:
-        """Return m, one value for each majority point of the dictionary."""
-        raise NotImplementedError
-
-    def covariance(self, gram: Gram) -> np.ndarray:
-        """Return Sigma, a matrix over the majority points of the dictionary."""
-        return float(self.sd) ** 2 * np.eye(gram.n_majority_points)
-
-    def precision(self, gram: Gram) -> np.ndarray:
-        """Return the inverse of Sigma."""
-        return float(self.sd) ** -2 * np.eye(gram.n_majority_points)
-
-    def log_density(self, gram: Gram, x: np.ndarray) -> np.ndarray:
-        """Return log N(x; m, Sigma), (..., M) -> (...)."""
-        factor = cholesky(self.precision(gram))  # P = factor' factor
-        e = (x - self.mean(gram)) @ factor.T
-        constant = np.log(np.diag(factor)).sum() - len(factor) / 2 * np.log(2 * np.pi)
-        value: np.ndarray = constant - np.square(e).sum(axis=-1) / 2
-        return value
-
-    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
-        """Make the variable in the PyMC model in context."""
-        import pymc as pm
-
-        mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
-        sd = pm.Data(f"{name}_sd", float(self.sd))
-        return pm.Normal(name, mean, sd, dims=dims)
-
-
-@dataclass(frozen=True)
-class Flat(GaussianPrior):
-    """Mean zero: every majority point weighs the same a priori."""
-
-    @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        return np.zeros(gram.n_majority_points)
-
-
-@dataclass(frozen=True)
-class RowSum(GaussianPrior):
-    r"""The published prior, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
-
-    Remote rows have small row sums, so they get the larger weights. With the exponent 1 of
-    BSVDD and a softmax the weights fall on one or two rows on most data sets: watch the
-    effective number of support points (:mod:`bsvdd.inference.diagnostics`).
-
-    Parameters
-    ----------
-    sd : float, default=1
-    exponent : float, default=1
-        nu, in (0, 1]: Ghasemi et al. (2012) ask for less than 1, Oh (2023) takes 1.
-
-    Raises
-    ------
-    ValueError
-        A row sum is negative (possible with a linear kernel): its power is undefined.
-    """
-
-    exponent: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.exponent <= 1:
-            raise ValueError(f"RowSum: exponent must lie in (0, 1], got {self.exponent!r}")
-
-    @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        row_sums = gram.r[: gram.n_majority_points]
-        if row_sums.min() < 0:
-            raise ValueError(
-                f"RowSum: row {int(row_sums.argmin())} of the kernel matrix has the negative sum "
-                f"{row_sums.min():.6g}, and a power of it is undefined; use another kernel "
-                "(RBF) or another prior (StandardizedRowSum)"
-            )
-        return -(row_sums**self.exponent)
-
-
-@dataclass(frozen=True)
-class StandardizedRowSum(GaussianPrior):
-    r"""Standardised row sums, :math:`m_j = -(r_j - \bar r) / \mathrm{sd}(r)`.
-
-    The published prior's order of the rows on a scale that does not grow with their number,
-    so that the weights do not collapse. Equal row sums give m = 0.
-    """
-
-    @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        r = gram.r[: gram.n_majority_points]
-        spread = r.std()
-        if spread <= 1e-12 * np.abs(r).max():  # equal but for rounding
-            return np.zeros(len(r))
-        return -(r - r.mean()) / spread
-
-
-@dataclass(frozen=True)
-class CorrelatedPrior(GaussianPrior):
-    """Normal weights with a full covariance matrix; a subclass gives mean and covariance."""
-
-    @override
-    def precision(self, gram: Gram) -> np.ndarray:
-        return cho_solve(cho_factor(self.covariance(gram)), np.eye(gram.n_majority_points))
-
-    @override
-    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
-        import pymc as pm
-
-        mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
-        chol = pm.Data(f"{name}_chol", cholesky(self.covariance(gram), lower=True))
-        return pm.MvNormal(name, mean, chol=chol, dims=dims)
-
-
-@dataclass(frozen=True)
-class Normal(CorrelatedPrior):
-    r"""A prior with mean and covariance given, :math:`N(m, \sigma^2 \Sigma)`.
-
-    Parameters
-    ----------
-    sd : float, default=1
-        sigma, a factor of the whole covariance.
-    m : tuple of float, optional
-        One value for each majority row; zero when left out.
-    sigma : tuple of tuple of float, optional
-        Sigma; the identity when left out. Arrays are taken too.
-    """
-
-    m: tuple[float, ...] | None = None
-    sigma: tuple[tuple[float, ...], ...] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.m is not None:
-            object.__setattr__(self, "m", _vector(self, "m", self.m))
-        if self.sigma is not None:
-            object.__setattr__(self, "sigma", _covariance(self, "sigma", self.sigma))
-
-    @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        if self.m is None:
-            return np.zeros(gram.n_majority_points)
-        return np.array(self.m)[self._points("m", len(self.m), gram)]
-
-    @override
-    def covariance(self, gram: Gram) -> np.ndarray:
-        if self.sigma is None:
-            return super().covariance(gram)
-        points = self._points("sigma", len(self.sigma), gram)
-        return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(points, points)]
-
-    def _points(self, field: str, given: int, gram: Gram) -> np.ndarray:
-        return _points(self, field, given, gram.n_majority_points, gram.place, "majority")
-
-
-@dataclass(frozen=True)
-class GaussianProcess(CorrelatedPrior):
-    r"""Weights that vary smoothly over the rows, with a covariance from a kernel.
-
-    .. math:: m = 0, \qquad \Sigma = \sigma^2 (C + \varepsilon I), \qquad C_{jl} = c(u_j, u_l)
-
-    Parameters
-    ----------
-    sd : float, default=1
-        sigma.
-    kernel : Kernel or callable, optional
-        c, with its bandwidth as a number or as a criterion's name; the kernel of the model when
-        left out. A wider one makes neighbours' weights more alike.
-    nugget : float, default=1e-6
-        epsilon: the variance, beside that of the kernel, by which each row's weight differs from
-        its neighbours'. It also keeps Sigma regular where rows are equal.
-
-    References
-    ----------
-    Rasmussen, C. E. and Williams, C. K. I. (2006). Gaussian processes for machine learning. MIT
-    Press.
-    """
-
-    kernel: Kernel | Callable[..., Any] | None = None
-    nugget: float = 1e-6
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require_positive(self, "nugget", self.nugget)
-        if self.kernel is not None and as_kernel(self.kernel).pairwise:
-            raise ValueError(
-                "GaussianProcess: kernel must be a function of rows; where the model's kernel is "
-                "precomputed, leave it out to take that, or give priors.Normal(sigma=...)"
-            )
-
-    @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        return np.zeros(gram.n_majority_points)
-
-    @override
-    def covariance(self, gram: Gram) -> np.ndarray:
-        n = gram.n_majority_points
-        if self.kernel is None:
-            C = gram.K[:n, :n]
-        elif gram.kernel is None or gram.kernel.pairwise:
-            raise ValueError(
-                "GaussianProcess: kernel needs the rows, which these statistics do not hold; "
-                "leave it out"
-            )
-        else:
-            rows = gram.points[:n]
-            C = as_kernel(self.kernel).resolve(rows)(rows)
-        return float(self.sd) ** 2 * (C + self.nugget * np.eye(n))
-
-
-@dataclass(frozen=True)
-class GraphLaplacian(CorrelatedPrior):
-    r"""Semi-supervised prior: neighbours, labelled or not, have weights alike.
-
-    With L the Laplacian of the k-nearest-neighbour graph (in kernel space) over the majority
-    rows and the unlabelled rows,
-
-    .. math:: \Sigma = \sigma^2 \left[(\kappa L + I)^{-1}\right]_{\text{majority}}, \qquad m = 0,
-
-    the covariance that a smooth function on all rows has at the majority rows. kappa = 0 is
-    :class:`Flat`. (Ghasemi et al. 2012, with the graph prior of Zhu et al. 2003.)
-
-    Parameters
-    ----------
-    sd : float, default=1
-        sigma.
-    unlabelled : tuple of tuple of float, default=()
-        Rows without a label, as the kernel takes them. Arrays are taken too.
-    neighbors : int, default=5
-        k.
-    smoothness : float, default=1
-        kappa.
-    """
-
-    unlabelled: tuple[tuple[float, ...], ...] = ()
-    neighbors: int = 5
-    smoothness: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if int(self.neighbors) != self.neighbors or self.neighbors < 1:
-            raise ValueError(f"GraphLaplacian: neighbors must be at least 1, got {self.neighbors}")
-        if not 0 <= self.smoothness < np.inf:
-            raise ValueError(
-                f"GraphLaplacian: smoothness must be at least 0 and finite, got {self.smoothness}"
-            )
-        rows = np.asarray(self.unlabelled, dtype=float)
-        if rows.size and (rows.ndim != 2 or not np.isfinite(rows).all()):
-            raise ValueError(
-                "GraphLaplacian: unlabelled must be a table of finite numbers, got an array of "
-                f"{rows.ndim} dimension(s)"
-            )
-        object.__setattr__(self, "unlabelled", tuple(map(tuple, rows.tolist())))
-
-    @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        return np.zeros(gram.n_majority_points)
-
-    @override
-    def covariance(self, gram: Gram) -> np.ndarray:
-        if gram.kernel is None:
-            raise ValueError("GraphLaplacian needs a Gram made by Gram.from_rows")
-        if self.unlabelled and gram.kernel.pairwise:
-            raise ValueError(
-                "GraphLaplacian: a precomputed kernel has no values between unlabelled rows; use "
-                "a kernel of rows such as kernels.RBF, or a function of two arrays"
-            )
-        n = gram.n_majority_points
-        rows = gram.points[:n]
-        if self.unlabelled:
-            unlabelled = np.array(self.unlabelled)
-            if unlabelled.shape[1] != rows.shape[1]:
-                raise ValueError(
-                    f"GraphLaplacian: unlabelled has {unlabelled.shape[1]} columns, but the "
-                    f"majority rows have {rows.shape[1]}"
-                )
-            rows = np.concatenate([rows, unlabelled])
-        if self.neighbors >= len(rows):
-            raise ValueError(
-                f"GraphLaplacian: neighbors={self.neighbors} needs more than that many rows, got "
-                f"{len(rows)}"
-            )
-        k = gram.kernel.diag(rows)
-        distance = np.sqrt(np.maximum(k[:, None] + k[None, :] - 2 * gram.kernel(rows), 0.0))
-        np.fill_diagonal(distance, 0.0)
-        graph = (
-            NearestNeighbors(n_neighbors=self.neighbors, metric="precomputed")
-            .fit(distance)
-            .kneighbors_graph()
-        )
-        L = laplacian(graph.maximum(graph.T)).toarray()
-        inverse = cho_solve(cho_factor(self.smoothness * L + np.eye(len(rows))), np.eye(len(rows)))
-        return float(self.sd) ** 2 * inverse[:n, :n]
-
-
-@dataclass(frozen=True)
-class TruncatedNormal:
-    r"""Normal minority weights, :math:`N(m, \sigma^2 \Sigma)` on :math:`[0, 1]^{n_1}`.
-
-    (Turkoz and Kim 2022.)
-
-    Parameters
-    ----------
-    mean : float or tuple of float, default=0
-        m: one number, or one for each minority row.
-    sd : float, default=1
-        sigma, a factor of the whole covariance.
-    sigma : tuple of tuple of float, optional
-        Sigma, a matrix over the minority rows; the identity when left out, and then the weights
-        are independent. Arrays are taken too.
-    """
-
-    mean: float | tuple[float, ...] = 0.0
-    sd: float = 1.0
-    sigma: tuple[tuple[float, ...], ...] | None = None
-
-    def __post_init__(self) -> None:
-        _require_positive(self, "sd", self.sd)
-        if isinstance(self.mean, bool | str):
-            raise TypeError(
-                f"TruncatedNormal: mean must be a number, or one a minority row, got {self.mean!r}"
-            )
-        if not isinstance(self.mean, int | float | np.number):
-            object.__setattr__(self, "mean", _vector(self, "mean", self.mean))
-        elif not np.isfinite(self.mean):
-            raise ValueError(f"TruncatedNormal: mean must be finite, got {self.mean!r}")
-        if self.sigma is not None:
-            object.__setattr__(self, "sigma", _covariance(self, "sigma", self.sigma))
-
-    def location(self, gram: Gram) -> np.ndarray:
-        """Return m, one value for each minority point of the dictionary."""
-        if not isinstance(self.mean, tuple):
-            return np.full(gram.n1, float(self.mean))
-        return np.array(self.mean)[self._points("mean", len(self.mean), gram)]
-
-    def covariance(self, gram: Gram) -> np.ndarray:
-        """Return sigma^2 Sigma, a matrix over the minority points of the dictionary."""
-        if self.sigma is None:
-            return float(self.sd) ** 2 * np.eye(gram.n1)
-        points = self._points("sigma", len(self.sigma), gram)
-        return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(points, points)]
-
-    def precision(self, gram: Gram) -> np.ndarray:
-        """Return the inverse of the covariance."""
-        return cho_solve(cho_factor(self.covariance(gram)), np.eye(gram.n1))
-
-    def _points(self, field: str, given: int, gram: Gram) -> np.ndarray:
-        return _points(self, field, given, gram.n1, gram.minority_place, "minority")
-
-    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
-        """Make the variable in the PyMC model in context."""
-        import pymc as pm
-
-        from .symbolic import truncated_normal
-
-        mean = pm.Data(f"{name}_mean", self.location(gram), dims=dims)
-        if self.sigma is not None:
-            precision = pm.Data(f"{name}_precision", self.precision(gram))
-            return truncated_normal(name, mean, precision, dims)
-        sd = pm.Data(f"{name}_sd", float(self.sd))
-        return pm.TruncatedNormal(name, mean, sd, lower=0.0, upper=1.0, dims=dims)
-
-
-@dataclass(frozen=True)
-class Beta:
-    r"""Beta prior of the minority weights.
-
-    .. math:: \alpha_{1j} = \frac{c}{n_1} b_j, \qquad b_j \sim \mathrm{Beta}(a, b)
-
-    Parameters
-    ----------
-    a, b : float, default=1
-    total : float, optional
-        c, the most that the minority weights can sum to. ``None`` is the published prior,
-        :math:`\alpha_{1j} = b_j`, whose total grows with n1 (n1/2 on average) and whose
-        chains do not always mix.
-    """
-
-    a: float = 1.0
-    b: float = 1.0
-    total: float | None = None
-
-    def __post_init__(self) -> None:
-        _require_positive(self, "a", self.a)
-        _require_positive(self, "b", self.b)
-        if self.total is not None:
-            _require_positive(self, "total", self.total)
-
-    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
-        """Make the variable in the PyMC model in context."""
-        import pymc as pm
-
-        from .symbolic import probit_beta
-
-        scale = 1.0 if self.total is None else self.total / gram.n1
-        a, b = pm.Data(f"{name}_a", float(self.a)), pm.Data(f"{name}_b", float(self.b))
-        share = probit_beta(name, a, b, dims)
-        return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)
+FAMILIES = [
+    StandardizedRowSum,
+    RowSum,
+    Flat,
+    Normal,
+    GaussianProcess,
+    GraphLaplacian,
+    Beta,
+    TruncatedNormal,
+]
 
 
 def from_dict(description: Mapping[str, Any]) -> Any:
@@ -481,60 +96,3 @@ def from_dict(description: Mapping[str, Any]) -> Any:
             f"{cls.__name__}: unknown parameter {unknown[0]!r}; expected {', '.join(names)}"
         )
     return cls(**parameters)
-
-
-def _require_positive(prior: Any, field: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{type(prior).__name__}: {field} must be a number, got {value!r}")
-    if not SMALLEST <= value <= 1 / SMALLEST:
-        square = " (its square is not)" if 0 < value < np.inf else ""
-        raise ValueError(
-            f"{type(prior).__name__}: {field} must be positive and finite, got {value!r}{square}"
-        )
-
-
-# tuples, so that a prior stays a value that can be compared, copied and saved
-
-
-def _vector(prior: Any, field: str, given: Any) -> tuple[float, ...]:
-    v = np.asarray(given, dtype=float)
-    if v.ndim != 1 or not np.isfinite(v).all():
-        raise ValueError(
-            f"{type(prior).__name__}: {field} must be a list of finite numbers, got {given!r}"
-        )
-    return tuple(v.tolist())
-
-
-def _covariance(prior: Any, field: str, given: Any) -> tuple[tuple[float, ...], ...]:
-    name, S = type(prior).__name__, np.asarray(given, dtype=float)
-    if S.ndim != 2 or S.shape[0] != S.shape[1]:
-        raise ValueError(f"{name}: {field} must be a square matrix, got shape {S.shape}")
-    symmetric = np.isfinite(S).all() and np.allclose(S, S.T)
-    if not symmetric or np.linalg.eigvalsh(S)[0] <= 0:
-        raise ValueError(f"{name}: {field} must be symmetric and positive definite")
-    return tuple(map(tuple, S.tolist()))
-
-
-def _points(
-    prior: Any, field: str, given: int, n: int, place: np.ndarray | None, which: str
-) -> np.ndarray:
-    """Return which of the values given are those of the n points, in a fold or all."""
-    if place is not None and place.max() < given:
-        return place
-    if given != n:
-        raise ValueError(
-            f"{type(prior).__name__}: {field} has {given} values, but there are {n} {which} rows"
-        )
-    return np.arange(n)
-
-
-FAMILIES = [
-    StandardizedRowSum,
-    RowSum,
-    Flat,
-    Normal,
-    GaussianProcess,
-    GraphLaplacian,
-    Beta,
-    TruncatedNormal,
-]
