@@ -33,10 +33,10 @@ class Cutoff:
         - ``"auto"``: ``"g_mean"`` where there are minority rows, else ``"false_alarm"``.
     cv : "auto", "loo", int or "train", default="auto"
         ``"loo"``: leave-one-out in closed form (one fit: the row leaves the centre, whose other
-        weights are scaled up, and stays in the posterior; exact for BDD with an independent
-        prior). A number: that many folds refitted, with the bandwidth of all rows. ``"train"``:
-        the training distances as they are. ``"auto"``: ``"loo"`` where the model has it, else
-        5 folds (fewer where a class has fewer rows).
+        weights are scaled up, and stays in the posterior; for BDD and BDD-M with normal priors
+        it leaves the posterior too, as in a refit). A number: that many folds refitted, with the
+        bandwidth of all rows. ``"train"``: the training distances as they are. ``"auto"``:
+        ``"loo"`` where the model has it, else 5 folds (fewer where a class has fewer rows).
     level : float, default=0.5
         Normal means P(d_z <= D_opt) > level, with 0 <= level < 1.
     false_alarm_rate : float, default=0.1

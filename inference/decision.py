@@ -35,3 +35,25 @@ def decisive_distance(d: np.ndarray, level: float = 0.5, overwrite: bool = False
         block.partition(rank, axis=0)
         out[rows] = block[rank]
     return out
+
+
+def weighted_decisive_distance(
+    d: np.ndarray, log_weight: np.ndarray, level: float = 0.5
+) -> np.ndarray:
+    """Return :func:`decisive_distance` of draws that count by their weights.
+
+    It is the smallest distance such that the draws at or below it have more than a share
+    ``level`` of the weight of their row.
+
+    Parameters
+    ----------
+    d, log_weight : ndarray of shape (draws, rows)
+        The weights of each row up to a factor.
+    level : float, default=0.5
+    """
+    order = np.argsort(d, axis=0)
+    weight = np.exp(log_weight - log_weight.max(axis=0))
+    share = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
+    share /= share[-1]
+    rank = np.minimum((share <= level + 1e-9).sum(axis=0), len(d) - 1)
+    return np.take_along_axis(d, order, axis=0)[rank, np.arange(d.shape[1])]

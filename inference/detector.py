@@ -218,7 +218,8 @@ class Detector(OutlierMixin, BaseEstimator):
         if policy.cv == "loo" and not self._leaves_out_in_closed_form:
             raise ValueError(
                 f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has "
-                "it for a normal prior); use cv='auto' or a number of folds"
+                "it for a normal prior, BDD-M for a truncated normal minority_prior); use "
+                "cv='auto' or a number of folds"
             )
         if isinstance(policy.criterion, str) and policy.criterion != "model":
             cv: Any = self._cv(policy, minority, whole)
@@ -312,8 +313,7 @@ class Detector(OutlierMixin, BaseEstimator):
         out = decisive_distance(d, policy.level)
         if cv == "loo":
             is_row = fit.place >= 0
-            left = decisive_distance(self._points_left_out(fit), policy.level)
-            out[fit.place[is_row]] = left[is_row]
+            out[fit.place[is_row]] = self._points_left_out(fit, policy.level)[is_row]
         return out
 
     def _refit(self, fit: Fit, train: np.ndarray) -> Expansion:
@@ -329,8 +329,8 @@ class Detector(OutlierMixin, BaseEstimator):
         minority_place = np.cumsum(fit.minority)[train][minority][: gram.n1] - 1
         return replace(gram, place=place, minority_place=minority_place)
 
-    def _points_left_out(self, fit: Fit) -> np.ndarray:
-        """Return the distance (draws, M) of each dictionary point from the rule without it.
+    def _points_left_out(self, fit: Fit, level: float) -> np.ndarray:
+        """Return the decisive distance (M,) of each dictionary point from the rule without it.
 
         The weights sum to one. Rows that are no points need nothing: minority rows of a one-class
         model are left out already, and a majority row beside a dictionary entered by its share
@@ -338,7 +338,8 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         known = (fit.place >= 0).all()
         d = self._training_values(fit)[:, fit.place] if known else None
-        return leave_one_out(fit.rule.weights, fit.gram.K, fit.gram.n1, d)
+        left = leave_one_out(fit.rule.weights, fit.gram.K, fit.gram.n1, d)
+        return decisive_distance(left, level)
 
     def with_cutoff(self, cutoff: Any) -> Self:
         """Return this fitted estimator with another cutoff; nothing is fitted again.

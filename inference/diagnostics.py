@@ -17,6 +17,7 @@ MAX_R_HAT = 1.01
 MIN_ESS_PER_CHAIN = 100
 MIN_DRAWS = 4  # of which ArviZ has an R-hat
 MIN_SUPPORT = 5
+MIN_LEFT_OUT = 50  # effective draws of a row left out
 POINTS = 20  # training rows, evenly spread, whose d_z are diagnosed
 PRIOR_DRAWS = 200
 
@@ -172,5 +173,22 @@ def warn_of_collapse(found: xr.Dataset, n_points: int) -> None:
         warn(
             f"the posterior weights have collapsed: {value['effective_support']:.1f} effective "
             f"support points of {n_points}, {why}; {do}",
+            DiagnosticWarning,
+        )
+
+
+def warn_of_weights(log_weight: np.ndarray) -> None:
+    r"""Warn where left-out rows rest on few draws; log importance weights (draws, rows).
+
+    The effective number of draws is :math:`(\sum \omega)^2 / \sum \omega^2`.
+    """
+    weight = np.exp(log_weight - log_weight.max(axis=0))
+    effective = weight.sum(axis=0) ** 2 / (weight**2).sum(axis=0)
+    few = effective < min(MIN_LEFT_OUT, len(weight) / 4)  # few draws are warned of as such
+    if few.any():
+        warn(
+            f"cutoff: leave-one-out of {few.sum()} of {len(few)} rows rests on few draws (down to "
+            f"{effective.min():.1f} effective ones of {len(weight)}): these rows change the "
+            "posterior much; use more draws, or Cutoff(cv=5), which refits",
             DiagnosticWarning,
         )

@@ -11,12 +11,14 @@ import numpy as np
 import xarray as xr
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..models import bdd, bdd_m, bsvdd, bsvdd_m, svdd
+from ..models import bdd, bdd_m, bdd_m_left_out, bsvdd, bsvdd_m, svdd
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.priors import Beta, GaussianPrior, Prior, TruncatedNormal
+from . import diagnostics
 from .bayesian import BayesianDescription
 from .cutoff import Cutoff
+from .decision import decisive_distance, weighted_decisive_distance
 from .description import Description
 from .detector import Fit
 from .sampling import SAMPLERS, by_draw, weights_tree
@@ -384,14 +386,14 @@ random_state, progressbar
         return self.simplex or isinstance(self.prior, GaussianPrior)
 
     @override
-    def _points_left_out(self, fit: Fit) -> np.ndarray:
+    def _points_left_out(self, fit: Fit, level: float) -> np.ndarray:
         if self.simplex:
-            return super()._points_left_out(fit)
-        size = len(fit.rule.weights)
+            return super()._points_left_out(fit, level)
         if not isinstance(self.prior, GaussianPrior):  # then only rows that are no points tell
-            return np.full((size, fit.gram.n_points), np.nan)
-        rng = np.random.default_rng(fit.seed)
-        return bdd.leave_one_out(fit.gram, self.prior, self.likelihood_scale, size, rng)
+            return np.full(fit.gram.n_points, np.nan)
+        w, rng = fit.rule.weights, np.random.default_rng(fit.seed)
+        d = bdd.leave_one_out(fit.gram, self.prior, self.likelihood_scale, w, rng)
+        return decisive_distance(d, level)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -406,9 +408,10 @@ class BDDM(BayesianDescription):
     ----------
     kernel, likelihood_scale, dictionary, draws, tune, chains, cutoff, minor_label, random_state, \
 progressbar
-        As in :class:`BSVDDM`. The cutoff is chosen by 5 folds refitted, as these weights have no
-        leave-one-out in closed form; where the fit holds a sample of the rows, points are left
-        out of the centre as in BSVDDM, an approximation.
+        As in :class:`BSVDDM`. The default cutoff is by leave-one-out of the posterior itself, from
+        the draws of the one fit: see Notes. It needs a ``TruncatedNormal`` minority prior; with
+        another 5 folds are refitted, and where the fit holds a sample of the rows, points are
+        left out of the centre as in BSVDDM, an approximation.
     prior : GaussianPrior, default=StandardizedRowSum()
         Of alpha0, before the condition on its sum.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
@@ -423,17 +426,19 @@ progressbar
     map_weights_ : ndarray of shape (M,)
         The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior.
 
+    Notes
+    -----
+    Leave-one-out takes row j from the dictionary, and a majority row from the likelihood too. Each
+    draw keeps its alpha1 (a minority row's own weight becomes 0), gets alpha0 from its normal
+    posterior without row j, and counts by the ratio of the densities of alpha1 without and with
+    row j. Means and covariances of the priors stay those of all rows.
+
     References
     ----------
     Turkoz and Kim (2022), Bayesian data description with minority rows.
     """
 
     _learns_from_minority = True
-
-    @property
-    @override
-    def _leaves_out_in_closed_form(self) -> bool:
-        return False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianDescription._parameter_constraints,
@@ -468,6 +473,23 @@ progressbar
             return super()._log_prior(posterior, gram)
         w = posterior["w"].values
         return by_draw(bdd_m.log_prior(gram, self.prior, self.minority_prior, w), posterior)
+
+    @property
+    @override
+    def _leaves_out_in_closed_form(self) -> bool:
+        return isinstance(self.minority_prior, TruncatedNormal)
+
+    @override
+    def _points_left_out(self, fit: Fit, level: float) -> np.ndarray:
+        normal = isinstance(self.prior, GaussianPrior)  # which the model has asked for
+        if not (normal and isinstance(self.minority_prior, TruncatedNormal)):
+            return super()._points_left_out(fit, level)
+        w, rng = fit.rule.weights, np.random.default_rng(fit.seed)
+        d, log_weight = bdd_m_left_out.leave_one_out(
+            fit.gram, self.prior, self.minority_prior, self.likelihood_scale, w, rng
+        )
+        diagnostics.warn_of_weights(log_weight[:, fit.place >= 0])
+        return weighted_decisive_distance(d, log_weight, level)
 
     @property
     def map_weights_(self) -> np.ndarray:

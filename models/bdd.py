@@ -23,6 +23,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from . import qp
 from .gram import Gram
+from .left_out import WithoutEach, distances
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
 from .variable import make_variable
@@ -61,11 +62,7 @@ def natural_parameters(
     TypeError
         The prior is not normal.
     """
-    if not isinstance(prior, GaussianPrior):
-        raise TypeError(
-            "the closed form of BDD needs a normal prior (priors.Flat, RowSum, "
-            f"StandardizedRowSum), got {prior!r}; use draws with sampler='nuts', simplex=False"
-        )
+    prior = _normal(prior)
     precision = prior.precision(gram)
     return (
         likelihood_scale * gram.n0 * gram.K + precision,
@@ -91,53 +88,89 @@ def draw(mean: np.ndarray, upper: np.ndarray, size: int, rng: np.random.Generato
     return mean + solve_triangular(upper, rng.standard_normal((len(mean), size))).T
 
 
-def leave_one_out(
-    gram: Gram, prior: Prior, likelihood_scale: float, size: int, rng: np.random.Generator
-) -> np.ndarray:
-    r"""Return draws (size, M) of the distance of each point from the centre fitted without it.
+def left_out(
+    gram: Gram, prior: Prior, likelihood_scale: float = 1.0
+) -> tuple[np.ndarray, WithoutEach]:
+    r"""Return the posteriors without each point, and without the row that it is.
 
-    Without the row that is point j, and that point, the posterior is the normal one of n0 - 1
-    rows, given that :math:`\alpha_j = 0`. With
-    :math:`\Lambda_* = \lambda (n_0 - 1) K + \Sigma^{-1}`, :math:`S = \Lambda_*^{-1}` and
-    :math:`b_j = S_{\cdot j} / S_{jj}`, its draws are
+    Their means are the columns of the matrix (M, M), with 0 for the point itself. With
+    :math:`\Sigma_j` and P of :mod:`.left_out`,
 
     .. math::
-        v_j = z - z_j b_j + \mu_j, \qquad z \sim N(0, S), \qquad
-        \mu_j = (S - S_{\cdot j} b_j^\top)(\lambda (r - K_{\cdot j}) + \Sigma^{-1} m).
+        \mu_j = \Sigma_j \left(\lambda (r - K_{\cdot j}) + P m -
+        P_{\cdot j} P_{j \cdot} m / P_{jj}\right).
 
-    One Cholesky factor serves all rows. The prior stays that of all rows, given that
-    :math:`\alpha_j = 0`; for a diagonal Sigma this is the prior of the other weights.
+    It is what a fit to the other n0 - 1 rows finds whose prior has the mean m and the covariance
+    Sigma of their weights: the prior is that of all rows, and a mean of row sums, for instance,
+    is not computed anew.
 
     Parameters
     ----------
     gram : Gram
         Whose points are majority rows.
+
+    Raises
+    ------
+    TypeError
+        The prior is not normal.
     """
-    K, k_jj = gram.K, np.diag(gram.K)
+    prior = _normal(prior)
     precision, shift = natural_parameters(gram, prior, likelihood_scale)
-    upper = _cholesky(precision - likelihood_scale * K)
-    root = solve_triangular(upper, np.eye(len(K)))  # S = root root'
-    S = root @ root.T
-    b = S / np.diag(S)  # column j is b_j
-    shifts = shift[:, None] - likelihood_scale * K  # column j: without row j
-    mu = S @ shifts - b * (S * shifts).sum(axis=0)  # S_.j (b_j' shift_j) = b_j (S_j. shift_j)
-    z = rng.standard_normal((size, len(K))) @ root.T
-    Kz, Kb, Kmu = z @ K, K @ b, K @ mu
-    cross = (k_jj - np.diag(Kmu)) - Kz + z * np.diag(Kb)  # k_jj - (K v_j)_j
-    norm = (
-        (z * Kz).sum(axis=1, keepdims=True)
-        - 2 * z * (Kz @ b)
-        + z**2 * (b * Kb).sum(axis=0)
-        + 2 * (Kz @ mu)
-        - 2 * z * (mu * Kb).sum(axis=0)
-        + (mu * Kmu).sum(axis=0)
-    )
-    return np.sqrt(np.maximum(2 * cross - k_jj + norm, 0.0))
+    P = prior.precision(gram)
+    without = WithoutEach.of(_cholesky(precision - likelihood_scale * gram.K), P)
+    shifts = shift[:, None] - likelihood_scale * gram.K - P * (P @ prior.mean(gram) / np.diag(P))
+    return without.times(shifts), without
+
+
+def leave_one_out(
+    gram: Gram,
+    prior: Prior,
+    likelihood_scale: float,
+    w: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    r"""Return draws (draws, M) of the distance of each point from the centre fitted without it.
+
+    The weights without point j, of :func:`left_out`, are
+
+    .. math::
+        v_j = z - \frac{z_j}{\sqrt{S_{jj}}} b_j + u q_j + \mu_j, \qquad z \sim N(0, S), \quad
+        u \sim N(0, 1).
+
+    z is made of a draw of the posterior of all rows. What moves all distances alike, such as the
+    centre's norm, then moves them as in that posterior, and a cutoff among them fits to it.
+
+    Parameters
+    ----------
+    gram : Gram
+        Whose points are majority rows.
+    w : ndarray of shape (draws, M)
+        Draws of the posterior.
+    """
+    mean, upper = posterior(gram, prior, likelihood_scale)
+    means, without = left_out(gram, prior, likelihood_scale)
+    z = (w - mean) @ upper.T @ without.root.T
+    u = rng.standard_normal((len(w), 1))
+    moves = [
+        (np.ones((1, 1)), means),
+        (-z / np.sqrt(np.diag(without.S)), without.b),
+        (u, without.q),
+    ]
+    return distances(gram.K, z, moves, np.arange(len(mean)))
 
 
 def simplex_map(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> np.ndarray:
     """Return the posterior mode under sum w = 1, w >= 0, shape (M,)."""
     return qp.minimize(*natural_parameters(gram, prior, likelihood_scale))
+
+
+def _normal(prior: Prior) -> GaussianPrior:
+    if not isinstance(prior, GaussianPrior):
+        raise TypeError(
+            "the closed form of BDD needs a normal prior (priors.Flat, RowSum, "
+            f"StandardizedRowSum), got {prior!r}; use draws with sampler='nuts', simplex=False"
+        )
+    return prior
 
 
 def _cholesky(precision: np.ndarray) -> np.ndarray:

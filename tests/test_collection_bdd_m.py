@@ -401,26 +401,13 @@ def test_closed_form_needs_a_truncated_normal_minority_prior(data):
         est.map_weights_  # noqa: B018
 
 
-def test_leave_one_out_is_refused(data):
-    message = r"cutoff: BDDM has no leave-one-out in closed form.*; use cv='auto' or a number"
-    with pytest.raises(ValueError, match=message):
-        BDDM(cutoff=Cutoff(cv="loo")).fit(*data)
-
-
-@quiet
-def test_automatic_cutoff_is_by_five_folds(data):
-    est = BDDM(kernel=kernels.RBF(1.0), draws=25, tune=25, chains=1).fit(*data)
-    assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv=5)).cutoff_
-    assert est.cutoff_ != est.with_cutoff(Cutoff("g_mean", cv=3)).cutoff_
-    assert est.cutoff_ != est.with_cutoff(Cutoff("g_mean", cv="train")).cutoff_
-
-
 @quiet
 def test_prior_given_row_by_row_can_be_fitted_by_default(data):
-    """Mean and covariance are arguments, and the default cutoff refits folds of the rows."""
+    """Mean and covariance are arguments; left-out rows and folds take them with them."""
     prior = priors.Normal(m=np.full(24, 1 / 24), sigma=0.5 + 0.5 * np.eye(24))
     est = BDDM(kernel=kernels.RBF(1.0), prior=prior, **QUICK).fit(*data)
     assert est.cutoff_ > 0
+    assert est.with_cutoff(Cutoff(cv=5)).cutoff_ > 0
 
 
 @quiet

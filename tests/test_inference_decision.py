@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference.decision import decisive_distance, probability_normal
+from bsvdd.inference.decision import (
+    decisive_distance,
+    probability_normal,
+    weighted_decisive_distance,
+)
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -88,3 +92,27 @@ def test_all_faces_of_an_estimator_agree(fitted, table, new_rows, name, level):
     decision = est.idata_["decision"]
     np.testing.assert_array_equal(decision["normal"], est.predict(table[0]) == 1)
     np.testing.assert_allclose(decision["probability_normal"], est.probability_normal(table[0]))
+
+
+@given(whole_distances, st.integers(0, 999))
+def test_equal_weights_count_as_none(d, thousandths):
+    level = thousandths / 1000
+    found = weighted_decisive_distance(d, np.full(d.shape, -700.0), level)
+    np.testing.assert_array_equal(found, decisive_distance(d, level))
+
+
+@given(whole_distances, st.integers(0, 999), st.integers(0, 9))
+def test_a_whole_weight_counts_as_so_many_draws(d, thousandths, seed):
+    """Of each column on its own."""
+    level = thousandths / 1000
+    times = np.random.default_rng(seed).integers(1, 5, d.shape)
+    found = weighted_decisive_distance(d, np.log(times) + 3.0, level)
+    for column, each, one in zip(d.T, times.T, found, strict=True):
+        assert one == decisive_distance(np.repeat(column, each)[:, None], level)[0]
+
+
+def test_a_weight_too_small_to_add_counts_for_nothing():
+    d, log_weight = np.array([[1.0], [2.0], [3.0]]), np.array([[-800.0], [0.0], [0.0]])
+    assert weighted_decisive_distance(d, log_weight, 0.4) == 2.0
+    assert weighted_decisive_distance(d, log_weight, 0.5) == 3.0
+    assert weighted_decisive_distance(d, log_weight, 0.9999999) == 3.0

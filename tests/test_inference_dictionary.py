@@ -111,7 +111,7 @@ def test_left_out_points_and_rows(fitted, name):
 def test_left_out_points_of_bdd_are_refits():
     est = BDD(kernel=KERNEL, draws=20_000, chains=1, dictionary=8).fit(X[:70])
     place = est.idata_["gram"]["place"].values
-    d = est._points_left_out(est._fit)
+    found = est._points_left_out(est._fit, 0.5)
     j = 3
     others = np.delete(np.arange(8), j)
     gram = Gram.from_rows(KERNEL, np.delete(X[:70], place[j], axis=0), None, X[place[others]])
@@ -120,7 +120,8 @@ def test_left_out_points_of_bdd_are_refits():
     w = bdd.draw(*bdd.posterior(gram, prior), 20_000, np.random.default_rng(1))
     k = KERNEL(X[[place[j]]], gram.points)[0]
     refit = np.sqrt(1 - 2 * w @ k + ((w @ gram.K) * w).sum(axis=1))
-    assert d[:, j].mean() == pytest.approx(refit.mean(), abs=5 * refit.std() / 20_000**0.5)
+    # the standard error of a median is 1.25 of that of a mean, and there are two of them
+    assert found[j] == pytest.approx(np.median(refit), abs=9 * refit.std() / 20_000**0.5)
 
 
 def test_folds_leave_points_out(fitted):

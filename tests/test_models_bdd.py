@@ -1,5 +1,7 @@
 """BDD against its closed form and its optimality conditions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bsvdd.inference.sampling import sample
@@ -92,7 +94,7 @@ def test_closed_form_needs_a_normal_prior(toy_gram):
         with pytest.raises(TypeError, match=message):
             closed_form(toy_gram, prior)
     with pytest.raises(TypeError, match=message):
-        bdd.leave_one_out(toy_gram, prior, 1.0, 10, np.random.default_rng(0))
+        bdd.leave_one_out(toy_gram, prior, 1.0, np.zeros((10, 8)), np.random.default_rng(0))
 
 
 def test_a_prior_must_be_given(toy_gram):
@@ -109,7 +111,7 @@ def test_a_precision_that_is_not_positive_definite_is_said_to_be_so():
     with pytest.raises(ValueError, match=message):
         bdd.posterior(gram, priors.Flat(), 1e9)
     with pytest.raises(ValueError, match=message):
-        bdd.leave_one_out(gram, priors.Flat(), 1e9, 10, np.random.default_rng(0))
+        bdd.leave_one_out(gram, priors.Flat(), 1e9, np.zeros((10, 30)), np.random.default_rng(0))
 
 
 ROWS = np.random.default_rng(5).normal(size=(12, 2)) * [1.0, 1.6] + 0.4
@@ -125,9 +127,9 @@ def test_left_out_distance_is_that_of_the_posterior_of_the_other_rows(kernel, sd
     """Mean and sd of the draws, for each row a posterior that never saw it."""
     prior = priors.Flat(sd)  # whose mean does not change when a row goes
     gram = Gram.from_rows(kernel, ROWS)
-    found = bdd.leave_one_out(gram, prior, scale, DRAWS, np.random.default_rng(6))
-    assert found.shape == (DRAWS, 12)
     inside = bdd.draw(*bdd.posterior(gram, prior, scale), DRAWS, np.random.default_rng(7))
+    found = bdd.leave_one_out(gram, prior, scale, inside, np.random.default_rng(6))
+    assert found.shape == (DRAWS, 12)
     moved = []
     for j in range(12):
         rest = np.arange(12) != j
@@ -150,7 +152,8 @@ def test_left_out_distance_is_that_of_the_posterior_of_the_other_rows(kernel, sd
 def test_left_out_distance_keeps_the_prior_mean_of_all_rows():
     kernel, prior, scale = kernels.RBF(1.1), priors.RowSum(sd=0.7, exponent=0.5), 2.5
     gram = Gram.from_rows(kernel, ROWS)
-    found = bdd.leave_one_out(gram, prior, scale, DRAWS, np.random.default_rng(8))
+    w = bdd.draw(*bdd.posterior(gram, prior, scale), DRAWS, np.random.default_rng(9))
+    found = bdd.leave_one_out(gram, prior, scale, w, np.random.default_rng(8))
     for j in (0, 5, 11):
         rest = np.arange(12) != j
         K, m = gram.K[np.ix_(rest, rest)], prior.mean(gram)[rest]
@@ -161,6 +164,71 @@ def test_left_out_distance_keeps_the_prior_mean_of_all_rows():
         assert z_of(found[:, j], expected) < 4.5
         squares = [(d - d.mean()) ** 2 for d in (found[:, j], expected)]
         assert z_of(*squares) < 4.5
+
+
+A = np.random.default_rng(10).normal(size=(12, 12))
+CORRELATED = priors.Normal(
+    sd=0.8, m=np.random.default_rng(11).normal(size=12), sigma=A @ A.T / 12 + 0.1 * np.eye(12)
+)
+
+
+def without(gram, j):
+    """The statistics of all rows but one, which know the place of each in a prior."""
+    rest = np.arange(12) != j
+    others = Gram.from_rows(gram.kernel, gram.points[rest])
+    return replace(others, place=np.flatnonzero(rest)), rest
+
+
+@pytest.mark.parametrize("scale", [0.05, 3.5])
+@pytest.mark.parametrize("prior", [CORRELATED, priors.Normal(m=CORRELATED.m)], ids=["full", "one"])
+def test_left_out_posterior_is_that_of_a_refit(prior, scale):
+    """Mean and covariance of all rows at once against a fit without each."""
+    gram = Gram.from_rows(kernels.RBF(1.1), ROWS)
+    means, covariances = bdd.left_out(gram, prior, scale)
+    for j in range(12):
+        others, rest = without(gram, j)
+        mean, upper = bdd.posterior(others, prior, scale)
+        np.testing.assert_allclose(means[rest, j], mean, rtol=1e-8, atol=1e-9)
+        expected = np.linalg.inv(upper.T @ upper)
+        S = covariances.covariance(j)
+        np.testing.assert_allclose(S[np.ix_(rest, rest)], expected, rtol=1e-8, atol=1e-9)
+        assert abs(means[j, j]) < 1e-9
+        assert np.abs(S[j]).max() < 1e-9
+        if prior is CORRELATED:  # given alpha_j = 0, which is another prior of the others
+            P = prior.precision(gram)[np.ix_(rest, rest)]
+            given_zero = np.linalg.inv(scale * 11 * others.K + P)
+            assert np.abs(given_zero - expected).max() > 0.01 * np.abs(expected).max()
+
+
+def test_left_out_distance_with_a_correlated_prior():
+    """Moments of d^2 of a normal vector, from the refit's own mean and covariance."""
+    gram, scale = Gram.from_rows(kernels.RBF(1.1), ROWS), 0.4
+    w = bdd.draw(*bdd.posterior(gram, CORRELATED, scale), DRAWS, np.random.default_rng(12))
+    found = bdd.leave_one_out(gram, CORRELATED, scale, w, np.random.default_rng(13))
+    for j in range(12):
+        others, rest = without(gram, j)
+        mean, upper = bdd.posterior(others, CORRELATED, scale)
+        expected, variance = moments(mean, np.linalg.inv(upper.T @ upper), gram.K, rest, j)
+        assert z_of(found[:, j] ** 2, expected) < 4.5
+        assert z_of((found[:, j] ** 2 - expected) ** 2, variance) < 4.5
+
+
+def moments(mean, covariance, K, rest, j):
+    """Mean and variance of d^2 = k_jj - 2 k'w + w'Kw for a normal w."""
+    others, k = K[np.ix_(rest, rest)], K[rest, j]
+    KC, slope = others @ covariance, 2 * (others @ mean - k)
+    d2 = K[j, j] - 2 * mean @ k + mean @ others @ mean + np.trace(KC)
+    return d2, 2 * np.trace(KC @ KC) + slope @ covariance @ slope
+
+
+def test_left_out_draws_move_as_the_draws_of_the_fit():
+    """A row far from all others has d^2 = 1 + |a|^2, draw by draw, with the row or without."""
+    rows = np.concatenate([ROWS, [[90.0, 90.0]]])
+    gram = Gram.from_rows(kernels.RBF(1.1), rows)
+    w = bdd.draw(*bdd.posterior(gram, priors.Flat()), 500, np.random.default_rng(14))
+    found = bdd.leave_one_out(gram, priors.Flat(), 1.0, w, np.random.default_rng(15))[:, 12] ** 2
+    norm = 1 + np.einsum("di,ij,dj->d", w[:, :12], gram.K[:12, :12], w[:, :12])
+    assert np.corrcoef(found, norm)[0, 1] > 0.999
 
 
 def distances(w, kernel, points, row):
