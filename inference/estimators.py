@@ -481,12 +481,12 @@ progressbar
 
     @override
     def _points_left_out(self, fit: Fit, level: float) -> np.ndarray:
-        normal = isinstance(self.prior, GaussianPrior)  # which the model has asked for
-        if not (normal and isinstance(self.minority_prior, TruncatedNormal)):
+        prior, minority_prior = self.prior, self.minority_prior
+        if not (isinstance(prior, GaussianPrior) and isinstance(minority_prior, TruncatedNormal)):
             return super()._points_left_out(fit, level)
         w, rng = fit.rule.weights, np.random.default_rng(fit.seed)
         d, log_weight = bdd_m_left_out.leave_one_out(
-            fit.gram, self.prior, self.minority_prior, self.likelihood_scale, w, rng
+            fit.gram, prior, minority_prior, self.likelihood_scale, w, rng
         )
         diagnostics.warn_of_weights(log_weight[:, fit.place >= 0])
         return weighted_decisive_distance(d, log_weight, level)
