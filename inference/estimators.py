@@ -468,11 +468,12 @@ progressbar
 
     @override
     def _log_prior(self, posterior: xr.Dataset, gram: Gram) -> xr.Dataset:
-        closed = isinstance(self.minority_prior, TruncatedNormal)
+        prior, minority_prior = self.prior, self.minority_prior
+        closed = isinstance(prior, GaussianPrior) and isinstance(minority_prior, TruncatedNormal)
         if not closed or "x" in posterior:  # drawn by the model, in which alpha0 comes from x
             return super()._log_prior(posterior, gram)
-        w = posterior["w"].values
-        return by_draw(bdd_m.log_prior(gram, self.prior, self.minority_prior, w), posterior)
+        found = bdd_m.log_prior(gram, prior, minority_prior, posterior["w"].values)
+        return by_draw(found, posterior)
 
     @property
     @override

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.inference import approximation, description
+from bsvdd.inference import approximation, bayesian, description
 from bsvdd.inference.decision import decisive_distance
 from bsvdd.inference.warning import DataWarning
 from bsvdd.models import Gram, bdd
@@ -175,7 +175,7 @@ def test_precomputed(method):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(description, "KEPT_ROWS", 30)
+    monkeypatch.setattr(bayesian, "KEPT_ROWS", 30)
 
 
 @pytest.mark.parametrize("name", ["BDD", "BSVDDM"])

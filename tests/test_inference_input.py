@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.inference import description
+from bsvdd.inference import bayesian
 from bsvdd.inference.bayesian import BayesianDescription
 from bsvdd.inference.warning import DataWarning
 
@@ -232,7 +232,7 @@ def no_draws(monkeypatch):
     def fail(*args, **kwargs):
         pytest.fail("sampled first")
 
-    monkeypatch.setattr(description, "sample", fail)
+    monkeypatch.setattr(bayesian, "sample", fail)
     for cls in (SVDD, BDD, BayesianDescription):
         monkeypatch.setattr(cls, "_draw", fail)
 
