@@ -469,8 +469,10 @@ progressbar
     @override
     def _log_prior(self, posterior: xr.Dataset, gram: Gram) -> xr.Dataset:
         prior, minority_prior = self.prior, self.minority_prior
-        closed = isinstance(prior, GaussianPrior) and isinstance(minority_prior, TruncatedNormal)
-        if not closed or "x" in posterior:  # drawn by the model, in which alpha0 comes from x
+        by_model = "x" in posterior  # from which alpha0 is made there
+        if by_model or not (
+            isinstance(prior, GaussianPrior) and isinstance(minority_prior, TruncatedNormal)
+        ):
             return super()._log_prior(posterior, gram)
         found = bdd_m.log_prior(gram, prior, minority_prior, posterior["w"].values)
         return by_draw(found, posterior)
