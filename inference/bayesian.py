@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..models.geometry import squared_distance
+from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.landmarks import Landmarks, as_landmarks, choose, residual
@@ -431,5 +431,5 @@ class BayesianDescription(Description):
 def _distances_of_points(gram: Gram, named: dict[str, np.ndarray]) -> np.ndarray:
     """Return d (draws, points) of some dictionary points."""
     j = diagnostics.spread(gram.n_points)
-    d2 = squared_distance(named["w"], named["squared_norm"], gram.K[j], np.diag(gram.K)[j])
-    return np.sqrt(d2).T
+    d2 = squared_distance_of_points(named["Kw"][:, j], named["squared_norm"], np.diag(gram.K)[j])
+    return np.sqrt(d2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,17 +21,32 @@ import pytensor
 import pytensor.tensor as pt
 from pymc.logprob.basic import conditional_logp
 from pymc.logprob.utils import ParameterValueError, local_check_parameter_to_ninf_switch
+from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode
+from pytensor.compile.rewriting import inline_ofg_node
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Variable, equal_computations
+from pytensor.graph.basic import Apply, Variable, equal_computations
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace, vectorize_graph
-from pytensor.graph.rewriting.basic import in2out
-from pytensor.graph.traversal import graph_inputs
+from pytensor.graph.rewriting.basic import dfs_rewriter, in2out, node_rewriter
+from pytensor.graph.traversal import ancestors, graph_inputs
+
+from ..models.symbolic import QuadraticForm
+
+
+@node_rewriter([OpFromGraph])
+def _opened(fgraph: Any, node: Apply) -> list[Variable]:
+    """Replace an operation by what it is made of, which else is compiled as a function apart."""
+    return inline_ofg_node(node)
+
 
 # NumPy's own functions, for what is called some hundred times, or on batches: there is nothing
 # to compile, and products of matrices are BLAS's
-_NUMPY = Mode(linker="py", optimizer="fast_compile")
+_NUMPY = (
+    Mode(linker="py", optimizer="fast_run")
+    .excluding("fusion", "inplace")
+    .register((dfs_rewriter(_opened), 3.0))
+)
 BATCH_VALUES = 200_000  # of a batch that is evaluated at once: its copies stay in the cache
 HESSIAN_VALUES = 2_000_000  # of second derivatives that are taken at once
 
@@ -43,28 +58,43 @@ class _Graph:
     values: list[Variable]  # unconstrained parameters
     shared: list[SharedVariable]  # pm.Data and lengths of dims
     logp: Variable
-    named: list[Variable]  # free variables, then deterministics
+    named: dict[str, Variable]  # free variables, then deterministics
     free: list[Variable]  # the free random variables
 
     @classmethod
     def of(cls, model: pm.Model) -> _Graph:
         logp = model.logp()
-        named = model.replace_rvs_by_values([*model.free_RVs, *model.deterministics])
-        inputs = graph_inputs([logp, *named])
+        variables = [*model.free_RVs, *model.deterministics]
+        values = model.replace_rvs_by_values(variables)
+        named = {v.name: value for v, value in zip(variables, values, strict=True)}
+        inputs = graph_inputs([logp, *values])
         shared = [v for v in inputs if isinstance(v, SharedVariable)]
         return cls(list(model.value_vars), shared, logp, named, list(model.free_RVs))
+
+    @property
+    def outputs(self) -> list[Variable]:
+        return [self.logp, *self.named.values()]
+
+    def of_active_points(self) -> _Graph:
+        """Return the log density with the weights of some points only in the likelihood.
+
+        One more of the shared variables, the last, says which points K and r are of.
+        """
+        forms = (v.owner for v in ancestors([self.logp]) if v.owner is not None)
+        w = next(node.inputs[0] for node in forms if isinstance(node.op, QuadraticForm))
+        active = pytensor.shared(np.arange(0), name="active")
+        logp = clone_replace(self.logp, {w: w[active]})
+        return replace(self, shared=[*self.shared, active], logp=logp, named={})
 
     def same_structure(self, other: _Graph) -> bool:
         mine, theirs = [*self.values, *self.shared], [*other.values, *other.shared]
         return (
             len(mine) == len(theirs)
-            and len(self.named) == len(other.named)
+            and list(self.named) == list(other.named)
             and all(
                 a.name == b.name and a.type == b.type for a, b in zip(mine, theirs, strict=True)
             )
-            and equal_computations(
-                [self.logp, *self.named], [other.logp, *other.named], in_xs=mine, in_ys=theirs
-            )
+            and equal_computations(self.outputs, other.outputs, in_xs=mine, in_ys=theirs)
         )
 
 
@@ -130,18 +160,12 @@ class _Functions:
         return self._function(self.graph.values, self._logp_and_gradient)
 
     @cached_property
-    def logp(self) -> Callable:
-        """Return the log densities of a batch."""
+    def batch(self) -> Callable:
+        """Return the log densities and the named quantities of a batch."""
         batches = self._batches()
         replace = dict(zip(self.graph.values, batches, strict=True))
-        return self._function(batches, vectorize_graph(self._logp, replace))
-
-    @cached_property
-    def named(self) -> Callable:
-        """Return batches of the named quantities."""
-        batches = self._batches()
-        replace = dict(zip(self.graph.values, batches, strict=True))
-        return self._function(batches, vectorize_graph(self.graph.named, replace))
+        outputs = vectorize_graph(_unchecked(self.graph.outputs), replace)
+        return self._function(batches, [pytensor.Out(v, borrow=True) for v in outputs])
 
     @cached_property
     def log_prior(self) -> Callable:
@@ -210,7 +234,7 @@ class Density:
     """
 
     def __init__(self, model: pm.Model):
-        graph = _Graph.of(model)
+        self._graph = graph = _Graph.of(model)
         self._functions = _functions(graph)
         self._shared = [v.name for v in graph.shared]
         self._data = [v.get_value(borrow=True) for v in graph.shared]
@@ -263,12 +287,27 @@ class Density:
         """Return log density and gradient at the unconstrained vector ``x``."""
         return self._logp_and_gradient(self._functions.logp_and_gradient, x)
 
+    def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return log densities (S,) and all named quantities (S, ...) of a batch (S, size)."""
+        self.products += self._part * len(x)
+        step, whole = max(1, BATCH_VALUES // self.size), []
+        for start in range(0, len(x), step):
+            rows = slice(start, start + step)
+            parts = self._functions.batch(*self._split(x[rows]), *self._data)
+            if not whole:
+                ndims = [v.type.ndim for v in self._graph.outputs]
+                shapes = [v.shape[v.ndim - ndim :] for v, ndim in zip(parts, ndims, strict=True)]
+                whole = [
+                    np.empty((len(x), *shape), v.dtype)
+                    for v, shape in zip(parts, shapes, strict=True)
+                ]
+            for values, part in zip(whole, parts, strict=True):
+                values[rows] = part
+        return whole[0], dict(zip(self._graph.named, whole[1:], strict=True))
+
     def logp(self, x: np.ndarray) -> np.ndarray:
         """Return the log densities of a batch of unconstrained vectors, (S, size) -> (S,)."""
-        self.products += self._part * len(x)
-        step = max(1, BATCH_VALUES // self.size)
-        batches = (x[i : i + step] for i in range(0, len(x), step))
-        return np.concatenate([self._functions.logp(*self._split(b), *self._data) for b in batches])
+        return self.evaluate(x)[0]
 
     def hessian(self, x: np.ndarray) -> np.ndarray:
         """Return the second derivatives at the unconstrained vector ``x``, (size, size)."""
@@ -328,9 +367,7 @@ class Density:
 
     def named(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return all named quantities at a batch of unconstrained vectors, (S, size)."""
-        values = self._functions.named(*self._split(x), *self._data)
-        variables = [*self._model.free_RVs, *self._model.deterministics]
-        return {v.name: value for v, value in zip(variables, values, strict=True)}
+        return self.evaluate(x)[1]
 
     def log_prior(self, draws: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the log prior density of each free variable, (S,), its elements summed.
@@ -359,14 +396,13 @@ class Density:
         return len(self._data[self._shared.index("r")])
 
     def on(self, active: np.ndarray) -> Density:
-        """Return the density that leaves all points but the ``active`` ones out of K and r."""
+        """Return the log density that leaves all points but the ``active`` ones out of K and r."""
         new = copy.copy(self)
-        data = dict(zip(self._shared, self._data, strict=True))
-        data |= {
-            "K": np.ascontiguousarray(data["K"][np.ix_(active, active)]),
-            "r": data["r"][active],
-            "active": active.astype(data["active"].dtype),
-        }
-        new._data = [data[name] for name in self._shared]
+        new._graph = self._graph.of_active_points()
+        new._functions = _functions(new._graph)
+        K, r = (self._data[self._shared.index(name)] for name in ("K", "r"))
+        part = {"K": np.ascontiguousarray(K[np.ix_(active, active)]), "r": r[active]}
+        shared = zip(self._shared, self._data, strict=True)
+        new._data = [*(part.get(name, value) for name, value in shared), active]
         new.products, new._part = 0.0, (len(active) / self.n_points) ** 2
         return new

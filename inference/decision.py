@@ -14,6 +14,17 @@ def probability_normal(d: np.ndarray, cutoff: float) -> np.ndarray:
     return (d <= cutoff).mean(axis=0)
 
 
+def is_normal(d: np.ndarray, cutoff: float, level: float = 0.5) -> np.ndarray:
+    """Return whether the decisive distance is at most the cutoff; (draws, rows) -> (rows,)."""
+    return (d <= cutoff).sum(axis=0) > _rank(level, len(d))
+
+
+def _rank(level: float, draws: int) -> int:
+    """Return how many of the draws lie below the decisive one."""
+    rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
+    return min(rank, draws - 1)  # a level so near to 1 that it asks for all draws
+
+
 def decisive_distance(d: np.ndarray, level: float = 0.5, overwrite: bool = False) -> np.ndarray:
     """Return the distance that decides each row; (draws, rows) -> (rows,).
 
@@ -23,8 +34,7 @@ def decisive_distance(d: np.ndarray, level: float = 0.5, overwrite: bool = False
     a score needs. At the level 0.5 it is the (upper) median. ``overwrite`` lets it sort in
     ``d`` itself.
     """
-    rank = math.floor(level * len(d) + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
-    rank = min(rank, len(d) - 1)  # a level so near to 1 that it asks for all draws
+    rank = _rank(level, len(d))
     if overwrite:
         d.partition(rank, axis=0)
         return d[rank]

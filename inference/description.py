@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
+from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from . import diagnostics
@@ -41,10 +42,10 @@ class Description(Detector):
     def _report(self, fit: Fit) -> Fit:
         fit = super()._report(fit)
         tree, obs, majority = fit.idata, np.arange(len(fit.rows)), ~fit.minority
-        d = self._as_draws(tree, fit.rule.values(fit.rows))
+        d = self._as_draws(tree, self._distances_of_rows(fit))
         tree["distance"] = xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs})
         scale = tree.children["posterior"].attrs.get("likelihood_scale", 1.0)
-        log_likelihood = np.square(d.values[..., majority])
+        log_likelihood = np.square(d.values if majority.all() else d.values[..., majority])
         log_likelihood *= -scale / 2
         tree["log_likelihood"] = xr.Dataset(
             {"kernel": (d.dims, log_likelihood)}, {"obs": obs[majority]}
@@ -60,6 +61,26 @@ class Description(Detector):
                 DataWarning,
             )
         return fit
+
+    def _distances_of_rows(self, fit: Fit) -> np.ndarray:
+        """Return d (draws, n) of the training rows; those of points by Kw, which then leaves."""
+        rule: Any = fit.rule
+        posterior = fit.idata.children["posterior"].dataset
+        if "Kw" not in posterior:
+            return rule.values(fit.rows)
+        fit.idata["posterior"] = posterior.drop_vars("Kw")
+        if fit.whole and not self._has_dictionary:
+            Kw = posterior["Kw"].values.reshape(rule.weights.shape)
+            at = squared_distance_of_points(Kw, rule.squared_norm, np.diag(fit.gram.K))
+            np.sqrt(at, out=at)
+            if np.array_equal(fit.place, np.arange(len(fit.rows))):
+                return at
+            d, others = np.empty((len(at), len(fit.rows))), np.ones(len(fit.rows), dtype=bool)
+            others[fit.place] = False
+            d[:, fit.place] = at
+            d[:, others] = rule.values(fit.rows[others])
+            return d
+        return rule.values(fit.rows)
 
     @override
     def _training_values(self, fit: Fit) -> np.ndarray:

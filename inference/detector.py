@@ -19,7 +19,7 @@ from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
 from . import left_out
 from .cutoff import Cutoff, as_cutoff
-from .decision import decisive_distance, probability_normal
+from .decision import decisive_distance, is_normal, probability_normal
 from .distance import Expansion, leave_one_out
 from .labels import minority_rows
 from .rows import ArrayRows, Rows, tables
@@ -292,7 +292,7 @@ class Detector(OutlierMixin, BaseEstimator):
         return xr.Dataset(
             {
                 "probability_normal": ("obs", probability_normal(d, cutoff)),
-                "normal": ("obs", decisive_distance(d, level) <= cutoff),
+                "normal": ("obs", is_normal(d, cutoff, level)),
                 "cutoff": cutoff,
                 "level": level,
             },
@@ -309,11 +309,14 @@ class Detector(OutlierMixin, BaseEstimator):
             folds = left_out.folds(fit.minority, cv, fit.seed)
             refit = partial(self._refit, fit)
             return left_out.by_refits(fit.rows, folds, refit, policy.level)
-        d = self._training_values(fit)
-        out = decisive_distance(d, policy.level)
+        d, out = self._training_values(fit), np.empty(len(fit.rows))
+        other = np.ones(len(fit.rows), dtype=bool)
         if cv == "loo":
             is_row = fit.place >= 0
-            out[fit.place[is_row]] = self._points_left_out(fit, policy.level)[is_row]
+            left = self._points_left_out(fit, policy.level)
+            out[fit.place[is_row]], other[fit.place[is_row]] = left[is_row], False
+        if other.any():
+            out[other] = decisive_distance(d if other.all() else d[:, other], policy.level)
         return out
 
     def _refit(self, fit: Fit, train: np.ndarray) -> Expansion:
@@ -336,8 +339,11 @@ class Detector(OutlierMixin, BaseEstimator):
         model are left out already, and a majority row beside a dictionary entered by its share
         of r and T only.
         """
-        known = (fit.place >= 0).all()
-        d = self._training_values(fit)[:, fit.place] if known else None
+        d = None
+        if (fit.place >= 0).all():
+            d = self._training_values(fit)
+            if not np.array_equal(fit.place, np.arange(d.shape[1])):
+                d = d[:, fit.place]
         left = leave_one_out(fit.rule.weights, fit.gram.K, fit.gram.n1, d)
         return decisive_distance(left, level)
 

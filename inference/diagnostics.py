@@ -30,7 +30,7 @@ def effective_support(weights: np.ndarray) -> np.ndarray:
     which is 1/sum w^2 for weights on the simplex: M for M equal weights, 1 for all weight on
     one point. (Kish 1965, of absolute values, so that signed weights count too.)
     """
-    return np.abs(weights).sum(axis=-1) ** 2 / np.square(weights).sum(axis=-1)
+    return np.abs(weights).sum(axis=-1) ** 2 / np.vecdot(weights, weights)
 
 
 def spread(n: int) -> np.ndarray:

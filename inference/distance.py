@@ -230,24 +230,24 @@ def leave_one_out(
     alpha0, alpha1 = weights[:, :m], -weights[:, m:]
     s = alpha0.sum(axis=1, keepdims=True)
     rest = s - alpha0
+    # where a point holds nearly all the weight the sum has lost its digits
+    lost = np.argwhere(rest <= NEARLY_ALL * s)
     if d is not None and not n1:
-        rest = np.asarray(rest, order="F")  # as distances are, the draws of a row side by side
         with np.errstate(divide="ignore", invalid="ignore"):
-            d2 = np.divide(d, rest)
-        d2 *= d2
+            out = np.divide(d, rest, out=rest)
     else:
         d2 = _leave_out_of_classes(alpha0, alpha1, K)
-    # where a point holds nearly all the weight the sum above has lost its digits
-    for draw, j in np.argwhere(rest <= NEARLY_ALL * s):
+        out = np.sqrt(np.maximum(d2, 0.0, out=d2), out=d2)
+    for draw, j in lost:
         left = weights[draw].copy()
         left[j] = 0.0
         total = left[:m].sum()
-        d2[draw, j] = np.inf
+        out[draw, j] = np.inf
         if total > 0.0:
             left[:m] *= s[draw, 0] / total
-            d2[draw, j] = K[j, j] - 2.0 * K[j] @ left + left @ K @ left
-    np.maximum(d2, 0.0, out=d2)
-    return np.sqrt(d2, out=d2)
+            d2 = K[j, j] - 2.0 * K[j] @ left + left @ K @ left
+            out[draw, j] = math.sqrt(max(d2, 0.0))
+    return out
 
 
 def _leave_out_of_classes(alpha0: np.ndarray, alpha1: np.ndarray, K: np.ndarray) -> np.ndarray:

@@ -115,15 +115,17 @@ class Laplace:
         wider tails of its prior.
         """
         n = len(self.mode)
-        z = rng.standard_normal((n, size))
+        z = rng.standard_normal((size, n))
         width = 1.0 + WIDER_BY / math.sqrt(n)
-        z *= np.where(rng.uniform(size=size) < WIDER_SHARE, width, 1.0)
-        square = np.einsum("js,js->s", z, z)
+        z[rng.uniform(size=size) < WIDER_SHARE] *= width
+        square = np.vecdot(z, z)
         log_density = np.logaddexp(
             math.log1p(-WIDER_SHARE) - square / 2.0,
             math.log(WIDER_SHARE) - n * math.log(width) - square / (2.0 * width**2),
         )
-        return self.mode + solve_triangular(self.upper, z, overwrite_b=True).T, log_density
+        x = solve_triangular(self.upper, z.T, overwrite_b=True, check_finite=False).T
+        x += self.mode
+        return x, log_density
 
 
 def _root_of_curvature(density: Density, x: np.ndarray) -> np.ndarray:
@@ -156,7 +158,8 @@ class Chains:
 
     Attributes
     ----------
-    x : ndarray of shape (chains, steps, n)
+    named : dict of ndarray of shape (chains, steps, ...)
+        The named quantities of the states.
     accepted : ndarray of bool, shape (chains, steps)
     log_ratio : ndarray of shape (chains, steps)
         log p/q of the proposals, up to a constant.
@@ -164,7 +167,7 @@ class Chains:
         log p/q of the last states.
     """
 
-    x: np.ndarray
+    named: dict[str, np.ndarray]
     accepted: np.ndarray
     log_ratio: np.ndarray
     last: np.ndarray
@@ -174,46 +177,62 @@ class Chains:
         cls, density: Density, q: Laplace, chains: int, steps: int, rng: np.random.Generator
     ) -> Self:
         """Return chains that start at draws of q, each its own, after a warm-up."""
-        x, log_q = q.draw(chains, rng)
-        first = density.logp(x) - log_q
-        start = cls(x[:, None], np.ones((chains, 1), dtype=bool), first[:, None], first)
+        named, first = _proposals(density, q, (chains, 1), rng)
+        start = cls(named, np.ones((chains, 1), dtype=bool), first, first[:, 0])
         return start.next(density, q, WARM_UP, rng).next(density, q, steps, rng)
 
     def next(self, density: Density, q: Laplace, steps: int, rng: np.random.Generator) -> Self:
         """Return the next steps of the chains."""
-        chains, n = len(self.last), self.x.shape[-1]
-        proposals, log_q = q.draw(chains * steps, rng)
-        log_ratio = (density.logp(proposals) - log_q).reshape(chains, steps)
-        proposals = proposals.reshape(chains, steps, n)
+        chains = len(self.last)
+        named, log_ratio = _proposals(density, q, (chains, steps), rng)
         threshold = np.log(rng.uniform(size=(chains, steps)))
-        x, accepted, last = np.empty_like(proposals), np.empty((chains, steps), bool), []
+        state, last = np.empty((chains, steps), dtype=int), []  # the proposal that each state is
         for chain in range(chains):
-            state, ratio = self.x[chain, -1], float(self.last[chain])
+            at, ratio = -1, float(self.last[chain])
             rows = zip(log_ratio[chain].tolist(), threshold[chain].tolist(), strict=True)
             for step, (new, limit) in enumerate(rows):
                 if limit <= new - ratio:
-                    accepted[chain, step] = True
-                    state, ratio = proposals[chain, step], new
-                else:
-                    accepted[chain, step] = False
-                x[chain, step] = state
+                    at, ratio = step, new
+                state[chain, step] = at
             last.append(ratio)
-        return type(self)(x, accepted, log_ratio, np.array(last))
+        accepted = state == np.arange(steps)
+        rejected = np.nonzero(~accepted)
+        before = np.nonzero(state < 0)  # the state that these steps go on from
+        for name, values in named.items():  # the accepted are where they should be
+            values[rejected] = values[rejected[0], state[rejected]]
+            values[before] = self.named[name][before[0], -1]
+        return type(self)(named, accepted, log_ratio, np.array(last))
 
-    def followed_by(self, other: Self, thin: int) -> Self:
-        """Return every ``thin``-th step of these and, after them, of ``other``."""
-        x, accepted, log_ratio = (
-            np.concatenate([getattr(self, name), getattr(other, name)], axis=1)[:, thin - 1 :: thin]
-            for name in ("x", "accepted", "log_ratio")
-        )
-        return type(self)(x, accepted, log_ratio, other.last)
+    def taken(self, which: slice) -> Self:
+        """Return some of the steps only."""
+        named = {name: values[:, which].copy() for name, values in self.named.items()}
+        return type(self)(named, self.accepted[:, which], self.log_ratio[:, which], self.last)
 
-    def ending(self, draws: int) -> Self:
-        """Return the last steps only."""
-        kept = slice(-draws, None)
-        return type(self)(
-            self.x[:, kept], self.accepted[:, kept], self.log_ratio[:, kept], self.last
+    @classmethod
+    def joined(cls, parts: list[Self]) -> Self:
+        """Return chains of which these are the parts, one after the other."""
+        named, accepted, log_ratio = (
+            [getattr(part, name) for part in parts] for name in ("named", "accepted", "log_ratio")
         )
+        together = {
+            name: np.concatenate([values[name] for values in named], axis=1) for name in named[0]
+        }
+        return cls(
+            together,
+            np.concatenate(accepted, axis=1),
+            np.concatenate(log_ratio, axis=1),
+            parts[-1].last,
+        )
+
+
+def _proposals(
+    density: Density, q: Laplace, shape: tuple[int, int], rng: np.random.Generator
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return proposals as their named quantities, and their log p/q."""
+    x, log_q = q.draw(shape[0] * shape[1], rng)
+    logp, named = density.evaluate(x)
+    named = {name: values.reshape(*shape, *values.shape[1:]) for name, values in named.items()}
+    return named, (logp - log_q).reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,23 +287,26 @@ def sample(
     chains: int,
     rng: np.random.Generator,
     watch: Callable[[dict[str, np.ndarray]], np.ndarray],
-) -> tuple[dict[str, np.ndarray], Chains, Judgement]:
-    """Return the named quantities (chains, draws, ...) of chains, the chains and a judgement.
+) -> tuple[Chains, Judgement]:
+    """Return chains of ``draws`` steps, and a judgement.
 
     ``watch`` takes named quantities of S draws to the values (S, q) by which is judged. Where
     that helps, more steps are taken than there are draws.
     """
 
-    def judge(run: Chains) -> tuple[dict[str, np.ndarray], Judgement]:
-        named = density.named(run.x.reshape(-1, density.size))
-        watched = watch(named)
-        return named, Judgement.of(run, watched.reshape(chains, -1, watched.shape[-1]))
+    def judge(run: Chains) -> Judgement:
+        flat = {name: v.reshape(-1, *v.shape[2:]) for name, v in run.named.items()}
+        watched = watch(flat)
+        return Judgement.of(run, watched.reshape(chains, -1, watched.shape[-1]))
 
     steps = max(draws, MIN_STEPS)
     run = Chains.start(density, q, chains, steps, rng)
-    named, judgement = judge(run)
+    judgement = judge(run)
     if not (judgement.safe or judgement.hopeless or judgement.ess < MIN_ESS_PER_CHAIN):
-        run = run.followed_by(run.next(density, q, (THIN - 1) * steps, rng), THIN)
-        named, judgement = judge(run)
-    kept = {k: v.reshape(chains, steps, *v.shape[1:])[:, -draws:] for k, v in named.items()}
-    return kept, run.ending(draws), judgement
+        parts = [run.taken(slice(THIN - 1, None, THIN))]
+        for n in range(1, THIN):
+            run = run.next(density, q, steps, rng)
+            parts.append(run.taken(slice((THIN - 1 - n * steps) % THIN, None, THIN)))
+        run = Chains.joined(parts)
+        judgement = judge(run)
+    return (run if draws == steps else run.taken(slice(-draws, None))), judgement

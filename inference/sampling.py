@@ -150,9 +150,9 @@ def _laplace_or_nuts(
         if q.several_modes:
             why = f"there are several modes, {q.apart:.3g} posterior sd apart"
         else:
-            named, run, judgement = laplace.sample(density, q, draws, chains, rng, watch)
+            run, judgement = laplace.sample(density, q, draws, chains, rng, watch)
             if judgement.safe or sampler == "laplace":
-                return _laplace(model, density, named, run, judgement, progressbar)
+                return _laplace(model, density, run, judgement, progressbar)
             why = f"Laplace's approximation is not safe: {judgement}"
         w = density.named(q.around(AROUND, rng))["w"]
         active = np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
@@ -166,7 +166,6 @@ def _laplace_or_nuts(
 def _laplace(
     model: pm.Model,
     density: Density,
-    named: dict[str, np.ndarray],
     run: Chains,
     judgement: Judgement,
     progressbar: bool,
@@ -174,11 +173,11 @@ def _laplace(
     from . import laplace
 
     stats = {name: (("chain", "draw"), getattr(run, name)) for name in LAPLACE_STATS}
-    tree = posterior_tree(named, model, xr.Dataset(stats))
+    tree = posterior_tree(run.named, model, xr.Dataset(stats))
     attrs = tree["posterior"].attrs
     attrs.update(sampler="laplace", library="bsvdd", products=density.products)
     attrs["why"] = f"Laplace's approximation is {'' if judgement.safe else 'not '}safe: {judgement}"
-    if run.x.shape[1] >= laplace.MIN_STEPS:  # what was judged is what is returned
+    if run.accepted.shape[1] >= laplace.MIN_STEPS:  # what was judged is what is returned
         attrs.update(r_hat=judgement.r_hat, ess=judgement.ess)
     if not judgement.safe:
         warn(f"sampler='laplace' is not safe here ({judgement}); use 'nuts'", DiagnosticWarning)

@@ -6,6 +6,8 @@ import numpy as np
 
 from .gram import Gram
 
+BLOCK = 128  # draws at once
+
 
 def potential(w: np.ndarray, gram: Gram, likelihood_scale: float = 1.0) -> np.ndarray:
     """Return the kernel potential of weights, shape (..., M) -> (...); see :mod:`.potential`."""
@@ -47,3 +49,22 @@ def squared_distance(
     d2 += norm
     d2 += k_zz[:, None]
     return np.maximum(d2, 0.0, out=d2)
+
+
+def squared_distance_of_points(Kw: np.ndarray, norm: np.ndarray, k_jj: np.ndarray) -> np.ndarray:
+    r"""Return d_j^2 of dictionary points, :math:`k(u_j, u_j) - 2 (K w)_j + w^\top K w`.
+
+    Parameters
+    ----------
+    Kw : ndarray of shape (draws, q)
+        Overwritten by the result.
+    norm : ndarray of shape (draws,)
+    k_jj : ndarray of shape (q,)
+    """
+    for start in range(0, len(Kw), BLOCK):  # a block stays in the cache
+        d2 = Kw[start : start + BLOCK]
+        d2 *= -2.0
+        d2 += norm[start : start + BLOCK, None]
+        d2 += k_jj
+        np.maximum(d2, 0.0, out=d2)
+    return Kw

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .gram import Gram
 
 if TYPE_CHECKING:
@@ -26,9 +24,9 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
     r"""Add the potential of the weights ``w`` to the PyMC model in context.
 
     The statistics become ``pm.Data`` (``K``, ``r``, ``T``, ``n0``, ``likelihood_scale``), so
-    that a compiled model serves other rows too. ``active`` says which points K and r are of:
-    all of them, unless a sampler leaves out those without weight. ``squared_norm`` is
-    :math:`\|a\|^2 = w^\top K w`.
+    that a compiled model serves other rows too. ``squared_norm`` is
+    :math:`\|a\|^2 = w^\top K w`, and ``Kw`` holds the products of a with the points, by which
+    their distances cost nothing more.
     """
     import pymc as pm
 
@@ -37,6 +35,7 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
     K, r = pm.Data("K", gram.K), pm.Data("r", gram.r, dims="point")
     T, n0 = pm.Data("T", float(gram.T)), pm.Data("n0", float(gram.n0))
     scale = pm.Data("likelihood_scale", float(likelihood_scale))
-    w = w[pm.Data("active", np.arange(gram.n_points))]
-    norm = pm.Deterministic("squared_norm", QuadraticForm()(w, K))
-    pm.Potential("kernel", -scale / 2 * (T - 2 * w @ r + n0 * norm))
+    norm, Kw = QuadraticForm()(w, K)
+    pm.Deterministic("squared_norm", norm)
+    pm.Deterministic("Kw", Kw, dims="point")
+    pm.Potential("kernel", -scale / 2 * (T - 2 * (w @ r) + n0 * norm))

@@ -10,6 +10,8 @@ import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.transforms import Interval
 from pytensor.compile.builders import SymbolicOp
+from pytensor.compile.ops import ViewOp
+from pytensor.gradient import DisconnectedType
 from pytensor.graph.basic import Apply
 from pytensor.graph.replace import _vectorize_node
 from pytensor.tensor.variable import TensorVariable
@@ -21,24 +23,39 @@ TRUNCATED_TUNE = 50  # steps of a chain that make one draw of a correlated trunc
 
 
 class QuadraticForm(SymbolicOp):
-    """w'Kw for a symmetric K: its value, and its gradient 2Kw, take one product with K."""
+    """w'Kw and Kw for a symmetric K; the gradient 2Kw of the first takes no other product."""
 
     inline = True
 
     @override
     def build_inner_graph(self, w: TensorVariable, K: TensorVariable) -> list[TensorVariable]:
-        return [w @ (K @ w)]
+        Kw = K @ w
+        return [w @ Kw, Kw]
 
     @override
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[TensorVariable]:
-        (w, K), (c,) = inputs, cotangents
-        return [2.0 * c * (K @ w), c * pt.outer(w, w)]
+        (w, K), (_, Kw), (c, v) = inputs, outputs, cotangents
+        of_w, of_K = [], []
+        if not isinstance(c.type, DisconnectedType):
+            of_w, of_K = [2.0 * c * Kw], [c * pt.outer(w, w)]
+        if not isinstance(v.type, DisconnectedType):
+            of_w, of_K = [*of_w, K @ v], [*of_K, pt.outer(v, w)]
+        return [pt.add(*of_w), pt.add(*of_K)]
 
 
 @_vectorize_node.register(QuadraticForm)
-def _batch(op: QuadraticForm, node: Apply, w: TensorVariable, K: TensorVariable) -> Apply:
-    """Return the form of each w of a batch, by one product of two matrices."""
-    return pt.sum((w @ K) * w, axis=-1).owner
+def _batch(
+    op: QuadraticForm, node: Apply, w: TensorVariable, K: TensorVariable
+) -> list[TensorVariable]:
+    """Return w'Kw and Kw of each w of a batch, by one product of two matrices."""
+    Kw = w @ K
+    return [pt.sum(Kw * w, axis=-1), Kw]
+
+
+@_vectorize_node.register(ViewOp)
+def _view(op: ViewOp, node: Apply, x: TensorVariable) -> Apply:
+    """Return a batch as it is, which PyTensor would go through one by one."""
+    return op.make_node(x)
 
 
 def probit_beta(name: str, a: TensorVariable, b: TensorVariable, dims: str) -> TensorVariable:

@@ -93,14 +93,29 @@ def test_named_quantities_at_a_batch():
     density = Density(bsvdd_m.build(stats, priors.StandardizedRowSum(), priors.Beta(total=0.6)))
     x = np.random.default_rng(61).normal(size=(5, 6))
     named = density.named(x)
-    assert set(named) == {"tau", "alpha1_probit", "alpha1_share", "alpha1", "w", "squared_norm"}
+    free = {"tau", "alpha1_probit"}
+    assert set(named) == free | {"alpha1_share", "alpha1", "w", "squared_norm", "Kw"}
     share = norm.cdf(x[:, 4:])
     np.testing.assert_allclose(named["tau"], x[:, :4])
     np.testing.assert_allclose(named["alpha1_share"], share)
     np.testing.assert_allclose(named["alpha1"], 0.3 * share)
     e = np.exp(x[:, :4])
     alpha0 = (1 + 0.3 * share.sum(axis=1, keepdims=True)) * e / e.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(named["w"], np.hstack([alpha0, -0.3 * share]))
+    w = np.hstack([alpha0, -0.3 * share])
+    np.testing.assert_allclose(named["w"], w)
+    np.testing.assert_allclose(named["Kw"], w @ stats.K)
+    np.testing.assert_allclose(named["squared_norm"], [each @ stats.K @ each for each in w])
+
+
+def test_named_quantities_that_are_the_same_in_all_draws():
+    """They too come once for each draw, over several blocks."""
+
+    def prior(gram, name, dims):
+        pm.Deterministic("fixed", pm.math.constant(np.arange(3.0)))
+        return pm.Normal(name, dims=dims)
+
+    named = Density(bsvdd.build(gram(9), prior)).named(np.zeros((5, 9)))
+    np.testing.assert_array_equal(named["fixed"], np.tile(np.arange(3.0), (5, 1)))
 
 
 def test_initial_points_are_jittered_and_seeded():

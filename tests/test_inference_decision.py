@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from bsvdd.inference.decision import (
     decisive_distance,
+    is_normal,
     probability_normal,
     weighted_decisive_distance,
 )
@@ -67,6 +68,7 @@ def test_decisive_distance_decides_as_the_probability_does(d, thousandths, cutof
     counts = (d <= cutoff).sum(axis=0)
     normal = counts * 1000 > thousandths * len(d)
     np.testing.assert_array_equal(decisive_distance(d, level) <= cutoff, normal)
+    np.testing.assert_array_equal(is_normal(d, cutoff, level), normal)
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 2000))

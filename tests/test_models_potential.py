@@ -6,7 +6,12 @@ import pytensor.tensor as pt
 import pytest
 from bsvdd.inference.compilation import Density
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m, svdd
-from bsvdd.models.geometry import potential, squared_distance, squared_norm
+from bsvdd.models.geometry import (
+    potential,
+    squared_distance,
+    squared_distance_of_points,
+    squared_norm,
+)
 from bsvdd.models.symbolic import QuadraticForm
 from pytensor.compile.mode import Mode
 from scipy import stats
@@ -138,14 +143,29 @@ def test_derivatives_of_the_quadratic_form():
     A = np.random.default_rng(29).normal(size=(4, 4))
     K_value, w_value = A @ A.T, np.array([0.3, -1.0, 2.0, 0.5])
     w, K = pt.vector("w"), pt.matrix("K")
-    form = QuadraticForm()(w, K)
+    form, Kw = QuadraticForm()(w, K)
     by_w = pt.grad(form, w)
     hessian = pt.stack([pt.grad(by_w[i], w) for i in range(4)])
-    outputs = [form, by_w, pt.grad(form, K), hessian]
+    cube = form * Kw[1]  # by both of its results
+    outputs = [form, Kw, by_w, pt.grad(form, K), hessian, pt.grad(cube, w), pt.grad(Kw[1], K)]
     function = pytensor.function([w, K], outputs, mode=Mode("py", "fast_compile"))
-    value, by_w, by_K, hessian = function(w_value, K_value)
+    value, Kw, by_w, by_K, hessian, of_both, of_row = function(w_value, K_value)
     double_sum = sum(w_value[i] * K_value[i, j] * w_value[j] for i in range(4) for j in range(4))
     assert value == pytest.approx(double_sum, rel=1e-12)
+    np.testing.assert_allclose(Kw, K_value @ w_value, rtol=1e-12)
     np.testing.assert_allclose(by_w, 2 * K_value @ w_value, rtol=1e-12)
     np.testing.assert_allclose(by_K, np.outer(w_value, w_value), rtol=1e-12)
     np.testing.assert_allclose(hessian, 2 * K_value, rtol=1e-12)
+    np.testing.assert_allclose(of_both, 2 * Kw * Kw[1] + double_sum * K_value[1], rtol=1e-12)
+    np.testing.assert_allclose(of_row, np.outer([0, 1, 0, 0], w_value), rtol=1e-12)
+
+
+def test_squared_distance_of_points_is_that_of_rows():
+    kernel, w = kernels.Polynomial(2), np.random.default_rng(30).normal(size=(300, 6))
+    K = kernel(MAJORITY)
+    norm = squared_norm(w, K)
+    expected = squared_distance(w, norm, K, np.diag(K)).T
+    found = squared_distance_of_points(w @ K, norm, np.diag(K))  # over several blocks
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    one = np.full((1, 1), 1 / 3)  # the only row is the centre itself, but for rounding
+    assert squared_distance_of_points(one, one[0] * (1 - 1e-15), one[0])[0, 0] == 0.0
