@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from .warning import DiagnosticWarning, warn
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_R_HAT = 1.01
 MIN_ESS_PER_CHAIN = 100
-MIN_DRAWS = 4  # of which ArviZ has an R-hat
+MIN_DRAWS = 8  # of whose halves ArviZ has an R-hat
 MIN_SUPPORT = 5
 MIN_LEFT_OUT = 50  # effective draws of a row left out
 POINTS = 20  # training rows, evenly spread, whose d_z are diagnosed
@@ -41,6 +43,8 @@ def spread(n: int) -> np.ndarray:
 def mixing(values: np.ndarray) -> tuple[float, float]:
     """Return the largest R-hat and the smallest bulk effective sample size of several values.
 
+    Those of ArviZ: of normal scores of ranks, with split chains (Vehtari et al. 2021).
+
     Parameters
     ----------
     values : ndarray of shape (chains, draws, q)
@@ -52,11 +56,25 @@ def mixing(values: np.ndarray) -> tuple[float, float]:
     """
     from arviz_stats.base import array_stats
 
+    half = values.shape[1] // 2
+    split = np.concatenate([values[:, :half], values[:, -half:]])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ess = array_stats.ess(values, chain_axis=0, draw_axis=1)
-        if values.shape[0] == 1:
+        scores = _normal_scores(split)
+        ess = array_stats.ess(scores, chain_axis=0, draw_axis=1, method="identity")
+        if len(values) == 1:
             return np.nan, float(ess.min())
-        return float(array_stats.rhat(values, chain_axis=0, draw_axis=1).max()), float(ess.min())
+        folded = _normal_scores(np.abs(split - np.median(split, axis=(0, 1))))
+        bulk, tail = (
+            array_stats.rhat(each, chain_axis=0, draw_axis=1, method="identity")
+            for each in (scores, folded)
+        )
+    return float(np.maximum(bulk, tail).max()), float(ess.min())
+
+
+def _normal_scores(values: np.ndarray) -> np.ndarray:
+    """Return the values' ranks as normal quantiles, of all values at once, unlike ArviZ."""
+    ranks = rankdata(values.reshape(-1, values.shape[-1]), axis=0)
+    return ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(values.shape)
 
 
 def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRAWS) -> xr.Dataset:

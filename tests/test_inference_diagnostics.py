@@ -248,3 +248,18 @@ def test_warnings_point_at_the_line_that_fits(two_hundred):
     with pytest.warns(DiagnosticWarning) as caught:
         BSVDD(draws=50, tune=50).fit(two_hundred)
     assert {w.filename for w in caught} == {__file__}
+
+
+@pytest.mark.parametrize("shape", [(2, 200, 3), (4, 101, 2), (3, 8, 2)])
+def test_mixing_is_that_of_arviz(shape):
+    """Also with ties, chains apart, and unequal spreads, which only the folded values show."""
+    rng = np.random.default_rng(90)
+    values = np.round(rng.normal(size=shape).cumsum(axis=1) / 5, 1)
+    values[0] *= 3.0
+    data = xr.Dataset({"x": (("chain", "draw", "i"), values)})
+    r_hat, ess = diagnostics.mixing(values)
+    assert r_hat == pytest.approx(float(az.rhat(data)["x"].max()), rel=1e-12)
+    assert ess == pytest.approx(float(az.ess(data)["x"].min()), rel=1e-12)
+    assert diagnostics.mixing(values[:1])[1] == pytest.approx(
+        float(az.ess(data.isel(chain=[0]))["x"].min()), rel=1e-12
+    )
