@@ -234,8 +234,8 @@ def test_search_that_ends_early_is_led_to_the_mode():
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_auto_says_what_it_took_and_why(capsys):
-    # a seed whose Pareto k, .1 to .6 for so few rows, is far from its bound
-    settings = dict(draws=600, tune=300, chains=2, seed=5, progressbar=True)
+    # few rows: Pareto k is .1 to .6 by the seed, and one run in two takes more steps
+    settings = dict(draws=600, tune=300, chains=2, seed=12, progressbar=True)
     safe = sample(MODELS["bsvdd"](), "auto", **settings)["posterior"].attrs
     assert safe["sampler"] == "laplace"
     assert "safe: Pareto k" in safe["why"]
