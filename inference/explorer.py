@@ -185,15 +185,15 @@ class Explorer:
         kernel: kernels.Kernel = kernels.RBF()
         if base["standardize"]:
             kernel = kernels.Standardized(kernel)
-        with collected():
-            probe = MODELS["BSVDD"](**{k: v for k, v in base.items() if k != "standardize"})
-            probe.set_params(kernel=kernel, cutoff="auto").fit(X, y)
-        resolved = probe.kernel_
-        inner = resolved.kernel if isinstance(resolved, kernels.Standardized) else resolved
-        assert isinstance(inner, kernels.RBF)
-        minority = probe._fit.minority
+        probe = MODELS["BSVDD"](kernel=kernel)
+        probe.set_params(**{name: value for name, value in base.items() if name != "standardize"})
+        with collected():  # the first fit says the same
+            training = probe._training(X, y)
+        resolved: Any = training.kernel
+        bandwidth = float((resolved.kernel if base["standardize"] else resolved).bandwidth)
+        minority = training.minority
         self.ranges = Setting.RANGES | {
-            "bandwidth": bandwidths(float(inner.bandwidth)),
+            "bandwidth": bandwidths(bandwidth),
             "row": Range(0, len(minority) - 1, 1, whole=True),
         }
         self.choices = dict(Setting.CHOICES)
@@ -203,14 +203,14 @@ class Explorer:
                 name for name, model in MODELS.items() if not model._learns_from_minority
             )
         start = Setting(
-            bandwidth=self.ranges["bandwidth"].rounded(float(inner.bandwidth)),
+            bandwidth=self.ranges["bandwidth"].rounded(bandwidth),
             criterion=self.choices["criterion"][0],
             **base,
         )
-        self._plane = panels.Plane.of(probe)
-        self._grid = self._plane.grid()[2]
         self._asked = start
         self._fitted = Fitted.of(start.estimator(), None, X, y)
+        self._plane = panels.Plane.of(self._fitted.est)
+        self._grid = self._plane.grid()[2]
         self._view = panels.View.of(start, self._fitted.est, self._grid, self._fitted.notes)
         self._before: panels.View | None = None
         self._quiet = False

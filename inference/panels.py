@@ -149,17 +149,18 @@ class View:
 
         Where ``known`` is of the same estimator, only what the chosen row changes is new.
         """
-        d = est.idata_["distance"]["d"].values[..., setting.row].ravel()
+        found = {name: group.dataset for name, group in est.idata_.children.items()}
+        d = found["distance"]["d"].values[..., setting.row].ravel()
         if known is not None and known.est is est:
             return replace(known, setting=setting, d=d)
         on_grid = est._fit.rule.values(grid)
         p = probability_normal(on_grid, est.cutoff_)
         margin = decisive_distance(on_grid, est.level_) - est.cutoff_
-        w = est.idata_["posterior"]["w"].values
+        w = found["posterior"]["w"].values
         w = w.reshape(-1, w.shape[-1])
-        prior = est.idata_.children["prior"].dataset
+        prior = found["prior"]
         prior_support = effective_support(prior["w"].values) if "w" in prior else np.empty(0)
-        minority, left_out = est._fit.minority, est.idata_["decision"]["left_out"].values
+        minority, left_out = est._fit.minority, found["decision"]["left_out"].values
         abnormal = ~(left_out <= est.cutoff_)
         told = ~np.isnan(left_out)
         return cls(

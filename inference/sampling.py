@@ -266,7 +266,7 @@ def _nutpie(
     return x, trace.children["sample_stats"].to_dataset()[SHARED_STATS]
 
 
-def _awaited(run: Any) -> xr.DataTree:
+def _awaited(run: Any) -> Any:
     """Return what a run of nutpie returns, as long as anybody waits for it."""
     while stoppable():
         try:

@@ -18,6 +18,7 @@ FAMILIES: dict[str, tuple[type, tuple[str, ...]]] = {
     "StandardizedRowSum": (priors.StandardizedRowSum, ("sd",)),
     "RowSum": (priors.RowSum, ("sd", "exponent")),
     "Flat": (priors.Flat, ("sd",)),
+    "GaussianProcess": (priors.GaussianProcess, ("sd",)),
 }
 CRITERIA = ("g_mean", "balanced_accuracy", "f1", "cost", "false_alarm")
 CRITERIA_WITHOUT_MINORITY = ("false_alarm",)
@@ -97,7 +98,8 @@ class Setting:
     bandwidth : float
         s of the RBF kernel; in standard deviations where ``standardize`` is set.
     model : {"BSVDD", "BSVDD-M", "BDD"}, default="BSVDD"
-    prior : {"StandardizedRowSum", "RowSum", "Flat"}, default="StandardizedRowSum"
+    prior : {"StandardizedRowSum", "RowSum", "Flat", "GaussianProcess"}, \
+default="StandardizedRowSum"
     sd, exponent : float, default=1
         Of the prior; ``exponent`` is for RowSum only.
     a, b : float, default=1
