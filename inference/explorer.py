@@ -6,47 +6,31 @@ The picture comes from :mod:`.panels`, what the controls say is a :class:`.setti
 
 from __future__ import annotations
 
-import copy
 import html
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from ..models import kernels
-from . import panels
+from . import panels, readout
 from .bayesian import BayesianDescription
+from .fitted import Fitted
 from .latest import Latest, checkpoint
 from .setting import (
     CRITERIA_WITHOUT_MINORITY,
     DIGITS,
+    LABELS,
     MODELS,
     Range,
     Setting,
     bandwidths,
     logarithms,
 )
-from .warning import DataWarning, Heard, collected
+from .warning import collected
 
-LABELS = {
-    "model": "model",
-    "prior": "prior",
-    "sd": "prior sd",
-    "exponent": "exponent ν",
-    "a": "Beta a",
-    "b": "Beta b",
-    "bounded": "bound Σα1 by c",
-    "total": "total c",
-    "likelihood_scale": "likelihood scale",
-    "bandwidth": "bandwidth s",
-    "criterion": "cutoff by",
-    "false_alarm_rate": "false-alarm rate",
-    "miss_cost": "cost of a miss",
-    "level": "normal above P",
-    "row": "point z: row",
-}
 WAIT = 600.0  # seconds for which wait() waits
 PENDING = "bsvdd-pending"  # while the picture is not that of the controls, it is pale
 STYLE = f"<style>.{PENDING} .bsvdd-picture, .{PENDING} .bsvdd-numbers {{opacity: 0.4}}</style>"
@@ -126,46 +110,6 @@ def explore(
         "minor_label": minor_label.item() if isinstance(minor_label, np.generic) else minor_label,
     }
     return Explorer(X, y, base)
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A fitted estimator, and the warnings of its fit."""
-
-    est: BayesianDescription
-    heard: Heard
-
-    @classmethod
-    def of(cls, new: BayesianDescription, known: Fitted | None, X: Any, y: Any) -> Self:
-        """Fit ``new`` to X and y, by way of what is ``known`` and no more than has changed."""
-        before = {} if known is None else known.est.get_params(deep=False)
-        after = new.get_params(deep=False)
-        same_model = known is not None and type(known.est) is type(new)
-        changed = {name for name, value in after.items() if not same_model or before[name] != value}
-        with collected() as heard:
-            if known is None or changed - {
-                "prior",
-                "minority_prior",
-                "likelihood_scale",
-                "cutoff",
-            }:
-                return cls(new.fit(X, y), heard)
-            if changed == {"cutoff"}:
-                return cls(known.est.with_cutoff(new.cutoff), known.heard)
-            if not changed:
-                return cls(known.est, known.heard)
-            est = copy.copy(known.est).set_params(
-                likelihood_scale=new.likelihood_scale, cutoff=new.cutoff
-            )
-            asked = {name: after[name] for name in ("prior", "minority_prior") if name in after}
-            est = est.with_prior(**asked)
-        of_the_rows = [(m, category) for m, category in known.heard if category is DataWarning]
-        return cls(est, of_the_rows + heard)
-
-    @property
-    def notes(self) -> list[str]:
-        """The warnings, each once."""
-        return list(dict.fromkeys(message for message, _ in self.heard))
 
 
 class Explorer:
@@ -324,20 +268,20 @@ class Explorer:
         return control
 
     @staticmethod
-    def _slider(w: Any, numbers: Range, value: float, common: dict[str, Any]) -> Any:
+    def _slider(w: Any, limits: Range, value: float, common: dict[str, Any]) -> Any:
         common = common | {"continuous_update": False, "value": value}
-        if numbers.whole:
-            return w.IntSlider(min=int(numbers.low), max=int(numbers.high), **common)
-        common |= {"step": numbers.step, "readout_format": f".{DIGITS}g"}
-        if not numbers.log:
-            return w.FloatSlider(min=numbers.low, max=numbers.high, **common)
-        low, high = logarithms(numbers)
+        if limits.whole:
+            return w.IntSlider(min=int(limits.low), max=int(limits.high), **common)
+        common |= {"step": limits.step, "readout_format": f".{DIGITS}g"}
+        if not limits.log:
+            return w.FloatSlider(min=limits.low, max=limits.high, **common)
+        low, high = logarithms(limits)
         return w.FloatLogSlider(base=10.0, min=low, max=high, **common)
 
     def _read(self) -> Setting:
         """Return what the controls say."""
         said = {name: control.value for name, control in self.controls.items()}
-        said |= {name: numbers.rounded(said[name]) for name, numbers in self.ranges.items()}
+        said |= {name: limits.rounded(said[name]) for name, limits in self.ranges.items()}
         return replace(self._asked, **said)
 
     def _show_relevant(self) -> None:
@@ -354,9 +298,10 @@ class Explorer:
             return
         self._asked = asked
         self._show_relevant()
-        self.widget.add_class(PENDING)
-        self._say("fitting …", "bsvdd-busy")
-        self._latest.request(partial(self._job, asked, self._fitted, self._view))
+        with self._latest.lock:  # an older result must not say in between that all is up to date
+            self.widget.add_class(PENDING)
+            self._say("fitting …", "bsvdd-busy")
+            self._latest.request(partial(self._job, asked, self._fitted, self._view))
 
     def _job(
         self, asked: Setting, known: Fitted, shown: panels.View
@@ -375,8 +320,8 @@ class Explorer:
             self._before = self._view
         self._view = view
         self._image.value = picture
-        self._numbers.value = _numbers(view, self._before, self._plane)
-        self._messages.value = "".join(_message("warning", note) for note in view.notes)
+        self._numbers.value = readout.tables(view, self._before, self._plane)
+        self._messages.value = "".join(readout.message("warning", note) for note in view.notes)
         if self._code.layout.display != "none":
             self._show_code()
         self.widget.remove_class(PENDING)
@@ -384,7 +329,7 @@ class Explorer:
 
     def _show_error(self, error: Exception) -> None:
         said = f"{type(error).__name__}: {error}. The picture shows the last setting without error."
-        self._messages.value = _message("error", said)
+        self._messages.value = readout.message("error", said)
         self._say("not up to date", "bsvdd-failed")
 
     def _say(self, text: str, name: str) -> None:
@@ -397,94 +342,3 @@ class Explorer:
             f"est = {self.code()}\nest.fit(X, y)\n"
         )
         self._code.layout.display = None
-
-
-def _message(kind: str, text: str) -> str:
-    color, title = {"error": ("#B00020", "Error"), "warning": ("#8A5A00", "Warning")}[kind]
-    return (
-        f'<div class="bsvdd-{kind}" style="border-left:4px solid {color};padding:2px 8px;'
-        f'margin:2px 0;line-height:1.35;white-space:normal"><b style="color:{color}">{title}.</b> '
-        f"{html.escape(text)}</div>"
-    )
-
-
-def _numbers(view: panels.View, before: panels.View | None, plane: panels.Plane) -> str:
-    """Return the numbers as tables: this setting, and faintly the one before."""
-    caption = (
-        f"{plane.caption} Counts: each training row is judged by the centre without it "
-        "(left out), as the cutoff is chosen; d_z and P(normal) of z are by the whole centre."
-    )
-    tables = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:8px 36px"
-    return (
-        f'<div class="bsvdd-numbers" style="line-height:1.35;white-space:normal">'
-        f'<div style="margin-bottom:6px">{html.escape(_changes(view, before))}</div>'
-        f'<div style="{tables}">{_confusion(view, before)}{_summary(view, before)}</div>'
-        f'<div style="margin-top:6px;font-size:90%;max-width:62em">{html.escape(caption)}</div>'
-        "</div>"
-    )
-
-
-def _changes(view: panels.View, before: panels.View | None) -> str:
-    """Return in words what differs between the two settings."""
-    if before is None:
-        return "First setting; grey will be the setting before each change."
-    new, old = view.setting, before.setting
-    names = [n for n in LABELS if n in new.relevant | old.relevant]
-    changed = [
-        f"{LABELS[n]} {_value(getattr(old, n))} → {_value(getattr(new, n))}"
-        for n in names
-        if getattr(old, n) != getattr(new, n)
-    ]
-    return f"Changed: {'; '.join(changed)}. Grey is the setting before."
-
-
-def _value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _cells(tag: str, *cells: str) -> str:
-    return "".join(
-        f'<{tag} style="padding:1px 10px 1px 0;text-align:left">{c}</{tag}>' for c in cells
-    )
-
-
-def _faint(text: str) -> str:
-    return f'<span class="bsvdd-before" style="color:{panels.BEFORE}">{text}</span>'
-
-
-def _confusion(view: panels.View, before: panels.View | None) -> str:
-    rows = [_cells("th", "left-out decision", "normal", "abnormal")]
-    for i, name in enumerate(("majority", "minority")):
-        if not view.counts[i].sum():
-            continue
-        cells = [
-            str(n) if before is None else f"{n} {_faint(f'({before.counts[i, j]})')}"
-            for j, n in enumerate(view.counts[i])
-        ]
-        rows.append(_cells("th", name) + _cells("td", *cells))
-    return f'<table class="bsvdd-confusion">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
-
-
-def _summary(view: panels.View, before: panels.View | None) -> str:
-    new, old = _figures(view), {} if before is None else _figures(before)
-    rows = [_cells("th", "", "this setting", *([_faint("before")] if old else []))]
-    for name, value in new.items():
-        was = [_faint(html.escape(old[name]))] if old else []
-        rows.append(_cells("th", html.escape(name)) + _cells("td", html.escape(value), *was))
-    return f'<table class="bsvdd-summary">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
-
-
-def _figures(view: panels.View) -> dict[str, str]:
-    est, M = view.est, view.weights.shape[1]
-    found = est.idata_["diagnostics"].dataset
-    prior = f"{np.median(view.prior_support):.1f}" if len(view.prior_support) else "improper"
-    kind = "minority" if view.is_minority else "majority"
-    return {
-        "D_opt, the cutoff of d_z": f"{est.cutoff_:.5g}",
-        "P(normal | data) of z": f"{view.p_row:.3f} (row {view.setting.row}, {kind})",
-        "effective support, posterior": f"{np.median(view.support):.1f} of {M}",
-        "effective support, prior": f"{prior} of {M}",
-        "largest weight, posterior": f"{float(found['largest_weight']):.3f}",
-        "R-hat; effective draws": f"{float(found['r_hat']):.3f}; {float(found['ess']):.0f}",
-        "sampler": str(est.idata_["posterior"].attrs["sampler"]),
-    }

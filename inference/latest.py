@@ -44,6 +44,12 @@ class Latest:
         Takes the error of a request, or of ``deliver``.
     most : int, default=2
         Threads at the same time.
+
+    Attributes
+    ----------
+    lock : threading.RLock
+        Held while a result is handed over; who holds it makes a request and what goes with it in
+        one step.
     """
 
     def __init__(
@@ -53,7 +59,8 @@ class Latest:
         most: int = 2,
     ):
         self._deliver, self._fail, self._most = deliver, fail, most
-        self._changed = threading.Condition(threading.RLock())
+        self.lock = threading.RLock()
+        self._changed = threading.Condition(self.lock)
         self._newest = self._running = 0
         self._waiting: tuple[int, Callable[[], Any]] | None = None
 

@@ -22,6 +22,23 @@ FAMILIES: dict[str, tuple[type, tuple[str, ...]]] = {
 }
 CRITERIA = ("g_mean", "balanced_accuracy", "f1", "cost", "false_alarm")
 CRITERIA_WITHOUT_MINORITY = ("false_alarm",)
+LABELS = {
+    "model": "model",
+    "prior": "prior",
+    "sd": "prior sd",
+    "exponent": "exponent ν",
+    "a": "Beta a",
+    "b": "Beta b",
+    "bounded": "bound Σα1 by c",
+    "total": "total c",
+    "likelihood_scale": "likelihood scale",
+    "bandwidth": "bandwidth s",
+    "criterion": "cutoff by",
+    "false_alarm_rate": "false-alarm rate",
+    "miss_cost": "cost of a miss",
+    "level": "normal above P",
+    "row": "point z: row",
+}
 DIGITS = 3  # of a number: as many as a slider shows, so that the code says what is read
 
 
@@ -157,6 +174,7 @@ default="StandardizedRowSum"
         "prior": tuple(FAMILIES),
         "bounded": (False, True),
         "criterion": CRITERIA,
+        "standardize": (False, True),
     }
     RANGES: ClassVar[dict[str, Range]] = {
         "sd": Range(0.1, 10.0, 0.05, log=True),

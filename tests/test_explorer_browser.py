@@ -58,7 +58,7 @@ def address(tmp_path):
             env={**os.environ, **own, "IPYTHONDIR": str(tmp_path), "MPLBACKEND": "agg"},
             stdout=out,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # so that its kernels can be ended with it
+            start_new_session=True,  # so that what it starts can be ended with it
         )
     try:
         wait_until_listening(server, port, log)

@@ -324,6 +324,9 @@ def test_the_numbers_of_a_view(explorer, table):
         [((left_out <= est.cutoff_) & (y == c)).sum(), ((left_out > est.cutoff_) & (y == c)).sum()]
         for c in (0, 1)
     ]
+    words = said(explorer._numbers.value).split()
+    for i, name in enumerate(("majority", "minority")):
+        assert words[words.index(name) :][:3] == [name, *map(str, view.counts[i])]
     w = est.idata_["posterior"]["w"].values.reshape(-1, 24)
     np.testing.assert_allclose(view.support, 1 / (w**2).sum(axis=1))
     np.testing.assert_allclose(view.weights[0], w.mean(axis=0))

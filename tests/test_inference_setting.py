@@ -23,7 +23,6 @@ settings = st.builds(
     **{name: st.sampled_from(choices) for name, choices in Setting.CHOICES.items()},
     **{name: st.floats(r.low, r.high) for name, r in Setting.RANGES.items()},
     row=st.integers(0, 9),
-    standardize=st.booleans(),
     dictionary=st.none() | st.integers(1, 500),
     draws=st.sampled_from([500, 1000]),
     chains=st.sampled_from([2, 4]),
