@@ -6,6 +6,7 @@ from .inference.estimators import BSVDD as BSVDD
 from .inference.estimators import BSVDDM as BSVDDM
 from .inference.estimators import SVDD as SVDD
 from .inference.estimators import SVDDM as SVDDM
+from .inference.explorer import explore as explore
 from .inference.machines import DSVM as DSVM
 from .inference.machines import IDLSSVM as IDLSSVM
 from .inference.machines import LSSVM as LSSVM

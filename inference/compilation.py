@@ -40,6 +40,8 @@ def _opened(fgraph: Any, node: Apply) -> list[Variable]:
     return inline_ofg_node(node)
 
 
+from .latest import checkpoint
+
 # NumPy's own functions, for what is called some hundred times, or on batches: there is nothing
 # to compile, and products of matrices are BLAS's
 _NUMPY = (
@@ -98,7 +100,7 @@ class _Graph:
         )
 
 
-_lock = threading.Lock()  # PyTensor compiles in one thread at a time
+lock = threading.Lock()  # PyTensor compiles in one thread at a time
 
 
 def _unchecked(logps: list[Variable]) -> list[Variable]:
@@ -124,7 +126,7 @@ class _Functions:
         self._placeholders = [v.type(name=v.name) for v in graph.shared]
 
     def _function(self, inputs: list[Variable], outputs: Any, mode: Any = _NUMPY) -> Any:
-        with _lock:
+        with lock:
             return pytensor.function(
                 [*inputs, *self._placeholders],
                 outputs,
@@ -209,7 +211,7 @@ def compilations() -> int:
 def _functions(graph: _Graph) -> _Functions:
     """Return the compiled functions of ``graph``; they take the inputs in its order."""
     global _count
-    with _lock:
+    with lock:
         for i, known in enumerate(_compiled):
             if graph.same_structure(known.graph):
                 _compiled.append(_compiled.pop(i))  # the most recently used last
@@ -274,6 +276,7 @@ class Density:
         return np.concatenate([np.asarray(p).reshape(*batch, -1) for p in parts], axis=-1)
 
     def _logp_and_gradient(self, function: Callable, x: np.ndarray) -> tuple[float, np.ndarray]:
+        checkpoint()
         self.products += self._part
         logp, *gradients = function(*self._split(x), *self._data)
         return float(logp), self._join(gradients)

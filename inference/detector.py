@@ -272,7 +272,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _adopt(self, fit: Fit) -> None:
         """Choose the cutoff for ``fit``, and only then change this estimator."""
-        policy = as_cutoff(self.cutoff)
+        policy, d = as_cutoff(self.cutoff), None
         if policy.criterion == "model":
             cutoff = self._own_cutoff(fit)
         elif not isinstance(policy.criterion, str):
@@ -282,7 +282,8 @@ class Detector(OutlierMixin, BaseEstimator):
             known = ~np.isnan(d)
             cutoff = policy.choose(d[known], fit.minority[known])
         idata = fit.idata.copy()
-        idata["decision"] = self._decision(fit, cutoff, policy.level)
+        decision = self._decision(fit, cutoff, policy.level)
+        idata["decision"] = decision if d is None else decision.assign(left_out=("obs", d))
         self._fit, self.idata_ = fit, idata
         self.cutoff_, self.level_, self.offset_ = cutoff, policy.level, -cutoff
 

@@ -84,8 +84,11 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     """
     import pymc as pm
 
+    from .compilation import lock
+
     try:
-        w = pm.draw(model["w"], draws, random_seed=seed, mode="FAST_COMPILE")
+        with lock:
+            w = pm.draw(model["w"], draws, random_seed=seed, mode="FAST_COMPILE")
     except NotImplementedError:
         return xr.Dataset()
     coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}

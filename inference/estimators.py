@@ -229,7 +229,8 @@ class BSVDD(BayesianDescription):
     idata_ : xarray.DataTree
         Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (effective
         support), ``distance`` (d of the training rows), ``log_likelihood`` (pointwise, majority
-        rows), ``decision``, ``diagnostics``, ``constant_data``.
+        rows), ``decision`` (with ``left_out``, the left-out distances that the cutoff was chosen
+        by), ``diagnostics``, ``constant_data``.
     model_ : pymc.Model
     kernel_ : Kernel
         With its bandwidth as a number, and the criterion that it came from.

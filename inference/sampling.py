@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from .latest import checkpoint, stoppable
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ LAPLACE_STATS = ["accepted", "log_ratio"]
 AROUND = 200
 NEGLIGIBLE = 1e-8
 MAX_GAP = 1e-3
+
+POLL = 0.05  # seconds between looks at whether anybody still waits for the draws
 
 Watch = Callable[[dict[str, np.ndarray]], np.ndarray]
 
@@ -249,7 +252,7 @@ def _nutpie(
         blocking=False,
     )
     try:
-        trace = run.wait()
+        trace = _awaited(run)
     except BaseException as error:
         if type(error).__name__ == "PanicException":  # of Rust, which no one would catch
             raise RuntimeError(
@@ -260,6 +263,16 @@ def _nutpie(
         raise
     x = trace["posterior"]["x"].values.reshape(-1, density.size)
     return x, trace.children["sample_stats"].to_dataset()[SHARED_STATS]
+
+
+def _awaited(run: Any) -> Any:
+    """Return what a run of nutpie returns, as long as anybody waits for it."""
+    while stoppable():
+        try:
+            return run.wait(timeout=POLL)
+        except TimeoutError:
+            checkpoint()
+    return run.wait()
 
 
 def _by_chain(named: dict[str, np.ndarray], chains: int) -> dict[str, np.ndarray]:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Heard = list[tuple[str, type[Warning]]]
 
 _HERE = os.path.join(os.path.dirname(__file__), "")
+_heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
 
 
 class DataWarning(UserWarning):
@@ -16,6 +22,24 @@ class DiagnosticWarning(UserWarning):
     """The draws or the weights are not to be relied on without a look."""
 
 
+@contextmanager
+def collected() -> Iterator[Heard]:
+    """Collect this package's warnings of the block, in this thread, instead of showing them.
+
+    ``warnings.catch_warnings`` would change what all threads do.
+    """
+    heard: Heard = []
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the first line outside of this package's inference."""
+    heard = _heard.get()
+    if heard is not None:
+        heard.append((message, category))
+        return
     warnings.warn(message, category, skip_file_prefixes=(_HERE,))

@@ -16,6 +16,7 @@ CONDA_NAMES = {
     "build": "python-build",
     "lazy-loader": "lazy_loader",
     "matplotlib": "matplotlib-base",
+    "playwright": "playwright-python",
 }
 REQUIREMENT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(.*)")
 
