@@ -27,7 +27,7 @@ def model(toy_gram):
         lambda gram, name, dims: pm.StudentT(name, 3.0, dims=dims),
         SimpleNamespace(create_variable=lambda name: pm.Laplace(name, 0, 1, dims="point")),
         lambda gram, name, dims: pm.Deterministic(
-            name, pm.HalfNormal("sd") * pm.Normal("raw", dims=dims), dims=dims
+            name, pm.HalfNormal(f"{name}_sd") * pm.Normal(f"{name}_raw", dims=dims), dims=dims
         ),
     ],
     ids=["function", "create_variable", "hierarchical"],
