@@ -265,8 +265,8 @@ class BayesianDescription(Description):
 
         The draws are drawn again by importance weights, the new prior's density over that of
         the old one, smoothed by a Pareto distribution (:mod:`.reweighting`). Cutoff and all else
-        follow as from a fit. ``idata_["posterior"].attrs`` has ``pareto_k`` and ``ess``, the
-        effective sample size.
+        follow as from a fit. ``idata_["posterior"].attrs`` has ``pareto_k``, ``ess``, the effective
+        sample size, and ``r_hat``, that of the draws before.
 
         Parameters
         ----------
@@ -276,32 +276,30 @@ class BayesianDescription(Description):
         Raises
         ------
         RefitNeededError
-            The draws at hand do not reach where the new posterior lies: Pareto k is above 0.7,
-            or the new prior has free variables that they do not have.
+            The draws at hand do not reach where the new posterior lies (Pareto k is above 0.7, or
+            there are fewer than 100 draws), or the new prior has other free variables, or makes
+            other weights of the same ones, as ``Beta`` with another ``total`` does.
         """
         new = self._with_priors(prior, minority_prior)
-        posterior = self._posterior
+        posterior, fit = self._posterior, self._fit
         if posterior.attrs["sampler"] == "reweighted":
             raise ValueError(
                 "these draws are reweighted already; reweight those of the estimator that was "
                 "fitted, or refit, with est.with_prior(...)"
             )
-        old, now = (
-            self._fit.idata.children["log_prior"].dataset,
-            new._log_prior(posterior, self.gram_),
-        )
-        ratio = reweighting.total(now) - reweighting.total(old)
-        weights = reweighting.Weights.of(ratio.ravel())
+        old = fit.idata.children["log_prior"].dataset
+        now = new._log_prior(posterior, fit.gram)
+        weights = reweighting.Weights.of(reweighting.log_ratio(now, old))
         weights.check()
-        seed, found = self._fit.seed, self.idata_.children["diagnostics"].dataset
+        groups = {"posterior": posterior, "log_prior": now}
+        if "sample_stats" in fit.idata.children:  # divergent transitions stay marked
+            groups["sample_stats"] = fit.idata.children["sample_stats"].dataset
         tree = xr.DataTree.from_dict(
-            {
-                "posterior": reweighting.resampled(posterior, weights, seed),
-                "log_prior": reweighting.resampled(now, weights, seed),
-            }
+            {name: reweighting.resampled(g, weights, fit.seed) for name, g in groups.items()}
         )
+        found = self.idata_.children["diagnostics"].dataset
         tree["posterior"].attrs = {
-            "likelihood_scale": float(self.likelihood_scale),
+            "likelihood_scale": posterior.attrs["likelihood_scale"],
             "sampler": "reweighted",
             "why": f"asked for; Pareto k {weights.pareto_k:.2f}",
             "pareto_k": weights.pareto_k,
@@ -337,8 +335,17 @@ class BayesianDescription(Description):
             raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
         return posterior
 
-    def _log_prior(self, posterior: xr.Dataset, gram: Gram) -> xr.Dataset:
-        """Return the log density of the priors in draws of a fit to ``gram``."""
+    def _log_prior(
+        self, posterior: xr.Dataset, gram: Gram, part: slice = slice(None)
+    ) -> xr.Dataset:
+        """Return the log density of the priors in draws of a fit to ``gram``.
+
+        Raises
+        ------
+        RefitNeededError
+            The draws lack a free variable of the priors, or these make other weights of them; of
+            the weights, ``part`` is compared.
+        """
         from .compilation import Density
 
         density = Density(self._build(gram))
@@ -348,7 +355,15 @@ class BayesianDescription(Description):
                 f"the new prior has the free variable(s) {', '.join(sorted(lacking))}, of which "
                 "the fit has no draws; refit, with est.with_prior(...)"
             )
-        return log_prior(density, posterior)
+        found, w = log_prior(density, posterior)
+        given = posterior["w"].values.reshape(w.shape)
+        if not np.allclose(w[:, part], given[:, part], rtol=1e-6, atol=1e-9):
+            raise reweighting.RefitNeededError(
+                "the new prior makes other weights of the same variables, as Beta with another "
+                "total does, so the draws at hand are none of its weights; refit, with "
+                "est.with_prior(...)"
+            )
+        return found
 
     def sensitivity(self, X: Any) -> pd.DataFrame:
         r"""Return how much the prior and the data weigh in d_z and P(normal), a row for each z.
@@ -373,6 +388,7 @@ class BayesianDescription(Description):
         """
         posterior, gram = self._posterior, self.gram_
         center = self._center("posterior")
+        ess = float(self.idata_.children["diagnostics"].dataset["ess"])
         error = gram.T - 2 * center.weights @ gram.r + gram.n0 * center.squared_norm
         d = self.distance(X)
         return sensitivity.power_scaling(
@@ -380,6 +396,7 @@ class BayesianDescription(Description):
             self.cutoff_,
             self._fit.idata.children["log_prior"].dataset,
             -posterior.attrs["likelihood_scale"] / 2 * error.reshape(d.shape[:2]),
+            ess,
         )
 
     def prior_health(self) -> pd.DataFrame:

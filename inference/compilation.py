@@ -32,6 +32,7 @@ from pytensor.graph.rewriting.basic import dfs_rewriter, in2out, node_rewriter
 from pytensor.graph.traversal import ancestors, graph_inputs
 
 from ..models.symbolic import QuadraticForm
+from .latest import checkpoint
 
 
 @node_rewriter([OpFromGraph])
@@ -39,8 +40,6 @@ def _opened(fgraph: Any, node: Apply) -> list[Variable]:
     """Replace an operation by what it is made of, which else is compiled as a function apart."""
     return inline_ofg_node(node)
 
-
-from .latest import checkpoint
 
 # NumPy's own functions, for what is called some hundred times, or on batches: there is nothing
 # to compile, and products of matrices are BLAS's
@@ -62,6 +61,8 @@ class _Graph:
     logp: Variable
     named: dict[str, Variable]  # free variables, then deterministics
     free: list[Variable]  # the free random variables
+    potentials: list[Variable]  # of these, those that priors have made
+    w: Variable  # of the free random variables
 
     @classmethod
     def of(cls, model: pm.Model) -> _Graph:
@@ -71,7 +72,9 @@ class _Graph:
         named = {v.name: value for v, value in zip(variables, values, strict=True)}
         inputs = graph_inputs([logp, *values])
         shared = [v for v in inputs if isinstance(v, SharedVariable)]
-        return cls(list(model.value_vars), shared, logp, named, list(model.free_RVs))
+        potentials = [v for v in model.potentials if v.name != "kernel"]
+        free = list(model.free_RVs)
+        return cls(list(model.value_vars), shared, logp, named, free, potentials, model["w"])
 
     @property
     def outputs(self) -> list[Variable]:
@@ -171,19 +174,24 @@ class _Functions:
 
     @cached_property
     def log_prior(self) -> Callable:
-        """Return the log density of each free variable, of a batch of these, unlike the rest.
+        """Return the log prior densities and the weights of a batch of the free variables.
 
-        Of the variables themselves: a transform to unconstrained parameters has no part in it.
+        Of these variables themselves, unlike the rest: a transform to unconstrained parameters
+        has no part in it. After the densities of the free variables come the potentials that
+        priors have made.
         """
-        values = {rv: rv.type(name=rv.name) for rv in self.graph.free}
+        graph = self.graph
+        values = {rv: rv.type(name=rv.name) for rv in graph.free}
         logps = conditional_logp(values)
+        potentials = clone_replace([pt.sum(v) for v in graph.potentials], values)
+        (w,) = clone_replace([graph.w], values)
         batches = {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in logps}
         inputs = [batches[v] for v in values.values()]
-        sums = _unchecked([pt.sum(logps[v]) for v in values.values()])
-        sums = vectorize_graph(sums, batches)
+        sums = _unchecked([*(pt.sum(logps[v]) for v in values.values()), *potentials])
+        *sums, w = vectorize_graph([*sums, w], batches)
         # one number for a whole batch, where a density is constant as that of pm.Flat is
         sums = [pt.broadcast_to(one, inputs[0].shape[:1]) for one in sums]
-        return self._function(inputs, sums)
+        return self._function(inputs, [*sums, w])
 
     @cached_property
     def hessian_products(self) -> Callable:
@@ -372,8 +380,11 @@ class Density:
         """Return all named quantities at a batch of unconstrained vectors, (S, size)."""
         return self.evaluate(x)[1]
 
-    def log_prior(self, draws: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the log prior density of each free variable, (S,), its elements summed.
+    def log_prior(self, draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Return log prior densities (S,), each summed over its elements, and the weights (S, M).
+
+        The densities are those of the free variables and the potentials that priors have made,
+        by name.
 
         Parameters
         ----------
@@ -386,7 +397,9 @@ class Density:
             self._functions.log_prior(*(draws[n][i : i + step] for n in names), *self._data)
             for i in range(0, len(draws[names[0]]), step)
         ]
-        return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+        *densities, w = map(np.concatenate, zip(*parts, strict=True))
+        names = [*names, *(v.name for v in self._graph.potentials)]
+        return dict(zip(names, densities, strict=True)), w
 
     @property
     def free(self) -> list[str]:

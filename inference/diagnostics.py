@@ -80,12 +80,20 @@ def _normal_scores(values: np.ndarray) -> np.ndarray:
 def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRAWS) -> xr.Dataset:
     """Return draws of the weights ``w`` from their prior, dims (chain, draw, point).
 
-    Empty for an improper prior, which has no draws.
+    Empty for an improper prior, which has no draws. Potentials that a prior adds have no part in
+    them, which is warned of.
     """
     import pymc as pm
 
     from .compilation import lock
 
+    added = [v.name for v in model.potentials if v.name != "kernel"]
+    if added:
+        warn(
+            f"draws of the prior leave out the potential(s) {', '.join(added)} that it adds, so "
+            "prior_health and the effective support of the prior are those without",
+            DiagnosticWarning,
+        )
     try:
         with lock:
             w = pm.draw(model["w"], draws, random_seed=seed, mode="FAST_COMPILE")

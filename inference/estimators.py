@@ -375,9 +375,11 @@ random_state, progressbar
         return tree
 
     @override
-    def _log_prior(self, posterior: xr.Dataset, gram: Gram) -> xr.Dataset:
+    def _log_prior(
+        self, posterior: xr.Dataset, gram: Gram, part: slice = slice(None)
+    ) -> xr.Dataset:
         if not isinstance(self.prior, GaussianPrior):
-            return super()._log_prior(posterior, gram)
+            return super()._log_prior(posterior, gram, part)
         found = {"alpha": self.prior.log_density(gram, posterior["alpha"].values)}
         return by_draw(found, posterior)
 
@@ -455,7 +457,10 @@ progressbar
     @override
     def _sample(self, gram: Gram, seed: int) -> xr.DataTree:
         if not self._draws_exactly(isinstance(self.minority_prior, TruncatedNormal)):
-            return super()._sample(gram, seed)
+            tree = super()._sample(gram, seed)
+            tree["posterior"] = tree["posterior"].dataset.drop_vars("x")  # which alpha0 is made of
+            tree["log_prior"] = self._log_prior(tree["posterior"].dataset, gram)
+            return tree
         start = time.perf_counter()
         found = bdd_m.posterior(gram, self.prior, self.minority_prior, self.likelihood_scale)
         rng = np.random.default_rng(seed)
@@ -468,15 +473,18 @@ progressbar
         return tree
 
     @override
-    def _log_prior(self, posterior: xr.Dataset, gram: Gram) -> xr.Dataset:
-        prior, minority_prior = self.prior, self.minority_prior
-        by_model = "x" in posterior  # from which alpha0 is made there
-        if by_model or not (
-            isinstance(prior, GaussianPrior) and isinstance(minority_prior, TruncatedNormal)
-        ):
-            return super()._log_prior(posterior, gram)
-        found = bdd_m.log_prior(gram, prior, minority_prior, posterior["w"].values)
-        return by_draw(found, posterior)
+    def _log_prior(
+        self, posterior: xr.Dataset, gram: Gram, part: slice = slice(None)
+    ) -> xr.Dataset:
+        """Return the log density of alpha0 given alpha1, and of what alpha1 is made of."""
+        w, m = posterior["w"].values, gram.n_majority_points
+        found = by_draw({"alpha0": bdd_m.log_prior_of_majority(gram, self.prior, w)}, posterior)
+        if isinstance(self.minority_prior, TruncatedNormal):
+            alpha1 = bdd_m.log_prior_of_minority(gram, self.minority_prior, w)
+            return found.assign(by_draw({"alpha1": alpha1}, posterior))
+        x = xr.DataArray(np.zeros((*w.shape[:2], m)), dims=("chain", "draw", "majority"))
+        others = super()._log_prior(posterior.assign(x=x), gram, slice(m, None))
+        return found.assign(others.drop_vars("x"))
 
     @property
     @override

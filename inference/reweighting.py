@@ -19,6 +19,8 @@ import numpy as np
 import xarray as xr
 
 MAX_PARETO_K = 0.7
+MIN_DRAWS = 100
+ROUNDING = 1e-8  # of a log ratio
 
 
 class RefitNeededError(ValueError):
@@ -45,6 +47,13 @@ class Weights:
         """Return the smoothed weights of log ratios, new density over old, (S,)."""
         from arviz_stats.base import array_stats
 
+        if len(log_ratio) < MIN_DRAWS:
+            raise RefitNeededError(
+                f"{len(log_ratio)} draws are too few to be weighted; expected at least {MIN_DRAWS}"
+            )
+        if np.ptp(log_ratio) <= ROUNDING:  # the same prior: there is no tail
+            return cls(np.full(len(log_ratio), 1.0 / len(log_ratio)), -np.inf)
+
         # psislw takes log likelihoods, whose negative is the log ratio
         log_weights, k = array_stats.psislw(-log_ratio)
         return cls(np.exp(log_weights), float(k))
@@ -65,16 +74,27 @@ class Weights:
             )
 
 
-def total(log_densities: xr.Dataset) -> np.ndarray:
-    """Return the sum over the variables, shape (chains, draws)."""
-    values: np.ndarray = log_densities.to_array().sum("variable").values
-    return values
+def log_ratio(now: xr.Dataset, old: xr.Dataset) -> np.ndarray:
+    """Return the log of the new prior density over the old one, shape (S,).
+
+    Raises
+    ------
+    RefitNeededError
+        They are not densities of the same variables.
+    """
+    if set(now.data_vars) != set(old.data_vars):
+        raise RefitNeededError(
+            f"the new prior is one of {', '.join(map(str, now.data_vars))}, and the draws at hand "
+            f"have one of {', '.join(map(str, old.data_vars))}; refit, with est.with_prior(...)"
+        )
+    difference: np.ndarray = (now - old).to_array().sum("variable").values.ravel()
+    return difference
 
 
 def resampled(draws: xr.Dataset, weights: Weights, seed: int) -> xr.Dataset:
     """Return as many draws (chain, draw, ...) as there are, drawn again by ``weights``.
 
-    Stratified, so that a draw of weight v comes S v times, rounded up or down.
+    Stratified: a draw of weight v comes S v times, give or take less than 2.
     """
     import arviz as az
 

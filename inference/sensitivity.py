@@ -8,15 +8,26 @@ power-scaling, Statistics and Computing 34. doi:10.1007/s11222-023-10366-5).
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from .warning import DiagnosticWarning, warn
+
 STEP = 0.01  # of alpha, on either side of 1
+SENSITIVE = 0.05  # from which on az.psense calls a posterior sensitive
+NOISE = 0.37  # psense of what does not depend on a log density, in sd of it / sqrt(ess): simulated
 
 
 def power_scaling(
-    d: xr.DataArray, cutoff: float, log_prior: xr.Dataset, log_likelihood: np.ndarray
+    d: xr.DataArray,
+    cutoff: float,
+    log_prior: xr.Dataset,
+    log_likelihood: np.ndarray,
+    ess: float,
 ) -> pd.DataFrame:
     """Return the sensitivity of d_z and of P(normal), a row for each row z.
 
@@ -27,35 +38,47 @@ def power_scaling(
         Held as it is.
     log_prior : Dataset of dims (chain, draw)
     log_likelihood : ndarray of shape (chains, draws)
+    ess : float
+        Effective sample size of the draws.
     """
     import arviz as az
 
     sample = ("chain", "draw")
-    alphas = (1 - STEP, 1 + STEP)
-    tree = xr.DataTree.from_dict(
-        {
-            "posterior": d.to_dataset(name="d"),
-            "log_prior": log_prior,
-            "log_likelihood": xr.Dataset({"kernel": (sample, log_likelihood)}, log_prior.coords),
-        }
-    )
+    densities = {
+        "prior": log_prior.to_array().sum("variable").values,
+        "likelihood": log_likelihood,
+    }
+    groups = {f"log_{name}": xr.Dataset({name: (sample, v)}) for name, v in densities.items()}
+    tree = xr.DataTree.from_dict({"posterior": d.to_dataset(name="d"), **groups})
     normal = (d <= cutoff).values
-    columns: dict[str, np.ndarray] = {"probability_normal": normal.mean(axis=(0, 1))}
-    for group in ("prior", "likelihood"):
-        found = az.psense(tree, var_names="d", group=group, alphas=alphas)
-        columns[f"d_{group}"] = found["d"].values
-    for group in ("prior", "likelihood"):
-        total = tree[f"log_{group}"].dataset.to_array().sum("variable").values
-        columns[f"probability_{group}"] = _slope(normal, total)
+    columns: dict[str, Any] = {"probability_normal": normal.mean(axis=(0, 1))}
+    for name, values in densities.items():
+        noise = NOISE * values.std() / math.sqrt(ess)
+        columns[f"d_{name}"], columns[f"d_{name}_noise"] = 0.0, noise
+        if np.ptp(values) > 0:  # it is 0 for a constant density, as that of pm.Flat
+            found = az.psense(tree, "d", group=name, alphas=(1 - STEP, 1 + STEP))
+            columns[f"d_{name}"] = found["d"].values
+        if noise > SENSITIVE:
+            warn(
+                f"the draws are too few to tell a sensitivity of d_z to the {name} of .05 from "
+                f"chance (about {noise:.2f}); use {math.ceil((noise / SENSITIVE) ** 2)} times as "
+                "many draws, or read it beside its noise only",
+                DiagnosticWarning,
+            )
+    for name, values in densities.items():
+        slope, error = _slope(normal, values, ess)
+        columns[f"probability_{name}"], columns[f"probability_{name}_se"] = slope, error
     return pd.DataFrame(columns, index=pd.Index(d["obs"].values, name="obs"))
 
 
-def _slope(normal: np.ndarray, log_density: np.ndarray) -> np.ndarray:
-    r"""Return :math:`\mathrm d P / \mathrm d \log_2 \alpha` at alpha = 1, a number a row.
+def _slope(
+    normal: np.ndarray, log_density: np.ndarray, ess: float
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return :math:`\mathrm d P / \mathrm d \log_2 \alpha` at alpha = 1, and its standard error.
 
     It is the posterior covariance of the indicator d_z <= D_opt with the log density, times
     log 2.
     """
     centred = log_density - log_density.mean()
-    slope: np.ndarray = np.log(2.0) * np.einsum("cd,cdi->i", centred, normal) / centred.size
-    return slope
+    products = math.log(2.0) * centred[..., None] * (normal - normal.mean(axis=(0, 1)))
+    return products.mean(axis=(0, 1)), products.std(axis=(0, 1)) / math.sqrt(ess)

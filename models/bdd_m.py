@@ -27,6 +27,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve, solve_triangular
 from scipy.optimize import lsq_linear
 
+from .geometry import squared_norm
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior, TruncatedNormal
@@ -177,27 +178,27 @@ def draw(
     return np.concatenate([alpha0, -alpha1], axis=2)
 
 
-def log_prior(
-    gram: Gram, prior: GaussianPrior, minority_prior: TruncatedNormal, w: np.ndarray
-) -> dict[str, np.ndarray]:
-    r"""Return the log prior density of alpha0 given alpha1, and of alpha1, of weights (..., M).
+def log_prior_of_majority(gram: Gram, prior: Prior, w: np.ndarray) -> np.ndarray:
+    r"""Return the log prior density of alpha0 given alpha1, of weights (..., M).
 
     .. math::
         \log p(\alpha_0 \mid \alpha_1) = \log N(\alpha_0; m_1, \Sigma_1) - \log N(1^\top \alpha_0;
-        1^\top m_1, 1^\top \Sigma_1 1), \qquad
-        \log p(\alpha_1) = -\tfrac12 (\alpha_1 - m_2)^\top \Sigma_2^{-1} (\alpha_1 - m_2) + c
-
-    with c, the same for all weights, left out.
+        1^\top m_1, 1^\top \Sigma_1 1)
     """
-    m = gram.n_majority_points
-    alpha0, e = w[..., :m], -w[..., m:] - minority_prior.location(gram)
+    prior, alpha0 = _normal(prior), w[..., : gram.n_majority_points]
     variance = prior.covariance(gram).sum()
     away = alpha0.sum(axis=-1) - prior.mean(gram).sum()
     log_total = -(away**2 / variance + np.log(2 * np.pi * variance)) / 2
-    return {
-        "alpha0": prior.log_density(gram, alpha0) - log_total,
-        "alpha1": -((e @ minority_prior.precision(gram)) * e).sum(axis=-1) / 2,
-    }
+    return prior.log_density(gram, alpha0) - log_total
+
+
+def log_prior_of_minority(gram: Gram, prior: TruncatedNormal, w: np.ndarray) -> np.ndarray:
+    r"""Return the log prior density of alpha1, but for its constant, of weights (..., M).
+
+    .. math:: -\tfrac12 (\alpha_1 - m_2)^\top \Sigma_2^{-1} (\alpha_1 - m_2)
+    """
+    e = -w[..., gram.n_majority_points :] - prior.location(gram)
+    return -squared_norm(e, prior.precision(gram)) / 2
 
 
 def map_weights(

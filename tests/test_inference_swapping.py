@@ -4,8 +4,10 @@ import numpy as np
 import preliz
 import pymc as pm
 import pytest
+from bsvdd.inference import sensitivity
 from bsvdd.inference.compilation import Density, compilations
-from bsvdd.inference.reweighting import RefitNeededError, Weights, resampled, total
+from bsvdd.inference.reweighting import RefitNeededError, Weights, resampled
+from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
 from scipy import stats
 
@@ -41,7 +43,13 @@ def test_reweighted_draws_have_the_moments_of_the_new_posterior(rows, worst_z):
     attrs = new.idata_["posterior"].attrs
     assert attrs["sampler"] == "reweighted"
     assert attrs["pareto_k"] < 0.7
-    assert 1000 < attrs["ess"] < 8000
+    # of N(0, s^2) over N(0, 1) in 20 dimensions: the ratios' second moments multiply
+    ess = float(old.idata_["diagnostics"]["ess"])
+    assert 0.3 * ess < attrs["ess"] < 0.9 * ess
+    stored = new.idata_["log_prior"]["alpha"].values
+    np.testing.assert_allclose(
+        stored, new.prior.log_density(new.gram_, new.idata_["posterior"]["w"].values)
+    )
     assert new.prior == priors.Flat(0.45)
     assert old.prior == priors.Flat(0.5)
 
@@ -89,6 +97,78 @@ def test_draws_of_other_variables_are_refused(rows):
         old.reweighted()
 
 
+def test_other_weights_of_the_same_variables_are_refused(rows, y):
+    few = MANY | {"draws": 300}
+    old = BSVDDM(minority_prior=priors.Beta(2, 2, total=1), **few).fit(rows, y)
+    with pytest.raises(RefitNeededError, match="makes other weights of the same variables, as Be"):
+        old.reweighted(minority_prior=priors.Beta(2, 2.3, total=3))
+
+    def by_alpha1(gram, name, dims):  # the same prior of a variable that was a deterministic
+        return pm.Beta(name, 2, 2, dims=dims)
+
+    plain = BSVDDM(minority_prior=priors.Beta(2, 2), **few).fit(rows, y)
+    with pytest.raises(RefitNeededError, match="new prior is one of tau, alpha1, and the draws at"):
+        plain.reweighted(minority_prior=by_alpha1)
+
+
+def test_bdd_m_drawn_by_nuts_and_exactly_are_reweighted_alike(rows, y):
+    """Another shape of Sigma_1 changes how alpha0 comes from x, but not the draws of alpha0."""
+    shape = priors.Normal(sd=0.6, sigma=np.diag(np.repeat([1.7, 1.0], [2, 18])))
+    found = []
+    for sampler in ("nuts", "exact"):
+        old = BDDM(prior=priors.Normal(sd=0.6), likelihood_scale=0.02, sampler=sampler, **MANY).fit(
+            rows, y
+        )
+        assert "x" not in old.idata_["posterior"]
+        new, fit = old.reweighted(shape), old.with_prior(shape)
+        w = [e.idata_["posterior"]["w"].values[..., :2].mean() for e in (old, new, fit)]
+        assert abs(w[1] - w[2]) < abs(w[0] - w[2]) / 4
+        found.append(w[1])
+    assert found[0] == pytest.approx(found[1], abs=0.02)
+
+
+def test_bdd_m_with_another_minority_prior_is_reweighted(rows, y):
+    old = BDDM(minority_prior=priors.Beta(2, 2), **MANY).fit(rows, y)
+    assert set(old.idata_["log_prior"].data_vars) == {"alpha0", "alpha1_probit"}
+    new, fit = (f(minority_prior=priors.Beta(2, 2.6)) for f in (old.reweighted, old.with_prior))
+    share = [e.idata_["posterior"]["alpha1"].values.mean() for e in (old, new, fit)]
+    assert abs(share[1] - share[2]) < abs(share[0] - share[2]) / 3
+
+
+def test_a_potential_of_a_prior_counts(rows):
+    def prior(mean):
+        def make(gram, name, dims):
+            x = pm.Normal(name, mean, 1.0, dims=dims)
+            pm.Potential(f"{name}_tilt", 3 * mean * x[0])
+            return x
+
+        return make
+
+    old = BSVDD(prior=prior(0.0), **MANY).fit(rows[:20])
+    new, fit = old.reweighted(prior(0.2)), old.with_prior(prior(0.2))
+    assert set(new.idata_["log_prior"].data_vars) == {"beta", "beta_tilt"}
+    first = [e.idata_["posterior"]["beta"].values[..., 0].mean() for e in (old, new, fit)]
+    assert abs(first[1] - first[2]) < abs(first[0] - first[2]) / 4
+
+
+def test_the_same_prior_and_few_draws(rows):
+    old = BDD(prior=priors.Flat(0.5), **MANY | {"draws": 60}).fit(rows[:20])
+    same = old.reweighted(priors.Flat(0.5))
+    w = (np.sort(e.idata_["posterior"]["w"].values[..., 0].ravel()) for e in (old, same))
+    np.testing.assert_array_equal(*w)
+    few = BDD(prior=priors.Flat(0.5), **MANY | {"draws": 30}).fit(rows[:20])
+    with pytest.raises(RefitNeededError, match="60 draws are too few to be weighted; expected at"):
+        few.reweighted(priors.Flat(0.49))
+
+
+def test_divergences_stay_marked(rows):
+    old = BSVDD(**MANY | {"draws": 200}, sampler="nuts").fit(rows[:20])
+    stats = old._fit.idata["sample_stats"].dataset
+    old._fit.idata["sample_stats"] = stats.assign(diverging=stats["diverging"] | True)
+    new = old.reweighted(priors.StandardizedRowSum(sd=0.99))
+    assert int(new.idata_["diagnostics"]["divergences"]) == 400
+
+
 def test_pareto_k_is_that_of_the_ratio_and_not_of_its_reciprocal():
     """x ~ N(0, 1): the tail of N(0, s^2)/N(0, 1) has k = 1 - 1/s^2."""
     x = np.random.default_rng(91).normal(size=100_000)
@@ -116,7 +196,8 @@ def test_log_prior_is_that_of_scipy(rows, seed):
     gram = Gram.from_rows(RBF, rows[:20], rows[20:])
     x = np.random.default_rng(seed).normal(size=(700, 25))
     density = Density(bsvdd_m.build(gram, priors.RowSum(0.7), priors.Beta(2, 3)))
-    found = density.log_prior(density.named(x))
+    found, w = density.log_prior(density.named(x))
+    np.testing.assert_allclose(w, density.named(x)["w"], rtol=1e-12)
     m = priors.RowSum().mean(gram)
     np.testing.assert_allclose(found["tau"], stats.norm(m, 0.7).logpdf(x[:, :20]).sum(1))
     u = stats.norm.cdf(x[:, 20:])
@@ -133,7 +214,7 @@ def test_log_prior_of_a_hierarchical_prior_and_of_transformed_variables(rows):
     model = bsvdd_m.build(gram, normal, lambda gram, name, dims: pm.Beta(name, 2, 3, dims=dims))
     density = Density(model)
     named = density.named(np.random.default_rng(93).normal(size=(60, density.size)))
-    found, scale = density.log_prior(named), named["tau_scale"]
+    found, scale = density.log_prior(named)[0], named["tau_scale"]
     np.testing.assert_allclose(found["tau_scale"], stats.halfnorm.logpdf(scale))
     tau = stats.norm(0, scale[:, None]).logpdf(named["tau"]).sum(1)
     np.testing.assert_allclose(found["tau"], tau)
@@ -152,12 +233,13 @@ def test_log_prior_of_bdd_and_bdd_m_in_closed_form(rows):
     joint = stats.multivariate_normal(normal.mean(gram), 0.64 * S)
     np.testing.assert_allclose(normal.log_density(gram, alpha0), joint.logpdf(alpha0))
     minority = priors.TruncatedNormal(0.3, sd=0.5)
-    found = bdd_m.log_prior(gram, normal, minority, np.hstack([alpha0, -alpha1]))
+    w = np.hstack([alpha0, -alpha1])
     sums = stats.norm(joint.mean.sum(), np.sqrt(0.64 * S.sum()))
     expected = joint.logpdf(alpha0) - sums.logpdf(alpha0.sum(1))
-    np.testing.assert_allclose(found["alpha0"], expected)
+    np.testing.assert_allclose(bdd_m.log_prior_of_majority(gram, normal, w), expected)
+    found = bdd_m.log_prior_of_minority(gram, minority, w)
     truncated = stats.truncnorm(-0.6, 1.4, 0.3, 0.5).logpdf(alpha1).sum(1)
-    np.testing.assert_allclose(np.ptp(found["alpha1"] - truncated), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.ptp(found - truncated), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("cls", [BDD, BDDM, BSVDD, BSVDDM])
@@ -182,6 +264,7 @@ def test_power_scaling_against_a_scaled_prior(rows):
     )
     np.testing.assert_allclose(found["probability_prior"], (high - low) / (2 * step), atol=0.03)
     assert np.abs(found["probability_prior"]).max() > 0.08
+    assert (found["probability_prior_se"] < 0.02).all()
     half = BDD(prior=priors.Flat(0.5), likelihood_scale=2.0**-step, **settings).fit(rows[:20])
     twice = BDD(prior=priors.Flat(0.5), likelihood_scale=2.0**step, **settings).fit(rows[:20])
     slope = (twice.probability_normal(rows[15:]) - half.probability_normal(rows[15:])) / (2 * step)
@@ -189,21 +272,45 @@ def test_power_scaling_against_a_scaled_prior(rows):
     np.testing.assert_allclose(
         found["probability_normal"], est.probability_normal(rows[15:]), atol=1e-12
     )
-    assert list(found.columns[1:3]) == ["d_prior", "d_likelihood"]
+    assert list(found.columns[1:5]) == [
+        "d_prior",
+        "d_prior_noise",
+        "d_likelihood",
+        "d_likelihood_noise",
+    ]
     assert (found["d_prior"] > 0).all()
 
 
-def test_likelihood_counts_all_rows_of_a_dictionary(rows):
-    """The group log_likelihood holds rows; the sensitivity takes the statistics instead."""
-    est = BSVDD(**MANY | {"draws": 500}).fit(rows[:20])
-    other = est.sensitivity(rows[:3])
-    group = est.idata_["log_likelihood"]["kernel"].sum("obs")
-    beta = est.idata_["posterior"]
-    gram = est.gram_
-    w = beta["w"].values
-    error = gram.T - 2 * w @ gram.r + gram.n0 * np.einsum("cdi,ij,cdj->cd", w, gram.K, w)
-    np.testing.assert_allclose(group, -error / 2, rtol=1e-9)
-    assert np.isfinite(other.to_numpy()).all()
+def test_likelihood_of_the_sensitivity_counts_all_rows_beside_a_dictionary(monkeypatch):
+    taken = []
+    monkeypatch.setattr(sensitivity, "power_scaling", lambda *args: taken.append(args))
+    X = np.random.default_rng(96).normal(size=(60, 2))
+    est = BSVDD(dictionary=8, likelihood_scale=0.5, **MANY | {"draws": 200}).fit(X)
+    est.sensitivity(X[:2])
+    d = est.distance(X).values
+    np.testing.assert_allclose(taken[0][3], -0.25 * (d**2).sum(axis=2), rtol=1e-10)
+
+
+def test_noise_of_the_sensitivity():
+    """d_z independent of the prior: what is found is chance, of the size that is said."""
+    import xarray as xr
+
+    rng = np.random.default_rng(97)
+    sample = ("chain", "draw")
+    d = xr.DataArray(rng.normal(1, 0.2, (2, 1000, 60)), dims=(*sample, "obs"))
+    d = d.assign_coords(obs=np.arange(60))
+    prior = xr.Dataset({"beta": (sample, 10 * rng.normal(size=(2, 1000)))})
+    with pytest.warns(DiagnosticWarning, match=r"sensitivity of d_z to the prior .* 3 times as"):
+        found = sensitivity.power_scaling(d, 1.0, prior, rng.normal(size=(2, 1000)), 2000.0)
+    noise = found["d_prior_noise"].iloc[0]
+    assert noise == pytest.approx(0.37 * 10 / np.sqrt(2000), rel=0.05)
+    assert found["d_prior"].median() == pytest.approx(noise, rel=0.4)
+    z = found["probability_prior"] / found["probability_prior_se"]
+    assert 0.7 < z.std() < 1.4
+    flat = xr.Dataset({"beta": (sample, np.zeros((2, 1000)))})
+    found = sensitivity.power_scaling(d, 1.0, flat, rng.normal(size=(2, 1000)), 2000.0)
+    assert (found["d_prior"] == 0).all()
+    assert (found["probability_prior"] == 0).all()
 
 
 def test_prior_health_shows_prior_and_posterior(rows, y):
@@ -296,13 +403,6 @@ def test_only_numbers_changed_compiles_nothing(rows, y):
     before = compilations()
     est.with_prior(priors.GaussianProcess(sd=2.0))
     assert compilations() == before
-
-
-def test_sums_of_log_densities():
-    import xarray as xr
-
-    parts = xr.Dataset({name: (("chain", "draw"), np.full((2, 3), v)) for name, v in [("a", 1.0)]})
-    np.testing.assert_array_equal(total(parts.assign(b=2 * parts["a"])), np.full((2, 3), 3.0))
 
 
 def test_a_hierarchical_prior_is_sampled(rows):
