@@ -31,6 +31,8 @@ def execute(notebook: Any, manager: Any = None) -> None:
         notebook, km=manager, kernel_name="python3", timeout=600, record_timing=False
     )
     client.execute(cwd=str(FOLDER))
+    if client.kc is not None:  # to a kernel that goes on
+        client.kc.stop_channels()
 
 
 def main(arguments: list[str] | None = None) -> None:
