@@ -11,6 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 from scipy.spatial.distance import pdist
 
 from ..models import bandwidth
@@ -182,9 +183,10 @@ def plot_distances(est: Description, X: Any = None, y: Any = None, prob: float =
         rf"$D_{{\mathrm{{opt}}}}$ = {est.cutoff_:.4g}",
         (1.0, est.cutoff_),
         xycoords=("axes fraction", "data"),
-        xytext=(-4, 3),
+        xytext=(4, 0),
         textcoords="offset points",
-        ha="right",
+        va="center",
+        annotation_clip=False,
     )
     ax.set(xlabel="row", ylabel=r"distance $d_z$", title=f"{type(est).__name__}: distance by row")
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
@@ -256,6 +258,9 @@ def plot_prior_health(est: BayesianDescription) -> Figure:
         if both.max() > 10 * both.min() > 0:
             bins = np.geomspace(both.min(), both.max(), 41)
             ax.set_xscale("log")
+            ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.xaxis.set_major_formatter("{x:g}")
+            ax.xaxis.set_minor_locator(NullLocator())
         else:
             bins = np.histogram_bin_edges(both, bins=40)
         for values, label, colour in (

@@ -1,0 +1,170 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent,ipynb
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 4. Your own prior and your own kernel
+#
+# **Question.** What if none of the priors or kernels of the package says what you know?
+#
+# ## A prior is a function
+#
+# It is called inside a PyMC model as `prior(gram, name, dims)` and returns the PyMC variable that
+# it makes under that name. `gram` has the rows and the kernel's sums: `gram.K`, `gram.r` ($r_j =
+# \sum_i k(u_j, x_i)$), `gram.n0`, `gram.points`.
+#
+# **Model.** BSVDD as before, $w = \mathrm{softmax}(\beta)$, with three priors of $\beta$:
+#
+# 1. heavy tails, $\beta_j \sim t_4(m_j, 1)$, so that single rows may stand out;
+# 2. a scale that is learnt, $\beta_j \sim N(0, \sigma^2)$, $\sigma \sim \mathrm{HalfNormal}(1)$;
+# 3. a distribution of PreliZ, as it is.
+
+# %%
+import os
+
+import numpy as np
+import pandas as pd
+import preliz
+import pymc as pm
+from bsvdd.comparison import datasets
+from bsvdd.inference.metrics import evaluate
+from bsvdd.models import bandwidth
+from scipy.spatial.distance import cdist
+from sklearn.model_selection import train_test_split
+
+from bsvdd import BSVDD, kernels, plots, priors
+
+DRAWS = int(os.environ.get("BSVDD_DRAWS", "1000"))  # of each chain; tests take fewer
+
+train = datasets.moon(n0=100, n1=12, seed=0)
+new = datasets.moon(n0=1000, n1=100, seed=1)
+
+# %%
+order = priors.StandardizedRowSum()
+
+
+def heavy_tails(gram, name, dims):
+    return pm.StudentT(name, nu=4, mu=order.mean(gram), sigma=1, dims=dims)
+
+
+def learnt_scale(gram, name, dims):
+    sigma = pm.HalfNormal(f"{name}_scale", 1.0)
+    raw = pm.Normal(f"{name}_raw", 0.0, 1.0, dims=dims)
+    return pm.Deterministic(name, sigma * raw, dims=dims)
+
+
+default = BSVDD(draws=DRAWS, random_state=0).fit(train.X, train.minority)
+fits = {
+    "default": default,
+    "heavy tails": default.with_prior(heavy_tails),
+    "learnt scale": default.with_prior(learnt_scale),
+    "PreliZ": default.with_prior(preliz.Normal(0, 0.5)),
+}
+table = {}
+for name, est in fits.items():
+    metrics = evaluate(new.minority, est.predict(new.X) == -1, -est.score_samples(new.X))
+    attrs = est.idata_["posterior"].attrs
+    support = float(est.idata_["diagnostics"]["effective_support"])
+    table[name] = {"sampler": attrs["sampler"], "effective support": round(support, 1)}
+    table[name] |= {key: round(metrics[key], 3) for key in ("auc", "fpr", "fnr")}
+pd.DataFrame(table).T
+
+# %% [markdown]
+# `learnt_scale` makes $\beta = \sigma\,\epsilon$ of two free variables, `beta_scale` and
+# `beta_raw`; this form mixes better than $\beta \sim N(0, \sigma^2)$ itself, whose width changes
+# with $\sigma$. Their names say whose they are: they start with the name of the weights and an
+# underscore. Another name is an error, so that nothing is sampled unawares:
+
+# %%
+
+
+def unnamed(gram, name, dims):
+    return pm.Normal(name, 0.0, pm.HalfNormal("scale", 1.0), dims=dims)
+
+
+try:
+    default.with_prior(unnamed)
+except ValueError as error:
+    print(str(error).replace(repr(unnamed), "unnamed"))
+
+# %%
+sigma = fits["learnt scale"].idata_["posterior"]["beta_scale"]
+print(f"prior of the scale:     median {0.674:.2f}, 90 % interval [0.06, 1.96]")
+low, middle, high = np.quantile(sigma, [0.05, 0.5, 0.95])
+print(f"posterior of the scale: median {middle:.2f}, 90 % interval [{low:.2f}, {high:.2f}]")
+
+# %%
+figure = plots.plot_boundary(fits, train.X, train.minority)
+figure.set_dpi(70)
+
+# %% [markdown]
+# The data narrow the scale a little, from a median of .67 to .46, and its interval stays wide: 100
+# rows say little about how uneven the weights should be. The four priors order the new rows about
+# equally well (AUC .994 to .998). Their lines differ: the two priors with the row sums in their
+# mean reach further round the remote rows, the two of mean zero stay closer.
+#
+# ## A kernel is a function too
+#
+# `kernel(X, Y)` takes two tables of rows and returns the matrix $k(x_i, y_j)$. It has to be
+# positive semi-definite, which is not checked. Real rows often mix numbers with a category: an
+# abalone has a sex (male, female, infant; three 0/1 columns here) and seven measures. Two animals
+# of different sex should be less alike, but how much less is ours to say:
+#
+# $$k(x, y) = \rho^{[\mathrm{sex}(x) \ne \mathrm{sex}(y)]} \cdot
+# \exp\left(-\frac{\|u - v\|^2}{2 s^2}\right), \qquad 0 \le \rho \le 1,$$
+#
+# with $u, v$ the seven measures in standard deviations. The first factor is a kernel, as its
+# matrix over three sexes, $1$ on the diagonal and $\rho$ off it, is positive semi-definite;
+# products of kernels are kernels.
+
+# %%
+abalone = datasets.embedded("abalone_9v18")
+X, X_new, y, y_new = train_test_split(
+    abalone.X, abalone.minority, test_size=0.5, stratify=abalone.minority, random_state=0
+)
+mean, sd = X[~y, 3:].mean(axis=0), X[~y, 3:].std(axis=0)
+s = bandwidth.resolve("modified_mean", (X[~y, 3:] - mean) / sd)
+
+
+def sex_and_measures(rho):
+    """Return the kernel for this rho."""
+
+    def kernel(X, Y):
+        u, v = (X[:, 3:] - mean) / sd, (Y[:, 3:] - mean) / sd
+        same_sex = X[:, :3] @ Y[:, :3].T
+        return (rho + (1 - rho) * same_sex) * np.exp(-cdist(u, v, "sqeuclidean") / (2 * s**2))
+
+    return kernel
+
+
+K = sex_and_measures(0.5)(X[~y], X[~y])
+eigenvalues = np.linalg.eigvalsh(K)
+print(f"eigenvalues of K: from {eigenvalues[0]:.1e} to {eigenvalues[-1]:.0f}")
+
+# %%
+table = {}
+for name, kernel in {
+    "all ten columns alike": kernels.Standardized(kernels.RBF()),
+    "rho = 1, sex ignored": sex_and_measures(1.0),
+    "rho = .5": sex_and_measures(0.5),
+    "rho = 0, sexes apart": sex_and_measures(0.0),
+}.items():
+    est = BSVDD(kernel=kernel, draws=DRAWS, random_state=0).fit(X, y)
+    metrics = evaluate(y_new, est.predict(X_new) == -1, -est.score_samples(X_new))
+    table[name] = {key: metrics[key] for key in ("auc", "fpr", "fnr", "g_mean")}
+pd.DataFrame(table).T.round(3)
+
+# %% [markdown]
+# **What to conclude.** Taking the three 0/1 columns for numbers gives the smallest AUC, ignoring
+# the sex the largest, and $\rho = 1/2$ is close to it. Sexes kept apart have a smaller AUC again,
+# though the best G-mean. With 21 minority rows among the new ones such differences may well change
+# with the split; a choice of $\rho$ should rest on several splits, or on knowledge of the animals.
+#
+# A fit with your own function is saved as any other, without the function: give it again on
+# loading, `bsvdd.load(path, {"kernel": kernel})`.

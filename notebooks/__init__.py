@@ -1,0 +1,1 @@
+"""Six pages for statisticians, as text and as executed notebooks."""

@@ -1,0 +1,81 @@
+"""The notebooks: text and executed copy agree, and each runs from start to end."""
+
+import json
+import os
+import re
+
+import jupytext
+import pytest
+from jupyter_client import KernelManager
+from jupytext.compare import compare_notebooks
+
+from notebooks.__main__ import FOLDER, NAMES, execute, read
+
+DRAWS = "400"  # of each chain
+OF_FEW_DRAWS = re.compile(r"DiagnosticWarning: (R-hat of d_z is 1\.|the smallest effective sample)")
+MOST = 400_000  # bytes
+
+
+def executed(name):
+    return jupytext.read(FOLDER / f"{name}.ipynb")
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def printed(cells, stream):
+    outputs = [output for cell in cells for output in cell.outputs]
+    return "".join(o.text for o in outputs if o.output_type == "stream" and o.name == stream)
+
+
+def test_there_are_six():
+    assert [name[:2] for name in NAMES] == ["01", "02", "03", "04", "05", "06"]
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_and_executed_copy_have_the_same_cells(name):
+    compare_notebooks(executed(name), read(name), fmt="py:percent")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs_are_those_of_one_run_without_errors(name):
+    cells = code(executed(name))
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert {o.output_type for o in outputs} <= {"stream", "execute_result", "display_data"}
+    assert any("image/png" in o.get("data", {}) for o in outputs)
+    assert printed(cells, "stderr") == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_executed_copies_are_small_and_tell_nothing_of_the_machine(name):
+    path = FOLDER / f"{name}.ipynb"
+    assert path.stat().st_size < MOST
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            shown = {k: v for k, v in output.get("data", {}).items() if k != "image/png"}
+            text = json.dumps([shown, output.get("text")])
+            for trace in ("/tmp/", "/home/", "/Users/", "site-packages", ".py:", " at 0x"):
+                assert trace not in text
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    """One kernel for all notebooks, so that packages are imported and models compiled once."""
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(env={**os.environ, "BSVDD_DRAWS": DRAWS, "MPLBACKEND": "agg"})
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_from_start_to_end(name, kernel):
+    notebook = read(name)
+    notebook.cells = jupytext.reads("%reset -f", fmt="py:percent").cells + notebook.cells
+    execute(notebook, kernel)
+    said = printed(code(notebook), "stderr").splitlines()
+    first = [line for line in said if not line.startswith("  ")]  # the next shows the source
+    assert [line for line in first if not OF_FEW_DRAWS.search(line)] == []
