@@ -47,9 +47,7 @@ class Candidate:
 
     def __post_init__(self) -> None:
         if self.model not in REGISTRY:
-            raise ValueError(
-                f"unknown model {self.model!r}; expected one of {', '.join(REGISTRY)}"
-            )
+            raise ValueError(f"unknown model {self.model!r}; expected one of {', '.join(REGISTRY)}")
 
     @property
     def learns_from_minority(self) -> bool:
@@ -99,12 +97,12 @@ class Protocol:
         return est.set_params(**here | candidate.parameters | changes)
 
     def choices(self, candidate: Candidate) -> list[dict[str, Any]]:
-        """Return the changes of parameters to choose from; the first is the default kernel's."""
+        """Return the changes of parameters to choose from; the first has the protocol's kernel."""
         grid = candidate.grid if self.tuned else {}
-        kernels = (self.kernel, *self.alternatives)
+        kernels = (self.kernel, *self.alternatives) if self.alternatives else ()
         return [
-            {"kernel": kernel, **dict(zip(grid, values, strict=True))}
-            for kernel in kernels
+            {**kernel, **dict(zip(grid, values, strict=True))}
+            for kernel in ([{"kernel": k} for k in kernels] or [{}])
             for values in product(*grid.values())
         ]
 
@@ -160,11 +158,10 @@ class Protocol:
 _RBF = Standardized(RBF())
 FAIR = Protocol(
     cutoff=Cutoff("auto"),
-    draws=500,
     alternatives=(replace(_RBF, kernel=RBF("median")), replace(_RBF, kernel=RBF("scale"))),
     tuned=True,
 )
-PUBLISHED = Protocol(cutoff=Cutoff("f1", cv=5), draws=500)
+PUBLISHED = Protocol(cutoff=Cutoff("f1", cv=5))
 PROTOCOLS = {"fair": FAIR, "published": PUBLISHED}
 
 _GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
@@ -187,27 +184,19 @@ def candidates() -> list[Candidate]:
     chains do not always mix.
     """
     bounded = {"BSVDD-M": {"minority_prior": priors.Beta(total=1)}}
-    return [
-        Candidate(name, name, bounded.get(name, {}), _GRIDS.get(name, {})) for name in REGISTRY
-    ]
+    return [Candidate(name, name, bounded.get(name, {}), _GRIDS.get(name, {})) for name in REGISTRY]
 
 
 def published() -> list[Candidate]:
-    """Return the four models of the slides with the priors of their papers."""
+    """Return the four models of the slides as their papers have them.
+
+    SVDD decides by its own sphere, and the Bayesian models, which have no boundary of their own,
+    by the cutoff of the protocol; the priors are the published ones.
+    """
     row_sum = {"prior": priors.RowSum()}
     return [
-        Candidate("SVDD", "SVDD"),
+        Candidate("SVDD", "SVDD", {"cutoff": "model"}),
         Candidate("BDD", "BDD", {"prior": priors.RowSum(exponent=0.5)}),
         Candidate("BSVDD", "BSVDD", row_sum),
         Candidate("BSVDD-M", "BSVDD-M", {**row_sum, "minority_prior": priors.Beta()}),
-    ]
-
-
-def with_priors() -> list[Candidate]:
-    """Return each Bayesian model with each prior of the majority's weights."""
-    return [
-        Candidate(f"{c.name}, {label}", c.model, {**c.parameters, "prior": prior}, c.grid)
-        for c in candidates()
-        if REGISTRY[c.model].bayesian
-        for label, prior in PRIORS.items()
     ]

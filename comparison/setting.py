@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import override
 
@@ -30,18 +29,13 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Setting(ABC):
+class Setting:
     """Where pairs come from. Equal settings and seeds give equal pairs."""
 
     @property
-    @abstractmethod
     def name(self) -> str:
         """What tables call it."""
-
-    @property
-    def factors(self) -> dict[str, str]:
-        """What the setting varies, and its level: {"p": "100"}."""
-        return {}
+        raise NotImplementedError
 
     @property
     def labelled(self) -> bool:
@@ -53,9 +47,9 @@ class Setting(ABC):
         """Number of minority rows labelled in training, None where it differs between pairs."""
         return None
 
-    @abstractmethod
     def pair(self, seed: int) -> Pair:
         """Return the pair of sets of ``seed``."""
+        raise NotImplementedError
 
     def check(self) -> None:
         """Raise a ValueError where no pair can be had, or no model be fitted to it."""
@@ -133,11 +127,6 @@ class Contaminated(Setting):
 
     @property
     @override
-    def factors(self) -> dict[str, str]:
-        return {"contamination": f"{self.share:.0%}"}
-
-    @property
-    @override
     def n_minority(self) -> int | None:
         n = self.setting.n_minority
         return None if n is None else n - round(self.share * n)
@@ -175,11 +164,6 @@ class Unlabelled(Setting):
     @override
     def name(self) -> str:
         return f"{self.setting.name}, no minority in training"
-
-    @property
-    @override
-    def factors(self) -> dict[str, str]:
-        return {"labelled minority": "none"}
 
     @property
     @override

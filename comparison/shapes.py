@@ -33,9 +33,7 @@ def ring(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     outside = n1 // 2
     inside = rng.normal(scale=0.35, size=(n1 - outside, 2))
-    return np.concatenate(
-        [_circle(rng, n0, 1.0, noise), inside, _circle(rng, outside, 1.8, noise)]
-    )
+    return np.concatenate([_circle(rng, n0, 1.0, noise), inside, _circle(rng, outside, 1.8, noise)])
 
 
 def moons(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
@@ -112,11 +110,6 @@ class Shape(Setting):
     @override
     def name(self) -> str:
         return f"{self.kind} n={self.n_train} share={self.share:g} noise={self.noise:g}"
-
-    @property
-    @override
-    def factors(self) -> dict[str, str]:
-        return {"boundary": self.kind}
 
     @property
     @override

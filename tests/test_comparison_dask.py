@@ -11,7 +11,6 @@ from distributed import Client, LocalCluster
 from test_comparison_store import STUDY, N, assert_same
 
 
-
 @pytest.fixture(scope="module")
 def cluster():
     with LocalCluster(

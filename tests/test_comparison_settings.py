@@ -76,7 +76,6 @@ def test_contamination_hides_a_share_of_the_minority_in_training_only():
     np.testing.assert_array_equal(pair.test.minority, truth.test.minority)
     assert (pair.train.minority & ~truth.train.minority).sum() == 0
     assert truth.train.minority.sum() - pair.train.minority.sum() == 10
-    assert setting.factors == {"contamination": "25%"}
 
 
 def test_without_labels_only_majority_rows_train():

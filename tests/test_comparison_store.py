@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from bsvdd.comparison import datasets
 from bsvdd.comparison import store as stores
 from bsvdd.comparison.cell import Cell
 from bsvdd.comparison.protocol import Candidate, Protocol
@@ -20,7 +21,6 @@ from bsvdd.comparison.slides import Slides
 from bsvdd.comparison.store import Store, describe
 
 from bsvdd import kernels, priors
-from bsvdd.comparison import datasets
 
 TIMES = ["fit_seconds", "score_seconds"]
 STUDY = Study(
