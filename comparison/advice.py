@@ -80,8 +80,7 @@ def overview(results: pd.DataFrame) -> Figure:
         figsize=(3.5 + 0.75 * values.shape[1], 1.5 + 0.3 * len(values)), layout="constrained"
     )
     shown = np.ma.masked_invalid(values.to_numpy(dtype=float))
-    color = plt.get_cmap("viridis").copy()
-    color.set_bad("#cccccc")
+    color = plt.get_cmap("viridis").with_extremes(bad="#cccccc")
     image = ax.imshow(shown, vmin=0, vmax=1, cmap=color, aspect="auto")
     for (i, j), value in np.ndenumerate(shown.filled(np.nan)):
         if not np.isnan(value):

@@ -98,10 +98,14 @@ def _blocks(results: pd.DataFrame, members: list[Setting], metric: str) -> pd.Da
     return mine.pivot_table(metric, by, "model", "mean", sort=False, dropna=False).astype(float)
 
 
-def _of_level(factor: str, level: str, found: Lead, auc: pd.Series) -> str:
+def _unit(members: list[Setting]) -> str:
+    return "replicates" if len(members) == 1 else "settings"
+
+
+def _of_level(factor: str, level: str, found: Lead, auc: pd.Series, unit: str) -> str:
     sentence = (
         f"{factor.capitalize()}, {level}: {found.best} has the highest mean G-mean, "
-        f"{found.mean:.3f} over {found.blocks} pairs of sets."
+        f"{found.mean:.3f} over {found.blocks} {unit}."
     )
     if found.equals:
         sentence += f" Not told apart from it: {_list(found.equals)}."

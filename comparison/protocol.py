@@ -158,7 +158,7 @@ class Protocol:
 _RBF = Standardized(RBF())
 FAIR = Protocol(
     cutoff=Cutoff("auto"),
-    alternatives=(replace(_RBF, kernel=RBF("median")), replace(_RBF, kernel=RBF("scale"))),
+    alternatives=(replace(_RBF, kernel=RBF("mean")), replace(_RBF, kernel=RBF("scale"))),
     tuned=True,
 )
 PUBLISHED = Protocol(cutoff=Cutoff("f1", cv=5))

@@ -73,26 +73,27 @@ def real(data: list[Dataset], quick: bool = False, seed: int = 0) -> Plan:
 
 
 def generated(quick: bool) -> Design:
-    """Return the design of :func:`settings`; ``quick`` has two levels of fewer factors."""
-    base = Slides(v=0.0, n_train=300, n_test=1000 if quick else 4000)
+    """Return the design of :func:`settings`; ``quick`` has fewer rows and fewer levels."""
+    base = Slides(v=0.0, n_train=200 if quick else 300, n_test=1000 if quick else 4000)
 
     def levels(of: dict[str, Setting], keep: list[str]) -> dict[str, list[Setting]]:
         return {level: [s] for level, s in of.items() if not quick or level in keep}
 
+    rows = 200 if quick else 600  # so that 1/100 leaves 6 minority rows
     shapes: dict[str, Setting] = {kind: Shape(kind, n_test=base.n_test) for kind in SHAPES}
-    design = {
+    return {
         "rows in training": levels(
             {
-                "150": replace(base, n_train=150),
-                "300": base,
+                "100": replace(base, n_train=100),
+                str(base.n_train): base,
                 "1000": replace(base, n_train=1000),
             },
-            ["150", "300"],
+            ["100", str(base.n_train)],
         ),
         "features": levels({str(p): replace(base, p=p) for p in (50, 100, 200)}, ["50", "200"]),
         "minority share": levels(
-            {f"1/{n}": replace(base, n_train=600, share=1 / n) for n in (10, 20, 50, 100)},
-            ["1/20"],
+            {f"1/{n}": replace(base, n_train=rows, share=1 / n) for n in (10, 20, 50, 100)},
+            ["1/10", "1/20"],
         ),
         "boundary": levels({"linear": base, **shapes}, ["linear", "ring", "moons"]),
         "tails": levels(
@@ -114,7 +115,6 @@ def generated(quick: bool) -> Design:
             "none": [Unlabelled(base), Unlabelled(shapes["moons"])],
         },
     }
-    return design
 
 
 def of_data(data: list[Dataset]) -> Design:
@@ -176,7 +176,7 @@ def _plan(name: str, design: Design, quick: bool, replicates: int, seed: int) ->
     unique = list({s.name: s for s in every}.values())
     main = Study(name, unique, of_models(QUICK) if quick else candidates(), FAIR, replicates, seed)
     labelled = [s for s in unique if s.labelled]
-    some = labelled[:4] if quick else labelled
+    some = labelled[:3] if quick else labelled
 
     def defaults(what: str, chosen: list[Candidate]) -> Study:
         return Study(f"{name}: {what}", some, chosen, DEFAULTS, min(replicates, 5), seed)
