@@ -82,9 +82,8 @@ def situations(design: Design, results: pd.DataFrame) -> dict[str, list[Finding]
                 continue
             leads[level] = lead(blocks)
             auc = _blocks(results, members, "auc").mean().rename("AUC")
-            findings.append(
-                Finding(_of_level(factor, level, leads[level], auc), _evidence(leads[level], auc))
-            )
+            said = _of_level(factor, level, leads[level], auc, _unit(members))
+            findings.append(Finding(said, _evidence(leads[level], auc)))
         if len(leads) > 1:
             findings.insert(0, _change(factor, leads, levels, results))
         out[factor] = findings
@@ -143,18 +142,18 @@ def _change(
     table = pd.DataFrame(
         {level: _blocks(results, levels[level], "g_mean").mean() for level in leads}
     )
-    first, *_, last = leads
-    change = (table[last] - table[first]).dropna()
+    hard, easy = (f(leads, key=lambda level: leads[level].mean) for f in (min, max))
     sentence = (
-        f"{factor.capitalize()}, from {first} to {last}: the best G-mean goes from "
-        f"{leads[first].mean:.3f} ({leads[first].best}) to {leads[last].mean:.3f} "
-        f"({leads[last].best})."
+        f"{factor.capitalize()}: the best G-mean is lowest at {hard}, {leads[hard].mean:.3f} "
+        f"({leads[hard].best}), and highest at {easy}, {leads[easy].mean:.3f} "
+        f"({leads[easy].best})."
     )
-    if len(change):
-        low, high = change.idxmin(), change.idxmax()
+    spread = np.ptp(table.dropna(), axis=1)
+    if len(spread) > 1:
+        most, least = spread.idxmax(), spread.idxmin()
         sentence += (
-            f" Of the models at both, {low} changes by {change[low]:+.3f} and {high} by "
-            f"{change[high]:+.3f}; the others lie between."
+            f" Of the models with a result at every level, {most} depends on it most (its G-mean "
+            f"spans {spread[most]:.3f}) and {least} least ({spread[least]:.3f})."
         )
     return Finding(sentence, table)
 
@@ -201,7 +200,7 @@ def cost(results: pd.DataFrame) -> Finding:
     near = ranked[ranked["mean G-mean"] >= ranked["mean G-mean"].iloc[0] - MARGIN]
     fast = near["median fit, s"].idxmin()
     sentence = (
-        f"Time: {best} has the highest mean G-mean over all cells, "
+        f"Time: {best} has the highest mean G-mean over settings with labels, "
         f"{ranked.loc[best, 'mean G-mean']:.3f}, and fits in "
         f"{ranked.loc[best, 'median fit, s']:.2f} s (median, tuning included)."
     )
@@ -269,9 +268,11 @@ def defaults(results: pd.DataFrame, what: str, default: str) -> list[Finding]:
         winners = table["best"].value_counts()
         sentence = (
             f"Default {what}: {default} is the best in {int((table['best'] == default).sum())} of "
-            f"{len(table)} rankings (a model by a metric), {winners.index[0]} in "
-            f"{int(winners.iloc[0])}; "
+            f"{len(table)} rankings (a model by a metric)"
         )
+        if winners.index[0] != default:
+            sentence += f", {winners.index[0]} in {int(winners.iloc[0])}"
+        sentence += "; "
         if len(against):
             better = _list(sorted({f"{b}" for b in against["best"]}))
             sentence += (
@@ -327,7 +328,7 @@ def all_findings(
         Of each of its studies, by name.
     """
     main = fitted(results[plan.main.name])
-    labelled = main[main["data"].isin([s.name for s in plan.main.settings if s.labelled])]
+    labelled = with_labels(plan, results)
     sections: dict[str, list[Finding]] = {}
     rankings: dict[str, Ranking] = {}
     try:
@@ -340,7 +341,7 @@ def all_findings(
     sections["What labels are worth"] = [] if worth is None else [worth]
     for factor, findings in situations(plan.design, main).items():
         sections[f"Situation: {factor}"] = findings
-    sections["Time"] = [cost(main)]
+    sections["Time"] = [cost(labelled)]
     compared: dict[str, Callable[[], list[Finding]]] = {
         "Priors": lambda: defaults(fitted(results[plan.priors.name]), "prior", default_prior()),
         "Bandwidths": lambda: defaults(
@@ -352,6 +353,12 @@ def all_findings(
     every = pd.concat([fitted(r) for r in results.values()])
     sections["Can the fits be trusted"] = [health(every)]
     return {title: found for title, found in sections.items() if found}, rankings
+
+
+def with_labels(plan: Plan, results: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of models in settings with labelled minority rows, where all models are."""
+    main = fitted(results[plan.main.name])
+    return main[main["data"].isin([s.name for s in plan.main.settings if s.labelled])]
 
 
 def _both_kinds(plan: Plan) -> bool:

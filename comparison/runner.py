@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -197,7 +198,9 @@ class Study:
         for i, row in enumerate(rows):
             if row is not None:
                 finished(i, row)
-        with workers.active():
+        with workers.active(), warnings.catch_warnings():
+            # joblib says so where it starts a worker anew that has grown; its cells go to the next
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             run = Parallel(workers.jobs, return_as="generator_unordered", batch_size=1)
             for i, row in run(delayed(_numbered)(i, cells[i]) for i in missing):
                 if store is not None:

@@ -8,10 +8,11 @@ from bsvdd.comparison.cell import FLAG_ALL, FLAG_NONE, Cell, replicate_seed
 from bsvdd.comparison.datasets import Dataset
 from bsvdd.comparison.protocol import Candidate, Protocol
 from bsvdd.comparison.setting import Real, halves
+from bsvdd.inference.compilation import compilations
 from bsvdd.models.registry import REGISTRY
 from sklearn.metrics import f1_score, roc_auc_score
 
-from bsvdd import Cutoff
+from bsvdd import Cutoff, priors
 
 SMALL = Protocol(draws=150, tune=150)
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -126,6 +127,19 @@ def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon):
     assert np.isnan(results.loc["DSVM-CIL", ["accuracy", "auc"]].astype(float)).all()
     assert results.loc["SVM", "auc"] > 0.5
     assert results.loc["SVM", "error"] == ""
+
+
+@pytest.mark.slow
+def test_each_structure_is_compiled_once_in_a_process(moon):
+    """Two models with a sampled posterior: two structures, whatever the cells."""
+    before = compilations()
+    for data in (moon, datasets.moon(n0=50, n1=10, seed=1)):
+        for model, prior in (("BSVDD", priors.RowSum()), ("BSVDD-M", priors.Flat())):
+            protocol = Protocol(cutoff=Cutoff("f1", cv=2), draws=40, tune=40)
+            candidate = Candidate(model, model, {"prior": prior})
+            row = Cell(Real(data), candidate, protocol, 0, 0).run()
+            assert "error" not in row
+    assert compilations() - before <= 2
 
 
 def test_any_error_of_a_cell_is_its_own(moon, monkeypatch):
