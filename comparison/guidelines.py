@@ -148,7 +148,7 @@ def _change(
         f"({leads[hard].best}), and highest at {easy}, {leads[easy].mean:.3f} "
         f"({leads[easy].best})."
     )
-    spread = np.ptp(table.dropna(), axis=1)
+    spread = table.dropna().max(axis=1) - table.dropna().min(axis=1)
     if len(spread) > 1:
         most, least = spread.idxmax(), spread.idxmin()
         sentence += (
@@ -158,19 +158,23 @@ def _change(
     return Finding(sentence, table)
 
 
-def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Finding | None:
+def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Finding:
     """Return what labelled minority rows are worth: the best of either kind, by AUC."""
     kind = {c.name: c.learns_from_minority for c in candidates}
     values = results.pivot_table("auc", "data", "model", "mean", sort=False).astype(float)
-    values = values.dropna(how="all")
     with_, without = (
-        values[[m for m in values if kind.get(str(m)) is learns]] for learns in (True, False)
+        values[[m for m in values if kind[str(m)] is learns]].dropna(how="all")
+        for learns in (True, False)
     )
+    both = with_.index.intersection(without.index, sort=False)
+    if both.empty:
+        return Finding("Labelled minority rows: no setting has results of both kinds.", values)
+    with_, without = with_.loc[both], without.loc[both]
     table = pd.DataFrame(
         {
-            "best that learns from minority rows": with_.idxmax(axis=1, skipna=True),
+            "best that learns from minority rows": with_.idxmax(axis=1),
             "its AUC": with_.max(axis=1),
-            "best one-class model": without.idxmax(axis=1, skipna=True),
+            "best one-class model": without.idxmax(axis=1),
             "AUC of that": without.max(axis=1),
         }
     )
@@ -196,6 +200,8 @@ def cost(results: pd.DataFrame) -> Finding:
         }
     )
     ranked = table.dropna().sort_values("mean G-mean", ascending=False, kind="stable")
+    if ranked.empty:
+        return Finding("Time: no fit succeeded.", table)
     best = ranked.index[0]
     near = ranked[ranked["mean G-mean"] >= ranked["mean G-mean"].iloc[0] - MARGIN]
     fast = near["median fit, s"].idxmin()
@@ -337,8 +343,7 @@ def all_findings(
         rankings = dict(zip(METRICS, (r for _, r in ranked), strict=False))
     except ValueError as error:
         sections["Over all settings"] = [Finding(f"Not compared: {error}.", _empty())]
-    worth = labels(labelled, plan.main.candidates) if _both_kinds(plan) else None
-    sections["What labels are worth"] = [] if worth is None else [worth]
+    sections["What labels are worth"] = [labels(labelled, plan.main.candidates)]
     for factor, findings in situations(plan.design, main).items():
         sections[f"Situation: {factor}"] = findings
     sections["Time"] = [cost(labelled)]
@@ -359,10 +364,6 @@ def with_labels(plan: Plan, results: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the rows of models in settings with labelled minority rows, where all models are."""
     main = fitted(results[plan.main.name])
     return main[main["data"].isin([s.name for s in plan.main.settings if s.labelled])]
-
-
-def _both_kinds(plan: Plan) -> bool:
-    return len({c.learns_from_minority for c in plan.main.candidates}) == 2
 
 
 def _empty() -> pd.DataFrame:

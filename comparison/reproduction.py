@@ -205,6 +205,9 @@ def sentences(
             p = implied[m] if whose == "published" else shares["ours"]
             p = 1 - p if whose == "published" and turned[m] else p
             gap = (table.loc[m, "f1"].reindex(p.index) - published.flag_all_f1(p)).dropna()
+            if gap.empty:
+                out.append(f"{m}, {whose}: no fit succeeded.")
+                continue
             flagged = 1 - table.loc[m, "fpr"].mean()
             if gap.abs().max() < 0.02:
                 out.append(

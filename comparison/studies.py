@@ -56,8 +56,8 @@ def slides(quick: bool = False, protocol: str = "published", seed: int = 0) -> S
         raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
     models = ("SVDD", "BDD", "BSVDD", "BSVDD-M")
     chosen = published() if protocol == "published" else of_models(models)
-    sizes = {"n_train": 200, "n_test": 2000} if quick else {}
-    settings: list[Setting] = [Slides(v=v, **sizes) for v in (5.0, 10.0, 20.0)]
+    base = Slides(n_train=200, n_test=2000) if quick else Slides()
+    settings: list[Setting] = [replace(base, v=v) for v in (5.0, 10.0, 20.0)]
     return Study("slides", settings, chosen, PROTOCOLS[protocol], 3 if quick else 10, seed)
 
 

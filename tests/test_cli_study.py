@@ -170,7 +170,7 @@ def test_too_few_minority_rows_for_the_folds_say_how_many_are_needed():
 
 
 def test_data_lists_every_set_with_source_and_licence(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.setenv("COLUMNS", "900")
     result = call("data")
     assert result.exit_code == 0, result.output
     for name, source in datasets.sources().items():
