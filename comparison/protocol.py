@@ -174,6 +174,8 @@ PRIORS = {
     "published": priors.RowSum(),
     "scaled": priors.StandardizedRowSum(),
     "flat": priors.Flat(),
+    # with the default nugget, 1e-6, the covariance is so near to singular that NUTS hardly moves
+    "Gaussian process": priors.GaussianProcess(nugget=0.1),
 }
 
 

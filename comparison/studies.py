@@ -153,9 +153,17 @@ def of_models(names: tuple[str, ...] | list[str]) -> list[Candidate]:
 
 
 def with_priors() -> list[Candidate]:
-    """Return each Bayesian model with each prior of the majority's weights."""
+    """Return each Bayesian model with each prior of the majority's weights.
+
+    A Gaussian process often needs NUTS, which is slow, so it takes fewer draws.
+    """
+    fewer = {"Gaussian process": {"draws": 300, "tune": 300}}
     return [
-        Candidate(f"{c.name}, {label}", c.model, {**c.parameters, "prior": prior})
+        Candidate(
+            f"{c.name}, {label}",
+            c.model,
+            {**c.parameters, "prior": prior, **fewer.get(label, {})},
+        )
         for c in candidates()
         if REGISTRY[c.model].bayesian
         for label, prior in PRIORS.items()
@@ -179,7 +187,7 @@ def _plan(name: str, design: Design, quick: bool, replicates: int, seed: int) ->
     some = labelled[:3] if quick else labelled
 
     def defaults(what: str, chosen: list[Candidate]) -> Study:
-        return Study(f"{name}: {what}", some, chosen, DEFAULTS, min(replicates, 5), seed)
+        return Study(f"{name}: {what}", some, chosen, DEFAULTS, 1 if quick else 5, seed)
 
     return Plan(
         main, defaults("priors", with_priors()), defaults("bandwidths", with_bandwidths()), design

@@ -174,10 +174,10 @@ def verdict(order):
 
 
 def test_a_default_that_wins_stays_and_one_that_loses_is_to_be_replaced():
-    kept = verdict(["scaled", "flat", "published"])
+    kept = verdict(["scaled", "flat", "published", "Gaussian process"])
     assert "scaled is the best in 4 of 4 rankings" in kept[0].sentence
     assert "so it stays" in kept[0].sentence
-    lost = verdict(["flat", "published", "scaled"])
+    lost = verdict(["flat", "published", "Gaussian process", "scaled"])
     assert "scaled is the best in 0 of 4 rankings" in lost[0].sentence
     assert "puts it behind (flat), so for BDD and BSVDD it should be replaced" in lost[0].sentence
     assert "flat has the best mean rank (1.0" in lost[1].sentence
