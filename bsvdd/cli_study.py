@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,8 @@ def _workers(jobs: int, backend: str, scheduler: str | None) -> Any:
 
 
 def _guidelines(plan: Any, out: Path, workers: Any, retry: bool) -> None:
+    if find_spec("scikit_posthocs") is None:
+        raise ValueError("guidelines need scikit-posthocs: pip install 'bsvdd[study]'")
     results = _run(plan.studies, out, workers, retry)
     _plots()
     from bsvdd.comparison import advice

@@ -11,6 +11,7 @@ from bsvdd.comparison.cell import Cell
 from bsvdd.comparison.slides import Slides
 from click.testing import CliRunner
 
+from bsvdd import cli_study
 from bsvdd.cli import main
 
 plt.switch_backend("agg")
@@ -160,6 +161,14 @@ def test_bad_input_is_one_line_before_the_first_fit(
     assert "Traceback" not in result.output
     lines = [line for line in result.output.splitlines() if line.startswith("Error: ")]
     assert len(lines) == 1
+
+
+def test_a_package_that_is_missing_is_named_before_the_first_fit(tmp_path, monkeypatch, never):
+    monkeypatch.setattr(cli_study, "find_spec", lambda _: None)
+    result = call("study", "settings", "--quick", "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "pip install 'bsvdd[study]'" in result.output
+    assert not list(tmp_path.iterdir())
 
 
 def test_too_few_minority_rows_for_the_folds_say_how_many_are_needed():
