@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from bsvdd.comparison import datasets, generators, runner, table
+from bsvdd.comparison.protocol import Protocol
 from rich.console import Console
 
 from bsvdd import Cutoff
@@ -37,7 +38,7 @@ def main() -> None:
     parser.add_argument("--overlaps", type=float, nargs="+", default=[0.0, 0.3, 0.5, 0.7])
     arguments = parser.parse_args()
     data = sets(arguments.overlaps)
-    protocol = runner.Protocol(cutoff=Cutoff("model"))
+    protocol = Protocol(cutoff=Cutoff("model"))
     results = runner.compare(data, MODELS, arguments.replicates, protocol)
     print_table(Console(), table.summary(results, METRICS), {each.name: each for each in data})
 

@@ -1,34 +1,29 @@
-"""The command line: ``bsvdd compare``, ``bsvdd fit``, ``bsvdd score``."""
+"""The command line: ``bsvdd compare``, ``fit``, ``score``, ``models``, ``data``, ``study``."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+
+from .cli_study import follow, plain_errors, progress, study
+from .cli_study import jobs as number_of_jobs
 
 # Heavy imports stand inside the commands, so that --help and errors of usage are quick.
 
 CSV = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Show what is wrong with the input as one line, without a traceback."""
-    try:
-        yield
-    except (ValueError, TypeError, OSError) as error:
-        raise click.ClickException(str(error)) from error
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="bsvdd")
 def main() -> None:
     """Bayesian support vector data description."""
+
+
+main.add_command(study)
 
 
 @main.command()
@@ -42,7 +37,14 @@ def main() -> None:
 @click.option("--tune", default=500, show_default=True, type=click.IntRange(1))
 @click.option("--chains", default=2, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
-@click.option("--jobs", default=1, show_default=True, type=int, help="Worker processes.")
+@click.option(
+    "--jobs",
+    default=1,
+    show_default=True,
+    type=int,
+    callback=number_of_jobs,
+    help="Worker processes; -1 is one for each processor.",
+)
 @click.option(
     "--out",
     default="bsvdd-report",
@@ -76,51 +78,35 @@ def compare(
         raise click.UsageError("give either CSV or --data, not both")
 
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console()
-    with _plain_errors(), console.status("loading PyMC"):
+    with plain_errors(), console.status("loading"):
         import matplotlib
 
         matplotlib.use("agg")
-        from bsvdd.comparison import datasets, report, runner, table
+        from bsvdd.comparison import datasets, report, runner, store, table
+        from bsvdd.comparison.protocol import Protocol
         from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 
         if csv is not None and label is not None:
             data = [datasets.from_csv(csv, label, minor)]
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
-        chosen = list(models) or runner.DEFAULT_MODELS
-        protocol = runner.Protocol(draws=draws, tune=tune, chains=chains)
+        protocol = Protocol(draws=draws, tune=tune, chains=chains)
+        chosen = runner.comparison(data, list(models) or None, replicates, protocol, seed)
+        chosen.check()
+        store.usable(out)
 
-    columns = [
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    ]
-    with _plain_errors(), Progress(*columns, console=console) as progress:
-        fits = progress.add_task("fits", total=len(data) * replicates * len(chosen))
-
-        def done(cell: Any, row: dict[str, Any]) -> None:
-            progress.update(fits, advance=1, description=f"{cell.data.name}: {cell.model}")
-
-        results = runner.compare(data, chosen, replicates, protocol, seed, jobs, done)
-        pictures = progress.add_task("pictures", total=None)
+    with plain_errors(), progress(console) as bar:
+        told = follow(bar, "fits", len(chosen.cells()))
+        results = chosen.run(workers=runner.Workers(jobs), on_cell=told)
+        pictures = bar.add_task("pictures", total=None, failed=0)
         with warnings.catch_warnings():
             for category in (DataWarning, DiagnosticWarning):  # of fits that only make a picture
                 warnings.simplefilter("ignore", category)
             figures = report.pictures(protocol, seed)
         page = report.write(out, results, data, protocol, seed, figures)
-        progress.update(pictures, total=1, completed=1)
+        bar.update(pictures, total=1, completed=1)
 
     print_table(console, table.summary(results), {d.name: d for d in data})
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
@@ -183,6 +169,34 @@ def models() -> None:
 
 
 @main.command()
+def data() -> None:
+    """List the embedded data sets: size, share of the minority, source, licence."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from bsvdd.comparison import datasets
+
+    console = Console()
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("name", "n", "p", "base rate", "conversion", "source", "licence"):
+        right = title in ("n", "p", "base rate")
+        table.add_column(title, overflow="fold", justify="right" if right else "left")
+    for name, source in datasets.sources().items():
+        each = datasets.embedded(name)
+        n, p = each.X.shape
+        table.add_row(
+            name,
+            str(n),
+            str(p),
+            f"{each.base_rate:.3f}",
+            source.conversion,
+            f"{source.origin}; {source.url}",
+            source.licence,
+        )
+    console.print(table)
+
+
+@main.command()
 @click.argument("csv", type=CSV)
 @click.option("--label", help="Column of the classes; without it all rows are majority.")
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
@@ -212,8 +226,9 @@ def fit(
     """Fit MODEL to the rows of CSV (columns standardised) and save it."""
     if label is None and minor is not None:
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
-    with _plain_errors():
-        from bsvdd.comparison import datasets, runner
+    with plain_errors():
+        from bsvdd.comparison import datasets
+        from bsvdd.comparison.protocol import Protocol
 
         table = datasets.read_table(csv)
         if label is None:
@@ -221,7 +236,7 @@ def fit(
         else:
             X, minority = datasets.split_label(table, label, minor)
             y = minority.astype(int)
-        est = runner.Protocol(draws=draws, tune=tune, chains=chains).estimator(model, seed)
+        est = Protocol(draws=draws, tune=tune, chains=chains).estimator(model, seed)
         if "progressbar" in est.get_params():
             est.set_params(progressbar=sys.stderr.isatty())
         est.fit(X, y)
@@ -240,7 +255,7 @@ def fit(
 )
 def score(model: Path, csv: Path, out: Path | None) -> None:
     """Score the rows of CSV by a saved MODEL: P(normal), distance, decision."""
-    with _plain_errors():
+    with plain_errors():
         import pandas as pd
 
         from bsvdd.comparison import datasets

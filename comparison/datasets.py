@@ -1,7 +1,9 @@
-"""Data sets: the embedded ones, and the user's own from a CSV file."""
+"""Data sets: the embedded ones, and the user's own from .csv and .npz files."""
 
 from __future__ import annotations
 
+import json
+import zipfile
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -14,6 +16,7 @@ from sklearn.datasets import make_moons
 from ..inference.labels import minority_rows
 
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
+QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +40,41 @@ class Dataset:
         return float(self.minority.mean())
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where an embedded data set comes from, as data/sets.json has it.
+
+    Attributes
+    ----------
+    origin, url, doi : str
+        Name and authors at the UCI Machine Learning Repository; doi may be None.
+    licence : str
+        As stated there and by the copy.
+    copy : str
+        Where the copy was taken from.
+    conversion : str
+        What was changed, and which class is the minority (y=1).
+    known_as : str or None
+        Its name elsewhere.
+    """
+
+    origin: str
+    url: str
+    doi: str | None
+    licence: str
+    copy: str
+    conversion: str
+    known_as: str | None
+
+
+def sources() -> dict[str, Source]:
+    """Return the sources and licences of the embedded data sets, by name."""
+    text = (files(__package__) / "data" / "sets.json").read_text(encoding="utf-8")
+    return {name: Source(**said) for name, said in sorted(json.loads(text).items())}
+
+
 def names() -> list[str]:
-    """Return the names of the embedded real data sets; sources stand in data/README.md."""
+    """Return the names of the embedded real data sets."""
     folder = files(__package__) / "data"
     return sorted(f.name.removesuffix(".npz") for f in folder.iterdir() if f.name.endswith(".npz"))
 
@@ -142,3 +178,51 @@ def from_csv(path: str | Path, label: str, minor: str | None) -> Dataset:
     """Return the user's data set in ``path``."""
     X, minority = split_label(read_table(path), label, minor)
     return Dataset(Path(path).stem, X.to_numpy(dtype=float), minority)
+
+
+def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
+    """Return the user's data set in ``path``, arrays X (n, p) and y (n,); nothing is unpickled."""
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            X, y = arrays["X"], arrays["y"]
+    except (KeyError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{path} cannot be read as .npz with arrays X and y (of numbers or strings, not of "
+            f"objects): {error}"
+        ) from error
+    if X.ndim != 2 or y.shape != X.shape[:1] or X.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{path}: X must be a table of numbers (n, p) and y have n values, got X {X.shape} of "
+            f"{X.dtype}, y {y.shape}"
+        )
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    _, minority = split_label(table.assign(y=y), "y", minor)
+    return Dataset(Path(path).stem, X.astype(float), minority)
+
+
+def from_folder(folder: str | Path, label: str | None, minor: str | None) -> list[Dataset]:
+    """Return the data sets in the .npz and .csv files of ``folder``, by name.
+
+    Parameters
+    ----------
+    folder : path
+    label : str or None
+        The column of the classes in the .csv files; in .npz files it is y.
+    minor : str or None
+        The value of the minority in all of them, as in :func:`split_label`.
+    """
+    found = sorted(p for p in Path(folder).iterdir() if p.suffix in (".npz", ".csv"))
+    if not found:
+        raise ValueError(f"{folder} has no .npz and no .csv file")
+    tables = [p for p in found if p.suffix == ".csv"]
+    if tables and label is None:
+        raise ValueError(f"{tables[0]} needs the name of its column of the classes: --label COLUMN")
+    data = []
+    for path in found:
+        try:
+            known = path.suffix == ".npz"
+            data.append(from_npz(path, minor) if known else from_csv(path, str(label), minor))
+        except (ValueError, TypeError) as error:
+            said = "" if str(path) in str(error) else f"{path}: "
+            raise ValueError(f"{said}{error}") from error
+    return data

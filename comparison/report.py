@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 from collections import Counter
-from datetime import date
-from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from jinja2 import Environment
-from matplotlib.figure import Figure
 
 from ..inference import plots
-from ..inference.storage import atomic
 from ..models.registry import REGISTRY
+from . import pages
 from .datasets import Dataset, moon
-from .runner import Protocol
+from .pages import Figures
+from .protocol import Protocol
 from .table import METRICS, summary
 
 PICTURED = ["SVDD", "BDD", "BSVDD", "BSVDD-M"]  # side by side, as in the slides of Kim (2024)
 
 
-def pictures(protocol: Protocol, seed: int = 0) -> dict[str, tuple[Figure, str]]:
+def pictures(protocol: Protocol, seed: int = 0) -> Figures:
     """Return the figures of the 2-D set: {file name: (figure, caption)}."""
     data = moon(seed=seed)
     y = data.minority.astype(int)
@@ -70,37 +63,26 @@ def write(
     data: list[Dataset],
     protocol: Protocol,
     seed: int,
-    figures: dict[str, tuple[Figure, str]],
+    figures: Figures,
 ) -> Path:
     """Write report.html, results.csv and the figures as PNG into ``folder``; return the report.
 
     Each file is complete or not there at all.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    shown = []
-    for name, (figure, caption) in figures.items():
-        png = _png(figure)
-        _write(folder / f"{name}.png", png)
-        shown.append({"image": base64.b64encode(png).decode(), "name": name, "caption": caption})
     table = summary(results)
-    html = (
-        Environment(autoescape=True)
-        .from_string((files(__package__) / "report.html").read_text(encoding="utf-8"))
-        .render(
-            version=version("bsvdd"),
-            date=date.today().isoformat(),
-            protocol=protocol,
-            seed=seed,
-            replicates=int(results["replicate"].max()) + 1,
-            metrics=list(METRICS.values()),
-            sections=[_section(each, table, results) for each in data],
-            figures=shown,
-        )
+    path = pages.write(
+        folder,
+        "report.html",
+        "report.html",
+        figures,
+        protocol=protocol,
+        seed=seed,
+        replicates=int(results["replicate"].max()) + 1,
+        metrics=list(METRICS.values()),
+        sections=[_section(each, table, results) for each in data],
     )
-    _write(folder / "results.csv", results.to_csv(index=False).encode())
-    report = folder / "report.html"
-    _write(report, html.encode())
-    return report
+    pages.save(folder / "results.csv", results.to_csv(index=False).encode())
+    return path
 
 
 def _section(data: Dataset, table: pd.DataFrame, results: pd.DataFrame) -> dict[str, object]:
@@ -127,21 +109,9 @@ def _notes(fitted: pd.DataFrame) -> list[str]:
     """Return each warning once per model, with how often it came (its numbers may differ)."""
     first: dict[tuple[str, str], str] = {}
     count: Counter[tuple[str, str]] = Counter()
-    for model, notes in zip(fitted["model"], fitted["notes"], strict=True):
-        for note in filter(None, notes.split("\n")):
+    for model, error, notes in zip(*(fitted[c] for c in ("model", "error", "notes")), strict=True):
+        for note in filter(None, [error and f"failed: {error}", *notes.split("\n")]):
             kind = (model, re.sub(r"[\d.]+", "#", note))
             first.setdefault(kind, note)
             count[kind] += 1
     return [f"{model} ({n} x): {first[model, kind]}" for (model, kind), n in count.items()]
-
-
-def _write(path: Path, content: bytes) -> None:
-    with atomic(path) as temporary:
-        temporary.write_bytes(content)
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
-    plt.close(figure)
-    return buffer.getvalue()

@@ -1,155 +1,235 @@
-"""Fit and score every model on every split of every data set, by one protocol.
-
-The protocol: half of each class trains, the other half tests, stratified and repeated. All
-models get the same columns (standardised on the majority rows that train), the same kernel
-and bandwidth criterion, and choose their cutoff by the same criterion on the training rows.
-"""
+"""Run the cells of a study: here, in worker processes, or on a dask cluster; each once."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from importlib.metadata import version
 
-import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
-from sklearn.model_selection import StratifiedShuffleSplit
+from joblib import Parallel, delayed, parallel_config
 
-from ..inference.cutoff import Cutoff
-from ..inference.detector import Detector
-from ..inference.metrics import evaluate
-from ..inference.warning import DataWarning, DiagnosticWarning
-from ..models.kernels import RBF, Kernel, Standardized
 from ..models.registry import REGISTRY
+from .cell import Cell, trivial_rules
 from .datasets import Dataset
+from .protocol import Candidate, Protocol
+from .setting import Real, Setting
+from .store import Row, Store
 
 DEFAULT_MODELS = list(REGISTRY)
-FLAG_ALL, FLAG_NONE = "flag all", "flag none"
+CONNECT = 5  # seconds to reach a scheduler, and to see its first worker
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """What is the same for all models.
+class Progress:
+    """How far a run is: cells of which the results are there, the failed among them, all."""
+
+    done: int
+    failed: int
+    total: int
+    cell: Cell
+    row: Row
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where cells are computed.
 
     Parameters
     ----------
-    kernel : Kernel
-    cutoff : Cutoff
-    draws, tune, chains : int
-        Of the models that have a posterior.
+    jobs : int, default=1
+        Worker processes of this machine; -1 is one for each processor.
+    scheduler : str, optional
+        Address of a dask scheduler, whose workers compute instead. They need the same bsvdd, and
+        one thread each, as the warnings of a fit are caught for a whole process.
     """
 
-    kernel: Kernel = Standardized(RBF())
-    cutoff: Cutoff = Cutoff()
-    draws: int = 1000
-    tune: int = 500
-    chains: int = 2
+    jobs: int = 1
+    scheduler: str | None = None
 
-    def estimator(self, model: str, seed: int) -> Detector:
-        """Return the unfitted estimator of ``model`` under this protocol."""
-        if model not in REGISTRY:
-            raise ValueError(f"unknown model {model!r}; expected one of {', '.join(REGISTRY)}")
-        est: Detector = REGISTRY[model].estimator()()
-        shared = {
-            "kernel": self.kernel,
-            "cutoff": self.cutoff,
-            "minor_label": 1,
-            "random_state": seed,
-            "draws": self.draws,
-            "tune": self.tune,
-            "chains": self.chains,
-        }
-        known = est.get_params(deep=False)
-        return est.set_params(**{name: v for name, v in shared.items() if name in known})
+    def __post_init__(self) -> None:
+        if self.jobs != -1 and self.jobs < 1:
+            raise ValueError(f"jobs must be at least 1, or -1 for all processors; got {self.jobs}")
 
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Give joblib its workers, and raise a ValueError where they cannot be reached."""
+        with self._cluster() if self.scheduler else nullcontext():
+            yield
 
-def split(data: Dataset, replicate: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return training and test rows of a replicate, half of each class; the same for all models."""
-    halves = StratifiedShuffleSplit(1, test_size=0.5, random_state=replicate_seed(replicate, seed))
-    train, test = next(halves.split(data.X, data.minority))
-    return train, test
-
-
-def replicate_seed(replicate: int, seed: int) -> int:
-    """Return the seed of one replicate; another one for every pair (replicate, seed)."""
-    return int(np.random.SeedSequence([seed, replicate]).generate_state(1)[0] >> 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Cell:
-    """One model on one split of one data set: the unit of work, independent of all others."""
-
-    data: Dataset
-    model: str
-    replicate: int
-    seed: int
-    protocol: Protocol
-
-    def run(self) -> dict[str, Any]:
-        """Fit, score, and return one row of results; a fit that cannot be is a row of NaN."""
+    @contextmanager
+    def _cluster(self) -> Iterator[None]:
         try:
-            return self._run()
-        except ValueError as error:
-            nothing = np.zeros(0, dtype=bool)
-            return {
-                "data": self.data.name,
-                "model": self.model,
-                "replicate": self.replicate,
-                **evaluate(nothing, nothing),
-                "notes": f"failed: {error}",
-            }
-
-    def _run(self) -> dict[str, Any]:
-        train, test = split(self.data, self.replicate, self.seed)
-        X, minority = self.data.X, self.data.minority
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            start = time.perf_counter()
-            seed = replicate_seed(self.replicate, self.seed)
-            est = self.protocol.estimator(self.model, seed)
-            est.fit(X[train], minority[train].astype(int))
-            fitted = time.perf_counter()
-            f = est.decision_function(X[test])
-            scored = time.perf_counter()
-        ours = (DataWarning, DiagnosticWarning)
-        for other in caught:
-            if not issubclass(other.category, ours):
-                warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-        return {
-            "data": self.data.name,
-            "model": self.model,
-            "replicate": self.replicate,
-            **evaluate(minority[test], f < 0, -f),
-            "cutoff": est.cutoff_,
-            "fit_seconds": fitted - start,
-            "score_seconds": scored - fitted,
-            **{str(k): float(v) for k, v in est.idata_.children["diagnostics"].dataset.items()},
-            "notes": "\n".join(str(w.message) for w in caught if issubclass(w.category, ours)),
-        }
-
-
-def trivial_rules(data: Dataset, replicate: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows of results of flagging everything and of flagging nothing."""
-    _, test = split(data, replicate, seed)
-    minority = data.minority[test]
-    for name, flag in ((FLAG_ALL, True), (FLAG_NONE, False)):
-        constant = np.full(len(test), flag)
-        result = evaluate(minority, constant, constant.astype(float))
-        yield {"data": data.name, "model": name, "replicate": replicate, **result}
-
-
-def check_size(data: Dataset) -> None:
-    """Raise a ValueError where ``data`` is too small to be split in halves of both classes."""
-    n1, n0 = int(data.minority.sum()), int((~data.minority).sum())
-    for name, n, least in (("minority", n1, 2), ("majority", n0, 6)):
-        if n < least:
+            from dask.distributed import Client
+        except ImportError as error:
             raise ValueError(
-                f"{data.name}: a comparison needs at least {least} {name} rows (half of them "
-                f"train), got {n}"
-            )
+                "a dask scheduler needs dask.distributed: pip install 'bsvdd[dask]'"
+            ) from error
+        try:
+            client = Client(self.scheduler, timeout=CONNECT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"no dask scheduler answers at {self.scheduler!r} within {CONNECT} s ({error}); "
+                "start one with `dask scheduler`, and give the address that it prints"
+            ) from error
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=CONNECT)
+            except TimeoutError as error:
+                raise ValueError(
+                    f"the scheduler at {self.scheduler} has no worker; start some with "
+                    f"`dask worker {self.scheduler} --nthreads 1`"
+                ) from error
+            ours, theirs = version("bsvdd"), client.run(partial(version, "bsvdd"))
+            others = {worker: found for worker, found in theirs.items() if found != ours}
+            if others:
+                worker, found = next(iter(others.items()))
+                raise ValueError(
+                    f"worker {worker} has bsvdd {found}, and this is bsvdd {ours}; workers must "
+                    "have the same version"
+                )
+            threads = {worker: n for worker, n in client.nthreads().items() if n > 1}
+            if threads:
+                worker, n = next(iter(threads.items()))
+                raise ValueError(
+                    f"worker {worker} has {n} threads; start workers with one each: "
+                    f"`dask worker {self.scheduler} --nworkers {n} --nthreads 1`"
+                )
+            with parallel_config(backend="dask", client=client):
+                yield
+
+
+@dataclass(frozen=True)
+class Study:
+    """Settings x candidates x replicates, under one protocol.
+
+    Parameters
+    ----------
+    name : str
+    settings : list of Setting
+    candidates : list of Candidate
+        A model that learns from minority rows is left out where a setting has none in training.
+    protocol : Protocol
+    replicates : int
+    seed : int
+    """
+
+    name: str
+    settings: list[Setting]
+    candidates: list[Candidate]
+    protocol: Protocol
+    replicates: int = 10
+    seed: int = 0
+
+    def cells(self) -> list[Cell]:
+        """Return the cells, in the order of the table."""
+        return [
+            Cell(setting, candidate, self.protocol, replicate, self.seed)
+            for setting in self.settings
+            for replicate in range(self.replicates)
+            for candidate in self.candidates
+            if setting.labelled or not candidate.learns_from_minority
+        ]
+
+    def check(self) -> None:
+        """Raise a ValueError for what no cell could be fitted to."""
+        for what, given in (
+            ("data set", [setting.name for setting in self.settings]),
+            ("model", [candidate.name for candidate in self.candidates]),
+        ):
+            twice = {name for name in given if given.count(name) > 1}
+            if twice:
+                raise ValueError(f"{what} {sorted(twice)[0]!r} is given twice")
+        folds = self.protocol.cutoff.cv
+        for setting in self.settings:
+            setting.check()
+            n1 = setting.n_minority
+            if setting.labelled and isinstance(folds, int) and n1 is not None and n1 < folds:
+                raise ValueError(
+                    f"{setting.name}: {folds} folds need at least {folds} minority rows in "
+                    f"training, got {n1}; give more rows, or use fewer folds"
+                )
+        for candidate in self.candidates:
+            self.protocol.check(len(self.protocol.choices(candidate)))
+
+    def run(
+        self,
+        store: Store | None = None,
+        workers: Workers = Workers(),
+        retry: bool = False,
+        on_cell: Callable[[Progress], None] | None = None,
+    ) -> pd.DataFrame:
+        """Return the results, one row a cell, in an order that workers do not change.
+
+        Rows of the trivial rules come last.
+
+        Parameters
+        ----------
+        store : Store, optional
+            Cells that it has are not computed again, and each that is finished is put there.
+        workers : Workers
+        retry : bool
+            Whether cells that failed before are computed again.
+        on_cell : callable, optional
+            Called with the progress, first for what is stored, then after each cell.
+        """
+        self.check()
+        cells = self.cells()
+        rows: list[Row | None] = [None] * len(cells)
+        if store is not None:
+            names = [store.name(cell) for cell in cells]
+            store.check(names)
+            for i, name in enumerate(names):
+                if name in store and not (retry and "error" in store[name]):
+                    rows[i] = store[name]
+        done, failed = 0, 0
+
+        def finished(i: int, row: Row) -> None:
+            nonlocal done, failed
+            rows[i] = row
+            done, failed = done + 1, failed + ("error" in row)
+            if on_cell is not None:
+                on_cell(Progress(done, failed, len(cells), cells[i], row))
+
+        missing = [i for i, row in enumerate(rows) if row is None]
+        for i, row in enumerate(rows):
+            if row is not None:
+                finished(i, row)
+        with workers.active(), warnings.catch_warnings():
+            # joblib says so where it starts a worker anew that has grown; its cells go to the next
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+            run = Parallel(workers.jobs, return_as="generator_unordered", batch_size=1)
+            for i, row in run(delayed(_numbered)(i, cells[i]) for i in missing):
+                if store is not None:
+                    store.put(cells[i], row)
+                finished(i, row)
+        trivial = [
+            row
+            for setting in self.settings
+            for replicate in range(self.replicates)
+            for row in trivial_rules(setting, replicate, self.seed)
+        ]
+        return frame([row for row in rows if row is not None] + trivial)
+
+
+def _numbered(i: int, cell: Cell) -> tuple[int, Row]:
+    return i, cell.run()
+
+
+TEXT = ("data", "model", "chosen", "notes", "error")
+
+
+def frame(rows: list[Row]) -> pd.DataFrame:
+    """Return rows as a table: text where it is text, numbers elsewhere, NaN for none."""
+    table = pd.DataFrame(rows)
+    for name in TEXT:
+        table[name] = table[name].fillna("") if name in table else ""
+    numbers = [name for name in table.columns if name not in TEXT]
+    table[numbers] = table[numbers].astype(float)
+    return table.astype({"replicate": int})
 
 
 def compare(
@@ -159,9 +239,9 @@ def compare(
     protocol: Protocol | None = None,
     seed: int = 0,
     jobs: int = 1,
-    on_cell: Callable[[Cell, dict[str, Any]], None] | None = None,
+    on_cell: Callable[[Progress], None] | None = None,
 ) -> pd.DataFrame:
-    """Return the results of all cells, one row each, in an order that ``jobs`` does not change.
+    """Return the results of models on random halves of data sets: the study of one command.
 
     Parameters
     ----------
@@ -174,31 +254,21 @@ def compare(
     jobs : int, default=1
         Worker processes.
     on_cell : callable, optional
-        Called with each finished cell and its row, for progress.
+        Called with the :class:`Progress` after each finished cell.
     """
-    models = DEFAULT_MODELS if models is None else models
-    protocol = protocol or Protocol()
-    for what, given in (("data set", [each.name for each in data]), ("model", models)):
-        twice = {name for name in given if given.count(name) > 1}
-        if twice:
-            raise ValueError(f"{what} {sorted(twice)[0]!r} is given twice")
-    for each in data:
-        check_size(each)
-    for model in models:
-        protocol.estimator(model, seed)  # an unknown name fails before the first fit
-    cells = [
-        Cell(each, model, replicate, seed, protocol)
-        for each in data
-        for replicate in range(replicates)
-        for model in models
-    ]
-    rows = []
-    results = Parallel(n_jobs=jobs, return_as="generator")(delayed(Cell.run)(c) for c in cells)
-    for cell, row in zip(cells, results, strict=True):
-        rows.append(row)
-        if on_cell is not None:
-            on_cell(cell, row)
-    for each in data:
-        for replicate in range(replicates):
-            rows.extend(trivial_rules(each, replicate, seed))
-    return pd.DataFrame(rows)
+    study = comparison(data, models, replicates, protocol, seed)
+    return study.run(workers=Workers(jobs), on_cell=on_cell)
+
+
+def comparison(
+    data: list[Dataset],
+    models: list[str] | None = None,
+    replicates: int = 5,
+    protocol: Protocol | None = None,
+    seed: int = 0,
+) -> Study:
+    """Return the study that :func:`compare` runs."""
+    chosen = DEFAULT_MODELS if models is None else models
+    settings: list[Setting] = [Real(each) for each in data]
+    candidates = [Candidate(name, name) for name in chosen]
+    return Study("compare", settings, candidates, protocol or Protocol(), replicates, seed)

@@ -14,6 +14,24 @@ METRICS = {
     "g_mean": "G-mean",
     "auc": "AUC",
 }
+PROBABILITY = {
+    "average_precision": "AP",
+    "brier": "Brier",
+    "calibration_error": "ECE",
+}
+COST = {
+    "fit_seconds": "fit, s",
+    "score_seconds": "score, s",
+    "effective_support": "support",
+    "r_hat": "R-hat",
+}
+ALL = METRICS | PROBABILITY | COST
+LEGEND = (
+    "Positive = minority (abnormal). Mean (sd) over replicates. AP: average precision; ECE: "
+    "expected calibration error of P(abnormal), 10 bins; support: effective number of support "
+    "points; "
+    "base rate: share of minority rows in the test sets; fits: fits that succeeded, of all."
+)
 
 
 def summary(results: pd.DataFrame, metrics: dict[str, str] = METRICS) -> pd.DataFrame:
@@ -22,15 +40,64 @@ def summary(results: pd.DataFrame, metrics: dict[str, str] = METRICS) -> pd.Data
     ``metrics`` gives the columns of ``results`` and their titles.
 
     A metric without a value in any replicate (PPV when nothing is flagged) is shown as a dash;
-    the sd is over the replicates, whose rows overlap, so it is no standard error.
+    the sd is over the replicates. Those of a real set share rows, so it is no standard error.
     """
-    groups = results.groupby(["data", "model"], sort=False)[list(metrics)]
-    mean, sd = groups.mean(), groups.std(ddof=1)
+    mean, sd = moments(results, metrics)
     table = pd.DataFrame(index=mean.index)
     for metric, title in metrics.items():
         table[title] = [_cell(m, s) for m, s in zip(mean[metric], sd[metric], strict=True)]
-    order = pd.unique(results["data"])
-    return table.loc[[key for name in order for key in table.index if key[0] == name]]
+    return table
+
+
+def moments(results: pd.DataFrame, metrics: dict[str, str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return mean and sd (n - 1) of each metric, rows (data, model) in the order of ``results``."""
+    columns = list(metrics)
+    groups = results.reindex(columns=["data", "model", *columns]).groupby(
+        ["data", "model"], sort=False
+    )[columns]
+    mean, sd = groups.mean(), groups.std(ddof=1)
+    keys = [key for name in pd.unique(results["data"]) for key in mean.index if key[0] == name]
+    return mean.loc[keys], sd.loc[keys]
+
+
+def base_rates(results: pd.DataFrame) -> pd.Series:
+    """Return the mean share of minority rows in the test sets of each setting."""
+    return results.groupby("data", sort=False)["base_rate"].mean()
+
+
+def fits(results: pd.DataFrame) -> pd.Series:
+    """Return "8 of 10", the fits that succeeded and all, for each (data, model)."""
+    good = results.assign(good=results["error"] == "").groupby(["data", "model"], sort=False)
+    return good["good"].agg(lambda g: f"{int(g.sum())} of {len(g)}")
+
+
+def full(results: pd.DataFrame) -> pd.DataFrame:
+    """Return everything as text: base rate, each metric, and how many fits succeeded."""
+    table = summary(results, ALL)
+    rates = base_rates(results)
+    table.insert(0, "base rate", [f"{rates[data]:.3f}" for data, _ in table.index])
+    table["fits"] = fits(results).reindex(table.index)
+    return table.rename_axis(index=["setting", "model"])
+
+
+def formats(results: pd.DataFrame) -> dict[str, str]:
+    """Return the full table as {"txt", "csv", "tex", "html"}.
+
+    The CSV has numbers, a column for each mean and each sd; the others have mean (sd).
+    """
+    table = full(results)
+    mean, sd = moments(results, ALL)
+    numbers = pd.DataFrame({"base_rate": [base_rates(results)[d] for d, _ in mean.index]})
+    numbers.index = mean.index.rename(["setting", "model"])
+    for metric in ALL:
+        numbers[f"{metric}_mean"], numbers[f"{metric}_sd"] = mean[metric], sd[metric]
+    numbers["fits"] = table["fits"]
+    return {
+        "txt": f"{LEGEND}\n\n{table.to_string()}\n",
+        "csv": numbers.to_csv(),
+        "tex": table.to_latex(escape=True, longtable=True, caption=LEGEND),
+        "html": table.to_html(border=0, classes="table"),
+    }
 
 
 def _cell(mean: float, sd: float) -> str:

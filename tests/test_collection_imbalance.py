@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from bsvdd.comparison import generators, runner, table
+from bsvdd.comparison.cell import replicate_seed
+from bsvdd.comparison.protocol import Protocol
+from bsvdd.comparison.setting import halves
 from sklearn.metrics import balanced_accuracy_score
 
 from benchmarks import imbalance
@@ -54,7 +57,7 @@ def test_bad_arguments(arguments, message):
 def test_the_table_has_the_true_g_mean_and_balanced_accuracy():
     data = imbalance.sets([0.0, 0.7])
     assert len(data) == 2 * 2 * 2 + 3
-    protocol = runner.Protocol(cutoff=Cutoff("model"))
+    protocol = Protocol(cutoff=Cutoff("model"))
     results = runner.compare(data, imbalance.MODELS, 2, protocol)
     shown = table.summary(results, imbalance.METRICS)
     assert set(shown.index) == {
@@ -65,7 +68,7 @@ def test_the_table_has_the_true_g_mean_and_balanced_accuracy():
     np.testing.assert_allclose(results["balanced_accuracy"], (tpr + tnr) / 2)
     # one row again by hand
     paw = next(each for each in data if each.name.startswith("paw_5to1_overlap0"))
-    train, test = runner.split(paw, 1, 0)
+    train, test = halves(paw, replicate_seed(1, 0))
     est = protocol.estimator("IDLSSVM-CIL", 0).fit(paw.X[train], paw.minority[train].astype(int))
     predicted = est.predict(paw.X[test]) == -1
     row = results.set_index(["data", "model", "replicate"]).loc[(paw.name, "IDLSSVM-CIL", 1)]

@@ -4,13 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison import datasets, runner, table
+from bsvdd.comparison.cell import FLAG_ALL, FLAG_NONE, Cell, replicate_seed
 from bsvdd.comparison.datasets import Dataset
+from bsvdd.comparison.protocol import Candidate, Protocol
+from bsvdd.comparison.setting import Real, halves
+from bsvdd.inference.compilation import compilations
 from bsvdd.models.registry import REGISTRY
 from sklearn.metrics import f1_score, roc_auc_score
 
-from bsvdd import Cutoff
+from bsvdd import Cutoff, priors
 
-SMALL = runner.Protocol(draws=150, tune=150)
+SMALL = Protocol(draws=150, tune=150)
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 
@@ -23,14 +27,15 @@ def moon():
 def results(moon):
     seen = []
     frame = runner.compare(
-        [moon], replicates=2, protocol=SMALL, on_cell=lambda cell, row: seen.append(cell.model)
+        [moon], replicates=2, protocol=SMALL, on_cell=lambda p: seen.append(p.cell.candidate.name)
     )
     assert seen == list(REGISTRY) * 2
+    assert frame["error"][~frame["error"].str.contains("density weights")].eq("").all()
     return frame
 
 
 def test_every_model_and_both_trivial_rules_are_in_every_replicate(results):
-    expected = {*runner.DEFAULT_MODELS, runner.FLAG_ALL, runner.FLAG_NONE}
+    expected = {*runner.DEFAULT_MODELS, FLAG_ALL, FLAG_NONE}
     for _, rows in results.groupby("replicate"):
         assert set(rows["model"]) == expected
         assert len(rows) == len(expected)
@@ -39,15 +44,15 @@ def test_every_model_and_both_trivial_rules_are_in_every_replicate(results):
 def test_trivial_rules_have_the_values_of_the_base_rate(results, moon):
     rows = results.set_index("model")
     share = 6 / 36
-    assert rows.loc[runner.FLAG_ALL, "accuracy"].tolist() == pytest.approx([share] * 2)
-    assert rows.loc[runner.FLAG_ALL, "f1"].tolist() == pytest.approx([2 * share / (1 + share)] * 2)
-    assert rows.loc[runner.FLAG_NONE, "accuracy"].tolist() == pytest.approx([1 - share] * 2)
-    assert rows.loc[runner.FLAG_NONE, "ppv"].isna().all()
+    assert rows.loc[FLAG_ALL, "accuracy"].tolist() == pytest.approx([share] * 2)
+    assert rows.loc[FLAG_ALL, "f1"].tolist() == pytest.approx([2 * share / (1 + share)] * 2)
+    assert rows.loc[FLAG_NONE, "accuracy"].tolist() == pytest.approx([1 - share] * 2)
+    assert rows.loc[FLAG_NONE, "ppv"].isna().all()
 
 
 def test_a_row_is_what_the_estimator_says_on_the_test_half(results, moon):
-    train, test = runner.split(moon, 1, 0)
-    seed = runner.replicate_seed(1, 0)
+    seed = replicate_seed(1, 0)
+    train, test = halves(moon, seed)
     est = SMALL.estimator("BDD", seed).fit(moon.X[train], moon.minority[train].astype(int))
     row = results[(results.model == "BDD") & (results.replicate == 1)].iloc[0]
     flagged = est.predict(moon.X[test]) == -1
@@ -65,7 +70,7 @@ def test_workers_do_not_change_the_results(moon):
 
 
 def test_the_cutoff_of_the_protocol_reaches_every_model(moon):
-    protocol = runner.Protocol(cutoff=Cutoff("f1", level=0.3), draws=50, tune=50)
+    protocol = Protocol(cutoff=Cutoff("f1", level=0.3), draws=50, tune=50)
     for name, record in REGISTRY.items():
         est = protocol.estimator(name, 7)
         assert est.cutoff == Cutoff("f1", level=0.3)
@@ -73,29 +78,17 @@ def test_the_cutoff_of_the_protocol_reaches_every_model(moon):
         assert type(est) is record.estimator()
 
 
-@pytest.mark.parametrize("replicate", range(3))
-def test_split_is_half_of_each_class(moon, replicate):
-    train, test = runner.split(moon, replicate, 5)
-    np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(72))
-    assert moon.minority[train].sum() == moon.minority[test].sum() == 6
-    again = runner.split(moon, replicate, 5)
-    np.testing.assert_array_equal(train, again[0])
-    np.testing.assert_array_equal(test, again[1])
-    for other in ((replicate + 1, 5), (replicate, 6)):
-        assert set(runner.split(moon, *other)[0]) != set(train)
-
-
 def test_every_replicate_of_every_seed_has_a_seed_of_its_own():
-    assert runner.replicate_seed(0, 1) != runner.replicate_seed(1, 0)
+    assert replicate_seed(0, 1) != replicate_seed(1, 0)
     pairs = [(replicate, seed) for replicate in range(40) for seed in range(40)]
-    seeds = [runner.replicate_seed(*pair) for pair in pairs]
+    seeds = [replicate_seed(*pair) for pair in pairs]
     assert len(set(seeds)) == len(pairs)
-    assert seeds == [runner.replicate_seed(*pair) for pair in pairs]
+    assert seeds == [replicate_seed(*pair) for pair in pairs]
     assert all(0 <= seed < 2**31 for seed in seeds)  # what scikit-learn takes
 
 
 def test_names_given_twice_fail_before_a_fit(moon, monkeypatch):
-    monkeypatch.setattr(runner.Cell, "run", lambda self: pytest.fail("fitted first"))
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
     with pytest.raises(ValueError, match="model 'BDD' is given twice"):
         runner.compare([moon], ["BDD", "SVDD", "BDD"])
     other = Dataset("moon", moon.X + 1, moon.minority)
@@ -105,31 +98,61 @@ def test_names_given_twice_fail_before_a_fit(moon, monkeypatch):
 
 def test_each_finished_cell_is_told_with_its_row(moon):
     told = []
-    frame = runner.compare(
-        [moon], ["SVDD"], 2, SMALL, seed=3, on_cell=lambda *each: told.append(each)
-    )
-    assert [(cell.data, cell.model, cell.replicate, cell.seed) for cell, _ in told] == [
-        (moon, "SVDD", replicate, 3) for replicate in range(2)
-    ]
+    frame = runner.compare([moon], ["SVDD"], 2, SMALL, seed=3, on_cell=told.append)
+    assert [(p.done, p.failed, p.total) for p in told] == [(1, 0, 2), (2, 0, 2)]
+    assert [p.cell.replicate for p in told] == [0, 1]
     fitted = frame[frame["model"] == "SVDD"]
-    assert [row["f1"] for _, row in told] == fitted["f1"].tolist()
-    assert [row["cutoff"] for _, row in told] == fitted["cutoff"].tolist()
+    assert [p.row["f1"] for p in told] == fitted["f1"].tolist()
+    assert [p.row["cutoff"] for p in told] == fitted["cutoff"].tolist()
+
+
+def cell(data, model, replicate=0, protocol=SMALL):
+    return Cell(Real(data), Candidate(model, model), protocol, replicate, seed=0)
 
 
 def test_warnings_of_a_fit_are_kept_in_its_row(moon):
     data = Dataset("constant", np.column_stack([moon.X, np.ones(len(moon.X))]), moon.minority)
-    row = runner.Cell(data, "SVDD", 0, 0, SMALL).run()
-    assert "constant over the majority rows (2)" in row["notes"]
+    assert "constant over the majority rows (2)" in cell(data, "SVDD").run()["notes"]
 
 
 def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon):
     """Four minority rows in a fold are too few for the density weights of DSVM-CIL."""
-    results = runner.compare([moon], ["DSVM-CIL", "SVM"], 1, SMALL).set_index("model")
-    notes = results.loc["DSVM-CIL", "notes"]
-    assert notes.startswith("failed: cutoff: a fold with 28 of 36 rows cannot be fitted")
-    assert "density weights with neighbors=5 need at least 6 rows" in notes
+    told = []
+    results = runner.compare([moon], ["DSVM-CIL", "SVM"], 1, SMALL, on_cell=told.append)
+    assert [p.failed for p in told] == [1, 1]
+    results = results.set_index("model")
+    error = results.loc["DSVM-CIL", "error"]
+    assert error.startswith("ValueError: cutoff: a fold with 28 of 36 rows cannot be fitted")
+    assert "density weights with neighbors=5 need at least 6 rows" in error
     assert np.isnan(results.loc["DSVM-CIL", ["accuracy", "auc"]].astype(float)).all()
     assert results.loc["SVM", "auc"] > 0.5
+    assert results.loc["SVM", "error"] == ""
+
+
+@pytest.mark.slow
+def test_each_structure_is_compiled_once_in_a_process(moon):
+    """Two models with a sampled posterior: two structures, whatever the cells."""
+    before = compilations()
+    for data in (moon, datasets.moon(n0=50, n1=10, seed=1)):
+        for model, prior in (("BSVDD", priors.RowSum()), ("BSVDD-M", priors.Flat())):
+            protocol = Protocol(cutoff=Cutoff("f1", cv=2), draws=40, tune=40)
+            candidate = Candidate(model, model, {"prior": prior})
+            row = Cell(Real(data), candidate, protocol, 0, 0).run()
+            assert "error" not in row
+    assert compilations() - before <= 2
+
+
+def test_any_error_of_a_cell_is_its_own(moon, monkeypatch):
+    def broken(*_):
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setattr(Protocol, "fit", broken)
+    assert cell(moon, "SVDD").run() == {
+        "data": "moon",
+        "model": "SVDD",
+        "replicate": 0,
+        "error": "LinAlgError: singular",
+    }
 
 
 def test_unknown_model_and_too_few_rows_fail_before_a_fit(moon):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bsvdd.comparison import datasets
 
 DATA = Path(__file__).parents[1] / "comparison" / "data"
 SUMS = dict(
@@ -13,7 +14,6 @@ SUMS = dict(
 )
 ROW = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+)% \|", re.MULTILINE)
 TABLE = {row[0]: row[1:] for row in ROW.findall((DATA / "README.md").read_text(encoding="utf-8"))}
-LICENCE = re.compile(r"^\| (\w+) \| [^|]*archive\.ics\.uci\.edu[^|]*\| ([^|]+) \|", re.MULTILINE)
 
 
 def test_every_file_is_listed():
@@ -23,7 +23,11 @@ def test_every_file_is_listed():
 
 
 def test_every_set_has_a_source_and_a_licence():
-    assert {name for name, _ in LICENCE.findall((DATA / "README.md").read_text())} == set(TABLE)
+    found = datasets.sources()
+    assert set(found) == set(TABLE)
+    for source in found.values():
+        assert source.url.startswith("https://archive.ics.uci.edu/dataset/")
+        assert source.origin and source.licence and source.copy and source.conversion
 
 
 @pytest.mark.parametrize("name", sorted(SUMS))

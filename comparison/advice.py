@@ -1,0 +1,122 @@
+"""The page of the guidelines: the findings with their evidence, and the pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from . import pages
+from .guidelines import METRICS, all_findings, fitted, with_labels
+from .paired import Ranking
+from .studies import Plan
+from .table import LEGEND, formats
+
+
+def write(folder: Path, plan: Plan, results: dict[str, pd.DataFrame]) -> Path:
+    """Write guidelines.html and its figures into ``folder``; return the page.
+
+    Parameters
+    ----------
+    folder : path
+    plan : Plan
+    results : dict
+        Of each of its studies, by name.
+    """
+    sections, rankings = all_findings(plan, results)
+    figures: pages.Figures = {
+        f"critical_difference_{metric}": (
+            critical_difference(ranking),
+            f"Mean ranks by {METRICS[metric]} over {len(ranking.values)} settings, 1 is best. "
+            "Models joined by a bar are not told apart by Nemenyi's test at 0.05.",
+        )
+        for metric, ranking in rankings.items()
+    }
+    main = results[plan.main.name]
+    figures["overview"] = (
+        overview(fitted(main)),
+        "Mean G-mean of each model (column) in each setting (row). Grey: no result, as the model "
+        "needs minority rows that the setting has not, or its fits failed.",
+    )
+    figures["time"] = (
+        against_time(with_labels(plan, results)),
+        "Mean G-mean over the settings with labelled minority rows, against the median time of a "
+        "fit, tuning included.",
+    )
+    return pages.write(
+        folder,
+        "guidelines.html",
+        "guidelines.html",
+        figures,
+        plan=plan,
+        sections=sections,
+        tables={name: formats(found)["html"] for name, found in results.items()},
+        legend=LEGEND,
+    )
+
+
+def critical_difference(ranking: Ranking) -> Figure:
+    """Show mean ranks, with bars over models that are not told apart."""
+    from scikit_posthocs import critical_difference_diagram
+
+    k = len(ranking.ranks)
+    figure, ax = plt.subplots(figsize=(8, 1.2 + 0.22 * k), layout="constrained")
+    critical_difference_diagram(
+        ranking.ranks,
+        ranking.nemenyi,
+        ax=ax,
+        label_fmt_left="{label} ({rank:.1f})",
+        label_fmt_right="({rank:.1f}) {label}",
+    )
+    return figure
+
+
+def overview(results: pd.DataFrame) -> Figure:
+    """Show mean G-mean, settings x models."""
+    values = results.pivot_table("g_mean", "data", "model", "mean", sort=False, dropna=False)
+    figure, ax = plt.subplots(
+        figsize=(3.5 + 0.75 * values.shape[1], 1.5 + 0.3 * len(values)), layout="constrained"
+    )
+    shown = np.ma.masked_invalid(values.to_numpy(dtype=float))
+    color = plt.get_cmap("viridis").with_extremes(bad="#cccccc")
+    image = ax.imshow(shown, vmin=0, vmax=1, cmap=color, aspect="auto")
+    for (i, j), value in np.ndenumerate(shown.filled(np.nan)):
+        if not np.isnan(value):
+            ax.text(
+                j,
+                i,
+                f"{value:.2f}",
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="white" if value < 0.6 else "black",
+            )
+    ax.set_xticks(range(values.shape[1]), values.columns, rotation=45, ha="right", fontsize=8)
+    ax.set_yticks(range(len(values)), values.index, fontsize=8)
+    figure.colorbar(image, ax=ax, label="G-mean", shrink=0.6)
+    return figure
+
+
+def against_time(results: pd.DataFrame) -> Figure:
+    """Show G-mean against the time of a fit."""
+    table = (
+        results.groupby("model", sort=False)[["fit_seconds", "g_mean"]]
+        .agg({"fit_seconds": "median", "g_mean": "mean"})
+        .dropna()
+    )
+    figure, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
+    ax.plot(table["fit_seconds"], table["g_mean"], "o", color="#0072B2")
+    for m, row in table.iterrows():
+        ax.annotate(
+            str(m),
+            (row["fit_seconds"], row["g_mean"]),
+            (5, 3),
+            textcoords="offset points",
+            fontsize=8,
+        )
+    ax.set(xscale="log", xlabel="median time of a fit, s", ylabel="mean G-mean")
+    ax.margins(x=0.15)
+    return figure

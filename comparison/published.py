@@ -1,0 +1,83 @@
+"""The published table of the slides (Kim 2024), and what its numbers imply."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+import numpy as np
+import pandas as pd
+
+from ..inference.metrics import rates
+
+COMPARED = {
+    "accuracy": "Accuracy",
+    "f1": "F1",
+    "fpr": "FPR",
+    "fnr": "FNR",
+    "ppv": "PPV",
+    "g_mean": "G-mean",
+}
+
+
+def table() -> pd.DataFrame:
+    """Return the means and standard deviations ("..._sd") as printed, rows (model, v)."""
+    with as_file(files(__package__) / "data" / "slides.csv") as path:
+        return pd.read_csv(path, index_col=["model", "v"])
+
+
+def implied_share(printed: pd.DataFrame) -> pd.Series:
+    r"""Return the share of positive test rows that each row of the table implies.
+
+    .. math:: \mathrm{Accuracy} = p (1 - \mathrm{FNR}) + (1 - p)(1 - \mathrm{FPR})
+        \quad\Rightarrow\quad
+        p = \frac{\mathrm{Accuracy} - 1 + \mathrm{FPR}}{\mathrm{FPR} - \mathrm{FNR}}
+    """
+    p = (printed["accuracy"] - 1 + printed["fpr"]) / (printed["fpr"] - printed["fnr"])
+    return p.rename("implied share")
+
+
+def other_class_positive(printed: pd.DataFrame) -> pd.Series:
+    """Return which models imply more than half of the rows positive where others imply less.
+
+    Their rows call the other class positive. A model is judged by its mean over v, and "others"
+    are most of the models.
+    """
+    above = implied_share(printed).groupby("model", sort=False).mean() > 0.5
+    return above != (above.mean() > 0.5)
+
+
+def recast(printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with positive = minority in every row.
+
+    A row of the other kind has its FPR and FNR exchanged, and F1 and PPV of the minority from
+    these and its implied share; accuracy and G-mean stay.
+    """
+    out = printed[list(COMPARED)].copy()
+    turned = other_class_positive(printed)
+    rows = [key for key in out.index if turned[key[0]]]
+    p = 1 - implied_share(printed).loc[rows]
+    fpr, fnr = printed.loc[rows, "fnr"], printed.loc[rows, "fpr"]
+    found = rates(p * (1 - fnr), (1 - p) * fpr, p * fnr, (1 - p) * (1 - fpr))
+    for name in ("f1", "fpr", "fnr", "ppv"):
+        out.loc[rows, name] = found[name]
+    return out
+
+
+def distances(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.Series:
+    """Return the mean absolute difference of each model over the metrics and v.
+
+    Parameters
+    ----------
+    printed, ours : pandas.DataFrame
+        Means, rows (model, v), columns at least those of the slides.
+    """
+    both = printed.index.intersection(ours.index)
+    columns = list(COMPARED)
+    apart = np.abs(printed.loc[both, columns] - ours.loc[both, columns])
+    # a PPV without a flagged row has no difference, and leaves the mean
+    return apart.stack().groupby("model", sort=False).mean().rename("distance")
+
+
+def flag_all_f1(share: pd.Series | float) -> pd.Series | float:
+    """Return F1 = 2p/(1 + p) of flagging every row."""
+    return 2 * share / (1 + share)

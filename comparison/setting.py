@@ -1,0 +1,203 @@
+"""A setting gives pairs of a training and a test set: what a cell of the study is fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import override
+
+import numpy as np
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from .datasets import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A training and a test set.
+
+    Attributes
+    ----------
+    train, test : Dataset
+        The labels of ``train`` are those that models see; those of ``test`` are the truth.
+    truth : ndarray of shape (n_test,), optional
+        P(abnormal | x) of the test rows, where the generator knows it.
+    """
+
+    train: Dataset
+    test: Dataset
+    truth: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where pairs come from. Equal settings and seeds give equal pairs."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        raise NotImplementedError
+
+    @property
+    def labelled(self) -> bool:
+        """Whether minority rows are labelled in training."""
+        return True
+
+    @property
+    def n_minority(self) -> int | None:
+        """Number of minority rows labelled in training, None where it differs between pairs."""
+        return None
+
+    def pair(self, seed: int) -> Pair:
+        """Return the pair of sets of ``seed``."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise a ValueError where no pair can be had, or no model be fitted to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Real(Setting):
+    """Random halves of a data set, stratified: half of each class trains, the other half tests.
+
+    Parameters
+    ----------
+    data : Dataset
+    """
+
+    data: Dataset
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.data.name
+
+    @property
+    @override
+    def n_minority(self) -> int:
+        return int(self.data.minority.sum()) // 2
+
+    @override
+    def pair(self, seed: int) -> Pair:
+        train, test = halves(self.data, seed)
+        return Pair(part(self.data, train), part(self.data, test))
+
+    @override
+    def check(self) -> None:
+        n1, n0 = int(self.data.minority.sum()), int((~self.data.minority).sum())
+        for name, n, least in (("minority", n1, 2), ("majority", n0, 6)):
+            if n < least:
+                raise ValueError(
+                    f"{self.data.name}: a comparison needs at least {least} {name} rows (half of "
+                    f"them train), got {n}"
+                )
+        bad = ~np.isfinite(self.data.X)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(
+                f"{self.data.name}: row {row}, column {column} (counted from 0) is "
+                f"{self.data.X[row, column]}, and so are values of {int(bad.any(axis=1).sum())} "
+                "row(s) in all; drop or impute these rows"
+            )
+
+
+@dataclass(frozen=True)
+class Contaminated(Setting):
+    """Another setting, with a share of the minority rows labelled majority in training.
+
+    The number of rows is the share of n1, rounded, drawn at random; test labels stay the truth.
+
+    Parameters
+    ----------
+    setting : Setting
+    share : float
+        In (0, 1).
+    """
+
+    setting: Setting
+    share: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise ValueError(f"Contaminated: share must lie in (0, 1), got {self.share!r}")
+
+    @property
+    @override
+    def name(self) -> str:
+        return f"{self.setting.name}, {self.share:.0%} of minority mislabelled"
+
+    @property
+    @override
+    def n_minority(self) -> int | None:
+        n = self.setting.n_minority
+        return None if n is None else n - round(self.share * n)
+
+    @override
+    def pair(self, seed: int) -> Pair:
+        pair = self.setting.pair(seed)
+        members = np.flatnonzero(pair.train.minority)
+        rng = np.random.default_rng([seed, 1])  # apart from the draws of the rows
+        hidden = rng.choice(members, round(self.share * len(members)), replace=False)
+        minority = pair.train.minority.copy()
+        minority[hidden] = False
+        return replace(pair, train=Dataset(self.name, pair.train.X, minority))
+
+    @override
+    def check(self) -> None:
+        self.setting.check()
+
+
+@dataclass(frozen=True)
+class Unlabelled(Setting):
+    """Another setting, of which only the majority rows are there for training.
+
+    Models that learn from minority rows have nothing to learn from, and every cutoff is chosen by
+    its rate of false alarms.
+
+    Parameters
+    ----------
+    setting : Setting
+    """
+
+    setting: Setting
+
+    @property
+    @override
+    def name(self) -> str:
+        return f"{self.setting.name}, no minority in training"
+
+    @property
+    @override
+    def labelled(self) -> bool:
+        return False
+
+    @property
+    @override
+    def n_minority(self) -> int:
+        return 0
+
+    @override
+    def pair(self, seed: int) -> Pair:
+        pair = self.setting.pair(seed)
+        return replace(pair, train=part(pair.train, np.flatnonzero(~pair.train.minority)))
+
+    @override
+    def check(self) -> None:
+        self.setting.check()
+
+
+def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return training and test rows, half of each class."""
+    split = StratifiedShuffleSplit(1, test_size=0.5, random_state=seed)
+    train, test = next(split.split(data.X, data.minority))
+    return train, test
+
+
+def part(data: Dataset, rows: np.ndarray) -> Dataset:
+    """Return some rows of ``data``."""
+    return Dataset(data.name, data.X[rows], data.minority[rows])
+
+
+def two_generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """Return independent generators for the training and for the test set."""
+    train, test = np.random.SeedSequence(seed).spawn(2)
+    return np.random.default_rng(train), np.random.default_rng(test)

@@ -1,0 +1,66 @@
+"""The same study on a dask cluster."""
+
+import sys
+import time
+
+import pytest
+from bsvdd.comparison import runner
+from bsvdd.comparison.runner import Workers
+from bsvdd.comparison.store import Store
+from distributed import Client, LocalCluster
+from test_comparison_store import STUDY, N, assert_same
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.mark.slow
+def test_a_cluster_of_two_processes_gives_the_same_table(cluster, tmp_path):
+    seen = []
+    address = cluster.scheduler_address
+    there = STUDY.run(Store(tmp_path), Workers(scheduler=address), on_cell=seen.append)
+    assert [p.done for p in seen] == list(range(1, N + 1))
+    assert len(list(tmp_path.iterdir())) == N
+    with Client(address, set_as_default=False) as client:
+        used = client.run(lambda: "bsvdd.comparison.cell" in sys.modules)
+    assert list(used.values()) == [True, True]
+    assert_same(STUDY.run(), there)
+
+
+def test_workers_of_another_version_are_refused(cluster, monkeypatch):
+    monkeypatch.setattr(runner, "version", lambda _: "9.9")
+    monkeypatch.setattr(Client, "run", lambda *_: {"tcp://a": "9.8"})
+    with pytest.raises(ValueError, match=r"worker tcp://a has bsvdd 9.8, and this is bsvdd 9.9"):
+        STUDY.run(workers=Workers(scheduler=cluster.scheduler_address))
+
+
+def test_workers_with_threads_are_refused():
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+        ) as cluster,
+        pytest.raises(ValueError, match="has 2 threads.*--nthreads 1"),
+    ):
+        STUDY.run(workers=Workers(scheduler=cluster.scheduler_address))
+
+
+def test_a_scheduler_without_workers_is_said(monkeypatch):
+    monkeypatch.setattr(runner, "CONNECT", 1)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        pytest.raises(ValueError, match="has no worker; start some with `dask worker"),
+    ):
+        STUDY.run(workers=Workers(scheduler=cluster.scheduler_address))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9", "nonsense://x"])
+def test_a_scheduler_that_cannot_be_reached_fails_in_seconds(address):
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="no dask scheduler answers at"):
+        STUDY.run(workers=Workers(scheduler=address))
+    assert time.monotonic() - start < 15

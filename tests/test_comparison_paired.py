@@ -1,0 +1,93 @@
+"""Ranks and paired differences against their formulas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison import paired
+from scipy.stats import studentized_range, t
+
+
+def table(values, models="ABCD"):
+    return pd.DataFrame(
+        [
+            {"data": f"set {i}", "model": m, "replicate": r, "g": x + (-1) ** r * 0.1}
+            for i, row in enumerate(values)
+            for m, x in zip(models, row, strict=True)
+            for r in range(2)
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def values():
+    rng = np.random.default_rng(1)
+    return rng.normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4))
+
+
+def test_ranks_friedman_and_nemenyi_follow_their_formulas(values):
+    found = paired.rank(table(values), "g")
+    n, k = values.shape
+    ranks = (-values).argsort(axis=1).argsort(axis=1) + 1
+    mean = dict(zip("ABCD", ranks.mean(axis=0), strict=True))
+    assert found.ranks.to_dict() == pytest.approx(mean)
+    assert list(found.ranks.index) == sorted(mean, key=mean.get)
+    chi2 = 12 * n / (k * (k + 1)) * (sum(r**2 for r in mean.values()) - k * (k + 1) ** 2 / 4)
+    assert found.agreement == pytest.approx(chi2 / (n * (k - 1)))
+    assert found.pvalue < 1e-4
+    for a in "ABCD":
+        for b in set("ABCD") - {a}:
+            q = abs(mean[a] - mean[b]) / np.sqrt(k * (k + 1) / (6 * n)) * np.sqrt(2)
+            expected = studentized_range.sf(q, k, np.inf)
+            assert found.nemenyi.loc[a, b] == pytest.approx(expected, abs=1e-6)
+    assert set(found.equals(found.best)) == {"B", "D"} - {found.best}
+
+
+def test_effects_are_paired_differences_to_the_best(values):
+    found = paired.rank(table(values), "g")
+    effects, best = found.effects(), "ABCD".index(found.best)
+    for j, m in enumerate("ABCD"):
+        gap = values[:, j] - values[:, best]
+        assert effects.loc[m, "median difference to the best"] == pytest.approx(np.median(gap))
+        assert effects.loc[m, "settings where it is ahead of the best"] == (gap > 0).sum()
+
+
+def test_smaller_can_be_better(values):
+    found = paired.rank(table(values), "g", larger=False)
+    assert found.best == "C"
+
+
+def test_models_without_a_result_somewhere_are_named(values):
+    some = table(values)
+    some.loc[(some["data"] == "set 3") & (some["model"] == "B"), "g"] = np.nan
+    found = paired.rank(some, "g")
+    assert found.incomplete == ["B"]
+    assert "B" not in found.ranks
+    with pytest.raises(ValueError, match="at least 3 models .* got 2 models and 12 settings"):
+        paired.rank(some[some["model"] != "A"], "g")
+
+
+def test_a_lead_has_the_interval_of_paired_differences(values):
+    blocks = pd.DataFrame(values, columns=list("ABCD"))
+    found = paired.lead(blocks)
+    best = found.best
+    assert best == blocks.mean().idxmax()
+    assert (found.mean, found.blocks) == (pytest.approx(blocks[best].mean()), 12)
+    for m, row in found.behind.iterrows():
+        gap = blocks[m] - blocks[best]
+        half = t.ppf(0.975, 11) * gap.std(ddof=1) / np.sqrt(12)
+        assert row["low"] == pytest.approx(gap.mean() - half)
+        assert row["high"] == pytest.approx(gap.mean() + half)
+        assert row["apart"] == (gap.mean() + half < 0)
+    assert set(found.equals) == {"B", "D"} - {best}
+
+
+def test_one_block_tells_nothing_apart():
+    found = paired.lead(pd.DataFrame([[0.5, 0.9, np.nan]], columns=list("ABC")))
+    assert found.best == "B"
+    assert found.equals == ["A"]
+
+
+def test_equal_differences_have_no_width():
+    found = paired.lead(pd.DataFrame({"A": [0.5, 0.6], "B": [0.25, 0.35], "C": [0.5, 0.6]}))
+    assert found.behind.loc["B", ["low", "high"]].tolist() == pytest.approx([-0.25, -0.25])
+    assert found.equals == ["C"]
