@@ -301,7 +301,8 @@ class Density:
     def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return log densities (S,) and all named quantities (S, ...) of a batch (S, size)."""
         self.products += self._part * len(x)
-        step, whole = max(1, BATCH_VALUES // self.size), []
+        step = max(1, BATCH_VALUES // self.size)
+        whole: list[np.ndarray] = []
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             parts = self._functions.batch(*self._split(x[rows]), *self._data)

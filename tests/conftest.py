@@ -6,8 +6,11 @@ import pytest
 import xarray as xr
 from bsvdd.models import Gram
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from bsvdd import BDD, BSVDD, BSVDDM, SVDD, kernels, priors
+
+threadpool_limits(1)  # two test processes share the cores
 
 settings.register_profile("bsvdd", derandomize=True, deadline=None, database=None)
 settings.load_profile("bsvdd")
