@@ -53,7 +53,7 @@ class Description(Detector):
         tree["diagnostics"] = diagnostics.diagnose(tree)
         largest, typical = fit.gram.largest, float(np.median(d.values[:, ::10]))  # of a tenth
         differ = np.ptp(fit.rows[majority], axis=0).any()  # else nothing makes distances larger
-        if differ and fit.gram.rounding > 1e-4 * typical**2:
+        if differ and fit.gram.rounding >= 1e-4 * typical**2:
             warn(
                 f"kernel values of up to {largest:.3g} leave few digits to distances of "
                 f"{typical:.3g}; centre the columns of X, for instance by "

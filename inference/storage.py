@@ -1,20 +1,23 @@
 """Fitted estimators as NetCDF files: numbers and JSON, nothing that is executed.
 
-The file is ``idata_`` (training rows, draws, distances, decision) plus one attribute,
-``bsvdd``, with the version of this format and the estimator's parameters as JSON. Kernels,
-priors and cutoffs of this package are written as their name and fields; in the place of a
-user's own function stays a hole, which :func:`load` is told how to fill.
+The file is ``idata_`` (training rows, draws, distances, decision), one attribute, ``bsvdd``,
+with the estimator's parameters as JSON, and at its end the version of the format and a checksum
+(:mod:`.sealing`; docs/format.md describes it all). Kernels, priors and cutoffs of this package
+are written as their name and fields; in the place of a user's own function stays a hole, which
+:func:`load` is told how to fill.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import glob
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import uuid4
 
 import numpy as np
@@ -25,21 +28,20 @@ from ..models import kernels, landmarks, priors
 from ..models.gram import Gram, Sums
 from ..models.registry import REGISTRY
 from ..models.variable import is_foreign
-from .cutoff import Cutoff
+from . import consistency
+from .cutoff import Cutoff, as_cutoff
+from .sealing import UnreadableFileError, inspect, seal, unsealed
 
 if TYPE_CHECKING:
     from .detector import Detector
 
-FORMAT = 1
+KEYS = {"estimator", "parameters", "kernel", "features", "seed"}
+STALE = 24 * 3600.0  # seconds after which a half-written file is that of a save that was killed
 VALUES: dict[str, type] = {
     value.__name__: value
     for value in [*vars(kernels).values(), *vars(priors).values(), landmarks.Landmarks, Cutoff]
     if isinstance(value, type) and dataclasses.is_dataclass(value)
 }
-
-
-class UnreadableFileError(ValueError):
-    """The file is no fitted bsvdd estimator, or is damaged."""
 
 
 def save(est: Detector, path: str | os.PathLike[str]) -> None:
@@ -49,11 +51,12 @@ def save(est: Detector, path: str | os.PathLike[str]) -> None:
     ------
     TypeError
         A parameter is an object that JSON cannot hold.
+    ValueError
+        ``idata_`` was given something that the format has no place for, such as complex numbers.
     """
     check_is_fitted(est)
     parameters = est.get_params(deep=False) | {"kernel": kernels.as_kernel(est.kernel)}
     header = {
-        "format": FORMAT,
         "estimator": type(est).__name__,
         "parameters": {name: _encode(name, value) for name, value in parameters.items()},
         "kernel": _encode("kernel", est.kernel_),
@@ -62,13 +65,37 @@ def save(est: Detector, path: str | os.PathLike[str]) -> None:
     }
     tree = est.idata_.copy()
     tree.attrs["bsvdd"] = json.dumps(header)
+    text = {  # as characters: strings of any length could not be bounded before they are read
+        f"/{name}": {v: {"dtype": "S1"} for v in group.variables if group[v].dtype.kind in "OUT"}
+        for name, group in tree.children.items()
+    }
     with atomic(Path(path)) as temporary:
-        tree.to_netcdf(temporary, engine="h5netcdf")
+        tree.to_netcdf(temporary, engine="h5netcdf", encoding=text)
+        seal(temporary)
+        with open(temporary, "rb") as file:
+            _check_that_it_loads(file)
+
+
+def _check_that_it_loads(file: BinaryIO) -> None:
+    try:
+        inspect(file)
+    except ValueError as error:
+        raise ValueError(
+            f"idata_ holds what no saved file may hold: {error}; take it out of idata_ and save again"
+        ) from error
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside ``path``, renamed to it when the block ends without error."""
+    """Give a temporary name beside ``path``, renamed to it when the block ends without error.
+
+    A process that is killed in the block leaves the temporary file, and ``path`` as it was; the
+    next write to ``path`` removes what lies there untouched for a day.
+    """
+    for left in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 32}.part"):
+        with suppress(OSError):  # another may remove it too, and it is not in the way
+            if time.time() - left.stat().st_mtime > STALE:
+                left.unlink()
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         yield temporary
@@ -95,20 +122,14 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
     ValueError
         A function is missing, or one is given that the file does not ask for.
     """
-    try:
-        with xr.open_datatree(path, engine="h5netcdf") as file:
-            tree = file.load()
-        header = json.loads(tree.attrs.pop("bsvdd"))
-        version, holes = header["format"], set(_holes(header))
-    except FileNotFoundError:
-        raise
-    except Exception as error:
-        raise UnreadableFileError(f"{path} is no saved bsvdd estimator: {error}") from error
-    if version != FORMAT:
-        raise UnreadableFileError(
-            f"{path} has format {version!r}, and this version reads {FORMAT}; load it with the "
-            "version of bsvdd that wrote it"
-        )
+    with unsealed(path) as file:  # a file that is open cannot become another one, or an address
+        try:
+            with xr.open_datatree(file, engine="h5netcdf") as opened:
+                tree = opened.load()
+            header = _checked_header(json.loads(tree.attrs.pop("bsvdd")))
+            holes = set(_holes(header))
+        except Exception as error:
+            raise UnreadableFileError(f"{path} is damaged: {error}") from error
     given = dict(functions or {})
     if set(given) != holes:
         needs = ", ".join(sorted(holes)) or "no functions"
@@ -122,25 +143,51 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
         raise UnreadableFileError(f"{path} is damaged: {error}") from error
 
 
+def _checked_header(header: Any) -> dict[str, Any]:
+    """Return the header, if it has all that it must have and nothing else."""
+    if not isinstance(header, dict) or set(header) != KEYS:
+        raise ValueError(f"expected a header of {', '.join(sorted(KEYS))}")
+    features, seed = header["features"], header["seed"]
+    if not isinstance(header["parameters"], dict):
+        raise ValueError("parameters: expected their values by name")
+    if not (isinstance(features, list) and all(isinstance(name, str) for name in features)):
+        raise ValueError("features: expected a list of names")
+    if type(seed) is not int or not 0 <= seed <= consistency.MAX_SEED:
+        raise ValueError(f"seed: expected a whole number of at most 2^31 - 1, got {seed!r}")
+    return header
+
+
 def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any]) -> Any:
     from .detector import Fit
 
     known = {record.class_name: record for record in REGISTRY.values()}
     if header["estimator"] not in known:
         raise ValueError(f"unknown estimator {header['estimator']!r}")
+    cls: Any = known[header["estimator"]].estimator()
     parameters = {name: _decode(v, functions) for name, v in header["parameters"].items()}
-    est = known[header["estimator"]].estimator()(**parameters)
+    if set(parameters) != set(cls._get_param_names()):  # a default in its place would be a guess
+        differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
+        raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ}")
+    est = cls(**parameters)
     est._validate_params()
-    kernel = _decode(header["kernel"], functions)
+    as_cutoff(est.cutoff)
+    kernel = kernels.as_kernel(_decode(header["kernel"], functions))
+    consistency.check(tree, kernel)
     constant = tree.children["constant_data"].dataset
-    rows, minority = constant["X"].values, constant["minority"].values.astype(bool)
+    rows, minority = constant["X"].values, constant["minority"].values
     est.n_features_in_ = rows.shape[1] - 2 if kernel.pairwise else rows.shape[1]
     if header["features"]:
+        if len(header["features"]) != est.n_features_in_:
+            raise ValueError(f"features: expected {est.n_features_in_} names")
         est.feature_names_in_ = np.array(header["features"], dtype=object)
     if "gram" in tree.children:  # they may be of more rows than are kept
         gram, place, whole = _statistics(tree.children["gram"].dataset, kernel)
     else:
-        gram, place, whole = est._gram(kernel, rows, minority), est._place(minority), True
+        place, w = est._place(minority), tree["posterior"]["w"]
+        if est._has_dictionary or w.shape[-1] != len(place):
+            raise ValueError(f"gram is missing, or the weights are not of {len(place)} points")
+        est._held(minority, 0)  # refuses rows whose kernel matrix is too large
+        gram, whole = est._gram(kernel, rows, minority), True
     decision = tree.children["decision"].dataset
     rule = est._rule(tree, gram, kernel)
     est._fit = Fit(
@@ -186,6 +233,8 @@ def _encode(name: str, value: Any) -> Any:
 
 
 def _decode(value: Any, functions: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        raise ValueError("a list has no type; expected a dict with type and items")
     if not isinstance(value, dict):
         return value
     if value["type"] == "function":
@@ -194,6 +243,8 @@ def _decode(value: Any, functions: dict[str, Any]) -> Any:
         return np.array(value["items"], dtype=float)
     if value["type"] == "tuple":
         return tuple(_decode(v, functions) for v in value["items"])
+    if value["type"] not in VALUES:
+        raise ValueError(f"unknown type {value['type']!r}")
     fields = {name: _decode(v, functions) for name, v in value["fields"].items()}
     return VALUES[value["type"]](**fields)
 

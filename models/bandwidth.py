@@ -17,6 +17,7 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import pdist, squareform
 
 from . import qp
+from .fields import SMALLEST
 
 MEDIAN_ROWS = 5000  # pairs of this many rows (12.5 million) still fit in 100 MB
 PEAK_ROWS, RATIO_ROWS = 500, 2000  # rows that the data-driven criteria look at, at most
@@ -172,10 +173,15 @@ def check(bandwidth: Any) -> None:
         valid = bandwidth in CRITERIA
     else:
         number = isinstance(bandwidth, Real) and not isinstance(bandwidth, bool)
-        valid = number and math.isfinite(bandwidth) and bandwidth > 0
+        valid = number and bandwidth > 0
     if not valid:
         raise ValueError(
             f"bandwidth must be a positive number or one of {sorted(CRITERIA)}, got {bandwidth!r}"
+        )
+    if not isinstance(bandwidth, str) and not SMALLEST <= bandwidth <= 1 / SMALLEST:
+        raise ValueError(
+            f"bandwidth must lie between {SMALLEST:g} and {1 / SMALLEST:g}, as its square is "
+            f"needed, got {bandwidth!r}; scale the columns of X"
         )
 
 
@@ -196,9 +202,10 @@ def resolve(bandwidth: float | str, X: np.ndarray) -> float:
             "give the bandwidth as a number"
         )
     value = CRITERIA[bandwidth](np.asarray(X, dtype=float))
-    if not (math.isfinite(value) and value > 0):
+    if not SMALLEST <= value <= 1 / SMALLEST:
         raise ValueError(
-            f"bandwidth={bandwidth!r} gives {value} on these {len(X)} majority rows "
-            "(too many of them are equal); give the bandwidth as a number"
+            f"bandwidth={bandwidth!r} gives {value} on these {len(X)} majority rows (too many of "
+            "them are equal, or they are too large or small to be squared); scale the columns of "
+            "X, or give the bandwidth as a number"
         )
     return value

@@ -69,7 +69,7 @@ class Plane:
 def solve(gram: Gram, nu: float, tol: float = 1e-8) -> Plane:
     """Return the solution by libsvm, whose matrix is in single precision (about 1e-7)."""
     n = gram.n_points
-    if nu * n >= n * (1 - 1e-12):  # one feasible point, for which libsvm has no intercept
+    if max(nu, 1 / n) >= 1 - 1e-12:  # one feasible point, for which libsvm has no intercept
         return describe(np.full(n, 1.0 / n), gram, nu)
     plane = _libsvm(gram, nu, ROUGH)
     # where w = 0, libsvm would look among its rounding errors without end

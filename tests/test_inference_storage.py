@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from bsvdd.inference.storage import UnreadableFileError
+from bsvdd.inference.sealing import UnreadableFileError, seal
 
 import bsvdd
 from bsvdd import Cutoff, kernels, priors
@@ -203,8 +203,12 @@ def test_foreign_files(tmp_path):
     path.write_text("a,b\n1,2\n")
     with pytest.raises(UnreadableFileError, match=r"other\.nc is no saved bsvdd estimator"):
         bsvdd.load(path)
-    xr.Dataset({"x": ("row", np.arange(3.0))}).to_netcdf(path, engine="h5netcdf")
+    other = xr.DataTree.from_dict({"a": xr.Dataset({"x": ("row", np.arange(3.0))})})
+    other.to_netcdf(path, engine="h5netcdf")
     with pytest.raises(UnreadableFileError, match=r"other\.nc is no saved bsvdd estimator"):
+        bsvdd.load(path)
+    seal(path)
+    with pytest.raises(UnreadableFileError, match=r"other\.nc is damaged: .*bsvdd"):
         bsvdd.load(path)
 
 
@@ -217,6 +221,7 @@ def rewrite(path, change):
     tree.attrs["bsvdd"] = json.dumps(header)
     os.unlink(path)
     tree.to_netcdf(path, engine="h5netcdf")
+    seal(path)
 
 
 def other_weights(tree):
@@ -233,16 +238,15 @@ def test_headers_that_are_none(fitted, tmp_path, header):
     tree.attrs["bsvdd"] = header
     os.unlink(path)
     tree.to_netcdf(path, engine="h5netcdf")
-    with pytest.raises(
-        UnreadableFileError, match=r"fit\.nc (is no saved bsvdd estimator|has format)"
-    ):
+    seal(path)
+    with pytest.raises(UnreadableFileError, match=r"fit\.nc is damaged: "):
         bsvdd.load(path)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h, t: h.update(format=99), "has format 99, and this version reads 1"),
+        (lambda h, t: h.update(more=1), "fit.nc is damaged: expected a header of estimator, "),
         (lambda h, t: h.update(estimator="Exec"), "unknown estimator 'Exec'"),
         (lambda h, t: h["kernel"].update(type="os.system"), "fit.nc is damaged: .*os.system"),
         (
@@ -255,12 +259,12 @@ def test_headers_that_are_none(fitted, tmp_path, header):
         (lambda h, t: t.__delitem__("posterior"), "fit.nc"),
         (lambda h, t: t.__delitem__("decision"), "fit.nc"),
         (lambda h, t: t.__delitem__("constant_data"), "fit.nc is damaged"),
-        (lambda h, t: h.pop("format"), "fit.nc is no saved bsvdd estimator"),
+        (lambda h, t: h["parameters"].pop("C"), "fit.nc is damaged: parameters: missing .*: C"),
         (lambda h, t: h.pop("seed"), "fit.nc is damaged"),
         (lambda h, t: h.pop("features"), "fit.nc is damaged"),
         (lambda h, t: h.update(kernel=None), "fit.nc is damaged"),
-        (lambda h, t: h.update(kernel={"type": "function"}), "fit.nc is no saved"),
-        (lambda h, t: h.update(kernel={"type": "function", "name": [1]}), "fit.nc is no saved"),
+        (lambda h, t: h.update(kernel={"type": "function"}), "fit.nc is damaged"),
+        (lambda h, t: h.update(kernel={"type": "function", "name": [1]}), "fit.nc is damaged"),
         (lambda h, t: h.update(parameters=[1]), "fit.nc is damaged"),
         (lambda h, t: h.update(seed="x"), "fit.nc is damaged"),
         (lambda h, t: h["parameters"].update(outlier_fraction=-1), "fit.nc is damaged"),
@@ -268,7 +272,7 @@ def test_headers_that_are_none(fitted, tmp_path, header):
         (lambda h, t: t.update({"posterior": other_weights(t)}), "fit.nc is damaged"),
     ],
     ids=[
-        "format",
+        "unknown key",
         "estimator",
         "type",
         "field",
@@ -278,7 +282,7 @@ def test_headers_that_are_none(fitted, tmp_path, header):
         "no posterior",
         "no decision",
         "no rows",
-        "no format",
+        "lost parameter",
         "no seed",
         "no features",
         "no kernel",
