@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 RESIDUAL_ROWS = 1000  # whose mean Nystroem residual is reported
 LARGE_RESIDUAL = 0.5  # from which on points that were given are warned of
+MAX_DRAWN = 10**9  # values of an array of draws: 8 GB
 KEPT_ROWS = 10_000  # of each class that a fit with a dictionary holds, drawn at random
 
 
@@ -158,11 +159,22 @@ class BayesianDescription(Description):
 
     @override
     def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
+        self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
         tree = self._sample(gram, seed)
         attrs = tree["posterior"].attrs
         attrs["likelihood_scale"] = float(self.likelihood_scale)
         attrs.update({name: describe(prior) for name, prior in self._priors().items()})
         return tree
+
+    def _check_draws(self, n: int) -> None:
+        """Raise a ValueError where draws of n weights or distances would fill the memory."""
+        values = self.chains * max(self.draws, self.tune) * n
+        if values > MAX_DRAWN:
+            raise ValueError(
+                f"draws={self.draws}, tune={self.tune} and chains={self.chains} make {values:.3g} "
+                f"values of {n} points or rows, {8e-9 * values:.3g} GB, and up to {MAX_DRAWN:.0e} "
+                "are taken; ask for fewer draws, or give a dictionary"
+            )
 
     def _priors(self) -> dict[str, Any]:
         """Return the priors by the names of their parameters."""

@@ -24,6 +24,16 @@ from .warning import DataWarning, warn
 MAX_POINTS = 20_000  # of which the kernel matrix takes 3.2 GB
 
 
+def check_size(n: int) -> None:
+    """Raise a ValueError where the kernel matrix of n rows would be too large."""
+    if n > MAX_POINTS:
+        raise ValueError(
+            f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
+            f"{MAX_POINTS} rows are taken; give a Bayesian model such as BSVDD a dictionary, "
+            "dictionary=500, or fit fewer rows"
+        )
+
+
 class Description(Detector):
     """A detector whose distance is d_z, from the centre of the majority in kernel space."""
 
@@ -89,13 +99,7 @@ class Description(Detector):
 
     @override
     def _held(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
-        n = len(minority) if self._learns_from_minority else int((~minority).sum())
-        if n > MAX_POINTS:
-            raise ValueError(
-                f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
-                f"{MAX_POINTS} rows are taken; give a Bayesian model such as BSVDD a dictionary, "
-                "dictionary=500, or fit fewer rows"
-            )
+        check_size(len(minority) if self._learns_from_minority else int((~minority).sum()))
         return slice(None)
 
     @override

@@ -14,6 +14,7 @@ from ..models import density, lssvm, ocsvm, svm
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from .cutoff import Cutoff
+from .description import check_size
 from .detector import Detector, Fit
 from .distance import Hyperplane, supported
 from .sampling import weights_tree
@@ -33,6 +34,11 @@ class Machine(Detector):
     @override
     def _leaves_out_in_closed_form(self) -> bool:
         return False
+
+    @override
+    def _held(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        check_size(len(minority) if self._learns_from_minority else int((~minority).sum()))
+        return slice(None)
 
     def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
         """Return signed weights, and ``offset`` with what else the solver says, by name."""
@@ -345,6 +351,10 @@ class LSSVM(Machine):
 
     C: float = 1.0
     epsilon: float = 0.0
+
+    @override
+    def _held(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        return slice(None)  # as many as there are: the matrix is not formed
 
     @override
     def _gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:

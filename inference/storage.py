@@ -81,7 +81,8 @@ def _check_that_it_loads(file: BinaryIO) -> None:
         inspect(file)
     except ValueError as error:
         raise ValueError(
-            f"idata_ holds what no saved file may hold: {error}; take it out of idata_ and save again"
+            f"idata_ holds what no saved file may hold: {error}; take it out of idata_ and save "
+            "again"
         ) from error
 
 

@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "bsvdd",
         "bsvdd_m",
         "density",
+        "factor",
         "fields",
         "gaussian",
         "geometry",

@@ -201,7 +201,8 @@ def resolve(bandwidth: float | str, X: np.ndarray) -> float:
             f"bandwidth={bandwidth!r} needs at least 2 majority rows, got {len(X)}; "
             "give the bandwidth as a number"
         )
-    value = CRITERIA[bandwidth](np.asarray(X, dtype=float))
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+        value = CRITERIA[bandwidth](np.asarray(X, dtype=float))
     if not SMALLEST <= value <= 1 / SMALLEST:
         raise ValueError(
             f"bandwidth={bandwidth!r} gives {value} on these {len(X)} majority rows (too many of "

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
-from . import qp
+from . import factor, qp
 from .gram import Gram
 from .left_out import WithoutEach, distances
 from .potential import kernel_potential
@@ -78,7 +78,7 @@ def posterior(
     The covariance is :math:`\Lambda^{-1} = U^{-1} U^{-\top}` with :math:`\Lambda = U^\top U`.
     """
     precision, shift = natural_parameters(gram, prior, likelihood_scale)
-    upper = _cholesky(precision)
+    upper = factor.upper(precision, "BDD")
     mean = solve_triangular(upper, solve_triangular(upper, shift, trans="T"))
     return mean, upper
 
@@ -117,7 +117,7 @@ def left_out(
     prior = _normal(prior)
     precision, shift = natural_parameters(gram, prior, likelihood_scale)
     P = prior.precision(gram)
-    without = WithoutEach.of(_cholesky(precision - likelihood_scale * gram.K), P)
+    without = WithoutEach.of(factor.upper(precision - likelihood_scale * gram.K, "BDD"), P)
     shifts = shift[:, None] - likelihood_scale * gram.K - P * (P @ prior.mean(gram) / np.diag(P))
     return without.times(shifts), without
 
@@ -171,14 +171,3 @@ def _normal(prior: Prior) -> GaussianPrior:
             f"StandardizedRowSum), got {prior!r}; use draws with sampler='nuts', simplex=False"
         )
     return prior
-
-
-def _cholesky(precision: np.ndarray) -> np.ndarray:
-    try:
-        return cholesky(precision)
-    except LinAlgError as error:
-        raise ValueError(
-            "the posterior precision of BDD is not positive definite in double precision: the "
-            "kernel matrix is nearly singular beside likelihood_scale x n0; use a smaller "
-            "likelihood_scale or prior sd, or centre and scale the columns"
-        ) from error

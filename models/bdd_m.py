@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve, solve_triangular
+from scipy.linalg import cho_solve, solve, solve_triangular
 from scipy.optimize import lsq_linear
 
+from . import factor
 from .geometry import squared_norm
 from .gram import Gram
 from .potential import kernel_potential
@@ -132,6 +133,8 @@ def posterior(
     ------
     TypeError
         The prior of alpha0 is not normal, or that of alpha1 is not ``TruncatedNormal``.
+    ValueError
+        Its precision is singular in double precision.
     """
     prior = _normal(prior)
     if not isinstance(minority_prior, TruncatedNormal):
@@ -147,6 +150,8 @@ def posterior(
     b = likelihood_scale * gram.r + Q @ np.concatenate(
         [prior.mean(gram), -minority_prior.location(gram)]
     )
+    precision0 = likelihood_scale * gram.n0 * gram.K[:m, :m] + prior.precision(gram)
+    factor.upper(precision0, "BDD-M")  # else the system below has no digits either
     # H00 alpha0 + c 1 = b0 + H01 alpha1, 1' alpha0 = 1 + 1' alpha1
     one = np.ones((m, 1))
     system = np.block([[H[:m, :m], one], [one.T, np.zeros((1, 1))]])
@@ -155,7 +160,6 @@ def posterior(
     base, slope = np.split(solve(system, right, assume_a="sym")[:m], [1], axis=1)
     # w = p + P alpha1
     p, P = np.concatenate([base[:, 0], np.zeros(n1)]), np.vstack([slope, -np.eye(n1)])
-    precision0 = likelihood_scale * gram.n0 * gram.K[:m, :m] + prior.precision(gram)
     return Posterior(P.T @ H @ P, P.T @ (b - H @ p), base[:, 0], slope, precision0)
 
 
@@ -169,7 +173,7 @@ def draw(
     from . import truncated  # numba, which takes its time to import
 
     alpha1 = truncated.draw(found.precision1, found.shift1, draws, tune, chains, rng)
-    upper = cholesky(found.precision0)
+    upper = factor.upper(found.precision0, "BDD-M")
     gain = cho_solve((upper, False), np.ones(len(upper)))
     noise = solve_triangular(upper, rng.standard_normal((len(upper), chains * draws)))
     x = found.base + alpha1 @ found.slope.T + noise.T.reshape(chains, draws, -1)
@@ -216,7 +220,7 @@ def map_weights(
     found = posterior(gram, prior, minority_prior, likelihood_scale)
     if not gram.n1:
         return found.base
-    upper = cholesky(found.precision1)
+    upper = factor.upper(found.precision1, "BDD-M")
     target = solve_triangular(upper, found.shift1, trans="T")
     solved = lsq_linear(upper, target, bounds=(0.0, 1.0), method="bvls", tol=1e-14)
     if not solved.success:

@@ -22,10 +22,10 @@ A majority row leaves the likelihood too: :func:`_majority`.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import log_ndtr
 
-from . import bdd_m
+from . import bdd_m, factor
 from .geometry import squared_norm
 from .gram import Gram
 from .left_out import WithoutEach, distances
@@ -122,7 +122,7 @@ def _majority(
     if m == 1:
         return np.full(s.shape, np.inf), np.zeros(s.shape)
     P, mean = prior.precision(gram), prior.mean(gram)
-    upper = cholesky(found.precision0 - scale * K[:m, :m])
+    upper = factor.upper(found.precision0 - scale * K[:m, :m], "BDD-M")
     without = WithoutEach.of(upper, P)
     b, q, root_jj = without.b, without.q, np.sqrt(np.diag(without.S))
     e = without.times(scale * K[:m, :m] + P * (P @ mean / np.diag(P)))  # Sigma_j g_j
@@ -172,8 +172,8 @@ def _noise(
     all distances of a draw alike moves those of left-out rows too.
     """
     m = len(found.base)
-    factor = cholesky(found.precision0)
-    gain = cho_solve((factor, False), np.ones(m))
+    root = factor.upper(found.precision0, "BDD-M")
+    gain = cho_solve((root, False), np.ones(m))
     noise = w[:, :m] - found.base + w[:, m:] @ found.slope.T
     noise += rng.standard_normal((len(w), 1)) * gain / np.sqrt(gain.sum())
-    return solve_triangular(upper, factor @ noise.T).T
+    return solve_triangular(upper, root @ noise.T).T

@@ -45,6 +45,7 @@ class Kernel:
         """Return the rows in the coordinates that distances between them are taken in."""
         return X
 
+    @np.errstate(over="ignore", invalid="ignore")  # values that are not finite are an error
     def __call__(self, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
         """Return k(x_i, y_j), shape (n, m); ``Y=None`` means Y = X."""
         X = _rows("X", X)
@@ -67,6 +68,7 @@ class Kernel:
         for start in range(0, len(X), step):
             yield X[start : start + step]
 
+    @np.errstate(over="ignore", invalid="ignore")
     def diag(self, X: np.ndarray) -> np.ndarray:
         """Return k(x_i, x_i), shape (n,)."""
         X = _rows("X", X)
@@ -84,8 +86,7 @@ class Kernel:
             raise ValueError(
                 f"kernel {self!r} must return shape {shape}, but returned {values.shape}"
             )
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = values.sum()  # finite where all values are: one pass without a mask
+        total = values.sum()  # finite where all values are: one pass without a mask
         if not np.isfinite(total) and not np.isfinite(values).all():
             raise ValueError(f"kernel {self!r} returned values that are not finite")
         return values

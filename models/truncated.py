@@ -23,7 +23,9 @@ import math
 
 import numba
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
+
+from . import factor
 
 TURN = (math.pi / 4, math.pi / 2)  # the time of a move is drawn between
 ROUNDING = 1e-9  # a wall that was met so short a time ago is met now
@@ -52,7 +54,7 @@ def draw(
     n = len(shift)
     if n == 0:
         return np.empty((chains, draws, 0))
-    root = solve_triangular(cholesky(precision), np.eye(n))  # Sigma = root root'
+    root = solve_triangular(factor.upper(precision, "BDD-M"), np.eye(n))  # Sigma = root root'
     covariance = root @ root.T
     mean = covariance @ shift
     out = np.empty((chains, tune + draws, n))

@@ -458,42 +458,31 @@ def test_headers_with_wrong_types(path, name):
         bsvdd.load(path)
 
 
-RESEALED = """
-import sys
-import numpy as np
-import bsvdd
-from bsvdd.inference.sealing import UnreadableFileError, seal
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from test_inference_files import mutated
-path, count = Path(sys.argv[2]), int(sys.argv[3])
-whole, rng, refused = path.read_bytes()[:-87], np.random.default_rng(3), 0
-for i in range(count):
-    path.write_bytes(mutated(whole, rng))
-    seal(path)
-    try:
-        bsvdd.load(path)
-    except UnreadableFileError:
-        refused += 1
-print(refused)
-"""
-
-
-def resealed(path, count):
-    """Return how many of ``count`` mutations with a right seal were refused by another process."""
-    run = subprocess.run(
-        [sys.executable, "-c", RESEALED, str(Path(__file__).parent), str(path), str(count)],
-        capture_output=True,
-        text=True,
-        timeout=250,
-    )
-    assert run.returncode == 0, run.stderr  # no crash either
-    return int(run.stdout)
-
-
 @pytest.mark.slow
-def test_mutations_with_a_right_seal_are_refused_or_harmless(path):
-    assert resealed(path, 400) > 200
+def test_other_values_and_headers_with_a_right_seal_are_refused_or_harmless(whole, path):
+    """The structure of HDF5 is left as it is: docs/security.md says why."""
+    with h5py.File(path) as file:
+        variables = [v.id for group in file.values() for v in group.values()]
+        spans = [(v.get_offset(), v.get_storage_size()) for v in variables if v.get_offset()]
+    header = whole.index(b'{"estimator"')
+    spans += [(header, whole.index(b'"seed": ') - header)] * len(spans)
+    rng, refused = np.random.default_rng(3), 0
+    for _ in range(100):
+        start, length = spans[rng.integers(len(spans))]
+        data = bytearray(whole)
+        for at in start + rng.integers(0, length, rng.integers(1, 4)):
+            data[at] = int(rng.integers(32, 127))
+        path.write_bytes(data)
+        seal(path)
+        try:
+            est = bsvdd.load(path)
+        except UnreadableFileError:
+            refused += 1
+        except ValueError as error:
+            assert "which are not stored" in str(error)  # a type became that of a hole
+        else:
+            assert np.isfinite(est.score_samples(np.zeros((2, 3)))).all()
+    assert 30 < refused < 100
 
 
 # saving
@@ -545,15 +534,17 @@ import bsvdd
 from bsvdd.inference.sealing import UnreadableFileError
 path, rng = sys.argv[1], np.random.default_rng(4)
 both = [bsvdd.load(f"{path}.{which}") for which in "ab"]
-both[0].save(path)
-seen = set()
+start, seen = time.perf_counter(), set()
+for est in both:
+    est.save(path)
+both_saved = time.perf_counter() - start
 for kill in range(50):
     child = os.fork()
     if not child:
         while True:
             for est in both:
                 est.save(path)
-    time.sleep(rng.uniform(0.0, 0.5))
+    time.sleep(rng.uniform(0.0, both_saved))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     seen.add(bsvdd.load(path).cutoff_)
@@ -567,7 +558,7 @@ def test_killed_fifty_times_while_saving(fitted, tmp_path):
     """After each kill -9 the file is the old or the new one, whole."""
     path = tmp_path / "fit.nc"
     for which, cutoff in (("a", 0.5), ("b", 0.75)):
-        fitted("BDD").with_cutoff(cutoff).save(f"{path}.{which}")
+        fitted("SVDD").with_cutoff(cutoff).save(f"{path}.{which}")
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KILLED, str(path)],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
