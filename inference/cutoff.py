@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
+from ..models.fields import is_number
 from .metrics import rates
 
 CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "model"]
@@ -57,7 +57,7 @@ class Cutoff:
                 raise ValueError(
                     f"cutoff: criterion must be a number or one of {CRITERIA}, got {criterion!r}"
                 )
-        elif isinstance(criterion, bool) or not isinstance(criterion, Real):
+        elif not is_number(criterion):
             raise TypeError(
                 f"cutoff must be None, a criterion's name, a Cutoff or a number, got {criterion!r}"
             )
@@ -69,13 +69,13 @@ class Cutoff:
                 "cutoff: cv must be 'auto', 'loo', 'train' or a number of folds from 2, got "
                 f"{self.cv!r}"
             )
-        if not 0 <= self.level < 1:
+        if not (is_number(self.level) and 0 <= self.level < 1):
             raise ValueError(f"cutoff: level must lie in [0, 1), got {self.level!r}")
-        if not 0 <= self.false_alarm_rate < 1:
+        if not (is_number(self.false_alarm_rate) and 0 <= self.false_alarm_rate < 1):
             raise ValueError(
                 f"cutoff: false_alarm_rate must lie in [0, 1), got {self.false_alarm_rate!r}"
             )
-        if not 0 < self.miss_cost < np.inf:
+        if not (is_number(self.miss_cost) and 0 < self.miss_cost < np.inf):
             raise ValueError(
                 f"cutoff: miss_cost must be positive and finite, got {self.miss_cost!r}"
             )

@@ -444,10 +444,16 @@ class Detector(OutlierMixin, BaseEstimator):
     def _validated(self, X: Any, reset: bool) -> np.ndarray:
         _refuse(X)
         how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
-        if not reset and as_kernel(self.kernel).pairwise:  # k(z, z) is one more column
-            X = check_array(X, **how)
-        else:
-            X = validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
+        try:
+            if not reset and as_kernel(self.kernel).pairwise:  # k(z, z) is one more column
+                X = check_array(X, **how)
+            else:
+                X = validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
+        except (TypeError, ValueError) as error:  # some of which do not say of what they are
+            if "X" in str(error):
+                raise
+            kind = ValueError if isinstance(error, ValueError) else TypeError
+            raise kind(f"X must be a table of numbers (rows, columns): {error}") from error
         with np.errstate(over="ignore", invalid="ignore"):
             total = X.sum()  # finite where all of X is: no mask of a million rows
         if not np.isfinite(total) and (bad := ~np.isfinite(X)).any():

@@ -209,6 +209,10 @@ def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any
 
 
 def _statistics(kept: xr.Dataset, kernel: kernels.Kernel) -> tuple[Gram, np.ndarray, bool]:
+    from .description import MAX_POINTS
+
+    if len(kept["r"]) > 2 * MAX_POINTS:  # a dictionary, and as many minority points
+        raise ValueError(f"gram/r: expected up to {2 * MAX_POINTS} points, got {len(kept['r'])}")
     sums = Sums(int(kept["n0"]), float(kept["T"]), kept["r"].values)
     gram = Gram.from_sums(kernel, sums, kept["points"].values, int(kept["n1"]))
     return gram, kept["place"].values, bool(kept["whole"])

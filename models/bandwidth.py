@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import pdist, squareform
 
 from . import qp
-from .fields import SMALLEST
+from .fields import SMALLEST, is_number
 
 MEDIAN_ROWS = 5000  # pairs of this many rows (12.5 million) still fit in 100 MB
 PEAK_ROWS, RATIO_ROWS = 500, 2000  # rows that the data-driven criteria look at, at most
@@ -172,8 +171,7 @@ def check(bandwidth: Any) -> None:
     if isinstance(bandwidth, str):
         valid = bandwidth in CRITERIA
     else:
-        number = isinstance(bandwidth, Real) and not isinstance(bandwidth, bool)
-        valid = number and bandwidth > 0
+        valid = is_number(bandwidth) and bandwidth > 0
     if not valid:
         raise ValueError(
             f"bandwidth must be a positive number or one of {sorted(CRITERIA)}, got {bandwidth!r}"

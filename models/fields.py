@@ -1,12 +1,18 @@
-"""Checks of the parameters of priors; their errors name the prior and its field."""
+"""Checks of parameters; the errors of those of priors name the prior and its field."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 SMALLEST = 1e-100  # whose square, and the inverse of that, are finite
+
+
+def is_number(value: Any) -> bool:
+    """Return whether ``value`` is a real number, which a boolean is not meant as."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def require_positive(prior: Any, field: str, value: Any) -> None:

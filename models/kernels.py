@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel
 from sklearn.preprocessing import StandardScaler
 
 from . import bandwidth as _bandwidth
+from .fields import is_number
 
 BLOCK = 256  # rows at once where work is done in blocks
 SUMMED = 2**17  # kernel values held at once when they are only summed: 1 MB, in the cache
@@ -166,14 +166,14 @@ class RBF(_DistanceKernel):
     @classmethod
     def from_gamma(cls, gamma: float) -> RBF:
         """Return the kernel exp(-gamma ||x - y||^2)."""
-        if not (np.isfinite(gamma) and gamma > 0):
+        if not (is_number(gamma) and 0 < gamma < np.inf):
             raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
         return cls(bandwidth=float((2.0 * gamma) ** -0.5))
 
     @classmethod
     def from_width(cls, width: float) -> RBF:
         """Return the kernel exp(-||x - y||^2 / width), that is width = 2 s^2."""
-        if not (np.isfinite(width) and width > 0):
+        if not (is_number(width) and 0 < width < np.inf):
             raise ValueError(f"width must be positive and finite, got {width!r}")
         return cls(bandwidth=float((width / 2.0) ** 0.5))
 
@@ -316,11 +316,12 @@ class Polynomial(Kernel):
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        if int(self.degree) != self.degree or self.degree < 1:
+        whole = is_number(self.degree) and 1 <= self.degree < np.inf
+        if not whole or int(self.degree) != self.degree:
             raise ValueError(f"degree must be a whole number of at least 1, got {self.degree!r}")
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
+        if not (is_number(self.gamma) and 0 < self.gamma < np.inf):
             raise ValueError(f"gamma must be positive and finite, got {self.gamma!r}")
-        if not (np.isfinite(self.coef0) and self.coef0 >= 0):
+        if not (is_number(self.coef0) and 0 <= self.coef0 < np.inf):
             raise ValueError(f"coef0 must be at least 0 and finite, got {self.coef0!r}")
 
     @override
@@ -419,8 +420,7 @@ class Precomputed(Kernel):
 
     def __post_init__(self) -> None:
         diagonal: Any = self.diagonal
-        number = isinstance(diagonal, Real) and not isinstance(diagonal, bool)
-        if diagonal is not None and not (number and 0 <= diagonal < np.inf):
+        if diagonal is not None and not (is_number(diagonal) and 0 <= diagonal < np.inf):
             raise ValueError(
                 f"diagonal must be None or a number of at least 0, got {self.diagonal!r}"
             )
