@@ -485,6 +485,10 @@ class Custom(Kernel):
 
     function: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__qualname__", repr(self.function))  # no address of memory
+        return f"Custom(function={name})"
+
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return self.function(X, Y)

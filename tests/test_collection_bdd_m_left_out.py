@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bsvdd.comparison.datasets import embedded
-from bsvdd.comparison.runner import Protocol, replicate_seed, split
+from bsvdd.comparison.protocol import Protocol
+from bsvdd.comparison.setting import Real
 from bsvdd.inference.decision import weighted_decisive_distance
 from bsvdd.inference.metrics import evaluate
 from bsvdd.inference.warning import DiagnosticWarning
@@ -254,13 +255,11 @@ def test_false_alarms_of_held_out_rows_are_as_many_as_asked_for():
     """Over data sets and splits: 10 %, where folds with a narrow kernel are off."""
     rates = []
     for name in ("abalone_9v18", "breast_original", "glass_headlamps", "ecoli_imU"):
-        data = embedded(name)
-        for replicate in range(3):
-            train, test = split(data, replicate, 0)
-            protocol = Protocol(cutoff=Cutoff("false_alarm"))
-            est = protocol.estimator("BDD-M", replicate_seed(replicate, 0))
-            est.fit(data.X[train], data.minority[train].astype(int))
-            rates.append((est.predict(data.X[test][~data.minority[test]]) == -1).mean())
+        for seed in range(3):
+            pair = Real(embedded(name)).pair(seed)
+            est = Protocol(cutoff=Cutoff("false_alarm")).estimator("BDD-M", seed)
+            est.fit(pair.train.X, pair.train.minority.astype(int))
+            rates.append((est.predict(pair.test.X[~pair.test.minority]) == -1).mean())
     rates = np.reshape(rates, (4, 3))
     # the cutoff is the 10 % point of about 90 to 340 rows: sd .03 to .02, and of means .017
     assert 0.08 < rates.mean() < 0.12
@@ -271,9 +270,7 @@ def test_false_alarms_of_held_out_rows_are_as_many_as_asked_for():
 @quiet
 def test_default_cutoff_on_a_narrow_kernel():
     """On breast_original D_opt by refitted folds lay above nearly all rows: G-mean 0 to .13."""
-    data = embedded("breast_original")
-    train, test = split(data, 0, 0)
-    est = Protocol().estimator("BDD-M", replicate_seed(0, 0))
-    est.fit(data.X[train], data.minority[train].astype(int))
-    flagged = est.predict(data.X[test]) == -1
-    assert evaluate(data.minority[test], flagged)["g_mean"] > 0.9
+    pair = Real(embedded("breast_original")).pair(0)
+    est = Protocol().estimator("BDD-M", 0).fit(pair.train.X, pair.train.minority.astype(int))
+    flagged = est.predict(pair.test.X) == -1
+    assert evaluate(pair.test.minority, flagged)["g_mean"] > 0.9
