@@ -171,12 +171,12 @@ def check(bandwidth: Any) -> None:
     if isinstance(bandwidth, str):
         valid = bandwidth in CRITERIA
     else:
-        valid = is_number(bandwidth) and bandwidth > 0
+        valid = is_number(bandwidth) and 0 < bandwidth < math.inf
     if not valid:
         raise ValueError(
             f"bandwidth must be a positive number or one of {sorted(CRITERIA)}, got {bandwidth!r}"
         )
-    if not isinstance(bandwidth, str) and not SMALLEST <= bandwidth <= 1 / SMALLEST:
+    if not isinstance(bandwidth, str) and not SMALLEST <= float(bandwidth) <= 1 / SMALLEST:
         raise ValueError(
             f"bandwidth must lie between {SMALLEST:g} and {1 / SMALLEST:g}, as its square is "
             f"needed, got {bandwidth!r}; scale the columns of X"

@@ -211,7 +211,7 @@ def test_a_bandwidth_near_infinity(name):
 
 
 @pytest.mark.parametrize("kernel", [kernels.RBF, kernels.Laplacian])
-@pytest.mark.parametrize("s", [1e-300, 1e-101, 1e101, 1e300, np.inf])
+@pytest.mark.parametrize("s", [1e-300, 1e-101, 1e101, 1e300])
 def test_a_bandwidth_beyond_reach(kernel, s):
     with pytest.raises(ValueError, match="bandwidth must lie between 1e-100 and 1e[+]100, .* got"):
         kernel(s)
