@@ -66,7 +66,9 @@ def save(est: Detector, path: str | os.PathLike[str]) -> None:
     tree = est.idata_.copy()
     tree.attrs["bsvdd"] = json.dumps(header)
     text = {  # as characters: strings of any length could not be bounded before they are read
-        f"/{name}": {v: {"dtype": "S1"} for v in group.variables if group[v].dtype.kind in "OUT"}
+        f"/{name}": {
+            v: {"dtype": "S1"} for v in group.variables if group.dataset[v].dtype.kind in "OUT"
+        }
         for name, group in tree.children.items()
     }
     with atomic(Path(path)) as temporary:

@@ -58,7 +58,7 @@ swaps = {
     "published": priors.RowSum(exponent=1),
     "standardised": priors.StandardizedRowSum(),
     "exponent 1/4": priors.RowSum(exponent=0.25),
-    "Gaussian process": priors.GaussianProcess(nugget=0.5),
+    "Gaussian process": priors.GaussianProcess(nugget=1),
     "flat": priors.Flat(),
 }
 rows = {}
@@ -103,7 +103,7 @@ published.prior_health().round(3)
 #    their number, `priors.StandardizedRowSum()`. This is the default.
 # 2. **A smaller exponent**, `priors.RowSum(exponent=1/4)`.
 # 3. **No order at all**: `priors.Flat()` gives every row the same mean, and
-#    `priors.GaussianProcess()` also makes neighbours' weights alike; with `nugget=0.5` a third of
+#    `priors.GaussianProcess()` also makes neighbours' weights alike; with `nugget=1` half of
 #    the variance is each row's own.
 #
 # `est.with_prior(...)` refits to the same rows. Where only numbers change, nothing is compiled
@@ -160,19 +160,21 @@ except RefitNeededError as error:
 #
 # Power-scaling takes the posterior $\propto p(\beta)^{\alpha}\,p(x \mid \beta)$ with $\alpha$ a
 # little off 1, and the same with the likelihood. `d_prior` and `d_likelihood` say how far the
-# posterior of $d_z$ moves (above .05 counts as sensitive); `probability_prior` and
+# posterior of $d_z$ moves (above .05 counts as sensitive, but what is below `..._noise` may be
+# chance: a log prior of many weights is noisy, so this takes more draws). `probability_prior` and
 # `probability_likelihood` are about what doubling the weight of the prior, or of the data, would
-# add to P(normal).
+# add to P(normal), with their standard errors.
 
 # %%
 p = standardised.probability_normal(X_new)
 chosen = [int(p.argmax()), int(np.abs(p - 0.75).argmin()), int(np.abs(p - 0.25).argmin())]
-standardised.sensitivity(X_new[chosen]).round(3)
+many = BSVDD(kernel=kernel, draws=20 * DRAWS, random_state=0).fit(X, y)
+many.sensitivity(X_new[chosen]).round(3).T
 
 # %% [markdown]
 # The first splinter is normal whatever one does: its distance moves, P(normal) does not. The
-# second is not settled by the data: doubling the weight of the prior would add about .25 to its
-# P(normal), doubling that of the data about .05.
+# second is not settled by the data: doubling the weight of the prior would add about .2 to its
+# P(normal), doubling that of the data a few hundredths.
 #
 # ## The decisions, prior by prior
 

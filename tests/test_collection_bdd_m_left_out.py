@@ -251,6 +251,7 @@ def test_few_draws_that_count_are_warned_of(data, monkeypatch):
 
 @pytest.mark.slow
 @quiet
+@pytest.mark.filterwarnings("ignore:.* constant over the majority rows")
 def test_false_alarms_of_held_out_rows_are_as_many_as_asked_for():
     """Over data sets and splits: 10 %, where folds with a narrow kernel are off."""
     rates = []
