@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..models.geometry import squared_distance_of_points
+from ..models.geometry import potential, squared_distance_of_points
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.landmarks import Landmarks, as_landmarks, choose, residual
@@ -27,7 +27,7 @@ from .description import MAX_POINTS, Description
 from .detector import Detector, Fit
 from .distance import Center
 from .rows import Rows
-from .sampling import SAMPLERS, log_prior, sample
+from .sampling import SAMPLERS, by_name, log_prior, sample
 from .warning import DataWarning, warn
 
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ class BayesianDescription(Description):
                 f"the new prior has the free variable(s) {', '.join(sorted(lacking))}, of which "
                 "the fit has no draws; refit, with est.with_prior(...)"
             )
-        found, w = log_prior(density, posterior)
+        w = density.weights(by_name(posterior))
         given = posterior["w"].values.reshape(w.shape)
         if not np.allclose(w[:, part], given[:, part], rtol=1e-6, atol=1e-9):
             raise reweighting.RefitNeededError(
@@ -375,7 +375,7 @@ class BayesianDescription(Description):
                 "total does, so the draws at hand are none of its weights; refit, with "
                 "est.with_prior(...)"
             )
-        return found
+        return log_prior(density, posterior)
 
     def sensitivity(self, X: Any) -> pd.DataFrame:
         r"""Return how much the prior and the data weigh in d_z and P(normal), a row for each z.
@@ -398,16 +398,15 @@ class BayesianDescription(Description):
             ``probability_likelihood``: :math:`\mathrm d P / \mathrm d \log_2 \alpha`, about
             what a doubling of the prior's or the likelihood's weight adds to it.
         """
-        posterior, gram = self._posterior, self.gram_
-        center = self._center("posterior")
+        posterior = self._posterior
+        scale, w = posterior.attrs["likelihood_scale"], health.weights(posterior)
         ess = float(self.idata_.children["diagnostics"].dataset["ess"])
-        error = gram.T - 2 * center.weights @ gram.r + gram.n0 * center.squared_norm
         d = self.distance(X)
         return sensitivity.power_scaling(
             d,
             self.cutoff_,
             self._fit.idata.children["log_prior"].dataset,
-            -posterior.attrs["likelihood_scale"] / 2 * error.reshape(d.shape[:2]),
+            potential(w, self.gram_, scale).reshape(d.shape[:2]),
             ess,
         )
 

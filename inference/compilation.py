@@ -118,6 +118,11 @@ def _unchecked(logps: list[Variable]) -> list[Variable]:
     return found
 
 
+def _batches(variables: list[Variable]) -> dict[Variable, Variable]:
+    """Return, for each variable, one with a first axis more."""
+    return {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in variables}
+
+
 class _Functions:
     """The functions of one structure, each compiled when it is first called for.
 
@@ -138,12 +143,6 @@ class _Functions:
                 on_unused_input="ignore",
                 trust_input=True,
             )
-
-    def _batches(self, prefix: str = "") -> list[Variable]:
-        return [
-            v.type.clone(shape=(None, *v.type.shape))(name=f"{prefix}{v.name}")
-            for v in self.graph.values
-        ]
 
     @cached_property
     def _logp(self) -> Variable:
@@ -167,31 +166,36 @@ class _Functions:
     @cached_property
     def batch(self) -> Callable:
         """Return the log densities and the named quantities of a batch."""
-        batches = self._batches()
-        replace = dict(zip(self.graph.values, batches, strict=True))
-        outputs = vectorize_graph(_unchecked(self.graph.outputs), replace)
-        return self._function(batches, [pytensor.Out(v, borrow=True) for v in outputs])
+        batches = _batches(self.graph.values)
+        outputs = vectorize_graph(_unchecked(self.graph.outputs), batches)
+        return self._function(
+            list(batches.values()), [pytensor.Out(v, borrow=True) for v in outputs]
+        )
 
     @cached_property
     def log_prior(self) -> Callable:
-        """Return the log prior densities and the weights of a batch of the free variables.
+        """Return the log prior densities of a batch of the free variables.
 
         Of these variables themselves, unlike the rest: a transform to unconstrained parameters
         has no part in it. After the densities of the free variables come the potentials that
         priors have made.
         """
-        graph = self.graph
-        values = {rv: rv.type(name=rv.name) for rv in graph.free}
+        values = {rv: rv.type(name=rv.name) for rv in self.graph.free}
         logps = conditional_logp(values)
-        potentials = clone_replace([pt.sum(v) for v in graph.potentials], values)
-        (w,) = clone_replace([graph.w], values)
-        batches = {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in logps}
-        inputs = [batches[v] for v in values.values()]
+        potentials = clone_replace([pt.sum(v) for v in self.graph.potentials], values)
+        batches = _batches(list(values.values()))
+        inputs = list(batches.values())
         sums = _unchecked([*(pt.sum(logps[v]) for v in values.values()), *potentials])
-        *sums, w = vectorize_graph([*sums, w], batches)
+        sums = vectorize_graph(sums, batches)
         # one number for a whole batch, where a density is constant as that of pm.Flat is
         sums = [pt.broadcast_to(one, inputs[0].shape[:1]) for one in sums]
-        return self._function(inputs, [*sums, w])
+        return self._function(inputs, sums)
+
+    @cached_property
+    def weights(self) -> Callable:
+        """Return the weights of a batch of the free variables."""
+        batches = _batches(self.graph.free)
+        return self._function(list(batches.values()), vectorize_graph(self.graph.w, batches))
 
     @cached_property
     def hessian_products(self) -> Callable:
@@ -201,9 +205,8 @@ class _Functions:
         gradients = pt.grad(self._logp, values)
         slope = sum(pt.sum(g * v) for g, v in zip(gradients, vectors, strict=True))
         products = pt.grad(slope, values, disconnected_inputs="ignore")
-        batches = self._batches("vectors_")
-        replace = dict(zip(vectors, batches, strict=True))
-        return self._function([*values, *batches], vectorize_graph(products, replace))
+        batches = _batches(vectors)
+        return self._function([*values, *batches.values()], vectorize_graph(products, batches))
 
 
 KEPT = 32  # structures; a notebook's lambdas could pile up
@@ -381,26 +384,31 @@ class Density:
         """Return all named quantities at a batch of unconstrained vectors, (S, size)."""
         return self.evaluate(x)[1]
 
-    def log_prior(self, draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Return log prior densities (S,), each summed over its elements, and the weights (S, M).
+    def log_prior(self, draws: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return log prior densities (S,), each summed over its elements.
 
-        The densities are those of the free variables and the potentials that priors have made,
-        by name.
+        They are those of the free variables and the potentials that priors have made, by name.
 
         Parameters
         ----------
         draws : dict of ndarray of shape (S, ...)
             Draws of the free variables, as :meth:`named` has them.
         """
-        names = self.free
-        step = max(1, BATCH_VALUES // self.size)
-        parts = [
-            self._functions.log_prior(*(draws[n][i : i + step] for n in names), *self._data)
-            for i in range(0, len(draws[names[0]]), step)
+        parts = self._of_free(self._functions.log_prior, draws)
+        names = [*self.free, *(v.name for v in self._graph.potentials)]
+        return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+
+    def weights(self, draws: dict[str, np.ndarray]) -> np.ndarray:
+        """Return the weights (S, M) that the model makes of draws of its free variables."""
+        return np.concatenate(self._of_free(self._functions.weights, draws))
+
+    def _of_free(self, function: Callable, draws: dict[str, np.ndarray]) -> list[Any]:
+        """Return what ``function`` makes of the draws of the free variables, batch by batch."""
+        step, given = max(1, BATCH_VALUES // self.size), [draws[name] for name in self.free]
+        return [
+            function(*(v[i : i + step] for v in given), *self._data)
+            for i in range(0, len(given[0]), step)
         ]
-        *densities, w = map(np.concatenate, zip(*parts, strict=True))
-        names = [*names, *(v.name for v in self._graph.potentials)]
-        return dict(zip(names, densities, strict=True)), w
 
     @property
     def free(self) -> list[str]:

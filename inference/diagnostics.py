@@ -212,7 +212,7 @@ def warn_of_weights(log_weight: np.ndarray) -> None:
     The effective number of draws is :math:`(\sum \omega)^2 / \sum \omega^2`.
     """
     weight = np.exp(log_weight - log_weight.max(axis=0))
-    effective = weight.sum(axis=0) ** 2 / (weight**2).sum(axis=0)
+    effective = effective_support(weight.T)
     few = effective < min(MIN_LEFT_OUT, len(weight) / 4)  # few draws are warned of as such
     if few.any():
         warn(

@@ -19,7 +19,7 @@ from ..models.kernels import Standardized
 from .bayesian import BayesianDescription
 from .decision import decisive_distance, probability_normal
 from .diagnostics import MIN_SUPPORT, effective_support
-from .plots import MAJORITY, MINORITY, P_NORMAL
+from .plots import MAJORITY, MINORITY, show_probability
 from .setting import Setting
 
 GRID = 44  # points of the plane along each axis
@@ -223,17 +223,7 @@ def _drawn(plane: Plane, view: View, before: View | None) -> bytes:
 
 def _plane(ax: Axes, plane: Plane, view: View, before: View | None) -> None:
     x1, x2, _ = plane.grid()
-    extent = (x1[0], x1[-1], x2[0], x2[-1])
-    image = ax.imshow(
-        view.p,
-        extent=extent,
-        origin="lower",
-        aspect="auto",
-        cmap=P_NORMAL,
-        vmin=0,
-        vmax=1,
-        interpolation="bilinear",
-    )
+    image = show_probability(ax, view.p, (x1[0], x1[-1], x2[0], x2[-1]))
     if before is not None:
         ax.contour(x1, x2, before.margin, [0.0], colors=BEFORE, linewidths=1.4, linestyles="--")
     ax.contour(x1, x2, view.margin, [0.0], colors=INK, linewidths=1.8)

@@ -11,6 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.ticker import LogLocator, NullLocator
 from scipy.spatial.distance import pdist
 
@@ -73,16 +74,7 @@ def plot_boundary(
     )
     for ax, (name, est) in zip(axes.flat, estimators.items(), strict=False):
         p = est.probability_normal(grid).reshape(x1.shape)
-        ax.imshow(
-            p,
-            extent=(low[0], high[0], low[1], high[1]),
-            origin="lower",
-            aspect="auto",
-            cmap=P_NORMAL,
-            vmin=0,
-            vmax=1,
-            interpolation="bilinear",
-        )
+        show_probability(ax, p, (low[0], high[0], low[1], high[1]))
         margin_of_decision = est.decision_function(grid).reshape(x1.shape)
         ax.contour(x1, x2, margin_of_decision, [0.0], colors="#333333", linewidths=1.4)
         _rows(ax, X, minority)
@@ -304,6 +296,22 @@ def plot_bandwidths(X: Any) -> Figure:
     ax.set_xlim(0, 1.05 * max(distances.max(), *found.values()))
     ax.set(xlabel="distance of two rows", ylabel="density", title="Bandwidth criteria")
     return figure
+
+
+def show_probability(
+    ax: Axes, p: np.ndarray, extent: tuple[float, float, float, float]
+) -> AxesImage:
+    """Show P(normal) on a grid over ``extent`` in colour."""
+    return ax.imshow(
+        p,
+        extent=extent,
+        origin="lower",
+        aspect="auto",
+        cmap=P_NORMAL,
+        vmin=0,
+        vmax=1,
+        interpolation="bilinear",
+    )
 
 
 def _require_center(est: Any) -> None:

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from .diagnostics import effective_support
+
 MAX_PARETO_K = 0.7
 MIN_DRAWS = 100
 ROUNDING = 1e-8  # of a log ratio
@@ -61,7 +63,7 @@ class Weights:
     @property
     def effective(self) -> float:
         """The share of the draws that they are worth, 1 / (S sum of squares)."""
-        return float(1.0 / (len(self.values) * np.square(self.values).sum()))
+        return float(effective_support(self.values) / len(self.values))
 
     def check(self) -> None:
         """Raise a RefitNeededError where the weights cannot be used."""

@@ -103,20 +103,20 @@ def sample(
     attrs = tree["posterior"].attrs
     attrs.setdefault("why", "asked for")
     attrs["seconds"] = time.perf_counter() - start
-    tree["log_prior"] = log_prior(density, tree["posterior"].dataset)[0]
+    tree["log_prior"] = log_prior(density, tree["posterior"].dataset)
     return tree
 
 
-def log_prior(density: Density, posterior: xr.Dataset) -> tuple[xr.Dataset, np.ndarray]:
-    """Return the log prior density of each free variable, dims (chain, draw), and the weights.
+def log_prior(density: Density, posterior: xr.Dataset) -> xr.Dataset:
+    """Return the log prior density of each free variable, dims (chain, draw)."""
+    return by_draw(density.log_prior(by_name(posterior)), posterior)
 
-    The weights (chains * draws, M) are those that the model of ``density`` makes of the draws.
-    """
-    draws = {
+
+def by_name(posterior: xr.Dataset) -> dict[str, np.ndarray]:
+    """Return the draws (chains * draws, ...) of each variable."""
+    return {
         str(name): v.values.reshape(-1, *v.shape[2:]) for name, v in posterior.data_vars.items()
     }
-    found, w = density.log_prior(draws)
-    return by_draw(found, posterior), w
 
 
 def by_draw(values: dict[str, np.ndarray], posterior: xr.Dataset) -> xr.Dataset:

@@ -169,7 +169,7 @@ def test_a_negative_scale_is_named(toy_gram, prior):
 def test_preliz_is_the_prior_of_pymc(toy_gram):
     x = np.random.default_rng(31).normal(size=8)
     ours = Density(bsvdd.build(toy_gram, preliz.StudentT(4, 0.5, 2.0)))
-    found = ours.log_prior({"beta": x[None]})[0]["beta"]
+    found = ours.log_prior({"beta": x[None]})["beta"]
     np.testing.assert_allclose(found, stats.t(4, 0.5, 2).logpdf(x).sum(), rtol=1e-12)
     before = compilations()
     other = Density(bsvdd.build(toy_gram, preliz.StudentT(7, 0.0, 1.0)))
