@@ -64,12 +64,12 @@ def slides(quick: bool = False, protocol: str = "published", seed: int = 0) -> S
 def settings(quick: bool = False, seed: int = 0) -> Plan:
     """Return the study of generated settings, one factor at a time from a base."""
     design = generated(quick)
-    return _plan("settings", design, quick, 2 if quick else 10, seed)
+    return _plan("settings", design, quick, seed)
 
 
 def real(data: list[Dataset], quick: bool = False, seed: int = 0) -> Plan:
     """Return the study of data sets, on random halves."""
-    return _plan("real", of_data(data), quick, 2 if quick else 10, seed)
+    return _plan("real", of_data(data), quick, seed)
 
 
 def generated(quick: bool) -> Design:
@@ -179,15 +179,16 @@ def with_bandwidths() -> list[Candidate]:
     ]
 
 
-def _plan(name: str, design: Design, quick: bool, replicates: int, seed: int) -> Plan:
+def _plan(name: str, design: Design, quick: bool, seed: int) -> Plan:
     every = [s for levels in design.values() for members in levels.values() for s in members]
     unique = list({s.name: s for s in every}.values())
-    main = Study(name, unique, of_models(QUICK) if quick else candidates(), FAIR, replicates, seed)
+    models, replicates = (of_models(QUICK), 2) if quick else (candidates(), 5)
+    main = Study(name, unique, models, FAIR, replicates, seed)
     labelled = [s for s in unique if s.labelled]
     some = labelled[:3] if quick else labelled
 
     def defaults(what: str, chosen: list[Candidate]) -> Study:
-        return Study(f"{name}: {what}", some, chosen, DEFAULTS, 1 if quick else 5, seed)
+        return Study(f"{name}: {what}", some, chosen, DEFAULTS, 1 if quick else 3, seed)
 
     return Plan(
         main, defaults("priors", with_priors()), defaults("bandwidths", with_bandwidths()), design
