@@ -20,10 +20,13 @@ from bsvdd.inference.storage import atomic
 from rich.console import Console
 from rich.table import Table
 
-from . import interactive, sampling, scale, speed
+from . import interactive, sampling, scale, speed, study
 from .measure import threads
 
-ROWS = {row.__name__: row for row in [*speed.ROWS, *sampling.ROWS, *scale.ROWS, *interactive.ROWS]}
+ROWS = {
+    row.__name__: row
+    for row in [*speed.ROWS, *sampling.ROWS, *scale.ROWS, *interactive.ROWS, *study.ROWS]
+}
 DOCS = Path(__file__).parents[1] / "docs"
 
 

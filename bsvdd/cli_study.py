@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,36 +29,64 @@ def jobs(_: click.Context, __: click.Parameter, value: int) -> int:
     return value
 
 
-OUT = click.Path(file_okay=False, path_type=Path)
+@dataclass(frozen=True)
+class Options:
+    """What all studies are told."""
+
+    quick: bool
+    out: Path
+    seed: int
+    jobs: int
+    backend: str
+    scheduler: str | None
+    retry: bool
+
+    @property
+    def workers(self) -> Any:
+        """Where cells are computed."""
+        from bsvdd.comparison.runner import Workers
+
+        if (self.backend == "dask") != (self.scheduler is not None):
+            raise click.UsageError("--backend dask and --scheduler ADDRESS go together")
+        return Workers(self.jobs, self.scheduler)
 
 
-def common[F: Callable[..., Any]](command: F) -> F:
-    """Add the options that all studies have."""
-    options = [
-        click.option("--quick", is_flag=True, help="Fewer settings and replicates: minutes."),
-        click.option("--out", type=OUT, help="Folder [default: bsvdd-study-NAME]."),
-        click.option("--seed", default=0, show_default=True, type=click.IntRange(0)),
-        click.option(
-            "--jobs",
-            default=-1,
-            show_default=True,
-            type=int,
-            callback=jobs,
-            help="Worker processes; -1 is one for each processor.",
-        ),
-        click.option(
-            "--backend",
-            default="processes",
-            type=click.Choice(["processes", "dask"]),
-            show_default=True,
-            help="Where cells are computed.",
-        ),
-        click.option("--scheduler", help="Address of the dask scheduler, for --backend dask."),
-        click.option("--retry", is_flag=True, help="Compute cells again that failed before."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+def common(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that all studies have, and give them to ``command`` as one object."""
+    folder = f"bsvdd-study-{command.__name__}"
+
+    @click.option("--quick", is_flag=True, help="Fewer settings and replicates: minutes.")
+    @click.option(
+        "--out",
+        default=folder,
+        show_default=True,
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder of the finished cells, the tables and the page.",
+    )
+    @click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
+    @click.option(
+        "--jobs",
+        default=-1,
+        show_default=True,
+        type=int,
+        callback=jobs,
+        help="Worker processes; -1 is one for each processor.",
+    )
+    @click.option(
+        "--backend",
+        default="processes",
+        type=click.Choice(["processes", "dask"]),
+        show_default=True,
+        help="Where cells are computed.",
+    )
+    @click.option("--scheduler", help="Address of the dask scheduler, for --backend dask.")
+    @click.option("--retry", is_flag=True, help="Compute cells again that failed before.")
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        shared = {each.name: given.pop(each.name) for each in fields(Options)}
+        command(options=Options(**shared), **given)
+
+    return with_options
 
 
 @click.group()
@@ -77,46 +107,26 @@ def study() -> None:
     help="F1 and the published priors, or one fair protocol for all models.",
 )
 @common
-def slides(
-    protocol: str,
-    quick: bool,
-    out: Path | None,
-    seed: int,
-    jobs: int,
-    backend: str,
-    scheduler: str | None,
-    retry: bool,
-) -> None:
+def slides(protocol: str, options: Options) -> None:
     """The published table beside ours: four models, v = 5, 10, 20, 10 pairs of sets."""
-    out = out or Path("bsvdd-study-slides")
     with plain_errors():
         from bsvdd.comparison import reproduction, studies
 
-        chosen = studies.slides(quick, protocol, seed)
-        results = _run([chosen], out, _workers(jobs, backend, scheduler), retry)
+        chosen = studies.slides(options.quick, protocol, options.seed)
+        results = _run([chosen], options)
         _plots()
-        page = reproduction.write(out, chosen, results[chosen.name])
+        page = reproduction.write(options.out, chosen, results[chosen.name])
     click.echo(f"report: {page}")
 
 
 @study.command()
 @common
-def settings(
-    quick: bool,
-    out: Path | None,
-    seed: int,
-    jobs: int,
-    backend: str,
-    scheduler: str | None,
-    retry: bool,
-) -> None:
+def settings(options: Options) -> None:
     """Guidelines from generated data: rows, features, imbalance, boundary, labels, tails."""
     with plain_errors():
         from bsvdd.comparison import studies
 
-        plan = studies.settings(quick, seed)
-        workers = _workers(jobs, backend, scheduler)
-        _guidelines(plan, out or Path("bsvdd-study-settings"), workers, retry)
+        _guidelines(studies.settings(options.quick, options.seed), options)
 
 
 @study.command()
@@ -136,13 +146,7 @@ def real(
     data_dir: Path | None,
     label: str | None,
     minor: str | None,
-    quick: bool,
-    out: Path | None,
-    seed: int,
-    jobs: int,
-    backend: str,
-    scheduler: str | None,
-    retry: bool,
+    options: Options,
 ) -> None:
     """Guidelines from real data: the embedded sets, or those of a folder."""
     if data_dir is not None and names:
@@ -155,29 +159,19 @@ def real(
         if data_dir is not None:
             data = datasets.from_folder(data_dir, label, minor)
         else:
-            chosen = names or (datasets.QUICK if quick else datasets.names())
+            chosen = names or (datasets.QUICK if options.quick else datasets.names())
             data = [datasets.embedded(name) for name in chosen]
-        workers = _workers(jobs, backend, scheduler)
-        plan = studies.real(data, quick, seed)
-        _guidelines(plan, out or Path("bsvdd-study-real"), workers, retry)
+        _guidelines(studies.real(data, options.quick, options.seed), options)
 
 
-def _workers(jobs: int, backend: str, scheduler: str | None) -> Any:
-    from bsvdd.comparison.runner import Workers
-
-    if (backend == "dask") != (scheduler is not None):
-        raise click.UsageError("--backend dask and --scheduler ADDRESS go together")
-    return Workers(jobs, scheduler)
-
-
-def _guidelines(plan: Any, out: Path, workers: Any, retry: bool) -> None:
+def _guidelines(plan: Any, options: Options) -> None:
     if find_spec("scikit_posthocs") is None:
         raise ValueError("guidelines need scikit-posthocs: pip install 'bsvdd[study]'")
-    results = _run(plan.studies, out, workers, retry)
+    results = _run(plan.studies, options)
     _plots()
     from bsvdd.comparison import advice
 
-    click.echo(f"report: {advice.write(out, plan, results)}")
+    click.echo(f"report: {advice.write(options.out, plan, results)}")
 
 
 def _plots() -> None:
@@ -186,13 +180,14 @@ def _plots() -> None:
     matplotlib.use("agg")
 
 
-def _run(studies: list[Any], out: Path, workers: Any, retry: bool) -> dict[str, Any]:
+def _run(studies: list[Any], options: Options) -> dict[str, Any]:
     """Run the studies with one store, show how far they are, and write their tables."""
     from rich.console import Console
 
     from bsvdd.comparison import pages, table
     from bsvdd.comparison.store import Store
 
+    out, workers = options.out, options.workers
     for each in studies:
         each.check()
     store = Store(out / "cells")
@@ -208,7 +203,7 @@ def _run(studies: list[Any], out: Path, workers: Any, retry: bool) -> dict[str, 
     with progress(console) as bar:
         for each in studies:
             told = follow(bar, each.name, len(each.cells()))
-            results[each.name] = each.run(store, workers, retry, told)
+            results[each.name] = each.run(store, workers, options.retry, told)
     for name, found in results.items():
         stem = name.replace(": ", "_")
         pages.save(out / f"{stem}_results.csv", found.to_csv(index=False).encode())

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 
 import pandas as pd
 from joblib import Parallel, delayed, parallel_config
@@ -230,6 +231,12 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     numbers = [name for name in table.columns if name not in TEXT]
     table[numbers] = table[numbers].astype(float)
     return table.astype({"replicate": int})
+
+
+def read(path: str | Path) -> pd.DataFrame:
+    """Return the results that a study wrote to ``path`` as CSV, as its run gave them."""
+    rows: list[Row] = pd.read_csv(path).to_dict("records")
+    return frame(rows)
 
 
 def compare(
