@@ -122,7 +122,7 @@ def test_auto_is_the_sampler_that_it_names(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "name"), UNSAFE)
+@pytest.mark.parametrize(("model", "name"), [("BSVDD", "glass"), ("BSVDDM", "moons")])
 def test_auto_takes_nuts_where_laplace_is_not_safe(model, name):
     est = fit(model, name, sampler="auto", draws=1000, chains=4)
     assert est.idata_["posterior"].attrs["sampler"] == "nuts"
