@@ -26,7 +26,10 @@ BUILD = ROOT / "build" / "mutation"
 GROUPS = {
     "decision": (
         ["inference/distance", "inference/decision", "inference/cutoff", "inference/metrics"],
-        ["inference_distance", "inference_decision", "inference_cutoff", "inference_metrics"],
+        [
+            *("inference_distance", "inference_decision", "inference_cutoff", "inference_metrics"),
+            *("inference_pruning", "collection_ocsvm"),
+        ],
     ),
     "potential": (
         [
@@ -68,7 +71,7 @@ PACKAGES = {
 DECORATORS = re.compile(r"^ *@(override|numba\.njit)\n", re.MULTILINE)
 
 MUTMUT = [sys.executable, "-m", "mutmut"]
-KILLED, TIMEOUT = (1, 3), (-24, 24, 36, 152, 255)  # exit codes
+KILLED, TIMEOUT, NO_TEST = (1, 3), (-24, 24, 36, 152, 255), (5, 33)  # exit codes
 
 
 def copied(group: str) -> Path:
@@ -111,13 +114,16 @@ def scores(copy: Path) -> dict[str, dict[str, int]]:
         run = [code for code in codes if code is not None]
         if run:
             module = path.relative_to(copy / "mutants" / "bsvdd").as_posix()
-            killed, timeout = (sum(code in which for code in run) for which in (KILLED, TIMEOUT))
+            killed, timeout, no_test = (
+                sum(code in which for code in run) for which in (KILLED, TIMEOUT, NO_TEST)
+            )
             found[module.removesuffix(".py.meta")] = {
                 "mutants": len(codes),
                 "run": len(run),
                 "killed": killed,
                 "timeout": timeout,
-                "left": len(run) - killed - timeout,
+                "no_test": no_test,
+                "survived": len(run) - killed - timeout - no_test,
             }
     return found
 
