@@ -118,3 +118,17 @@ def test_a_weight_too_small_to_add_counts_for_nothing():
     assert weighted_decisive_distance(d, log_weight, 0.4) == 2.0
     assert weighted_decisive_distance(d, log_weight, 0.5) == 3.0
     assert weighted_decisive_distance(d, log_weight, 0.9999999) == 3.0
+
+
+def test_weights_of_a_row_are_known_up_to_a_factor():
+    rng = np.random.default_rng(40)
+    d, log_weight = rng.normal(size=(50, 3)), rng.normal(size=(50, 3))
+    factor = np.array([0.0, -2000.0, 900.0])
+    found = weighted_decisive_distance(d, log_weight + factor)
+    np.testing.assert_array_equal(found, weighted_decisive_distance(d, log_weight, 0.5))
+
+
+@pytest.mark.parametrize("level", [1 - 1e-12, 0.9999999999999999])
+def test_a_level_near_one_asks_for_all_the_weight(level):
+    d = np.array([[1.0], [3.0], [2.0]])
+    assert weighted_decisive_distance(d, np.zeros((3, 1)), level) == 3.0

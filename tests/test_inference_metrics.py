@@ -29,6 +29,20 @@ def test_rates_are_taken_elementwise():
     assert found["g_mean"] == pytest.approx([np.sqrt(0.6 * 70 / 90), 0])
 
 
+def test_one_count_goes_with_several_of_another():
+    found = rates(6, 20, [4, 14], 70)
+    for i, fn in enumerate([4, 14]):
+        for name, value in rates(6, 20, fn, 70).items():
+            assert np.broadcast_to(found[name], 2)[i] == value, name
+    assert rates(6, 20, 4, [70, 0])["fpr"] == pytest.approx([20 / 90, 1])
+
+
+def test_counts_of_small_integers_do_not_overflow():
+    small = rates(*map(np.uint8, (200, 100, 150, 250)))
+    for name, value in rates(200, 100, 150, 250).items():
+        assert small[name] == value, name
+
+
 def test_a_ratio_without_cases_is_nan():
     nothing_flagged = rates(0, 0, 10, 90)
     assert np.isnan(nothing_flagged["ppv"])
