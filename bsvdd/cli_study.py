@@ -163,7 +163,7 @@ def real(
 
 
 def _workers(jobs: int, backend: str, scheduler: str | None) -> Any:
-    from bsvdd.comparison.runner import Workers
+    from bsvdd.comparison.workers import Workers
 
     if (backend == "dask") != (scheduler is not None):
         raise click.UsageError("--backend dask and --scheduler ADDRESS go together")
