@@ -7,7 +7,7 @@ import os
 import time
 
 from bsvdd.comparison import studies
-from bsvdd.comparison.runner import Workers
+from bsvdd.comparison.workers import Workers
 from bsvdd.inference.compilation import compilations
 from joblib import Parallel, delayed
 

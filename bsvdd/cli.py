@@ -86,6 +86,7 @@ def compare(
         matplotlib.use("agg")
         from bsvdd.comparison import datasets, report, runner, store, table
         from bsvdd.comparison.protocol import Protocol
+        from bsvdd.comparison.workers import Workers
         from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 
         if csv is not None and label is not None:
@@ -99,7 +100,7 @@ def compare(
 
     with plain_errors(), progress(console) as bar:
         told = follow(bar, "fits", len(chosen.cells()))
-        results = chosen.run(workers=runner.Workers(jobs), on_cell=told)
+        results = chosen.run(workers=Workers(jobs), on_cell=told)
         pictures = bar.add_task("pictures", total=None, failed=0)
         with warnings.catch_warnings():
             for category in (DataWarning, DiagnosticWarning):  # of fits that only make a picture

@@ -44,7 +44,7 @@ class Options:
     @property
     def workers(self) -> Any:
         """Where cells are computed."""
-        from bsvdd.comparison.runner import Workers
+        from bsvdd.comparison.workers import Workers
 
         if (self.backend == "dask") != (self.scheduler is not None):
             raise click.UsageError("--backend dask and --scheduler ADDRESS go together")

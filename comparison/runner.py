@@ -1,17 +1,13 @@
-"""Run the cells of a study: here, in worker processes, or on a dask cluster; each once."""
+"""Run the cells of a study, each once, and make them a table."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
 
 from ..models.registry import REGISTRY
 from .cell import Cell, trivial_rules
@@ -19,9 +15,9 @@ from .datasets import Dataset
 from .protocol import Candidate, Protocol
 from .setting import Real, Setting
 from .store import Row, Store
+from .workers import Workers
 
 DEFAULT_MODELS = list(REGISTRY)
-CONNECT = 5  # seconds to reach a scheduler, and to see its first worker
 
 
 @dataclass(frozen=True)
@@ -33,74 +29,6 @@ class Progress:
     total: int
     cell: Cell
     row: Row
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Where cells are computed.
-
-    Parameters
-    ----------
-    jobs : int, default=1
-        Worker processes of this machine; -1 is one for each processor.
-    scheduler : str, optional
-        Address of a dask scheduler, whose workers compute instead. They need the same bsvdd, and
-        one thread each, as the warnings of a fit are caught for a whole process.
-    """
-
-    jobs: int = 1
-    scheduler: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.jobs != -1 and self.jobs < 1:
-            raise ValueError(f"jobs must be at least 1, or -1 for all processors; got {self.jobs}")
-
-    @contextmanager
-    def active(self) -> Iterator[None]:
-        """Give joblib its workers, and raise a ValueError where they cannot be reached."""
-        with self._cluster() if self.scheduler else nullcontext():
-            yield
-
-    @contextmanager
-    def _cluster(self) -> Iterator[None]:
-        try:
-            from dask.distributed import Client
-        except ImportError as error:
-            raise ValueError(
-                "a dask scheduler needs dask.distributed: pip install 'bsvdd[dask]'"
-            ) from error
-        try:
-            client = Client(self.scheduler, timeout=CONNECT, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise ValueError(
-                f"no dask scheduler answers at {self.scheduler!r} within {CONNECT} s ({error}); "
-                "start one with `dask scheduler`, and give the address that it prints"
-            ) from error
-        with client:
-            try:
-                client.wait_for_workers(1, timeout=CONNECT)
-            except TimeoutError as error:
-                raise ValueError(
-                    f"the scheduler at {self.scheduler} has no worker; start some with "
-                    f"`dask worker {self.scheduler} --nthreads 1`"
-                ) from error
-            ours, theirs = version("bsvdd"), client.run(partial(version, "bsvdd"))
-            others = {worker: found for worker, found in theirs.items() if found != ours}
-            if others:
-                worker, found = next(iter(others.items()))
-                raise ValueError(
-                    f"worker {worker} has bsvdd {found}, and this is bsvdd {ours}; workers must "
-                    "have the same version"
-                )
-            threads = {worker: n for worker, n in client.nthreads().items() if n > 1}
-            if threads:
-                worker, n = next(iter(threads.items()))
-                raise ValueError(
-                    f"worker {worker} has {n} threads; start workers with one each: "
-                    f"`dask worker {self.scheduler} --nworkers {n} --nthreads 1`"
-                )
-            with parallel_config(backend="dask", client=client):
-                yield
 
 
 @dataclass(frozen=True)
@@ -199,11 +127,9 @@ class Study:
         for i, row in enumerate(rows):
             if row is not None:
                 finished(i, row)
-        with workers.active(), warnings.catch_warnings():
-            # joblib says so where it starts a worker anew that has grown; its cells go to the next
-            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
-            run = Parallel(workers.jobs, return_as="generator_unordered", batch_size=1)
-            for i, row in run(delayed(_numbered)(i, cells[i]) for i in missing):
+        with closing(workers.run([cells[i] for i in missing])) as computed:
+            for k, row in computed:
+                i = missing[k]
                 if store is not None:
                     store.put(cells[i], row)
                 finished(i, row)
@@ -214,10 +140,6 @@ class Study:
             for row in trivial_rules(setting, replicate, self.seed)
         ]
         return frame([row for row in rows if row is not None] + trivial)
-
-
-def _numbered(i: int, cell: Cell) -> tuple[int, Row]:
-    return i, cell.run()
 
 
 TEXT = ("data", "model", "chosen", "notes", "error")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inference.storage import atomic
+from ..inference.storage import atomic, remove_stale
 
 FORMAT = 1
 Row = dict[str, str | float | None]
@@ -83,6 +83,7 @@ class Store:
         self.foreign: dict[str, str] = {}
         self._rows: dict[str, Row] = {}
         usable(folder)
+        remove_stale(folder)
         for path in sorted(folder.iterdir()):
             if path.name.startswith(".") and path.name.endswith(".part"):
                 continue  # of a run that was killed, or of one that runs now

@@ -10,7 +10,9 @@ are written as their name and fields; in the place of a user's own function stay
 from __future__ import annotations
 
 import dataclasses
+import errno
 import glob
+import io
 import json
 import os
 import time
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 KEYS = {"estimator", "parameters", "kernel", "features", "seed"}
 STALE = 24 * 3600.0  # seconds after which a half-written file is that of a save that was killed
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 VALUES: dict[str, type] = {
     value.__name__: value
     for value in [*vars(kernels).values(), *vars(priors).values(), landmarks.Landmarks, Cutoff]
@@ -53,6 +56,8 @@ def save(est: Detector, path: str | os.PathLike[str]) -> None:
         A parameter is an object that JSON cannot hold.
     ValueError
         ``idata_`` was given something that the format has no place for, such as complex numbers.
+    OSError
+        It cannot be written there.
     """
     check_is_fitted(est)
     parameters = est.get_params(deep=False) | {"kernel": kernels.as_kernel(est.kernel)}
@@ -71,8 +76,11 @@ def save(est: Detector, path: str | os.PathLike[str]) -> None:
         }
         for name, group in tree.children.items()
     }
+    # first into memory, as on a full disk the HDF5 library takes the whole process with it
+    content = io.BytesIO()
+    tree.to_netcdf(content, engine="h5netcdf", encoding=text)
     with atomic(Path(path)) as temporary:
-        tree.to_netcdf(temporary, engine="h5netcdf", encoding=text)
+        temporary.write_bytes(content.getvalue())
         seal(temporary)
         with open(temporary, "rb") as file:
             _check_that_it_loads(file)
@@ -94,18 +102,37 @@ def atomic(path: Path) -> Iterator[Path]:
 
     A process that is killed in the block leaves the temporary file, and ``path`` as it was; the
     next write to ``path`` removes what lies there untouched for a day.
+
+    Raises
+    ------
+    OSError
+        The disk is full; ``path`` is as it was.
     """
-    for left in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 32}.part"):
-        with suppress(OSError):  # another may remove it too, and it is not in the way
-            if time.time() - left.stat().st_mtime > STALE:
-                left.unlink()
+    remove_stale(path.parent, glob.escape(path.name))
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         yield temporary
+        with open(temporary, "rb+") as file:  # some file systems find only now that they are full
+            os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise OSError(
+                error.errno,
+                f"{os.strerror(error.errno)}; nothing was written, and what was there is as it "
+                "was: make room, and run the same again",
+                str(path),
+            ) from error
         raise
+
+
+def remove_stale(folder: Path, name: str = "*") -> None:
+    """Remove what killed writes to the files ``name``, a pattern, left in ``folder`` long ago."""
+    for left in folder.glob(f".{name}.{'[0-9a-f]' * 32}.part"):
+        with suppress(OSError):  # another may remove it too, and it is not in the way
+            if time.time() - left.stat().st_mtime > STALE:
+                left.unlink()
 
 
 def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:

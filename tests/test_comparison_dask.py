@@ -4,9 +4,9 @@ import sys
 import time
 
 import pytest
-from bsvdd.comparison import runner
-from bsvdd.comparison.runner import Workers
+from bsvdd.comparison import workers
 from bsvdd.comparison.store import Store
+from bsvdd.comparison.workers import Workers
 from distributed import Client, LocalCluster
 from test_comparison_store import STUDY, N, assert_same
 
@@ -33,8 +33,8 @@ def test_a_cluster_of_two_processes_gives_the_same_table(cluster, tmp_path):
 
 
 def test_workers_of_another_version_are_refused(cluster, monkeypatch):
-    monkeypatch.setattr(runner, "version", lambda _: "9.9")
-    monkeypatch.setattr(Client, "run", lambda *_: {"tcp://a": "9.8"})
+    monkeypatch.setattr(workers, "version", lambda _: "9.9")
+    monkeypatch.setattr(Client, "run", lambda *_, **__: {"tcp://a": "9.8"})
     with pytest.raises(ValueError, match=r"worker tcp://a has bsvdd 9.8, and this is bsvdd 9.9"):
         STUDY.run(workers=Workers(scheduler=cluster.scheduler_address))
 
@@ -50,7 +50,7 @@ def test_workers_with_threads_are_refused():
 
 
 def test_a_scheduler_without_workers_is_said(monkeypatch):
-    monkeypatch.setattr(runner, "CONNECT", 1)
+    monkeypatch.setattr(workers, "CONNECT", 1)
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
         pytest.raises(ValueError, match="has no worker; start some with `dask worker"),

@@ -14,11 +14,12 @@ from bsvdd.comparison import datasets
 from bsvdd.comparison import store as stores
 from bsvdd.comparison.cell import Cell
 from bsvdd.comparison.protocol import Candidate, Protocol
-from bsvdd.comparison.runner import Study, Workers
+from bsvdd.comparison.runner import Study
 from bsvdd.comparison.setting import Real
 from bsvdd.comparison.shapes import Shape
 from bsvdd.comparison.slides import Slides
 from bsvdd.comparison.store import Store, describe
+from bsvdd.comparison.workers import Workers
 
 from bsvdd import kernels, priors
 

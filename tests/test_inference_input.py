@@ -31,7 +31,7 @@ def test_missing_and_infinite_values_name_their_row(make, fitted, table, name, v
 
 
 def test_missing_values_of_a_data_frame(make, table):
-    frame = pd.DataFrame(table[0])
+    frame = pd.DataFrame(table[0].copy())  # pandas 2 would write into the fixture
     frame.iloc[4, 2] = None
     with pytest.raises(ValueError, match=r"X\[4, 2\] is nan \(1 such rows\)"):
         make("SVDD").fit(frame)
