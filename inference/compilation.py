@@ -337,9 +337,12 @@ class Density:
             H[rows] = self._join(products, (len(vectors),))
         return (H + H.T) / 2.0  # products of BLAS are symmetric up to rounding only
 
-    def initial_point(self, rng: np.random.Generator) -> np.ndarray:
-        """Return PyMC's initial point with its jitter, U(-1, 1) on the unconstrained scale."""
-        return self._center + rng.uniform(-1.0, 1.0, self.size)
+    def jittered_points(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Return PyMC's initial point n times, with U(-2, 2) added on the unconstrained scale.
+
+        That is the jitter of Stan; PyMC's, U(-1, 1), has a smaller sd than a standard normal prior.
+        """
+        return self._center + rng.uniform(-2.0, 2.0, (n, self.size))
 
     def check(self) -> None:
         """Raise a ValueError where the density of the initial point is not finite."""
@@ -371,13 +374,18 @@ class Density:
 
         These are uniform around that average, over the range of the initial point or ``width``,
         whichever is more: with prior means far apart, weights of a softmax that start near them
-        would all start at the same few points.
+        would all start at the same few points. Of several variables, every other point moves each
+        as a whole too: a sum of many parameters, such as the total of the minority weights, is
+        hardly dispersed by what moves each of them apart.
         """
         average, reach = np.empty(self.size), np.empty(self.size)
         for a, b in zip(self._bounds[:-1], self._bounds[1:], strict=True):
             part = self._center[a:b]
             average[a:b], reach[a:b] = part.mean(), max(np.ptp(part), width)
-        others = [average + reach * rng.uniform(-1.0, 1.0, self.size) for _ in range(n)]
+        others = average + reach * rng.uniform(-1.0, 1.0, (n, self.size))
+        if len(self._names) > 1:
+            shifts = rng.uniform(-1.0, 1.0, (n // 2, len(self._names)))
+            others[1::2] += reach * np.repeat(shifts, np.diff(self._bounds), axis=1)
         return [self._center, average, *others]
 
     def named(self, x: np.ndarray) -> dict[str, np.ndarray]:

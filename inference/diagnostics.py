@@ -112,6 +112,7 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
     - ``effective_support``: posterior median of :func:`effective_support`;
     - ``prior_effective_support``: its prior median, where there is a prior;
     - ``largest_weight``: posterior median of the largest absolute weight;
+    - ``modes``, where they were searched for: how many the sampler found (NaN: the search failed);
     - ``nystroem_residual``, with a dictionary only and added where the rows are known: the share
       of the majority rows' images that the points do not span.
 
@@ -126,6 +127,8 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
         found["r_hat"], found["ess"] = judged["r_hat"], judged["ess"]
     elif d.sizes["draw"] >= MIN_DRAWS:
         found["r_hat"], found["ess"] = mixing(d.values[:, :, spread(d.sizes["obs"])])
+    if "modes" in judged:
+        found["modes"] = judged["modes"]
     stats = idata.children.get("sample_stats")
     if stats is not None and "diverging" in stats.dataset:
         found["divergences"] = int(stats.dataset["diverging"].sum())
@@ -140,6 +143,13 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
 def warn_of_draws(found: xr.Dataset, chains: int, draws: int, n1: int = 0) -> None:
     """Warn of draws that cannot be trusted, and say what to do."""
     value = {name: float(v) for name, v in found.items()}
+    several = value.get("modes", 1) > 1
+    if several and chains == 1:
+        warn(
+            f"the posterior has several modes ({value['modes']:.0f} found), and one chain cannot "
+            "tell whether it visits them in proportion; use chains=4",
+            DiagnosticWarning,
+        )
     # written so that a NaN, which no comparison holds for, is out of bounds
     if draws < MIN_DRAWS:
         warn(
@@ -157,8 +167,9 @@ def warn_of_draws(found: xr.Dataset, chains: int, draws: int, n1: int = 0) -> No
         if chains > 1 and not value["r_hat"] <= MAX_R_HAT:
             bound = ", or bound the minority weights: priors.Beta(total=1)" if n1 else ""
             warn(
-                f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree; use "
-                f"more draws, and more tune for NUTS{bound}",
+                f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree"
+                f"{', as the posterior has several modes' if several else ''}; use more draws, and "
+                f"more tune for NUTS{bound}",
                 DiagnosticWarning,
             )
         if not value["ess"] >= MIN_ESS_PER_CHAIN * chains:

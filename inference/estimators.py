@@ -281,8 +281,9 @@ random_state, progressbar
     prior : prior or callable, default=StandardizedRowSum()
         Prior of tau.
     minority_prior : prior or callable, default=Beta(1, 1)
-        Prior of the minority weights. The published Beta(1, 1) lets their total grow with n1,
-        and its chains do not always mix; ``Beta(total=1)`` bounds it.
+        Prior of the minority weights. The published Beta(1, 1) lets their total grow with n1;
+        its posterior often has several modes, between which chains hardly go, and a fit warns
+        of that. ``Beta(total=1)`` bounds it, and has one mode on the data sets of docs/modes.md.
 
     See Also
     --------

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -32,6 +33,7 @@ CLOSE = 0.01  # posterior sd from the mode at which a search has come to it
 NEWTON_STEPS = 50
 ROUNDING = 10 * np.finfo(float).eps  # of a pivot, a row, as a share of the largest curvature
 SAME_MODE = 1.0  # posterior sd between two ends of searches that have found the same mode
+DISPERSED = 2.0  # times a posterior sd around the modes, from where chains of NUTS start
 WIDER_SHARE = 0.05  # of the proposals
 WIDER_BY = 3.0  # sd of the radius of a normal vector, about
 WARM_UP = 50  # steps of each chain that are not kept
@@ -55,7 +57,7 @@ class Laplace:
     mode : ndarray of shape (n,)
     upper : ndarray of shape (n, n)
     ends : ndarray of shape (k, n)
-        Where the searches for the mode ended.
+        Where the searches for the mode ended, the highest density first.
     """
 
     mode: np.ndarray
@@ -84,7 +86,8 @@ class Laplace:
             if not (search.success and np.isfinite(search.fun)):
                 raise NoApproximationError(f"the search for the mode ended with: {search.message}")
             found.append(search)
-        best = min(found, key=lambda search: search.fun).x
+        found.sort(key=lambda search: search.fun)
+        best = found[0].x
         upper = _root_of_curvature(density, best)
         mode = _newton(density, best, upper)
         if np.linalg.norm(upper @ (mode - best)) > CLOSE:  # stiff, so that the search ended early
@@ -95,12 +98,37 @@ class Laplace:
     @property
     def apart(self) -> float:
         """How far the ends of the searches lie from the mode, in posterior sd, at most."""
-        return float(np.linalg.norm((self.ends - self.mode) @ self.upper.T, axis=1).max(initial=0))
+        return float(self._distance(self.ends, self.mode).max(initial=0))
+
+    @cached_property
+    def modes(self) -> np.ndarray:
+        """The modes found, each more than ``SAME_MODE`` from those before it; the highest first."""
+        modes = self.mode[None]
+        for end in self.ends:
+            # written so that a NaN, which no comparison holds for, is a mode of its own
+            if not (self._distance(modes, end) <= SAME_MODE).any():
+                modes = np.concatenate([modes, end[None]])
+        return modes
+
+    def _distance(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return how far the rows of x lie from y, in posterior sd."""
+        length: np.ndarray = np.linalg.norm((x - y) @ self.upper.T, axis=1)
+        return length
 
     @property
     def several_modes(self) -> bool:
         """Whether the searches have found other modes too."""
-        return not self.apart <= SAME_MODE
+        return len(self.modes) > 1
+
+    def starts(self, chains: int, rng: np.random.Generator) -> np.ndarray:
+        """Return a point for each chain to start at, (chains, n).
+
+        They lie dispersed around the modes, which take turns: chains that start in one mode
+        agree, and R-hat says nothing of the others, unless they go there by themselves.
+        """
+        z = DISPERSED * rng.standard_normal((len(self.mode), chains))
+        around = self.modes[np.arange(chains) % len(self.modes)]
+        return around + solve_triangular(self.upper, z).T
 
     def around(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return draws around each end of the searches, of the one curvature."""

@@ -4,6 +4,9 @@
 Metropolis-Hastings with proposals from Laplace's approximation, see :mod:`.laplace`; ``nuts`` is
 the No-U-Turn sampler, by nutpie where it is installed and by PyMC otherwise; ``metropolis`` is
 the published random-walk Metropolis.
+
+Chains of NUTS start dispersed around the modes that the searches of :mod:`.laplace` find, in
+different ones where there are several: R-hat does not see a mode in which no chain has been.
 """
 
 from __future__ import annotations
@@ -70,9 +73,9 @@ def sample(
     -------
     xarray.DataTree
         Groups ``posterior``, ``log_prior`` and ``sample_stats``; ``posterior.attrs`` names the
-        ``sampler``, ``why`` it was taken, its ``library``, the ``seconds`` it took and the
+        ``sampler``, ``why`` it was taken, its ``library``, the ``seconds`` it took, the
         ``products`` K w (a batch of S weights counts as S; unknown, NaN, for what PyMC samples
-        itself).
+        itself) and, but for Metropolis, the number of ``modes`` found (NaN: the search failed).
 
     Raises
     ------
@@ -95,9 +98,8 @@ def sample(
     density = Density(model)
     density.check()
     if sampler == "metropolis":
-        tree = _pymc(model, sampler, seed, **settings)
-    elif sampler == "nuts":
-        tree = _nuts(model, density, seed, **settings)
+        starts = density.jittered_points(chains, np.random.default_rng(seed))
+        tree = _pymc(model, density, sampler, seed, starts, **settings)
     else:
         tree = _laplace_or_nuts(model, density, sampler, seed, watch or _weights, **settings)
     attrs = tree["posterior"].attrs
@@ -141,10 +143,11 @@ def _laplace_or_nuts(
     chains: int,
     progressbar: bool,
 ) -> xr.DataTree:
-    """Return draws by Laplace's approximation or, for "auto", by NUTS where these are not safe."""
+    """Return draws by Laplace's approximation, or by NUTS: asked for, or where that is not safe."""
     from . import laplace
 
     rng = np.random.default_rng(seed)
+    modes, active = np.nan, None
     try:
         q = laplace.Laplace.of(density, rng)
         if sampler == "laplace" and q.several_modes:
@@ -152,21 +155,27 @@ def _laplace_or_nuts(
     except laplace.NoApproximationError as error:
         if sampler == "laplace":
             raise ValueError(f"sampler='laplace' cannot be used: {error}; use 'nuts'") from error
-        why, active = str(error), None
+        why, starts = str(error), density.jittered_points(chains, rng)
     else:
+        modes, why = len(q.modes), ""
         if q.several_modes:
-            why = f"there are several modes, {q.apart:.3g} posterior sd apart"
-        else:
+            why = f"there are several modes, {q.apart:.3g} posterior sd apart; the chains start in "
+            why += f"{min(chains, modes)} of the {modes} found"
+        elif sampler != "nuts":
             run, judgement = laplace.sample(density, q, draws, chains, rng, watch)
             if judgement.safe or sampler == "laplace":
                 return _laplace(model, density, run, judgement, progressbar)
             why = f"Laplace's approximation is not safe: {judgement}"
-        w = density.named(q.around(AROUND, rng))["w"]
-        active = np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
-    if progressbar:
+        starts = q.starts(chains, rng)
+        if sampler == "auto":
+            w = density.named(q.around(AROUND, rng))["w"]
+            active = np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
+    if sampler == "nuts":
+        why = "; ".join(["asked for", why] if why else ["asked for"])
+    elif progressbar:
         print(f"NUTS, because {why}", file=sys.stderr)
-    tree = _nuts(model, density, seed, draws, tune, chains, progressbar, active)
-    tree["posterior"].attrs["why"] = why
+    tree = _nuts(model, density, seed, starts, draws, tune, chains, progressbar, active)
+    tree["posterior"].attrs.update(why=why, modes=modes)
     return tree
 
 
@@ -184,6 +193,7 @@ def _laplace(
     attrs = tree["posterior"].attrs
     attrs.update(sampler="laplace", library="bsvdd", products=density.products)
     attrs["why"] = f"Laplace's approximation is {'' if judgement.safe else 'not '}safe: {judgement}"
+    attrs["modes"] = 1
     if run.accepted.shape[1] >= laplace.MIN_STEPS:  # what was judged is what is returned
         attrs.update(r_hat=judgement.r_hat, ess=judgement.ess)
     if not judgement.safe:
@@ -197,6 +207,7 @@ def _nuts(
     model: pm.Model,
     density: Density,
     seed: int | None,
+    starts: np.ndarray,
     draws: int,
     tune: int,
     chains: int,
@@ -205,8 +216,8 @@ def _nuts(
 ) -> xr.DataTree:
     """Return draws by NUTS, by way of the ``active`` points where that is as good."""
     if find_spec("nutpie") is None:
-        return _pymc(model, "nuts", seed, draws, tune, chains, progressbar)
-    settings = (seed, draws, tune, chains, progressbar)
+        return _pymc(model, density, "nuts", seed, starts, draws, tune, chains, progressbar)
+    settings = (seed, starts, draws, tune, chains, progressbar)
 
     def tree(x: np.ndarray, stats: xr.Dataset, active_points: int) -> xr.DataTree:
         found = posterior_tree(_by_chain(density.named(x), chains), model, stats)
@@ -229,44 +240,59 @@ def _nuts(
 
 
 def _nutpie(
-    density: Density, seed: int | None, draws: int, tune: int, chains: int, progressbar: bool
+    density: Density,
+    seed: int | None,
+    starts: np.ndarray,
+    draws: int,
+    tune: int,
+    chains: int,
+    progressbar: bool,
 ) -> tuple[np.ndarray, xr.Dataset]:
-    """Return draws (chains * draws, n) of the unconstrained parameters, and their statistics."""
+    """Return draws (chains * draws, n) of the unconstrained parameters, and their statistics.
+
+    Chain by chain, as nutpie does not say for which chain it asks a start; the log density, a
+    Python function, would not run in two threads at once anyway.
+    """
     import nutpie
     from nutpie.compiled_pyfunc import from_pyfunc
 
     logp_and_gradient = density.machine_code()
-    compiled = from_pyfunc(
-        ndim=density.size,
-        make_logp_fn=lambda: logp_and_gradient,
-        make_expand_fn=lambda *seeds: lambda x: {"x": np.array(x)},
-        expanded_dtypes=[np.dtype("float64")],
-        expanded_shapes=[(density.size,)],
-        expanded_names=["x"],
-        make_initial_point_fn=lambda seed: density.initial_point(np.random.default_rng(seed)),
-    )
-    run = nutpie.sample(
-        compiled,
-        draws=draws,
-        tune=tune,
-        chains=chains,
-        seed=seed,
-        progress_bar=progressbar,
-        save_warmup=False,
-        blocking=False,
-    )
-    try:
-        trace = _awaited(run)
-    except BaseException as error:
-        if type(error).__name__ == "PanicException":  # of Rust, which no one would catch
-            raise RuntimeError(
-                f"nutpie failed ({error}): the posterior may be improper, or its scales too far "
-                "apart; use another prior, or sampler='metropolis'"
-            ) from error
-        run.cancel()
-        raise
-    x = trace["posterior"]["x"].values.reshape(-1, density.size)
-    return x, trace.children["sample_stats"].to_dataset()[SHARED_STATS]
+    seeds = np.random.SeedSequence(seed).generate_state(chains)
+    traces = []
+    for start, chain_seed in zip(starts, seeds, strict=True):
+        compiled = from_pyfunc(
+            ndim=density.size,
+            make_logp_fn=lambda: logp_and_gradient,
+            make_expand_fn=lambda *seeds: lambda x: {"x": np.array(x)},
+            expanded_dtypes=[np.dtype("float64")],
+            expanded_shapes=[(density.size,)],
+            expanded_names=["x"],
+            make_initial_point_fn=lambda seed, start=start: start,
+        )
+        run = nutpie.sample(
+            compiled,
+            draws=draws,
+            tune=tune,
+            chains=1,
+            seed=int(chain_seed),
+            progress_bar=progressbar,
+            save_warmup=False,
+            blocking=False,
+        )
+        try:
+            traces.append(_awaited(run))
+        except BaseException as error:
+            if type(error).__name__ == "PanicException":  # of Rust, which no one would catch
+                raise RuntimeError(
+                    f"nutpie failed ({error}): the posterior may be improper, or its scales too "
+                    "far apart; use another prior, or sampler='metropolis'"
+                ) from error
+            run.cancel()
+            raise
+    x = np.concatenate([trace["posterior"]["x"].values[0] for trace in traces])
+    stats = [trace.children["sample_stats"].to_dataset()[SHARED_STATS] for trace in traces]
+    together = xr.concat(stats, "chain").assign_coords(chain=np.arange(chains))
+    return x, together
 
 
 def _awaited(run: Any) -> Any:
@@ -285,8 +311,10 @@ def _by_chain(named: dict[str, np.ndarray], chains: int) -> dict[str, np.ndarray
 
 def _pymc(
     model: pm.Model,
+    density: Density,
     sampler: str,
     seed: int | None,
+    starts: np.ndarray,
     draws: int,
     tune: int,
     chains: int,
@@ -295,12 +323,14 @@ def _pymc(
     import pymc as pm
 
     step = {"nuts": pm.NUTS, "metropolis": pm.Metropolis}[sampler](model=model)
+    named = density.named(starts)
     trace = pm.sample(
         draws=draws,
         tune=tune,
         chains=chains,
         cores=1,  # chains in one process: forking one that has threads can hang
         step=step,
+        initvals=[{name: named[name][chain] for name in density.free} for chain in range(chains)],
         model=model,
         random_seed=seed,
         progressbar=progressbar,

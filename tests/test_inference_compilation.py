@@ -118,10 +118,22 @@ def test_named_quantities_that_are_the_same_in_all_draws():
     np.testing.assert_array_equal(named["fixed"], np.tile(np.arange(3.0), (5, 1)))
 
 
-def test_initial_points_are_jittered_and_seeded():
+def test_jittered_points_are_wider_than_a_standard_normal():
     density = Density(bsvdd.build(gram(9), priors.StandardizedRowSum()))
-    points = [density.initial_point(np.random.default_rng(seed)) for seed in (1, 1, 2)]
-    np.testing.assert_array_equal(points[0], points[1])
-    assert not np.allclose(points[0], points[2])
-    center = np.asarray(priors.StandardizedRowSum().mean(gram(9)))
-    assert np.abs(points[0] - center).max() <= 1.0
+    points = density.jittered_points(200, np.random.default_rng(1))
+    np.testing.assert_array_equal(points, density.jittered_points(200, np.random.default_rng(1)))
+    e = points - priors.StandardizedRowSum().mean(gram(9))
+    assert 1.9 < np.abs(e).max() <= 2.0
+    assert e.std() > 1.1
+
+
+def test_dispersed_points_disperse_the_total_of_the_minority_weights():
+    """Shares of 200 rows that are each moved apart all have one mean; some are moved as one."""
+    rows = np.random.default_rng(3).normal(size=(204, 2))
+    stats = Gram.from_rows(kernels.RBF(1.0), rows[:4], rows[4:])
+    density = Density(bsvdd_m.build(stats, priors.Flat(), priors.Beta()))
+    points = density.dispersed_points(40, 4.0, np.random.default_rng(4))
+    mean = density.named(np.array(points))["alpha1"].mean(axis=1)
+    np.testing.assert_allclose(mean[:2], 0.5)
+    assert np.ptp(mean[2::2]) < 0.2
+    assert np.ptp(mean[3::2]) > 0.6

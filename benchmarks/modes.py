@@ -1,0 +1,151 @@
+"""Whether the chains of BSVDD-M agree: several modes of the published prior, one of a bounded one.
+
+``uv run python -m benchmarks.modes`` writes docs/modes.json and docs/modes.md: half of each class
+of six embedded data sets, columns standardised, chains that start in different modes where the
+search finds several, and dispersed around the mode otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bsvdd.comparison import datasets
+from bsvdd.inference.storage import atomic
+from bsvdd.inference.warning import DataWarning, DiagnosticWarning
+from joblib import Parallel, delayed
+from sklearn.metrics import roc_auc_score
+
+from bsvdd import BSVDDM, kernels, priors
+
+SETS = [
+    "ecoli_imU",
+    "abalone_9v18",
+    "vehicle_van",
+    "glass_headlamps",
+    "wine_cultivar3",
+    "breast_original",
+]
+BANDWIDTHS = ["scale", "modified_mean"]  # the second is the default
+MINORITY = {"Beta(1, 1)": priors.Beta(), "Beta(1, 1), total 1": priors.Beta(total=1.0)}
+SETTINGS: dict[str, Any] = dict(draws=1000, tune=500, chains=4)
+COLUMNS = {
+    "data set": "data set",
+    "n0": "n0",
+    "n1": "n1",
+    "bandwidth": "bandwidth",
+    "minority prior": "minority prior",
+    "modes": "modes found",
+    "sampler": "sampler",
+    "r_hat": "R-hat",
+    "ess": "ESS",
+    "spread": "spread",
+    "auc": "AUC",
+    "divergences": "divergences",
+    "seconds": "seconds",
+    "warned": "warned",
+}
+TEXT = f"""# Modes of BSVDD-M
+
+By `uv run python -m benchmarks.modes`. {SETTINGS["chains"]} chains of {SETTINGS["draws"]} draws,
+half of each class for training, the rest for the AUC. Five searches look for modes. Where they
+find several, NUTS starts its chains in different ones, so that R-hat sees chains that stay apart.
+
+- R-hat, ESS: the worst of d_z over 20 training rows (bounds: 1.01, and 100 for each chain).
+- Spread: the sd between chains of the mean d_z in posterior sd, the worst of the rows;
+  independent draws have about .05.
+- AUC: of the mean d_z of the test rows, the least and the largest of the chains.
+- Seconds: of one core.
+- Warned: whether the fit says that its draws cannot be trusted.
+
+"""
+
+
+def halves(name: str, seed: int = 0) -> tuple[datasets.Dataset, np.ndarray]:
+    """Return a data set, and which of its rows are for training: half of each class."""
+    data, rng = datasets.embedded(name), np.random.default_rng(seed)
+    members = [rng.permutation(np.flatnonzero(c)) for c in (~data.minority, data.minority)]
+    train = np.zeros(len(data.X), dtype=bool)
+    train[np.concatenate([each[: len(each) // 2] for each in members])] = True
+    return data, train
+
+
+def fit(name: str, bandwidth: str, minority_prior: str, seed: int = 0) -> dict[str, Any]:
+    """Return one line of the table."""
+    data, train = halves(name)
+    est = BSVDDM(
+        kernel=kernels.Standardized(kernels.RBF(bandwidth)),
+        minority_prior=MINORITY[minority_prior],
+        random_state=seed,
+        **SETTINGS,
+    )
+    start = time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("always", DiagnosticWarning)
+        est.fit(data.X[train], data.minority[train])
+    seconds = time.process_time() - start
+    found, posterior = est.idata_["diagnostics"], est.idata_["posterior"]
+    d = est.idata_["distance"]["d"].values
+    means = d[:, :, :: max(1, d.shape[2] // 20)].mean(axis=1)
+    sd = d[:, :, :: max(1, d.shape[2] // 20)].std(axis=(0, 1))
+    test = est.distance(data.X[~train]).values.mean(axis=1)
+    auc = [roc_auc_score(data.minority[~train], chain) for chain in test]
+    return {
+        "data set": name,
+        "n0": est.gram_.n0,
+        "n1": est.gram_.n1,
+        "bandwidth": bandwidth,
+        "minority prior": minority_prior,
+        "modes": int(found["modes"]) if found["modes"] > 0 else None,
+        "sampler": posterior.attrs["sampler"],
+        "r_hat": float(found["r_hat"]),
+        "ess": float(found["ess"]),
+        "spread": float((means.std(axis=0, ddof=1) / sd).max()),
+        "auc": [float(min(auc)), float(max(auc))],
+        "divergences": int(found["divergences"]),
+        "seconds": seconds,
+        "warned": any(str(each.message).startswith(("R-hat", "the smallest")) for each in caught),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return the rows as a table of Markdown."""
+    formats = {"r_hat": ".3f", "ess": ".0f", "spread": ".2f", "seconds": ".1f"}
+
+    def shown(name: str, value: Any) -> str:
+        if name == "auc":
+            return f"{value[0]:.3f} to {value[1]:.3f}"
+        if name == "warned":
+            return "yes" if value else "no"
+        if value is None:
+            return "search failed"
+        return format(value, formats.get(name, ""))
+
+    lines = [list(COLUMNS.values()), ["---"] * len(COLUMNS)]
+    lines += [[shown(name, row[name]) for name in COLUMNS] for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main() -> None:
+    """Fit, print, save."""
+    parser = argparse.ArgumentParser("python -m benchmarks.modes", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs")
+    arguments = parser.parse_args()
+    cells = [(name, b, m) for name in SETS for b in BANDWIDTHS for m in MINORITY]
+    rows = Parallel(arguments.jobs, verbose=10)(delayed(fit)(*cell) for cell in cells)
+    print(table(rows))
+    with atomic(arguments.out / "modes.json") as temporary:
+        temporary.write_text(json.dumps({"rows": rows}, indent=1) + "\n", encoding="utf-8")
+    with atomic(arguments.out / "modes.md") as temporary:
+        temporary.write_text(TEXT + table(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Simulation-based calibration: the truth ranks uniformly among draws of each posterior."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.calibration import CASES, MINORITY, WRONG, _quantities, p_value, ranks
+
+SIZE = 1e-4  # of the tests, all quantities together; seeds are fixed
+# the chains take .1 to .5 s for each replicate, exact draws milliseconds
+REPLICATES = {"BDD": 500, "BDD-M": 500, "BSVDD": 120, "BSVDD-M": 80}
+ALL = [
+    pytest.param(name, marks=[pytest.mark.slow] if name.startswith("BS") else []) for name in CASES
+]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_ranks_are_uniform(name):
+    assert p_value(ranks(name, REPLICATES[name], seed=3)) > SIZE
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", ["BDD", "BDD-M"])
+def test_a_wrong_likelihood_is_seen(name, wrong):
+    """The same check on as many replicates, of a posterior whose likelihood is not the data's."""
+    if "minority" in wrong and not CASES[name].minority:
+        pytest.skip("it has no minority rows")
+    assert p_value(ranks(name, 300, 4, WRONG[wrong])) < SIZE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["BSVDD", "BSVDD-M"])
+def test_chains_of_a_wrong_likelihood_are_seen(name):
+    assert p_value(ranks(name, 15, 5, WRONG["n0 dropped"])) < SIZE
+    if CASES[name].minority:
+        assert p_value(ranks(name, 15, 6, WRONG["minority added"])) < SIZE
+
+
+def test_the_check_has_its_size_and_sees_each_kind_of_wrong_rank():
+    """Uniform numbers pass as often as they should; shifted, narrow and wide ones do not."""
+    rng = np.random.default_rng(7)
+    p = [p_value(rng.uniform(size=(200, 5))) for _ in range(200)]
+    assert np.mean(np.array(p) < 0.1) < 0.1 + 3 * np.sqrt(0.1 * 0.9 / 200)
+    right = rng.uniform(size=(300, 5))
+    for a, b in [(1.5, 1.0), (1.6, 1.6), (0.6, 0.6)]:
+        u = right.copy()
+        u[:, 2] = stats.beta(a, b).rvs(size=300, random_state=rng)
+        assert p_value(u) < SIZE
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_draws_of_the_prior_meet_its_constraints(name):
+    rng = np.random.default_rng(8)
+    w = np.array([CASES[name].prior(rng) for _ in range(50)])
+    if name != "BDD":
+        np.testing.assert_allclose(w.sum(axis=1), 1.0)
+    if CASES[name].minority:
+        share = -w[:, -len(MINORITY) :]
+        assert ((share > 0) & (share < 1)).all()
+
+
+def test_the_log_likelihood_is_that_of_a_normal():
+    w, rows = np.array([[0.2, 0.5, 0.4]]), np.array([[0.1, 0.3], [1.0, -1.0]])
+    points = np.eye(3, 2)
+    value = stats.norm(w @ points, np.sqrt(0.5)).logpdf(rows).sum()
+    other = stats.norm(0.0, np.sqrt(0.5)).logpdf(rows).sum()
+    both = _quantities(np.vstack([w, 0 * w]), points, rows)[:, -1]
+    assert both[0] - both[1] == pytest.approx(value - other)
