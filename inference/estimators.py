@@ -283,7 +283,7 @@ random_state, progressbar
     minority_prior : prior or callable, default=Beta(1, 1)
         Prior of the minority weights. The published Beta(1, 1) lets their total grow with n1;
         its posterior often has several modes, between which chains hardly go, and a fit warns
-        of that. ``Beta(total=1)`` bounds it, and has one mode on the data sets of docs/modes.md.
+        of that. ``Beta(total=1)`` bounds it, and mixes better (``python -m benchmarks.modes``).
 
     See Also
     --------

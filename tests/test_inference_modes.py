@@ -140,7 +140,7 @@ def test_chains_of_pymc_start_apart(sampler, monkeypatch):
 def test_the_published_prior_has_several_modes_and_a_bounded_one_mixes(
     name, minority_prior, mixes, monkeypatch
 ):
-    """docs/modes.md has six data sets."""
+    """The script benchmarks/modes.py takes six data sets."""
     monkeypatch.setattr(modes, "SETTINGS", dict(draws=600, tune=400, chains=4))
     found = modes.fit(name, "scale", minority_prior)
     assert found["warned"] is not mixes
