@@ -124,8 +124,8 @@ def peak(X: np.ndarray) -> float:
 def max_variance_ratio(X: np.ndarray) -> float:
     r"""Where the kernel values differ most for their size (Evangelista et al. 2007).
 
-    .. math:: s = \arg\max \frac{\mathrm{Var}_{i<j}\, k_s(x_i, x_j)}{\mathrm{mean}_{i<j}\,
-        k_s(x_i, x_j) + 1/n}
+    .. math:: s = \mathrm{arg\,max}_s
+        \frac{\mathrm{Var}_{i<j}\, k_s(x_i, x_j)}{\mathrm{mean}_{i<j}\, k_s(x_i, x_j) + 1/n}
 
     (1/n, the diagonal's part of the mean of K, keeps the ratio from rising as s goes to zero)
     by a bounded search between 1/100 of the median distance and 10 times it. Above 2,000 rows,
