@@ -1,10 +1,12 @@
 """Settings of Sphinx."""
 
+import logging
 import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the extensions below
+logging.getLogger("pytensor").setLevel(logging.WARNING)  # the theme lets all loggers talk
 
 project = "bsvdd"
 author = "The bsvdd authors"
@@ -30,6 +32,7 @@ autosummary_generate = False
 numpydoc_show_class_members = False  # members stand in full below
 numpydoc_class_members_toctree = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["dollarmath", "deflist", "fieldlist"]
 myst_heading_anchors = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,8 @@ def house() -> str:
                 "\n\n"
             )[0]
             if path.stem != "__init__":
-                rows.append(f"| `{layer}/{path.name}` | {' '.join(first.split())} |")
+                first = re.sub(r":\w+:`|``", "`", " ".join(first.split()))
+                rows.append(f"| `{layer}/{path.name}` | {first} |")
         parts.append(f"## `{layer}/`: {said}\n\n| module | holds |\n|---|---|\n" + "\n".join(rows))
     intro = (ROOT / "docs" / "contributing" / "house.in.md").read_text(encoding="utf-8")
     return "\n\n".join([intro.rstrip(), *parts]) + "\n"

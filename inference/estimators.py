@@ -562,7 +562,7 @@ class BDDM(BayesianDescription):
 
     @property
     def map_weights_(self) -> np.ndarray:
-        """The posterior mode of the weights."""
+        """The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior."""
         if not isinstance(self.minority_prior, TruncatedNormal):
             raise AttributeError(
                 "map_weights_ is there for minority_prior=priors.TruncatedNormal(...) only, got "

@@ -43,8 +43,8 @@ def modified_mean(X: np.ndarray) -> float:
     r"""Modified mean criterion of Liao et al. (2018): the tolerance depends on n.
 
     .. math::
-        \delta &= -0.14818008 \phi^4 + 0.284623624 \phi^3 - 0.252853808 \phi^2
-                  + 0.159059498 \phi - 0.001381145 \\
+        \delta &= -0.14818008 \phi^4 + 0.284623624 \phi^3 \\
+               &\quad - 0.252853808 \phi^2 + 0.159059498 \phi - 0.001381145 \\
         \phi &= 1 / \ln(n - 1), \qquad s^2 = \bar D^2 / \ln((n-1)/\delta^2)
     """
     if len(X) < 3:
