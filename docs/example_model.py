@@ -43,7 +43,7 @@ class SoftplusDD(BayesianDescription):
 
 
 def register() -> None:
-    """Make the model known: to saving, the comparison and the command line."""
+    """Make the model known to this process: to its comparisons and saved files."""
     REGISTRY["SoftplusDD"] = Record(
         "SoftplusDD",
         f"{__name__}:SoftplusDD",

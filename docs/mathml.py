@@ -15,7 +15,8 @@ def mathml(tex: str, display: str) -> str:
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{split}}{tex}\end{{split}}"
     tex = re.sub(r"\\(log|ln|max|min)(?= [\\\w])", r"\\\1\\,", tex)  # "log p", and not "logp"
-    return convert(tex, display=display)
+    # latex2mathml has a tilde for the relation
+    return convert(tex, display=display).replace("<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>")
 
 
 def inline(self: Any, node: nodes.math) -> None:

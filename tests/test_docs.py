@@ -75,6 +75,7 @@ PUBLIC = {f"bsvdd.{name}" for name in bsvdd.__all__} | {
 }
 
 
+@pytest.mark.slow
 def test_every_public_name_has_an_entry(documented):
     assert len(PUBLIC) > 40
     assert set(documented) >= PUBLIC
@@ -87,6 +88,7 @@ def test_every_public_name_has_an_example(name):
         assert "\nExamples\n--------\n" in inspect.getdoc(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["datasets", "runner", "protocol", "studies", "setting", "table"])
 def test_the_comparison_has_its_entries(documented, name):
     module = importlib.import_module(f"bsvdd.comparison.{name}")
@@ -94,10 +96,12 @@ def test_the_comparison_has_its_entries(documented, name):
     assert wanted and wanted <= set(documented)
 
 
+@pytest.mark.slow
 def test_every_criterion_of_the_bandwidth_has_an_entry(documented):
     assert {f"{bandwidth.__name__}.{name}" for name in bandwidth.CRITERIA} <= set(documented)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("record", REGISTRY.values(), ids=REGISTRY)
 def test_every_model_has_its_page(site, documented, record):
     page = f"models/{record.class_name}.html"
@@ -139,6 +143,7 @@ def pages(site):
     return {p.resolve(): Page(p.read_text(encoding="utf-8")) for p in site.rglob("*.html")}
 
 
+@pytest.mark.slow
 def test_links_inside_lead_somewhere(pages):
     checked = 0
     for path, page in pages.items():
@@ -154,6 +159,7 @@ def test_links_inside_lead_somewhere(pages):
     assert checked > 1000
 
 
+@pytest.mark.slow
 def test_reading_a_page_fetches_nothing_from_the_network(pages):
     for path, page in pages.items():
         for address in page.fetched:
@@ -164,6 +170,7 @@ def test_reading_a_page_fetches_nothing_from_the_network(pages):
             assert (path.parent / unquote(parts.path)).is_file(), f"{path.name}: {address}"
 
 
+@pytest.mark.slow
 def test_formulas_are_whole(site):
     """What latex2mathml does not know it shows as it is."""
     for path in site.rglob("*.html"):
