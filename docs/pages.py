@@ -19,6 +19,7 @@ from sphinx.util.inspect import object_description
 from bsvdd.cli import main
 
 ROOT = Path(__file__).parents[1]
+WIDTH = 96  # of the help of commands
 PRIORS = ("prior", "minority_prior")
 LAYERS = {
     "models": "what each model is",
@@ -161,11 +162,14 @@ def house() -> str:
     return "\n\n".join([intro.rstrip(), *parts]) + "\n"
 
 
-def _commands(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
-    context = click.Context(command, info_name=path, max_content_width=88, terminal_width=88)
-    yield path, command.get_help(context)
-    for name, each in getattr(command, "commands", {}).items():
-        yield from _commands(each, f"{path} {name}")
+def _commands(
+    command: click.Command, name: str, parent: click.Context | None = None
+) -> Iterator[tuple[str, str]]:
+    settings = {"terminal_width": WIDTH, "max_content_width": WIDTH, **command.context_settings}
+    context = click.Context(command, info_name=name, parent=parent, **settings)
+    yield context.command_path, command.get_help(context)
+    for below, each in getattr(command, "commands", {}).items():
+        yield from _commands(each, below, context)
 
 
 def _shared(record: Record) -> str:
