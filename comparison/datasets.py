@@ -80,7 +80,20 @@ def names() -> list[str]:
 
 
 def embedded(name: str) -> Dataset:
-    """Return the embedded data set ``name``."""
+    """Return the embedded data set ``name``.
+
+    Raises
+    ------
+    ValueError
+        There is none of that name; the message lists them.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets
+    >>> data = datasets.embedded("wine_cultivar3")
+    >>> data.X.shape, int(data.minority.sum())
+    ((178, 13), 48)
+    """
     if name not in names():
         raise ValueError(f"unknown data set {name!r}; expected one of {', '.join(names())}")
     with as_file(files(__package__) / "data" / f"{name}.npz") as path, np.load(path) as arrays:
@@ -95,6 +108,12 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
     n0, n1 : int
         Numbers of majority and of minority rows.
     seed : int
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets
+    >>> round(datasets.moon().base_rate, 3)
+    0.091
     """
     X, y = make_moons((n0, n1), noise=0.15, random_state=seed)
     return Dataset("moon", X, y == 1)
@@ -150,6 +169,12 @@ def split_label(
     minor : str or None
         The value of the minority; where None, {0, 1} and {-1, 1} are read by the rules of
         :mod:`bsvdd.inference.labels`.
+
+    Raises
+    ------
+    ValueError
+        The table lacks the column, or the column the value; a column of text is left; or the
+        labels are ambiguous.
     """
     if label not in table.columns:
         raise ValueError(
@@ -175,13 +200,32 @@ def split_label(
 
 
 def from_csv(path: str | Path, label: str, minor: str | None) -> Dataset:
-    """Return the user's data set in ``path``."""
+    """Return the user's data set in ``path``.
+
+    Parameters
+    ----------
+    path : str or path
+        A CSV file with a header.
+    label, minor : str
+        As in :func:`split_label`.
+
+    Raises
+    ------
+    ValueError
+        The file is no such table, or as in :func:`split_label`.
+    """
     X, minority = split_label(read_table(path), label, minor)
     return Dataset(Path(path).stem, X.to_numpy(dtype=float), minority)
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
-    """Return the user's data set in ``path``, arrays X (n, p) and y (n,); nothing is unpickled."""
+    """Return the user's data set in ``path``, arrays X (n, p) and y (n,); nothing is unpickled.
+
+    Raises
+    ------
+    ValueError
+        There are no such arrays of numbers or strings, or the labels are ambiguous.
+    """
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             X, y = arrays["X"], arrays["y"]
@@ -210,6 +254,11 @@ def from_folder(folder: str | Path, label: str | None, minor: str | None) -> lis
         The column of the classes in the .csv files; in .npz files it is y.
     minor : str or None
         The value of the minority in all of them, as in :func:`split_label`.
+
+    Raises
+    ------
+    ValueError
+        There is no such file, or one cannot be read; the message names it.
     """
     found = sorted(p for p in Path(folder).iterdir() if p.suffix in (".npz", ".csv"))
     if not found:

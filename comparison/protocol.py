@@ -69,6 +69,12 @@ class Protocol:
         Kernels to choose from beside ``kernel``.
     tuned : bool
         Whether the candidates' grids are searched.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison.protocol import Protocol
+    >>> Protocol(draws=500).estimator("BSVDD", seed=1).get_params()["draws"]
+    500
     """
 
     kernel: Kernel = Standardized(RBF())

@@ -184,6 +184,26 @@ def compare(
         Worker processes.
     on_cell : callable, optional
         Called with the :class:`Progress` after each finished cell.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a fit, with its metrics, time and diagnostics; :mod:`.table` sums it up. The last
+        rows are those of flagging all rows and of flagging none.
+
+    Raises
+    ------
+    ValueError
+        An unknown model, a model or data set given twice, rows with NaN, or too few rows. A fit
+        that fails is no error: it is a row with its ``error``.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets, runner, table
+    >>> data = [datasets.embedded("wine_cultivar3")]
+    >>> results = runner.compare(data, ["SVDD", "OCSVM"], replicates=2)
+    >>> [model for _, model in table.summary(results, {"auc": "AUC"}).index]
+    ['SVDD', 'OCSVM', 'flag all', 'flag none']
     """
     study = comparison(data, models, replicates, protocol, seed)
     return study.run(workers=Workers(jobs), on_cell=on_cell)

@@ -33,7 +33,7 @@ def change(few: BayesianDescription, more: BayesianDescription, Z: Any) -> Chang
     Parameters
     ----------
     few, more : fitted estimators
-        See :meth:`BayesianDescription.with_dictionary`.
+        See :meth:`.BayesianDescription.with_dictionary`.
     Z : array-like of shape (q, p)
 
     Examples

@@ -268,6 +268,23 @@ class BayesianDescription(Description):
             Of the majority's weights; the present one when left out.
         minority_prior : prior, optional
             Of the minority's weights, for models that have one.
+
+        Raises
+        ------
+        ValueError
+            Neither is given, or the prior does not go with the rows.
+        TypeError
+            It is no prior.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD, priors
+        >>> X = np.random.default_rng(0).normal(size=(50, 2))
+        >>> est = BDD().fit(X)
+        >>> other = est.with_prior(priors.Flat(sd=0.5))
+        >>> other.prior, other.kernel_ == est.kernel_
+        (Flat(sd=0.5), True)
         """
         new = self._with_priors(prior, minority_prior)
         return new._adopt_draws(new._draw(self.gram_, self.kernel_, self._fit.seed))
@@ -416,6 +433,16 @@ class BayesianDescription(Description):
         Median and 90 % interval of ``effective_support``, ``largest_weight``, ``minority_total``
         (with minority points) and ``typical_distance``, the median of d over the majority's
         training rows; see :mod:`.health`. ``plots.plot_prior_health`` shows them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each quantity, a column for each of (group, quantile).
+
+        Raises
+        ------
+        ValueError
+            The prior is improper, or there is no posterior.
         """
         return health.table({group: self.health_draws(group) for group in ("prior", "posterior")})
 

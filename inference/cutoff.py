@@ -42,6 +42,22 @@ class Cutoff:
     false_alarm_rate : float, default=0.1
     miss_cost : float, default=1
         Cost of a missed minority row; a false alarm costs 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An unknown criterion, or a number out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import Cutoff
+    >>> distance = np.array([0.1, 0.2, 0.3, 0.4, 0.9])
+    >>> minority = np.array([False, False, False, True, True])
+    >>> round(Cutoff("g_mean").choose(distance, minority), 2)
+    0.35
+    >>> Cutoff("false_alarm", false_alarm_rate=0).choose(distance, minority)
+    0.3
     """
 
     criterion: str | float = "auto"

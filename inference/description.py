@@ -143,6 +143,11 @@ class Description(Detector):
         tolerance : float
             At least 0, on the scale of d_z. What it saves depends on the posterior: weights
             spread over all points leave little to drop.
+
+        Raises
+        ------
+        ValueError
+            The tolerance is no number of at least 0.
         """
         check_is_fitted(self)
         given: Any = tolerance
@@ -168,10 +173,22 @@ class Description(Detector):
         return 0.0 if pruning is None else float(pruning.dataset["bound"])
 
     def distance(self, X: Any) -> xr.DataArray:
-        """Return the draws of d_z for each row of X, dims (chain, draw, obs).
+        """Return the draws of d_z for each row of X.
 
-        d_z is a norm in kernel space: it has no units of X, and for a kernel with k(z, z) = 1
-        and weights on the simplex it lies between 0 and the root of 2.
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+
+        Returns
+        -------
+        xarray.DataArray of dims (chain, draw, obs)
+            d_z is a norm in kernel space: it has no units of X, and for a kernel with k(z, z) = 1
+            and weights on the simplex it lies between 0 and the root of 2.
+
+        Raises
+        ------
+        ValueError
+            Another number of columns than in ``fit``, NaN or infinity.
         """
         rows = self._new_rows(X)
         return self._as_draws(self.idata_, self._fit.rule.values(rows))

@@ -122,6 +122,27 @@ class Detector(OutlierMixin, BaseEstimator):
             Which rows are minority: -1 in {-1, 1}, 1 in {0, 1} and booleans, else
             ``minor_label``. Without y all rows are majority. One-class models fit on the
             majority rows, and minority rows only tune the cutoff.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Rows with NaN, infinity or masked values, too few or too many rows, labels that are
+            ambiguous, one class only where a model or a cutoff needs two, a kernel that is none,
+            or a parameter out of its range. The message says what to do.
+        TypeError
+            X is no table of numbers, or a parameter is of another type.
+
+        Warns
+        -----
+        DataWarning
+            Constant columns, equal rows, kernel values that leave few digits.
+        DiagnosticWarning
+            Chains that disagree, few effective draws, divergences, weights that have collapsed
+            on a few rows.
         """
         training = self._training(X, y)
         tree = self._draw(training.gram, training.kernel, training.seed)
@@ -355,6 +376,21 @@ class Detector(OutlierMixin, BaseEstimator):
         ----------
         cutoff : Cutoff, str, float or None
             As in the constructor. Only ``Cutoff(cv=K)`` refits, one fit for each fold.
+
+        Raises
+        ------
+        ValueError
+            The criterion needs minority rows, or folds more rows, than the fit has.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import SVDD, Cutoff
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> est = SVDD().fit(X)
+        >>> strict = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=0.2))
+        >>> bool(strict.cutoff_ < est.with_cutoff("false_alarm").cutoff_)
+        True
         """
         check_is_fitted(self)
         new = copy.copy(self)
@@ -379,20 +415,34 @@ class Detector(OutlierMixin, BaseEstimator):
         return self._fit.rule.support
 
     def probability_normal(self, X: Any) -> np.ndarray:
-        """Return P(d_z <= cutoff_ | data) for each row of X, shape (n,).
+        """Return ``P(d_z <= cutoff_ | data)`` for each row of X.
 
-        X is as in ``fit``: an array-like, the path of a file, which is read in blocks, or a dask
-        array or data frame, for which this and the other results of one number a row are lazy
-        dask arrays. The column of a file or data frame that held the labels of the fit is left
-        out.
+        Parameters
+        ----------
+        X : array-like of shape (n, p), path of a file, or dask collection
+            As in ``fit``. A file is read in blocks; for a dask array or data frame this and the
+            other results of one number a row are lazy dask arrays. The column of a file or data
+            frame that held the labels of the fit is left out.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Share of the posterior draws of d_z at or below the cutoff, in [0, 1]; 0 or 1 for a
+            model without a posterior.
+
+        Raises
+        ------
+        ValueError
+            Another number of columns than in ``fit``, NaN or infinity.
+        sklearn.exceptions.NotFittedError
         """
         return self._by_row(X, "probability_normal", "cutoff_")
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return minus the decisive distance (at level 0.5: the posterior median of d_z).
 
-        Larger is more normal; shape (n,). A row is normal exactly when it is at least
-        ``-cutoff_``.
+        Larger is more normal; shape (n,), on the scale of d_z. A row is normal exactly when it is
+        at least ``-cutoff_``. X and errors as in :meth:`probability_normal`.
         """
         return -self._by_row(X, "decisive", "level_")
 
@@ -401,7 +451,10 @@ class Detector(OutlierMixin, BaseEstimator):
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return +1 (normal) where P(d_z <= cutoff_ | data) > level_, else -1 (abnormal)."""
+        """Return +1 (normal) where ``P(d_z <= cutoff_ | data) > level_``, else -1 (abnormal).
+
+        Shape (n,). X and errors as in :meth:`probability_normal`.
+        """
         return np.where(self._by_row(X, "decisive", "level_") <= self.cutoff_, 1, -1)
 
     def _by_row(self, X: Any, summary: str, by: str) -> np.ndarray:
@@ -476,7 +529,20 @@ class Detector(OutlierMixin, BaseEstimator):
         return tags
 
     def save(self, path: Any) -> None:
-        """Write the fitted estimator to one NetCDF file; see :func:`bsvdd.load`."""
+        """Write the fitted estimator to one NetCDF file; see :func:`bsvdd.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            Complete or not there at all: it is written beside its place and renamed.
+
+        Raises
+        ------
+        TypeError
+            A parameter is an object that JSON cannot hold.
+        ValueError
+            ``idata_`` was given something that the format has no place for.
+        """
         from .storage import save
 
         save(self, path)

@@ -238,7 +238,7 @@ class BSVDD(BayesianDescription):
     cutoff_ : float
         D_opt, on the scale of d_z.
     level_ : float
-        Normal is P(d_z <= cutoff_) > level_.
+        Normal is ``P(d_z <= cutoff_) > level_``.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -275,15 +275,24 @@ class BSVDDM(BayesianDescription):
 
     Parameters
     ----------
-    kernel, likelihood_scale, dictionary, sampler, draws, tune, chains, cutoff, minor_label, \
-random_state, progressbar
-        As in :class:`BSVDD`; minority rows join the dictionary, up to M of them.
+    kernel, likelihood_scale, sampler, draws, tune, chains : optional
+        As in :class:`BSVDD`.
+    dictionary : int, Landmarks, array of shape (M, p) or None, default=None
+        As in :class:`BSVDD`; minority rows join it, up to M of them.
+    cutoff, minor_label, random_state, progressbar : optional
+        As in :class:`BSVDD`.
     prior : prior or callable, default=StandardizedRowSum()
         Prior of tau.
     minority_prior : prior or callable, default=Beta(1, 1)
         Prior of the minority weights. The published Beta(1, 1) lets their total grow with n1;
         its posterior often has several modes, between which chains hardly go, and a fit warns
         of that. ``Beta(total=1)`` bounds it, and mixes better (``python -m benchmarks.modes``).
+
+    Attributes
+    ----------
+    idata_, model_, kernel_, gram_, cutoff_, level_
+        As in :class:`BSVDD`; minority rows are the last dictionary points, and their weights, at
+        most 0, the last of ``w``.
 
     See Also
     --------
@@ -297,6 +306,16 @@ random_state, progressbar
     References
     ----------
     Bae (2024), Bayesian support vector data description with minority rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDDM, priors
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] > 1.2
+    >>> est = BSVDDM(minority_prior=priors.Beta(total=1)).fit(X, y)
+    >>> est.predict([[-0.5, 0.0], [1.8, 0.0]])
+    array([ 1, -1])
     """
 
     _learns_from_minority = True
@@ -318,8 +337,9 @@ class BDD(BayesianDescription):
 
     Parameters
     ----------
-    kernel, likelihood_scale, dictionary, draws, tune, chains, cutoff, minor_label, \
-random_state, progressbar
+    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
+        As in :class:`BSVDD`.
+    cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
     prior : prior or callable, default=StandardizedRowSum()
         Prior of the weights.
@@ -329,6 +349,11 @@ random_state, progressbar
     sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
         ``"exact"`` takes independent draws of the normal posterior; ``"auto"`` does where the
         prior is normal, and else as in :class:`BSVDD`.
+
+    Attributes
+    ----------
+    idata_, model_, kernel_, gram_, cutoff_, level_
+        As in :class:`BSVDD`.
 
     Notes
     -----
@@ -340,6 +365,21 @@ random_state, progressbar
     Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
     the data description problem. AAAI Conference on Artificial Intelligence 26.
     doi:10.48550/arXiv.1602.07507
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> est = BDD(simplex=True).fit(X)
+    >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+
+    The draws of the normal posterior do not sum to one:
+
+    >>> w = BDD().fit(X).idata_["posterior"]["w"]
+    >>> bool((abs(w.sum("point") - 1) > 1e-6).all())
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -410,12 +450,15 @@ class BDDM(BayesianDescription):
 
     Parameters
     ----------
-    kernel, likelihood_scale, dictionary, draws, tune, chains, cutoff, minor_label, random_state, \
-progressbar
-        As in :class:`BSVDDM`. The default cutoff is by leave-one-out of the posterior itself, from
-        the draws of the one fit: see Notes. It needs a ``TruncatedNormal`` minority prior; with
+    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
+        As in :class:`BSVDDM`.
+    cutoff : Cutoff, str, float or None, default=None
+        As in :class:`BSVDD`. The default is by leave-one-out of the posterior itself, from the
+        draws of the one fit: see Notes. It needs a ``TruncatedNormal`` minority prior; with
         another 5 folds are refitted, and where the fit holds a sample of the rows, points are
         left out of the centre as in BSVDDM, an approximation.
+    minor_label, random_state, progressbar : optional
+        As in :class:`BSVDD`.
     prior : GaussianPrior, default=StandardizedRowSum()
         Of alpha0, before the condition on its sum.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
@@ -429,6 +472,8 @@ progressbar
     ----------
     map_weights_ : ndarray of shape (M,)
         The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior.
+    idata_, model_, kernel_, gram_, cutoff_, level_
+        As in :class:`BSVDDM`.
 
     Notes
     -----
@@ -440,6 +485,18 @@ progressbar
     References
     ----------
     Turkoz and Kim (2022), Bayesian data description with minority rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDDM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] > 1.2
+    >>> est = BDDM().fit(X, y)
+    >>> est.predict([[-0.5, 0.0], [1.8, 0.0]])
+    array([ 1, -1])
+    >>> float(est.idata_["posterior"]["w"].sum("point").mean().round(6))
+    1.0
     """
 
     _learns_from_minority = True
@@ -506,7 +563,7 @@ progressbar
 
     @property
     def map_weights_(self) -> np.ndarray:
-        """The posterior mode of the weights."""
+        """The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior."""
         if not isinstance(self.minority_prior, TruncatedNormal):
             raise AttributeError(
                 "map_weights_ is there for minority_prior=priors.TruncatedNormal(...) only, got "

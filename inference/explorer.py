@@ -113,7 +113,7 @@ def explore(
 
 
 class Explorer:
-    """The controls and the picture; made by :func:`explore`.
+    """The controls and the picture; made by :func:`bsvdd.explore`.
 
     Attributes
     ----------

@@ -229,9 +229,8 @@ class SVM(Machine):
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n,)
-        y_i alpha_i; majority rows first, y = +1 for them.
-    intercept_ : float
+    weights_, intercept_ : ndarray of shape (n,), float
+        y_i alpha_i, majority rows first, y = +1 for them; and b.
 
     References
     ----------
@@ -286,11 +285,24 @@ class DSVM(SVM):
     count_self : bool, default=False
         Whether a row is its own first neighbour, as in the authors' code; then k rows do.
 
+    Attributes
+    ----------
+    weights_, intercept_
+        As in :class:`SVM`.
+
     References
     ----------
     Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
     class imbalance learning. Neural Computing and Applications 33.
     doi:10.1007/s00521-020-05240-8
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import DSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> DSVM(C=10).fit(X, X[:, 0] > 1).predict([[-1.0, 0.0], [1.5, 0.0]])
+    array([ 1, -1])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -328,9 +340,8 @@ class LSSVM(Machine):
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n,)
-        y_i alpha_i; majority rows first, y = +1 for them.
-    intercept_ : float
+    weights_, intercept_ : ndarray of shape (n,), float
+        y_i alpha_i, majority rows first, y = +1 for them; and b.
     kkt_residual_ : float
         Largest violation of the system.
     slack_ : ndarray of shape (n,)
@@ -340,6 +351,17 @@ class LSSVM(Machine):
     ----------
     Suykens, J. A. K. and Vandewalle, J. (1999). Least squares support vector machine
     classifiers. Neural Processing Letters 9, 293-300. doi:10.1023/A:1018628609742
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import LSSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> est = LSSVM().fit(X, X[:, 0] > 1)
+    >>> est.predict([[-1.0, 0.0], [1.5, 0.0]])
+    array([ 1, -1])
+    >>> est.kkt_residual_ < 1e-9
+    True
     """
 
     _learns_from_minority = True
@@ -429,6 +451,17 @@ class IDLSSVM(LSSVM):
     Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
     class imbalance learning. Neural Computing and Applications 33.
     doi:10.1007/s00521-020-05240-8
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import IDLSSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> est = IDLSSVM(C=10).fit(X, X[:, 0] > 1)
+    >>> est.predict([[-1.0, 0.0], [1.5, 0.0]])
+    array([ 1, -1])
+    >>> bool((est.density_weights_ <= 1).all())
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -49,6 +49,23 @@ def plot_boundary(
         Points of the grid along each axis.
     margin : float, default=0.15
         Room around the rows, as a share of their range.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        X has not two columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = SVDD().fit(X)
+    >>> figure = plots.plot_boundary({"SVDD": est}, X, resolution=20)
     """
     if isinstance(estimators, Detector):
         estimators = {type(estimators).__name__: estimators}
@@ -97,6 +114,24 @@ def plot_distance_posterior(est: Description, X: Any, names: Sequence[str] | Non
         The points z, a few.
     names : sequence of str, optional
         Titles of the panels.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre, or has no
+        posterior of it; or there is not one name for each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_distance_posterior(est, X[:2], ["one row", "another"])
     """
     import arviz as az
 
@@ -153,6 +188,23 @@ def plot_distances(est: Description, X: Any = None, y: Any = None, prob: float =
         Labels of X, read as by ``fit``.
     prob : float, default=0.9
         Mass of the equal-tailed interval of d_z.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_distances(est)
     """
     _require_center(est)
     if X is None:
@@ -186,7 +238,7 @@ def plot_distances(est: Description, X: Any = None, y: Any = None, prob: float =
 
 
 def plot_weights(est: Description, most: int = 25, prob: float = 0.9) -> Figure:
-    """Show the largest weights (by posterior mean of |w|) with their intervals.
+    """Show the largest weights (by posterior mean of ``|w|``) with their intervals.
 
     Parameters
     ----------
@@ -195,6 +247,23 @@ def plot_weights(est: Description, most: int = 25, prob: float = 0.9) -> Figure:
         How many weights.
     prob : float, default=0.9
         Mass of the outer interval; the inner one holds half.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_weights(est, most=10)
     """
     _require_center(est)
     w = est.idata_.children["posterior"].dataset["w"]
@@ -237,6 +306,27 @@ def plot_prior_health(est: BayesianDescription) -> Figure:
 
     A panel for each quantity of ``est.prior_health()``, with the share of the draws: where both
     agree, the data have said nothing about it; few effective support points are a collapse.
+
+    Parameters
+    ----------
+    est : fitted Bayesian estimator
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The prior is improper, or there is no posterior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_prior_health(est)
     """
     prior, posterior = est.health_draws("prior"), est.health_draws("posterior")
     columns = 2
@@ -275,6 +365,22 @@ def plot_bandwidths(X: Any) -> Figure:
     ----------
     X : array-like of shape (n, p)
         Majority rows, scaled as for the kernel.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The rows are too few or too alike for a criterion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> figure = plots.plot_bandwidths(X)
     """
     X = np.asarray(X, dtype=float)
     found = {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}

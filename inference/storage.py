@@ -145,12 +145,31 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
         The user's own functions among its parameters, by the names that the error without
         them gives: ``load(path, {"prior": my_prior})``.
 
+    Returns
+    -------
+    estimator
+        Fitted, of the class that was saved.
+
     Raises
     ------
     UnreadableFileError
-        The file is not what :func:`save` writes.
+        The file is not what ``est.save`` writes.
     ValueError
         A function is missing, or one is given that the file does not ask for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = bsvdd.SVDD().fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     est.save(Path(folder) / "model.nc")
+    ...     same = bsvdd.load(Path(folder) / "model.nc")
+    >>> same.cutoff_ == est.cutoff_
+    True
     """
     with unsealed(path) as file:  # a file that is open cannot become another one, or an address
         try:

@@ -43,8 +43,8 @@ def modified_mean(X: np.ndarray) -> float:
     r"""Modified mean criterion of Liao et al. (2018): the tolerance depends on n.
 
     .. math::
-        \delta &= -0.14818008 \phi^4 + 0.284623624 \phi^3 - 0.252853808 \phi^2
-                  + 0.159059498 \phi - 0.001381145 \\
+        \delta &= -0.14818008 \phi^4 + 0.284623624 \phi^3 \\
+               &\quad - 0.252853808 \phi^2 + 0.159059498 \phi - 0.001381145 \\
         \phi &= 1 / \ln(n - 1), \qquad s^2 = \bar D^2 / \ln((n-1)/\delta^2)
     """
     if len(X) < 3:
@@ -124,8 +124,8 @@ def peak(X: np.ndarray) -> float:
 def max_variance_ratio(X: np.ndarray) -> float:
     r"""Where the kernel values differ most for their size (Evangelista et al. 2007).
 
-    .. math:: s = \arg\max \frac{\mathrm{Var}_{i<j}\, k_s(x_i, x_j)}{\mathrm{mean}_{i<j}\,
-        k_s(x_i, x_j) + 1/n}
+    .. math:: s = \mathrm{arg\,max}_s
+        \frac{\mathrm{Var}_{i<j}\, k_s(x_i, x_j)}{\mathrm{mean}_{i<j}\, k_s(x_i, x_j) + 1/n}
 
     (1/n, the diagonal's part of the mean of K, keeps the ratio from rising as s goes to zero)
     by a bounded search between 1/100 of the median distance and 10 times it. Above 2,000 rows,

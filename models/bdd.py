@@ -94,7 +94,7 @@ def left_out(
     r"""Return the posteriors without each point, and without the row that it is.
 
     Their means are the columns of the matrix (M, M), with 0 for the point itself. With
-    :math:`\Sigma_j` and P of :mod:`.left_out`,
+    :math:`\Sigma_j` and P of :mod:`bsvdd.models.left_out`,
 
     .. math::
         \mu_j = \Sigma_j \left(\lambda (r - K_{\cdot j}) + P m -

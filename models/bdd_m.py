@@ -3,8 +3,8 @@ r"""BDD-M, Bayesian data description with minority rows (Turkoz and Kim 2022, on
 Minority rows join the dictionary with negative weights, and all weights sum to one:
 
 .. math::
-    w = [\alpha_0, -\alpha_1], \qquad \alpha_1 \sim N(m_2, \Sigma_2) \text{ on } [0, 1]^{n_1},
-    \qquad \alpha_0 \mid \alpha_1 \sim N(m_1, \Sigma_1) \text{ given } 1^\top \alpha_0 = 1 +
+    w &= [\alpha_0, -\alpha_1], \qquad \alpha_1 \sim N(m_2, \Sigma_2) \text{ on } [0, 1]^{n_1}, \\
+    \alpha_0 \mid \alpha_1 &\sim N(m_1, \Sigma_1) \text{ given } 1^\top \alpha_0 = 1 +
     1^\top \alpha_1
 
 A normal vector given its sum is made from the same vector without that condition, x, by

@@ -1,7 +1,7 @@
 r"""BSVDD-M, Bayesian support vector data description with minority rows (Bae 2024).
 
-Minority rows v_1..v_n1 join the dictionary with negative weights and push the centre away;
-the majority weights make up for them, so that all weights sum to one:
+Minority rows :math:`v_1, \dots, v_{n_1}` join the dictionary with negative weights and push the
+centre away; the majority weights make up for them, so that all weights sum to one:
 
 .. math::
     w = [\alpha_0, -\alpha_1], \quad
@@ -40,6 +40,11 @@ def build(
     minority_prior : prior of alpha1
     likelihood_scale : float, default=1
         lambda.
+
+    Raises
+    ------
+    ValueError
+        There is no minority point.
     """
     import pymc as pm
     import pytensor.tensor as pt

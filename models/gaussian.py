@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GaussianPrior:
-    r"""Normal weights, :math:`N(m, \Sigma)`; a subclass says what m and Sigma are.
+    r"""Normal weights, :math:`N(m, \Sigma)`: the base class, a subclass says what they are.
 
     Here :math:`\Sigma = \sigma^2 I`.
 
@@ -29,6 +29,11 @@ class GaussianPrior:
     ----------
     sd : float, default=1
         sigma, on the scale of the weights of BDD or of the log weights of BSVDD.
+
+    Raises
+    ------
+    TypeError, ValueError
+        sd is no positive number.
     """
 
     sd: float = 1.0
@@ -49,7 +54,7 @@ class GaussianPrior:
         return float(self.sd) ** -2 * np.eye(gram.n_majority_points)
 
     def log_density(self, gram: Gram, x: np.ndarray) -> np.ndarray:
-        """Return log N(x; m, Sigma), (..., M) -> (...)."""
+        """Return log N(x; m, Sigma), shape (..., M) -> (...)."""
         factor = cholesky(self.precision(gram))  # P = factor' factor
         e = (x - self.mean(gram)) @ factor.T
         constant = np.log(np.diag(factor)).sum() - len(factor) / 2 * np.log(2 * np.pi)
@@ -67,7 +72,19 @@ class GaussianPrior:
 
 @dataclass(frozen=True)
 class Flat(GaussianPrior):
-    """Mean zero: every majority point weighs the same a priori."""
+    r"""Mean zero, :math:`N(0, \sigma^2 I)`: every majority point weighs the same a priori.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma.
+
+    Examples
+    --------
+    >>> from bsvdd import BSVDD, priors
+    >>> BSVDD(prior=priors.Flat(sd=0.5))
+    BSVDD(prior=Flat(sd=0.5))
+    """
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
@@ -92,6 +109,25 @@ class RowSum(GaussianPrior):
     ------
     ValueError
         A row sum is negative (possible with a linear kernel): its power is undefined.
+
+    References
+    ----------
+    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
+    the data description problem. AAAI Conference on Artificial Intelligence 26.
+    doi:10.48550/arXiv.1602.07507
+
+    Oh (2023), Bayesian support vector data description.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels, priors
+    >>> from bsvdd.models import Gram
+    >>> gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [3.0]]))
+    >>> priors.RowSum().mean(gram)
+    array([ -6., -12., -18.])
+    >>> priors.RowSum(exponent=0.5).mean(gram).round(3)
+    array([-2.449, -3.464, -4.243])
     """
 
     exponent: float = 1.0
@@ -118,7 +154,22 @@ class StandardizedRowSum(GaussianPrior):
     r"""Standardised row sums, :math:`m_j = -(r_j - \bar r) / \mathrm{sd}(r)`.
 
     The published prior's order of the rows on a scale that does not grow with their number,
-    so that the weights do not collapse. Equal row sums give m = 0.
+    so that the weights do not collapse. Equal row sums give m = 0. The sums are r of
+    :class:`bsvdd.models.gram.Gram`, over all majority rows.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels, priors
+    >>> from bsvdd.models import Gram
+    >>> gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [3.0]]))
+    >>> priors.StandardizedRowSum().mean(gram).round(3)
+    array([ 1.225, -0.   , -1.225])
     """
 
     @override
@@ -159,6 +210,18 @@ class Normal(CorrelatedPrior):
         One value for each majority row; zero when left out.
     sigma : tuple of tuple of float, optional
         Sigma; the identity when left out. Arrays are taken too.
+
+    Raises
+    ------
+    ValueError
+        m is no list of finite numbers, Sigma is not symmetric and positive definite, or, in a
+        fit, there is not one value for each majority row.
+
+    Examples
+    --------
+    >>> from bsvdd import priors
+    >>> priors.Normal(m=[0.0, 1.0], sigma=[[1.0, 0.5], [0.5, 1.0]])
+    Normal(sd=1.0, m=(0.0, 1.0), sigma=((1.0, 0.5), (0.5, 1.0)))
     """
 
     m: tuple[float, ...] | None = None
@@ -205,10 +268,26 @@ class GaussianProcess(CorrelatedPrior):
         epsilon: the variance, beside that of the kernel, by which each row's weight differs from
         its neighbours'. It also keeps Sigma regular where rows are equal.
 
+    Raises
+    ------
+    ValueError
+        The nugget is not positive, or the kernel needs rows that there are not.
+
     References
     ----------
     Rasmussen, C. E. and Williams, C. K. I. (2006). Gaussian processes for machine learning. MIT
     Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels, priors
+    >>> from bsvdd.models import Gram
+    >>> gram = Gram.from_rows(kernels.RBF(1.0), np.array([[0.0], [1.0], [9.0]]))
+    >>> priors.GaussianProcess(kernel=kernels.RBF(2.0), nugget=0.1).covariance(gram).round(2)
+    array([[1.1 , 0.88, 0.  ],
+           [0.88, 1.1 , 0.  ],
+           [0.  , 0.  , 1.1 ]])
     """
 
     kernel: Kernel | Callable[..., Any] | None = None
@@ -253,7 +332,7 @@ class GraphLaplacian(CorrelatedPrior):
     .. math:: \Sigma = \sigma^2 \left[(\kappa L + I)^{-1}\right]_{\text{majority}}, \qquad m = 0,
 
     the covariance that a smooth function on all rows has at the majority rows. kappa = 0 is
-    :class:`Flat`. (Ghasemi et al. 2012, with the graph prior of Zhu et al. 2003.)
+    :class:`bsvdd.priors.Flat`.
 
     Parameters
     ----------
@@ -265,6 +344,31 @@ class GraphLaplacian(CorrelatedPrior):
         k.
     smoothness : float, default=1
         kappa.
+
+    Raises
+    ------
+    ValueError
+        Numbers out of their range, unlabelled rows of another number of columns, or as many
+        neighbours as rows.
+
+    References
+    ----------
+    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
+    the data description problem. AAAI Conference on Artificial Intelligence 26.
+    doi:10.48550/arXiv.1602.07507
+
+    Zhu, X., Ghahramani, Z. and Lafferty, J. (2003). Semi-supervised learning using Gaussian
+    fields and harmonic functions. ICML 20.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, priors
+    >>> rng = np.random.default_rng(0)
+    >>> X, unlabelled = rng.normal(size=(30, 2)), rng.normal(size=(60, 2))
+    >>> est = BDD(prior=priors.GraphLaplacian(unlabelled=unlabelled)).fit(X)
+    >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
     """
 
     unlabelled: tuple[tuple[float, ...], ...] = ()

@@ -48,9 +48,9 @@ class Gram:
         T = \sum_{i \le n_0} k(x_i, x_i), \qquad r_j = \sum_{i \le n_0} k(u_j, x_i), \qquad
         K_{jl} = k(u_j, u_l)
 
-    with x_i the majority rows and u_1..u_M the dictionary, whose last n1 points are minority
-    rows where a model learns from them. r, T and n0 are sums over rows, so they can be
-    collected in one pass over blocks of rows, however many there are.
+    with :math:`x_i` the majority rows and :math:`u_1, \dots, u_M` the dictionary, whose last n1
+    points are minority rows where a model learns from them. r, T and n0 are sums over rows, so
+    they can be collected in one pass over blocks of rows, however many there are.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Gram:
 
     @property
     def rounding(self) -> float:
-        """Of a value of K w, for weights of sum one: M eps max |K|."""
+        """Of a value of K w, for weights of sum one: M eps times the largest absolute K."""
         return float(np.finfo(float).eps * self.n_points * self.largest)
 
     @property

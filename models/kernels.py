@@ -21,7 +21,7 @@ SUMMED = 2**17  # kernel values held at once when they are only summed: 1 MB, in
 
 @dataclass(frozen=True)
 class Kernel:
-    """A positive semi-definite function of two rows.
+    """A positive semi-definite function of two rows, the base class of all kernels.
 
     A subclass gives the matrix in ``_matrix`` and the diagonal in ``_diag``; shapes are
     checked here, once, for all of them.
@@ -47,7 +47,13 @@ class Kernel:
 
     @np.errstate(over="ignore", invalid="ignore")  # values that are not finite are an error
     def __call__(self, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
-        """Return k(x_i, y_j), shape (n, m); ``Y=None`` means Y = X."""
+        """Return k(x_i, y_j), shape (n, m); ``Y=None`` means Y = X.
+
+        Raises
+        ------
+        ValueError
+            X and Y are no tables of the same number of columns, or a value is not finite.
+        """
         X = _rows("X", X)
         if Y is None:
             return self._checked(self._symmetric(X), (len(X), len(X)))
@@ -154,7 +160,7 @@ class RBF(_DistanceKernel):
     bandwidth : float or str, default="modified_mean"
         s, in the units of the columns, or a criterion of :mod:`bsvdd.models.bandwidth`.
     criterion : str, optional
-        Where a number came from; filled in by :meth:`resolve`.
+        Where a number came from; filled in by :meth:`~bsvdd.kernels.Kernel.resolve`.
 
     Examples
     --------
@@ -272,7 +278,13 @@ class Laplacian(_DistanceKernel):
         s, in the units of the columns, or a criterion of :mod:`bsvdd.models.bandwidth`
         (made for the Gaussian kernel, here a rule of thumb).
     criterion : str, optional
-        Where a number came from; filled in by :meth:`resolve`.
+        Where a number came from; filled in by :meth:`~bsvdd.kernels.Kernel.resolve`.
+
+    Examples
+    --------
+    >>> from bsvdd import kernels
+    >>> kernels.Laplacian(bandwidth=2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.3679]])
     """
 
     @property
@@ -287,7 +299,16 @@ class Laplacian(_DistanceKernel):
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    r"""Linear kernel, :math:`k(x, y) = x^\top y`: the centre is a point of the input space."""
+    r"""Linear kernel, :math:`k(x, y) = x^\top y`: the centre is a point of the input space.
+
+    d_z is then in the units of the columns.
+
+    Examples
+    --------
+    >>> from bsvdd import kernels
+    >>> kernels.Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -309,6 +330,17 @@ class Polynomial(Kernel):
     gamma : float, default=1
     coef0 : float, default=1
         c, at least 0 so that the kernel is positive semi-definite.
+
+    Raises
+    ------
+    ValueError
+        A degree that is no whole number from 1, gamma not positive, or c negative.
+
+    Examples
+    --------
+    >>> from bsvdd import kernels
+    >>> kernels.Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
     """
 
     degree: int = 2
@@ -345,7 +377,21 @@ class Standardized(Kernel):
     kernel : Kernel or callable, default=RBF()
         Its bandwidth is in standard deviations.
     mean, scale : tuple of float, optional
-        Filled in by :meth:`resolve`.
+        Filled in by :meth:`~bsvdd.kernels.Kernel.resolve`.
+
+    Raises
+    ------
+    ValueError
+        The kernel is precomputed: it has no columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels
+    >>> rows = np.array([[0.0, 100.0], [2.0, 300.0], [4.0, 500.0]])
+    >>> kernel = kernels.Standardized(kernels.RBF(bandwidth=1.0)).resolve(rows)
+    >>> kernel(rows[:1], rows[1:2]).round(4)
+    array([[0.2231]])
     """
 
     kernel: Kernel | Callable[..., Any] = RBF()
@@ -409,10 +455,27 @@ class Precomputed(Kernel):
     diagonal : float, optional
         k(z, z), when it is the same for every z (1 for a normalised kernel).
 
+    Raises
+    ------
+    ValueError
+        In ``fit``, where K is not square, symmetric and positive semi-definite; in scoring, for
+        another number of columns.
+
     Notes
     -----
     Inside, a row is [k(z, x_1), ..., k(z, x_n), k(z, z), position]: with its position among
     the training rows (-1 for a new row) a fold or a dictionary is an ordinary choice of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, kernels
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> Z = np.array([[0.0, 0.0], [9.0, 9.0]])
+    >>> rbf = kernels.RBF(bandwidth=1.5)
+    >>> est = SVDD(kernel=kernels.Precomputed(diagonal=1.0)).fit(rbf(X))
+    >>> est.predict(rbf(Z, X))
+    array([ 1, -1])
     """
 
     diagonal: float | None = None
@@ -481,6 +544,24 @@ class Custom(Kernel):
     function : callable
         ``function(X, Y)`` with X (n, p), Y (m, p) returns shape (n, m); positive
         semi-definite, which is not checked.
+
+    Raises
+    ------
+    ValueError
+        When it is called: the values have another shape, or are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD
+    >>> def cosine(X, Y):
+    ...     return (X @ Y.T) / np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(Y, axis=1))
+    >>> X = np.random.default_rng(0).normal(5.0, 1.0, size=(50, 2))
+    >>> est = SVDD(kernel=cosine).fit(X)
+    >>> est.kernel_
+    Custom(function=cosine)
+    >>> est.predict([[5.0, 5.0], [-5.0, 5.0]])
+    array([ 1, -1])
     """
 
     function: Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -42,7 +42,7 @@ class Solution:
     offset : float
         b.
     residual : float
-        Largest violation of the system, |(K + D) w + b - y| and |sum w|.
+        Largest violation of the system, ``|(K + D) w + b - y|`` and ``|sum w|``.
     """
 
     weights: np.ndarray

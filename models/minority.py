@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 class TruncatedNormal:
     r"""Normal minority weights, :math:`N(m, \sigma^2 \Sigma)` on :math:`[0, 1]^{n_1}`.
 
-    (Turkoz and Kim 2022.)
-
     Parameters
     ----------
     mean : float or tuple of float, default=0
@@ -30,6 +28,22 @@ class TruncatedNormal:
     sigma : tuple of tuple of float, optional
         Sigma, a matrix over the minority rows; the identity when left out, and then the weights
         are independent. Arrays are taken too.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The mean is not finite, sd not positive, Sigma not symmetric and positive definite, or,
+        in a fit, there is not one value for each minority row.
+
+    References
+    ----------
+    Turkoz and Kim (2022), Bayesian data description with minority rows.
+
+    Examples
+    --------
+    >>> from bsvdd import priors
+    >>> priors.TruncatedNormal(mean=0.5, sd=0.1)
+    TruncatedNormal(mean=0.5, sd=0.1, sigma=None)
     """
 
     mean: float | tuple[float, ...] = 0.0
@@ -96,6 +110,21 @@ class Beta:
         c, the most that the minority weights can sum to. ``None`` is the published prior,
         :math:`\alpha_{1j} = b_j`, whose total grows with n1 (n1/2 on average) and whose
         chains do not always mix.
+
+    Raises
+    ------
+    ValueError, TypeError
+        a, b or the total is no positive number.
+
+    References
+    ----------
+    Bae (2024), Bayesian support vector data description with minority rows.
+
+    Examples
+    --------
+    >>> from bsvdd import priors
+    >>> priors.Beta(total=1)
+    Beta(a=1.0, b=1.0, total=1)
     """
 
     a: float = 1.0

@@ -27,6 +27,8 @@ class Record:
         Rows that its weights depend on; minority rows may tune the cutoff of any model.
     bayesian : bool
         Whether its weights have a posterior.
+    module : str
+        Whose docstring is its page: formula and reference.
     since : str
         First version of bsvdd that has it.
     doi : str or None
@@ -39,6 +41,7 @@ class Record:
     year: int
     learns_from: tuple[Class, ...]
     bayesian: bool
+    module: str
     since: str
     doi: str | None = None
 
@@ -79,6 +82,7 @@ REGISTRY: dict[str, Record] = {
             2004,
             ("majority",),
             bayesian=False,
+            module="bsvdd.models.svdd",
             since="0.1",
             doi=_TAX_DOI,
         ),
@@ -91,6 +95,7 @@ REGISTRY: dict[str, Record] = {
             2012,
             ("majority", "unlabelled"),
             bayesian=True,
+            module="bsvdd.models.bdd",
             since="0.1",
             doi="10.48550/arXiv.1602.07507",
         ),
@@ -102,6 +107,7 @@ REGISTRY: dict[str, Record] = {
             2023,
             ("majority", "unlabelled"),
             bayesian=True,
+            module="bsvdd.models.bsvdd",
             since="0.1",
         ),
         Record(
@@ -112,6 +118,7 @@ REGISTRY: dict[str, Record] = {
             2024,
             ("majority", "minority", "unlabelled"),
             bayesian=True,
+            module="bsvdd.models.bsvdd_m",
             since="0.1",
         ),
         Record(
@@ -122,6 +129,7 @@ REGISTRY: dict[str, Record] = {
             2004,
             ("majority", "minority"),
             bayesian=False,
+            module="bsvdd.models.svdd",
             since="0.1",
             doi=_TAX_DOI,
         ),
@@ -133,6 +141,7 @@ REGISTRY: dict[str, Record] = {
             2022,
             ("majority", "minority", "unlabelled"),
             bayesian=True,
+            module="bsvdd.models.bdd_m",
             since="0.1",
         ),
         Record(
@@ -144,6 +153,7 @@ REGISTRY: dict[str, Record] = {
             2001,
             ("majority",),
             bayesian=False,
+            module="bsvdd.models.ocsvm",
             since="0.1",
             doi="10.1162/089976601750264965",
         ),
@@ -155,6 +165,7 @@ REGISTRY: dict[str, Record] = {
             1995,
             ("majority", "minority"),
             bayesian=False,
+            module="bsvdd.models.svm",
             since="0.1",
             doi="10.1007/BF00994018",
         ),
@@ -166,6 +177,7 @@ REGISTRY: dict[str, Record] = {
             2021,
             ("majority", "minority"),
             bayesian=False,
+            module="bsvdd.models.svm",
             since="0.1",
             doi=_HAZARIKA_DOI,
         ),
@@ -178,6 +190,7 @@ REGISTRY: dict[str, Record] = {
             1999,
             ("majority", "minority"),
             bayesian=False,
+            module="bsvdd.models.lssvm",
             since="0.1",
             doi="10.1023/A:1018628609742",
         ),
@@ -190,6 +203,7 @@ REGISTRY: dict[str, Record] = {
             2021,
             ("majority", "minority"),
             bayesian=False,
+            module="bsvdd.models.lssvm",
             since="0.1",
             doi=_HAZARIKA_DOI,
         ),

@@ -27,13 +27,22 @@ def bounds(requirements):
     return {name: sorted(clauses.replace(" ", "").split(",")) for name, clauses in parsed}
 
 
+def group(name):
+    """Return the requirements of a dependency group, with those of the groups it includes."""
+    for line in PYPROJECT["dependency-groups"][name]:
+        if isinstance(line, str):
+            yield line
+        else:
+            yield from group(line["include-group"])
+
+
 def test_environment_equals_pyproject():
     project = PYPROJECT["project"]
     wanted = bounds(
         [
             f"python{project['requires-python']}",
             *project["dependencies"],
-            *PYPROJECT["dependency-groups"]["dev"],
+            *group("dev"),
         ]
     )
     conda = [line for line in ENVIRONMENT["dependencies"] if isinstance(line, str)]

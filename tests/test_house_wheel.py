@@ -16,8 +16,8 @@ FOLDERS = {
     "comparison": "bsvdd/comparison",
 }
 # what decides the wheel, and folders that must stay out of it
-COPIED = [*FOLDERS, "tests", "notebooks", "benchmarks"]
-IGNORED = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info")
+COPIED = [*FOLDERS, "tests", "notebooks", "benchmarks", "docs"]
+IGNORED = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "_build")
 
 pytestmark = pytest.mark.slow
 

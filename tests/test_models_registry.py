@@ -1,6 +1,7 @@
 """The registry names every model once, and says of it what its class does."""
 
 import ast
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -67,6 +68,14 @@ def test_where_a_model_comes_from(record):
     assert 1990 < record.year < 2100
     assert re.fullmatch(r"\d+\.\d+", record.since)
     assert record.doi is None or re.fullmatch(r"10\.\d{4,}/\S+", record.doi)
+
+
+@RECORDS
+def test_the_module_has_the_formula(record):
+    module = importlib.import_module(record.module)
+    assert module.__name__.startswith("bsvdd.models.")
+    assert ".. math::" in module.__doc__
+    assert hasattr(module, "build" if record.bayesian else "solve")
 
 
 @RECORDS

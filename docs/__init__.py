@@ -1,0 +1,1 @@
+"""The documentation; not in the wheel."""

@@ -1,0 +1,57 @@
+r"""A model in one file: data description with softplus weights.
+
+.. math::
+    w_j = \frac{s(\beta_j)}{\sum_l s(\beta_l)}, \qquad s(\beta) = \log(1 + e^\beta), \qquad
+    \beta \sim N(m, \Sigma), \qquad
+    \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
+
+As BSVDD, but a large beta makes a weight larger in proportion, and not by its exponential, so that
+the published prior collapses less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import override
+
+import pymc as pm
+from bsvdd.inference.bayesian import BayesianDescription
+from bsvdd.models.gram import Gram
+from bsvdd.models.potential import kernel_potential
+from bsvdd.models.priors import Prior
+from bsvdd.models.registry import REGISTRY, Record
+from bsvdd.models.variable import make_variable
+
+
+def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
+    """Build the model of the weights ``w``."""
+    with pm.Model(coords={"point": range(gram.n_points)}) as model:
+        beta = make_variable(prior, gram, "beta", "point")
+        s = pm.math.log1pexp(beta)
+        w = pm.Deterministic("w", s / s.sum(), dims="point")
+        kernel_potential(w, gram, likelihood_scale)
+    return model
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SoftplusDD(BayesianDescription):
+    """Data description with softplus weights; parameters as in :class:`bsvdd.BSVDD`."""
+
+    @override
+    def _build(self, gram: Gram) -> pm.Model:
+        return build(gram, self.prior, self.likelihood_scale)
+
+
+def register() -> None:
+    """Make the model known to this process: to its comparisons and saved files."""
+    REGISTRY["SoftplusDD"] = Record(
+        "SoftplusDD",
+        f"{__name__}:SoftplusDD",
+        "Data description with softplus weights",
+        "An example of the contributor's guide",
+        2026,
+        ("majority", "unlabelled"),
+        bayesian=True,
+        module=__name__,
+        since="0.1",
+    )

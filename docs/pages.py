@@ -1,0 +1,232 @@
+"""Pages that say what the code says: the models, the command line, the map of the house."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from bsvdd.comparison.protocol import candidates
+from bsvdd.inference.storage import atomic
+from bsvdd.models.registry import REGISTRY, Record
+from sphinx.application import Sphinx
+from sphinx.util.inspect import object_description
+
+from bsvdd.cli import main
+
+ROOT = Path(__file__).parents[1]
+WIDTH = 96  # of the help of commands
+PRIORS = ("prior", "minority_prior")
+LAYERS = {
+    "models": "what each model is",
+    "inference": "from a model to a decision",
+    "comparison": "the comparative study",
+    "bsvdd": "names, version, command line",
+}
+
+
+def model(record: Record) -> str:
+    """Return the page of a model: what it is, its picture, formula and reference."""
+    doi = f" [doi:{record.doi}](https://doi.org/{record.doi})" if record.doi else ""
+    facts = {
+        "estimator": f"{{py:class}}`bsvdd.{record.class_name}`",
+        "learns from": ", ".join(record.learns_from) + " rows",
+        "posterior": "yes" if record.bayesian else "no: one estimate, and P(normal) is 0 or 1",
+        **{
+            {"prior": "prior", "minority_prior": "prior of the minority's weights"}[name]: (
+                f"`{object_description(record.parameters[name])}`"
+            )
+            for name in PRIORS
+            if name in record.parameters
+        },
+        "reference": f"{record.reference} ({record.year}).{doi}",
+        "code": f"{{py:mod}}`{record.module}`",
+        "since": record.since,
+    }
+    table = "\n".join(f"| {name} | {said} |" for name, said in facts.items())
+    return f"""\
+({record.class_name})=
+# {record.name}
+
+{record.title}.
+
+| | |
+|---|---|
+{table}
+
+![P(normal | data) of {record.name} on the half moon](../pictures/{record.class_name}.png)
+
+The same half moon for {{doc}}`all models <index>`: P(normal | data) in colour, the decision
+boundary as a line{_changed(record)}.
+
+## Formula
+
+```{{eval-rst}}
+.. currentmodule:: {record.module}
+
+{_docstring(record.module)}
+```
+
+## Reference
+
+```{{eval-rst}}
+.. currentmodule:: bsvdd
+
+.. autoclass:: bsvdd.{record.class_name}
+   :members:
+```
+
+### Methods that it shares
+
+{_shared(record)}
+"""
+
+
+def _changed(record: Record) -> str:
+    """Return which parameters the model of the picture has beside the defaults."""
+    (candidate,) = [c for c in candidates() if c.name == record.name]
+    said = ", ".join(f"`{name}={value!r}`" for name, value in candidate.parameters.items())
+    return f"; here with {said}" if said else ""
+
+
+def models() -> str:
+    """Return the page that lists the models."""
+    rows = "\n".join(
+        f"| [{r.name}]({r.class_name}.md) | {r.title} | {', '.join(r.learns_from)} | "
+        f"{'yes' if r.bayesian else 'no'} | {r.year} |"
+        for r in REGISTRY.values()
+    )
+    pages = "\n".join(r.class_name for r in REGISTRY.values())
+    pictures = "\n".join(
+        f"[![{r.name}](../pictures/{r.class_name}.png)]({r.class_name}.md)"
+        for r in REGISTRY.values()
+    )
+    return f"""\
+# Models
+
+One page for each: formula, prior, picture, reference. Which one to take:
+[](../guide/which_model.md).
+
+| model | title | learns from | posterior | year |
+|---|---|---|---|---|
+{rows}
+
+Unlabelled rows enter by a prior, {{py:class}}`bsvdd.priors.GraphLaplacian`.
+
+## The same rows for all
+
+150 majority rows on a half moon, 15 minority rows on the facing one, standardised columns, a
+Gaussian kernel with the default bandwidth, and a cutoff by the best G-mean on left-out rows. A
+model without a posterior has one boundary, and no shades beside it.
+
+<div class="gallery">
+
+{pictures}
+
+</div>
+
+```{{toctree}}
+:hidden:
+
+{pages}
+```
+"""
+
+
+def command_line() -> str:
+    """Return the page of the commands, as they help themselves."""
+    parts = "\n".join(
+        f"## {path}\n\n```text\n{text}\n```\n" for path, text in _commands(main, "bsvdd")
+    )
+    return f"# Command line\n\n{parts}"
+
+
+def house() -> str:
+    """Return the map of the house: what each module holds, by the first line of its docstring."""
+    parts = []
+    for layer, said in LAYERS.items():
+        rows = []
+        for path in sorted((ROOT / layer).glob("*.py")):
+            first = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split(
+                "\n\n"
+            )[0]
+            if path.stem != "__init__":
+                first = re.sub(r":\w+:`|``", "`", " ".join(first.split()))
+                rows.append(f"| `{layer}/{path.name}` | {first} |")
+        parts.append(f"## `{layer}/`: {said}\n\n| module | holds |\n|---|---|\n" + "\n".join(rows))
+    intro = (ROOT / "docs" / "contributing" / "house.in.md").read_text(encoding="utf-8")
+    return "\n\n".join([intro.rstrip(), *parts]) + "\n"
+
+
+def _commands(
+    command: click.Command, name: str, parent: click.Context | None = None
+) -> Iterator[tuple[str, str]]:
+    settings = {"terminal_width": WIDTH, "max_content_width": WIDTH, **command.context_settings}
+    context = click.Context(command, info_name=name, parent=parent, **settings)
+    yield context.command_path, command.get_help(context)
+    for below, each in getattr(command, "commands", {}).items():
+        yield from _commands(each, below, context)
+
+
+def _shared(record: Record) -> str:
+    """Return links to the methods and attributes that the estimator has from each base class."""
+    seen, lines = set(vars(record.estimator())), []
+    for base in record.estimator().mro()[1:]:
+        if base.__module__.startswith("bsvdd."):
+            own = {n: v for n, v in vars(base).items() if not n.startswith("_") and n not in seen}
+            seen |= set(own)
+            links = [
+                f"{{py:{'attr' if isinstance(each, property) else 'meth'}}}"
+                f"`{name} <{_public(base)}.{name}>`"
+                for name, each in own.items()
+                if isinstance(each, property) or inspect.isfunction(each)
+            ]
+            if links:
+                lines.append(f"- {{py:class}}`~{_public(base)}`: {', '.join(links)}")
+    return "\n".join(lines)
+
+
+def _public(cls: type) -> str:
+    names = [r.class_name for r in REGISTRY.values()]
+    return f"bsvdd.{cls.__name__}" if cls.__name__ in names else f"{cls.__module__}.{cls.__name__}"
+
+
+def _docstring(module: str) -> str:
+    found = __import__(module, fromlist=["_"]).__doc__
+    return inspect.cleandoc(found)
+
+
+def write(app: Sphinx) -> None:
+    """Write the pages where they differ from what is there."""
+    folder = Path(app.srcdir)
+    pages = {f"models/{r.class_name}.md": model(r) for r in REGISTRY.values()}
+    pages |= {"models/index.md": models(), "reference/cli.md": command_line()}
+    pages |= {"contributing/house.md": house()}
+    for stale in (folder / "models").glob("*.md"):
+        if f"models/{stale.name}" not in pages:
+            stale.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            with atomic(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+
+
+def without_formula(app: Any, what: str, name: str, obj: Any, options: Any, lines: Any) -> None:
+    """Let the page of a model alone show the docstring of its module."""
+    pages = [r for r in REGISTRY.values() if r.module == name]
+    if what == "module" and pages:
+        links = ", ".join(f":class:`bsvdd.{r.class_name}`" for r in pages)
+        lines[:] = [f"{lines[0]}", "", f"The formula stands on the page of {links}.", ""]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages before Sphinx looks for them."""
+    app.connect("builder-inited", write)
+    app.connect("autodoc-process-docstring", without_formula)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
