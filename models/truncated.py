@@ -68,7 +68,7 @@ def draw(
     return out[:, tune:]
 
 
-@numba.njit
+@numba.njit  # pragma: no cover - runs as machine code, which no tracer follows
 def _move(x, v, left, mean, covariance):  # type: ignore[no-untyped-def]
     """Follow the motion for the time ``left``; the arrays x and v are changed in place."""
     n, wall = len(x), 0

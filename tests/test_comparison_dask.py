@@ -1,5 +1,6 @@
 """The same study on a dask cluster."""
 
+import re
 import sys
 import time
 
@@ -64,3 +65,19 @@ def test_a_scheduler_that_cannot_be_reached_fails_in_seconds(address):
     with pytest.raises(ValueError, match="no dask scheduler answers at"):
         STUDY.run(workers=Workers(scheduler=address))
     assert time.monotonic() - start < 15
+
+
+def test_dask_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask.distributed", None)
+    with pytest.raises(ValueError, match=r"pip install 'bsvdd\[dask\]'"):
+        STUDY.run(workers=Workers(scheduler="tcp://127.0.0.1:9"))
+
+
+def test_a_finished_study_asks_for_no_scheduler(tmp_path):
+    table = STUDY.run(Store(tmp_path))
+    assert_same(table, STUDY.run(Store(tmp_path), Workers(scheduler="tcp://127.0.0.1:9")))
+
+
+def test_an_error_lists_four_cells_and_counts_the_rest():
+    assert workers._names(STUDY.cells()[:2]).count(";") == 1
+    assert re.fullmatch(r"([^;]+; ){4}4 more", workers._names(STUDY.cells()))
