@@ -33,7 +33,7 @@ def test_a_wrong_likelihood_is_seen(name, wrong):
 def test_chains_of_a_wrong_likelihood_are_seen(name):
     assert p_value(ranks(name, 15, 5, WRONG["n0 dropped"])) < SIZE
     if CASES[name].minority:
-        assert p_value(ranks(name, 15, 6, WRONG["minority added"])) < SIZE
+        assert p_value(ranks(name, 40, 6, WRONG["minority added"])) < SIZE
 
 
 def test_the_check_has_its_size_and_sees_each_kind_of_wrong_rank():
