@@ -27,6 +27,7 @@ from .store import Row
 CONNECT = 5  # seconds to reach a scheduler, and to see its first worker
 ABANDONED = 60  # seconds without any worker until a cluster is given up
 POLL = 1  # seconds between two looks at the workers of a cluster
+GROWTH = 4_000_000_000  # bytes by which a process may grow: it keeps the models that it compiled
 IDLE = 10  # seconds without work after which a process ends, also when what started it was killed
 AGAIN = "; run the same again: a study goes on from its stored cells"
 NAMED = 4  # cells that an error lists
@@ -85,6 +86,7 @@ class Workers:
                     return_as="generator_unordered",
                     batch_size=1,
                     idle_worker_timeout=IDLE,
+                    initializer=_let_grow,
                 )
                 for i, row in run(tasks()):
                     del begun[i]
@@ -189,6 +191,17 @@ class Workers:
                     f"`dask worker {self.scheduler} --nworkers {workers[worker]} --nthreads 1`"
                 )
         return set(workers)
+
+
+def _let_grow() -> None:
+    """Keep this process when it grows.
+
+    loky takes growth by .3 GB for a leak and starts another process, which would compile all models
+    again; it has no public name for that number.
+    """
+    from joblib.externals.loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = GROWTH
 
 
 def _numbered(i: int, cell: Cell) -> tuple[int, Row]:

@@ -71,6 +71,33 @@ class Poison(Shape):
         return super().pair(seed)
 
 
+@dataclass(frozen=True)
+class Growing(Shape):
+    """Leaves .4 GB in each process that asks for rows, and the process's number in ``asked``."""
+
+    asked: str = ""
+
+    def pair(self, seed):
+        KEPT.append(np.ones(50_000_000))
+        with open(self.asked, "a", encoding="utf-8") as file:
+            print(os.getpid(), file=file)
+        time.sleep(1.1)  # loky looks at the memory once a second
+        return super().pair(seed)
+
+
+KEPT = []
+
+
+def test_a_process_that_grows_goes_on(tmp_path):
+    """It keeps what it has compiled; by itself loky starts another one at .3 GB."""
+    setting = Growing("ring", 60, 80, asked=str(tmp_path / "asked"))
+    cells = [Cell(setting, Candidate("SVDD", "SVDD"), Protocol(), i, 0) for i in range(6)]
+    assert len(list(Workers(2).run(cells))) == 6
+    asked = (tmp_path / "asked").read_text(encoding="utf-8").split()
+    assert len(asked) == 6
+    assert len(set(asked)) <= 2
+
+
 @pytest.fixture(scope="module")
 def alone():
     """Return the undisturbed table of STUDY, and the seconds that a cell takes."""
