@@ -29,7 +29,7 @@ DOCS = ROOT / "docs"
 WRITTEN = sorted([*(DOCS / "guide").glob("*.md"), DOCS / "contributing" / "new_model.md"])
 MOST = 60_000  # bytes of a picture
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-WITHOUT_EXAMPLES = {"explorer", "notebooks", "which_model", "measurements"}  # a widget, links, and commands
+WITHOUT_EXAMPLES = {"explorer", "notebooks", "which_model", "measurements"}  # links and figures
 BASES = {"Kernel", "GaussianPrior", "CorrelatedPrior"}  # shown by their subclasses
 HELPERS = {"as_kernel", "show_probability"}
 
