@@ -249,6 +249,7 @@ def health(results: pd.DataFrame) -> Finding:
 def defaults(results: pd.DataFrame, what: str, default: str) -> list[Finding]:
     """Return, for each model, whether its default stands against the other choices.
 
+    It is to be replaced for a model where Nemenyi's test puts it behind by each metric.
     Names of models in ``results`` are "MODEL, CHOICE".
     """
     parts = results["model"].str.rpartition(", ")
@@ -280,12 +281,14 @@ def defaults(results: pd.DataFrame, what: str, default: str) -> list[Finding]:
             sentence += f", {winners.index[0]} in {int(winners.iloc[0])}"
         sentence += "; "
         if len(against):
-            better = _list(sorted({f"{b}" for b in against["best"]}))
-            sentence += (
-                f"in {len(against)} of them Nemenyi's test puts it behind ({better}), so for "
-                f"{_list(sorted(set(against.index.get_level_values('model'))))} it should be "
-                "replaced."
-            )
+            behind = [f"{m} by {title} ({row.best})" for (m, title), row in against.iterrows()]
+            times = against.groupby("model", sort=False).size()
+            lost = [str(m) for m, n in times.items() if n == len(METRICS)]
+            sentence += f"Nemenyi's test puts it behind for {_list(behind)}, "
+            if lost:
+                sentence += f"by each metric for {_list(lost)}, where it should be replaced."
+            else:
+                sentence += "but for no model by each metric, so it stays."
         else:
             sentence += "in none of them Nemenyi's test puts it behind, so it stays."
         out.insert(0, Finding(sentence, table.replace({True: "yes", False: "no"})))

@@ -95,6 +95,7 @@ names = [each.name for each in plan.studies]
 results = {name: runner.read(STUDY / f"{name.replace(': ', '_')}_results.csv") for name in names}
 sections, rankings = guidelines.all_findings(plan, results)
 figure = advice.overview(guidelines.fitted(results[plan.main.name]))
+figure.set_dpi(70)
 
 # %% [markdown]
 # A row is a setting, a column a model, and the number the mean G-mean. Grey: the model needs
@@ -143,7 +144,7 @@ figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 values.plot.barh(ax=ax, color=["#0072B2", "#E69F00"], width=0.75)
 ax.invert_yaxis()
 ax.set(xlabel="mean over settings", ylabel="", xlim=(0.4, 1))
-ax.legend(["G-mean", "AUC"], frameon=False, bbox_to_anchor=(1, 1), loc="upper left")
+legend = ax.legend(["G-mean", "AUC"], frameon=False, bbox_to_anchor=(1, 1), loc="upper left")
 # %% [markdown]
 # ## Your own
 #

@@ -166,10 +166,11 @@ def defaults_study(n=12):
     return runner.Study("d", shapes, candidates, studies.DEFAULTS, 2)
 
 
-def verdict(order):
+def verdict(order, auc=lambda planted: planted):
     results = planted(
         defaults_study(), lambda _, name: 0.8 - 0.1 * order.index(name.rpartition(", ")[2])
     )
+    results["auc"] = auc(results["auc"])
     return guidelines.defaults(guidelines.fitted(results), "prior", "scaled")
 
 
@@ -179,9 +180,18 @@ def test_a_default_that_wins_stays_and_one_that_loses_is_to_be_replaced():
     assert "so it stays" in kept[0].sentence
     lost = verdict(["flat", "published", "Gaussian process", "scaled"])
     assert "scaled is the best in 0 of 4 rankings" in lost[0].sentence
-    assert "puts it behind (flat), so for BDD and BSVDD it should be replaced" in lost[0].sentence
+    assert lost[0].sentence.endswith(
+        "by each metric for BDD and BSVDD, where it should be replaced."
+    )
+    assert "behind for BDD by G-mean (flat), BDD by AUC (flat), BSVDD by" in lost[0].sentence
     assert "flat has the best mean rank (1.0" in lost[1].sentence
     assert lost[1].sentence.endswith(": behind).")
+
+
+def test_a_default_that_loses_by_one_metric_stays():
+    found = verdict(["flat", "published", "Gaussian process", "scaled"], lambda auc: 1 - auc)
+    assert "puts it behind for BDD by G-mean (flat) and BSVDD by G-mean (flat)" in found[0].sentence
+    assert found[0].sentence.endswith("but for no model by each metric, so it stays.")
 
 
 def test_defaults_are_those_of_the_package():
