@@ -129,6 +129,7 @@ def test_chains_of_pymc_start_apart(sampler, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "minority_prior", "mixes"),
     [

@@ -122,6 +122,7 @@ def test_auto_is_the_sampler_that_it_names(model):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("model", "name"), [("BSVDD", "glass"), ("BSVDDM", "moons")])
 def test_auto_takes_nuts_where_laplace_is_not_safe(model, name):
     est = fit(model, name, sampler="auto", draws=1000, chains=4)
@@ -130,6 +131,7 @@ def test_auto_takes_nuts_where_laplace_is_not_safe(model, name):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("model", "name"), NUTS)
 def test_nuts(model, name):
     est = fit(model, name, sampler="nuts", draws=1000, tune=500, chains=4)

@@ -11,7 +11,8 @@ SIZE = 1e-4  # of the tests, all quantities together; seeds are fixed
 # takes 200 of all
 REPLICATES = {"BDD": 500, "BDD-M": 500, "BSVDD": 40, "BSVDD-M": 25}
 ALL = [
-    pytest.param(name, marks=[pytest.mark.slow] if name.startswith("BS") else []) for name in CASES
+    pytest.param(name, marks=[pytest.mark.slow, pytest.mark.long] if name.startswith("BS") else [])
+    for name in CASES
 ]
 
 
@@ -30,6 +31,7 @@ def test_a_wrong_likelihood_is_seen(name, wrong):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["BSVDD", "BSVDD-M"])
 def test_chains_of_a_wrong_likelihood_are_seen(name):
     assert p_value(ranks(name, 15, 5, WRONG["n0 dropped"])) < SIZE

@@ -65,7 +65,9 @@ def test_executed_copies_are_small_and_tell_nothing_of_the_machine(name):
 def kernel():
     """One kernel for all notebooks, so that packages are imported and models compiled once."""
     manager = KernelManager(kernel_name="python3")
-    manager.start_kernel(env={**os.environ, "BSVDD_DRAWS": DRAWS, "MPLBACKEND": "agg"})
+    manager.start_kernel(
+        env={**os.environ, "BSVDD_DRAWS": DRAWS, "MPLBACKEND": "agg"}, cwd=str(FOLDER)
+    )
     yield manager
     manager.shutdown_kernel(now=True)
 
