@@ -25,6 +25,7 @@ from .cell import Cell
 from .store import Row
 
 CONNECT = 5  # seconds to reach a scheduler, and to see its first worker
+FETCH = 5  # seconds to have a row from the worker that computed it
 ABANDONED = 60  # seconds without any worker until a cluster is given up
 POLL = 1  # seconds between two looks at the workers of a cluster
 GROWTH = 4_000_000_000  # bytes by which a process may grow: it keeps the models that it compiled
@@ -133,7 +134,7 @@ class Workers:
                 raise TimeoutError(f"it has had no worker for {ABANDONED} s")
             for future in done:
                 try:
-                    row = future.result(timeout=CONNECT)
+                    row = future.result(timeout=FETCH)
                 except TimeoutError:
                     continue  # its worker died with the row, and another computes it
                 except KilledWorker as error:

@@ -1,5 +1,7 @@
 """Shared by the tests of models and inference: rows, fitted estimators, Monte Carlo error."""
 
+import os
+
 import arviz as az
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from bsvdd import BDD, BSVDD, BSVDDM, SVDD, kernels, priors
 
-threadpool_limits(1)  # two test processes share the cores
+# two test processes share the cores, and those that they start
+threadpool_limits(1)
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 settings.register_profile("bsvdd", derandomize=True, deadline=None, database=None)
 settings.load_profile("bsvdd")

@@ -124,10 +124,11 @@ def assert_kept(before, folder):
     return now
 
 
-def run(folder, told, workers=Workers()):
+def run(folder, told, where=Workers()):
     """Run STUDY in a process of its own, which tells of each cell."""
+    workers.IDLE = 1
     told.send("started")
-    STUDY.run(Store(folder), workers, on_cell=told.send)
+    STUDY.run(Store(folder), where, on_cell=told.send)
 
 
 def start_run(folder, *arguments):
@@ -332,7 +333,8 @@ def test_a_lost_cluster_is_said_and_the_study_goes_on_elsewhere(
 def test_a_cell_that_kills_workers_of_a_cluster_is_named(cluster, tmp_path):
     here = cluster(2, allowed_failures=1)
     poison = Poison("moons", 60, 80, spared=os.getpid())
-    study = replace(FEW, settings=[FEW.settings[0], poison], replicates=1)
+    settings, candidates = [FEW.settings[0], poison], FEW.candidates[:1]
+    study = replace(FEW, settings=settings, candidates=candidates, replicates=1)
     with pytest.raises(ChildProcessError, match="each worker died at this cell: moons n=60"):
         study.run(Store(tmp_path), Workers(scheduler=here.address))
     assert Store(tmp_path).foreign == {}

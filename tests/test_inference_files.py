@@ -544,10 +544,12 @@ from bsvdd.inference import description
 from bsvdd.inference.sealing import UnreadableFileError
 path, rng = sys.argv[1], np.random.default_rng(4)
 both = [bsvdd.load(f"{path}.{which}") for which in "ab"]
-start, seen = time.perf_counter(), set()
-for est in both:
-    est.save(path)
-both_saved = time.perf_counter() - start
+seen = set()
+for _ in range(2):  # the second time nothing has to be imported
+    start = time.perf_counter()
+    for est in both:
+        est.save(path)
+    both_saved = time.perf_counter() - start
 for kill in range(50):
     child = os.fork()
     if not child:
@@ -571,7 +573,6 @@ def test_killed_fifty_times_while_saving(fitted, tmp_path):
         fitted("SVDD").with_cutoff(cutoff).save(f"{path}.{which}")
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KILLED, str(path)],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=250,

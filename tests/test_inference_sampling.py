@@ -1,6 +1,7 @@
 """Sampling: prior functions, seeds, the library that samples, and interruption."""
 
 import _thread
+import signal
 import threading
 from types import SimpleNamespace
 
@@ -99,8 +100,11 @@ def test_interruption_while_waiting_stops_the_run(monkeypatch, model):
     assert run.cancelled
 
 
-def test_interruption_from_the_keyboard(model):
+def test_interruption_from_the_keyboard(model, request):
     """A genuine interrupt of the main thread, in the middle of a long run."""
+    # a shell starts what runs in its background with interrupts ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     sample(model, "nuts", seed=1, **QUICK)  # an interrupt while it compiles could be lost there
     timer = threading.Timer(0.5, _thread.interrupt_main)
     timer.start()

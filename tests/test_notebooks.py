@@ -11,6 +11,7 @@ from jupytext.compare import compare_notebooks
 
 from notebooks.__main__ import FOLDER, NAMES, execute, read
 
+FRESH = "from matplotlib import pyplot\npyplot.close('all')\n%reset -f"
 DRAWS = "400"  # of each chain
 OF_FEW_DRAWS = re.compile(r"DiagnosticWarning: (R-hat of d_z is 1\.|the smallest effective sample)")
 MOST = 400_000  # bytes
@@ -76,7 +77,7 @@ def kernel():
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_from_start_to_end(name, kernel):
     notebook = read(name)
-    notebook.cells = jupytext.reads("%reset -f", fmt="py:percent").cells + notebook.cells
+    notebook.cells = jupytext.reads(FRESH, fmt="py:percent").cells + notebook.cells
     execute(notebook, kernel)
     said = printed(code(notebook), "stderr").splitlines()
     first = [line for line in said if not line.startswith("  ")]  # the next shows the source
