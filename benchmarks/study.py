@@ -7,9 +7,9 @@ import os
 import time
 
 from bsvdd.comparison import studies
-from bsvdd.comparison.workers import Workers
+from bsvdd.comparison.workers import Workers, processes
 from bsvdd.inference.compilation import compilations
-from joblib import Parallel, delayed
+from joblib import delayed
 
 from .measure import Row
 
@@ -29,7 +29,7 @@ def measured(quick: bool) -> dict[str, float]:
     start = time.perf_counter()
     results = study.run(workers=Workers(JOBS))
     seconds = time.perf_counter() - start
-    compiled = dict(Parallel(JOBS)(delayed(in_process)() for _ in range(ASKED)))
+    compiled = dict(processes(JOBS)(delayed(in_process)() for _ in range(ASKED)))
     fits = results.groupby("model", sort=False)["fit_seconds"].sum().dropna()
     return {
         "seconds": seconds,

@@ -81,15 +81,7 @@ class Workers:
             # joblib says so where it starts a worker anew that has grown; its cells go to the next
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             try:
-                run = Parallel(
-                    self.jobs,
-                    backend="loky",
-                    return_as="generator_unordered",
-                    batch_size=1,
-                    idle_worker_timeout=IDLE,
-                    initializer=_let_grow,
-                )
-                for i, row in run(tasks()):
+                for i, row in processes(self.jobs, "generator_unordered")(tasks()):
                     del begun[i]
                     yield i, row
             except BrokenProcessPool as error:
@@ -192,6 +184,18 @@ class Workers:
                     f"`dask worker {self.scheduler} --nworkers {workers[worker]} --nthreads 1`"
                 )
         return set(workers)
+
+
+def processes(jobs: int, return_as: str = "list") -> Parallel:
+    """Return what runs calls in worker processes, the same ones from call to call."""
+    return Parallel(
+        jobs,
+        backend="loky",
+        return_as=return_as,
+        batch_size=1,
+        idle_worker_timeout=IDLE,
+        initializer=_let_grow,
+    )
 
 
 def _let_grow() -> None:

@@ -22,7 +22,7 @@ import pytensor.tensor as pt
 from pymc.logprob.basic import conditional_logp
 from pymc.logprob.utils import ParameterValueError, local_check_parameter_to_ninf_switch
 from pytensor.compile.builders import OpFromGraph
-from pytensor.compile.mode import Mode
+from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.rewriting import inline_ofg_node
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Variable, equal_computations
@@ -48,6 +48,7 @@ _NUMPY = (
     .excluding("fusion", "inplace")
     .register((dfs_rewriter(_opened), 3.0))
 )
+EARLY = -0.5  # among PyTensor's rewrites: before operations are replaced by what they are made of
 BATCH_VALUES = 200_000  # of a batch that is evaluated at once: its copies stay in the cache
 HESSIAN_VALUES = 2_000_000  # of second derivatives that are taken at once
 
@@ -155,8 +156,11 @@ class _Functions:
     @cached_property
     def machine_code(self) -> Callable:
         """Return log density and gradients, by numba."""
+        from .symmetric import by_one_triangle  # and numba, which takes its time to import
+
+        mode = get_mode("NUMBA").register((in2out(by_one_triangle), EARLY))
         # the bare jitted function keeps nothing between calls, so chains can share it
-        return self._function(self.graph.values, self._logp_and_gradient, "NUMBA").vm.jit_fn
+        return self._function(self.graph.values, self._logp_and_gradient, mode).vm.jit_fn
 
     @cached_property
     def logp_and_gradient(self) -> Callable:
