@@ -54,11 +54,10 @@ def main(arguments: list[str] | None = None) -> None:
             "threads": threads(),
         }
         console.print(f"{name}: {shown(row.value, row.unit)}", highlight=False)
+        if not chosen.quick:
+            together = kept | measured
+            save(path, {name: together[name] for name in ROWS if name in together})
     print_table(console, measured)
-    if chosen.quick:
-        return
-    together = kept | measured
-    save(path, {name: together[name] for name in ROWS if name in together})
 
 
 def print_table(console: Console, rows: dict[str, dict[str, Any]]) -> None:
