@@ -209,6 +209,7 @@ def test_automatic_cutoff_is_by_leave_one_out(data):
         assert est.cutoff_ != est.with_cutoff(Cutoff("g_mean", cv=cv)).cutoff_
 
 
+@pytest.mark.long
 @quiet
 def test_another_minority_prior_has_folds(data):
     est = BDDM(minority_prior=priors.Beta(2, 2), cutoff=1.0, sampler="nuts", **QUICK).fit(*data)
@@ -249,7 +250,7 @@ def test_few_draws_that_count_are_warned_of(data, monkeypatch):
     est.with_cutoff("g_mean")  # and else says nothing
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @quiet
 @pytest.mark.filterwarnings("ignore:.* constant over the majority rows")
 def test_false_alarms_of_held_out_rows_are_as_many_as_asked_for():

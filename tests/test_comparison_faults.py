@@ -173,7 +173,7 @@ def test_a_runner_killed_twenty_times_loses_nothing_and_repeats_nothing(alone, t
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_processes_of_a_killed_runner_end_too(alone, tmp_path):
     runner, told = start_run(tmp_path, Workers(2))
     wait_for(told, 4)

@@ -111,6 +111,7 @@ def test_other_weights_of_the_same_variables_are_refused(rows, y):
         plain.reweighted(minority_prior=by_alpha1)
 
 
+@pytest.mark.long
 def test_bdd_m_drawn_by_nuts_and_exactly_are_reweighted_alike(rows, y):
     """Another shape of Sigma_1 changes how alpha0 comes from x, but not the draws of alpha0."""
     shape = priors.Normal(sd=0.6, sigma=np.diag(np.repeat([1.7, 1.0], [2, 18])))
