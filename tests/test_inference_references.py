@@ -90,7 +90,7 @@ UNSAFE = [
     ("BSVDDM", "abalone"),
 ]
 SAFE = [case for case in cases("BDD", "BSVDD", "BSVDDM") if case not in UNSAFE]
-NUTS = cases("BSVDD", "BSVDDM", "BDD", "BDDM", sets=("glass", "ring"))
+NUTS = [*cases("BSVDD", "BSVDDM"), *cases("BDD", "BDDM", sets=("glass", "ring"))]
 
 
 @pytest.mark.parametrize(("model", "name"), cases("BDD", "BDDM"))

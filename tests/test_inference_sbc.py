@@ -7,9 +7,8 @@ from scipy import stats
 from benchmarks.calibration import CASES, MINORITY, WRONG, _quantities, p_value, ranks
 
 SIZE = 1e-4  # of the tests, all quantities together; seeds are fixed
-# the chains take .1 to .5 s for each replicate, exact draws milliseconds; benchmarks/calibration.py
-# takes 200 of all
-REPLICATES = {"BDD": 500, "BDD-M": 500, "BSVDD": 40, "BSVDD-M": 25}
+# the chains take .1 to .5 s for each replicate, exact draws milliseconds
+REPLICATES = {"BDD": 500, "BDD-M": 500, "BSVDD": 120, "BSVDD-M": 80}
 ALL = [
     pytest.param(name, marks=[pytest.mark.slow, pytest.mark.long] if name.startswith("BS") else [])
     for name in CASES
@@ -35,6 +34,8 @@ def test_a_wrong_likelihood_is_seen(name, wrong):
 @pytest.mark.parametrize("name", ["BSVDD", "BSVDD-M"])
 def test_chains_of_a_wrong_likelihood_are_seen(name):
     assert p_value(ranks(name, 15, 5, WRONG["n0 dropped"])) < SIZE
+    if CASES[name].minority:
+        assert p_value(ranks(name, 40, 6, WRONG["minority added"])) < SIZE
 
 
 def test_the_check_has_its_size_and_sees_each_kind_of_wrong_rank():
