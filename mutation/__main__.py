@@ -1,17 +1,19 @@
 """Mutation testing: which change of a formula does no quick test notice.
 
-    uv run --group mutation python -m mutation [GROUP ...]
+    uv run --group mutation python -m mutation [--sample N] [GROUP ...]
 
 mutmut changes one operator, number or argument at a time and runs the tests that reach it. It
 takes modules by the path of their file, which the folders of this repository are not; so it runs on
 a copy under build/mutation in which they are. What has run is not run again, unless the code has
-changed.
-The counts go to score.json beside this file, and what survived is printed;
+changed. All mutants take many hours; ``--sample N`` takes N of each module, drawn at random with a
+fixed seed. The counts go to score.json beside this file, and what survived is printed;
 ``mutmut show NAME`` in build/mutation/GROUP shows it.
 """
 
+import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -106,19 +108,39 @@ def _put(path: Path, content: bytes) -> None:
         path.write_bytes(content)
 
 
+def codes(copy: Path) -> dict[str, dict[str, int | None]]:
+    """Return the exit codes of the tests by module and mutant; None for what has not run."""
+    where = copy / "mutants" / "bsvdd"
+    return {
+        path.relative_to(where).as_posix().removesuffix(".py.meta"): json.loads(
+            path.read_text(encoding="utf-8")
+        )["exit_code_by_key"]
+        for path in sorted(where.rglob("*.py.meta"))
+    }
+
+
+def sample(copy: Path, n: int) -> list[str]:
+    """Return those of n mutants of each module, drawn at random, that have not run."""
+    drawn = []
+    for module, of_module in codes(copy).items():
+        names = sorted(of_module)
+        for name in random.Random(module).sample(names, min(n, len(names))):
+            if of_module[name] is None:
+                drawn.append(name)
+    return drawn
+
+
 def scores(copy: Path) -> dict[str, dict[str, int]]:
     """Return the counts of mutants by module, of those that have run."""
     found = {}
-    for path in sorted((copy / "mutants" / "bsvdd").rglob("*.py.meta")):
-        codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"].values()
-        run = [code for code in codes if code is not None]
+    for module, of_module in codes(copy).items():
+        run = [code for code in of_module.values() if code is not None]
         if run:
-            module = path.relative_to(copy / "mutants" / "bsvdd").as_posix()
             killed, timeout, no_test = (
                 sum(code in which for code in run) for which in (KILLED, TIMEOUT, NO_TEST)
             )
-            found[module.removesuffix(".py.meta")] = {
-                "mutants": len(codes),
+            found[module] = {
+                "mutants": len(of_module),
                 "run": len(run),
                 "killed": killed,
                 "timeout": timeout,
@@ -138,20 +160,32 @@ def record(copy: Path) -> None:
     os.replace(partial, store)
 
 
-def main(groups: list[str]) -> None:
-    """Run the groups, one after the other."""
+def main(groups: list[str], n: int | None = None) -> None:
+    """Run the groups, one after the other; with ``n`` that many mutants of each module."""
     limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     for group in groups:
         copy = copied(group)
-        subprocess.run(
-            [*MUTMUT, "run", "--max-children", "1"],
-            cwd=copy,
-            env={**os.environ, **limits},
-            check=True,
-        )
+
+        def mutmut(*arguments: str, check: bool = True, cwd: Path = copy) -> None:
+            subprocess.run([*MUTMUT, *arguments], cwd=cwd, env=os.environ | limits, check=check)
+
+        run = ["run", "--max-children", "1"]
+        if n is None:
+            mutmut(*run)
+        else:
+            # it names mutants only while it makes them, and then stops, as none has this name
+            mutmut(*run, "none", check=False)
+            if drawn := sample(copy, n):
+                mutmut(*run, *drawn)
         record(copy)
-        subprocess.run([*MUTMUT, "results"], cwd=copy, check=True)
+        mutmut("results")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(GROUPS))
+    parser = argparse.ArgumentParser(description="Mutation testing of the formulas.")
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("--sample", type=int, metavar="N", help="mutants of each module")
+    given = parser.parse_args()
+    if unknown := set(given.groups) - set(GROUPS):
+        parser.error(f"unknown group {', '.join(unknown)}; expected {', '.join(GROUPS)}")
+    main(given.groups or list(GROUPS), given.sample)

@@ -545,19 +545,25 @@ from bsvdd.inference import description
 from bsvdd.inference.sealing import UnreadableFileError
 path, rng = sys.argv[1], np.random.default_rng(4)
 both = [bsvdd.load(f"{path}.{which}") for which in "ab"]
-seen, written = set(), lambda: set(Path(path).parent.glob(".fit.nc.*.part"))
+seen, path = set(), Path(path)
+written = lambda: set(path.parent.glob(".fit.nc.*.part"))
+stamp = lambda: path.stat().st_mtime_ns
 for _ in range(2):  # the second time nothing has to be imported
     start = time.perf_counter()
     for est in both:
         est.save(path)
-    both_saved = time.perf_counter() - start
+saved = (time.perf_counter() - start) / 2
 for kill in range(50):
-    child = os.fork()
-    if not child:
+    before = stamp()
+    if (child := os.fork()) == 0:
         while True:
             for est in both:
                 est.save(path)
-    time.sleep(rng.uniform(0.0, both_saved))
+    for _ in range(kill % 3):  # whole saves, of which the second is another file than the first
+        while stamp() == before:
+            pass
+        before = stamp()
+    time.sleep(rng.uniform(0.0, saved))
     left = written()
     while kill % 2 and written() == left:  # most of a save is in memory: wait for its file
         pass
