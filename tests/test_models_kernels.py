@@ -186,6 +186,24 @@ def test_polynomial_checks_its_numbers():
         kernels.Polynomial(gamma=0)
     with pytest.raises(ValueError, match="coef0 must be at least 0 and finite, got -1"):
         kernels.Polynomial(coef0=-1)
+    for wrong in ({"degree": np.inf}, {"gamma": np.inf}, {"coef0": np.inf}, {"coef0": "1"}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+            kernels.Polynomial(**wrong)
+
+
+def test_the_smallest_polynomial_is_linear():
+    K = kernels.Polynomial(1, gamma=1.0, coef0=0.0)(X, Y)
+    np.testing.assert_allclose(K, kernels.Linear()(X, Y), rtol=1e-14)
+
+
+def test_reprs_say_type_and_numbers():
+    assert repr(kernels.RBF(2.0)) == "RBF(bandwidth=2, gamma=0.125)"
+    assert repr(kernels.Laplacian(2.0)) == "Laplacian(bandwidth=2, gamma=0.5)"
+    assert repr(kernels.Custom(custom)) == "Custom(function=custom)"
+
+
+def test_standardized_takes_a_function():
+    assert kernels.Standardized(custom).kernel == kernels.Custom(custom)
 
 
 def test_custom_must_return_the_matrix():
@@ -231,8 +249,11 @@ def test_precomputed_new_rows_bring_their_own_norm():
 def test_precomputed_needs_k_zz():
     with pytest.raises(ValueError, match=r"rows of 8 columns.*then k\(z, z\), got 7 columns"):
         kernels.Precomputed().new_rows(custom(Y, X), 7)
-    known = kernels.Precomputed(diagonal=1.0)
-    np.testing.assert_array_equal(known.diag(known.new_rows(custom(Y, X), 7)), np.ones(5))
+    for diagonal in (0.0, 0.5, 1.0):
+        known = kernels.Precomputed(diagonal=diagonal)
+        rows = known.new_rows(custom(Y, X), 7)
+        np.testing.assert_array_equal(known.diag(rows), np.full(5, diagonal))
+        np.testing.assert_array_equal(rows[:, -1], np.full(5, -1.0))  # no training row
     with pytest.raises(ValueError, match="rows of 8 columns"):
         known.new_rows(custom(Y, X)[:, :5], 7)
 
@@ -244,3 +265,33 @@ def test_precomputed_must_be_square_and_symmetric():
     K[2, 5] += 0.25
     with pytest.raises(ValueError, match=r"must be symmetric, but K\[2, 5\] = .* and K\[5, 2\] ="):
         kernels.Precomputed().training_rows(K)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(("share", "accepted"), [(5e-9, True), (2e-8, False), (0.3, False)])
+def test_precomputed_may_be_negative_by_rounding_only(size, share, accepted):
+    """The smallest eigenvalue in units of n times the largest entry."""
+    K = size * np.diag([1.0, 1.0, 1.0, 1.0, -5 * share])
+    if accepted:
+        kernels.Precomputed().training_rows(K)
+    else:
+        message = re.escape(f"its smallest eigenvalue is {K[4, 4]:.6g}")
+        with pytest.raises(ValueError, match=message):
+            kernels.Precomputed().training_rows(K)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(
+    ("entry", "error", "accepted"),
+    [(0.5, 4e-9, True), (0.5, 1e-8, False), (0.0, 5e-11, True), (0.0, 2e-10, False)],
+)
+def test_precomputed_may_be_asymmetric_by_rounding_only(size, entry, error, accepted):
+    K = np.diag([1.0, 1.0, 1.0])
+    K[0, 2] = K[2, 0] = entry
+    K[0, 2] += error
+    K *= size
+    if accepted:
+        kernels.Precomputed().training_rows(K)
+    else:
+        with pytest.raises(ValueError, match="must be symmetric"):
+            kernels.Precomputed().training_rows(K)

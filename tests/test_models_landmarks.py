@@ -60,6 +60,13 @@ def test_float32_rows_lose_a_millionth(columns, standardized):
     assert np.abs(r / kernel(X, U).sum(axis=0) - 1).max() > 1e-12  # it is float32 that is tested
 
 
+def test_float32_rows_and_a_point_so_far_away_that_float32_has_no_digits():
+    X = np.random.default_rng(2).normal(size=(500, 3)).astype(np.float32)
+    U = np.concatenate([X[:5].astype(float), [[300.0, 0.0, 0.0]]])
+    expected = RBF(X.astype(float), U).sum(axis=0)
+    np.testing.assert_allclose(RBF.summed(X, U)[:5], expected[:5], rtol=1e-6)
+
+
 def test_sums_of_blocks_add_up():
     whole = Sums.of(RBF, ROWS, ROWS[:6])
     parts = [Sums.of(RBF, ROWS[a:b], ROWS[:6]) for a, b in ((0, 40), (40, 41), (41, 90))]
