@@ -1,40 +1,10 @@
 """From a model to a decision: sampling, distance, cutoff, decision, estimators, plots."""
 
+import pkgutil
+
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=[
-        "approximation",
-        "bayesian",
-        "cluster",
-        "compilation",
-        "consistency",
-        "cutoff",
-        "decision",
-        "description",
-        "detector",
-        "diagnostics",
-        "distance",
-        "estimators",
-        "explorer",
-        "fitted",
-        "health",
-        "labels",
-        "latest",
-        "left_out",
-        "machines",
-        "metrics",
-        "panels",
-        "plots",
-        "readout",
-        "reweighting",
-        "rows",
-        "sampling",
-        "sealing",
-        "sensitivity",
-        "setting",
-        "storage",
-        "warning",
-    ],
+    submodules=[module.name for module in pkgutil.iter_modules(__path__)],
 )
