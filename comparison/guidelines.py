@@ -65,7 +65,10 @@ def _about(ranking: Ranking, title: str) -> str:
     if worse:
         gap = ranking.effects()["median difference to the best"]
         said = [f"{m} ({gap[m]:+.3f})" for m in worse]
-        sentence += f" It is ahead of {_list(said)}, with the median difference in brackets."
+        better = "" if ranking.larger else ", where less is better"
+        sentence += (
+            f" It is ahead of {_list(said)}, with the median difference in brackets{better}."
+        )
     if ranking.incomplete:
         sentence += f" Not ranked, as some setting has no result: {_list(ranking.incomplete)}."
     return sentence
@@ -190,15 +193,19 @@ def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Finding:
 
 
 def cost(results: pd.DataFrame) -> Finding:
-    """Return what the models cost, and the fastest of those near the best."""
+    """Return what the models cost, and the fastest of those near the best.
+
+    The mean G-mean is one over settings; a model without a result in some setting has none.
+    """
     table = results.groupby("model", sort=False).agg(
         **{
             "median fit, s": ("fit_seconds", "median"),
             "longest fit, s": ("fit_seconds", "max"),
             "median scoring, s": ("score_seconds", "median"),
-            "mean G-mean": ("g_mean", "mean"),
         }
     )
+    values = results.pivot_table("g_mean", "data", "model", "mean", sort=False, dropna=False)
+    table["mean G-mean"] = values.astype(float).mean(skipna=False)
     ranked = table.dropna().sort_values("mean G-mean", ascending=False, kind="stable")
     if ranked.empty:
         return Finding("Time: no fit succeeded.", table)

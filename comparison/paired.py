@@ -30,6 +30,8 @@ class Ranking:
         p-values of all pairs by Nemenyi's test, adjusted for their number.
     incomplete : list of str
         Models without a result in some setting, which are not ranked.
+    larger : bool
+        Whether larger values are better.
     """
 
     values: pd.DataFrame
@@ -38,6 +40,7 @@ class Ranking:
     agreement: float
     nemenyi: pd.DataFrame
     incomplete: list[str]
+    larger: bool
 
     @property
     def best(self) -> str:
@@ -52,12 +55,13 @@ class Ranking:
     def effects(self) -> pd.DataFrame:
         """Return each model's rank, median value, and paired difference to the best model."""
         gap = self.values.sub(self.values[self.best], axis=0)
+        ahead = gap > 0 if self.larger else gap < 0
         return pd.DataFrame(
             {
                 "mean rank": self.ranks,
                 "median": self.values.median(),
                 "median difference to the best": gap.median(),
-                "settings where it is ahead of the best": (gap > 0).sum(),
+                "settings where it is ahead of the best": ahead.sum(),
                 "p (Nemenyi)": self.nemenyi[self.best],
             }
         ).loc[self.ranks.index]
@@ -97,6 +101,7 @@ def rank(results: pd.DataFrame, metric: str, larger: bool = True) -> Ranking:
         float(test.statistic / (n * (k - 1))),
         nemenyi,
         incomplete,
+        larger,
     )
 
 

@@ -181,15 +181,21 @@ class _Functions:
         """Return the log prior densities of a batch of the free variables.
 
         Of these variables themselves, unlike the rest: a transform to unconstrained parameters
-        has no part in it. After the densities of the free variables come the potentials that
-        priors have made.
+        has no part in it, nor has that of a share to its probit. After the densities of the free
+        variables come the potentials that priors have made.
         """
         values = {rv: rv.type(name=rv.name) for rv in self.graph.free}
         logps = conditional_logp(values)
         potentials = clone_replace([pt.sum(v) for v in self.graph.potentials], values)
         batches = _batches(list(values.values()))
         inputs = list(batches.values())
-        sums = _unchecked([*(pt.sum(logps[v]) for v in values.values()), *potentials])
+        densities = []
+        for rv, value in values.items():
+            density = logps[value]
+            if hasattr(rv.tag, "log_jacobian"):
+                density = density - clone_replace(rv.tag.log_jacobian, values)
+            densities.append(pt.sum(density))
+        sums = _unchecked([*densities, *potentials])
         sums = vectorize_graph(sums, batches)
         # one number for a whole batch, where a density is constant as that of pm.Flat is
         sums = [pt.broadcast_to(one, inputs[0].shape[:1]) for one in sums]

@@ -34,7 +34,8 @@ class Cutoff:
     cv : "auto", "loo", int or "train", default="auto"
         ``"loo"``: leave-one-out in closed form (one fit: the row leaves the centre, whose other
         weights are scaled up, and stays in the posterior; for BDD and BDD-M with normal priors
-        it leaves the posterior too, as in a refit). A number: that many folds refitted, with the
+        it leaves the posterior too, as in a refit; prior means made of row sums stay those of all
+        rows). A number: that many folds refitted, with the
         bandwidth of all rows. ``"train"``: the training distances as they are. ``"auto"``:
         ``"loo"`` where the model has it, else 5 folds (fewer where a class has fewer rows).
     level : float, default=0.5

@@ -142,12 +142,18 @@ class SVDDM(SVDD):
 
     Parameters
     ----------
-    kernel, C, outlier_fraction, cutoff, minor_label, random_state
-        As in :class:`SVDD`; ``C`` is the price of majority rows outside.
+    kernel, cutoff, minor_label, random_state
+        As in :class:`SVDD`.
+    C : float, optional
+        Price of majority rows outside, at least 1/n0. ``None`` is 1/(n0 ``outlier_fraction``).
+    outlier_fraction : float, default=0.1
+        Used when C is None. At most the share ``outlier_fraction`` (1 + sum(alpha1)) of majority
+        rows lies outside, as each takes C of the sum of their weights.
     C2 : float, optional
         Price of minority rows inside. ``None`` is 1/(n1 ``minority_fraction``).
     minority_fraction : float, default=0.1
-        The share of minority rows that may lie inside, about; used when C2 is None.
+        Used when C2 is None. At most the share ``minority_fraction`` sum(alpha1) of minority rows
+        lies inside.
 
     Attributes
     ----------

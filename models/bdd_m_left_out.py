@@ -83,7 +83,7 @@ def _log_density_at_zero(mean: np.ndarray, precision: np.ndarray) -> np.ndarray:
     low, high = -mean * root, (1.0 - mean) * root
     flip = low > 0.0  # to the tail where Phi is small, and keeps its digits
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
-    log_mass = log_ndtr(high) + np.log1p(-np.exp(log_ndtr(low) - log_ndtr(high)))
+    log_mass = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
     return -(mean**2) * precision / 2 - log_mass
 
 

@@ -66,7 +66,8 @@ def probit_beta(name: str, a: TensorVariable, b: TensorVariable, dims: str) -> T
 
     A uniform u is a normal x: a sampler and a normal approximation have it easier there than with
     log odds, whose tails are longer than normal ones. The density is one of x, and not of u, which
-    has rounded to 1 from x = 8.3 on.
+    has rounded to 1 from x = 8.3 on. Its part phi(x) comes from taking x for u, and is no part of
+    the prior of u: as ``tag.log_jacobian`` it is known to who asks for that.
     """
     x = pm.CustomDist(
         f"{name}_probit",
@@ -77,6 +78,7 @@ def probit_beta(name: str, a: TensorVariable, b: TensorVariable, dims: str) -> T
         support_point=lambda rv, size, a, b: pt.zeros(rv.shape),
         dims=dims,
     )
+    x.tag.log_jacobian = _log_normal(x)
     return pm.Deterministic(f"{name}_share", pt.exp(_log_phi(x)), dims=dims)
 
 
@@ -87,12 +89,15 @@ def _log_phi(x: TensorVariable) -> TensorVariable:
     return pt.switch(x < 0.0, pt.log(tail) - x**2 / 2.0, pt.log1p(-upper))
 
 
+def _log_normal(x: TensorVariable) -> TensorVariable:
+    return -0.5 * x**2 - 0.5 * math.log(2.0 * math.pi)
+
+
 def _probit_beta_log_density(
     x: TensorVariable, a: TensorVariable, b: TensorVariable
 ) -> TensorVariable:
-    log_normal = -0.5 * x**2 - 0.5 * math.log(2.0 * math.pi)
     log_beta = pt.gammaln(a) + pt.gammaln(b) - pt.gammaln(a + b)
-    return (a - 1.0) * _log_phi(x) + (b - 1.0) * _log_phi(-x) + log_normal - log_beta
+    return (a - 1.0) * _log_phi(x) + (b - 1.0) * _log_phi(-x) + _log_normal(x) - log_beta
 
 
 def _probit_beta_draw(

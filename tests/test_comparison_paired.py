@@ -54,6 +54,9 @@ def test_effects_are_paired_differences_to_the_best(values):
 def test_smaller_can_be_better(values):
     found = paired.rank(table(values), "g", larger=False)
     assert found.best == "C"
+    ahead = found.effects()["settings where it is ahead of the best"]
+    assert ahead.to_dict() == dict(zip("ABCD", (values < values[:, [2]]).sum(axis=0), strict=True))
+    assert 0 < ahead["A"] < 12 == ahead["A"] + (values[:, 0] > values[:, 2]).sum()
 
 
 def test_models_without_a_result_somewhere_are_named(values):

@@ -203,8 +203,15 @@ def test_log_prior_is_that_of_scipy(rows, seed):
     m = priors.RowSum().mean(gram)
     np.testing.assert_allclose(found["tau"], stats.norm(m, 0.7).logpdf(x[:, :20]).sum(1))
     u = stats.norm.cdf(x[:, 20:])
-    expected = (stats.beta(2, 3).logpdf(u) + stats.norm.logpdf(x[:, 20:])).sum(1)
-    np.testing.assert_allclose(found["alpha1_probit"], expected)
+    np.testing.assert_allclose(found["alpha1_probit"], stats.beta(2, 3).logpdf(u).sum(1))
+
+
+def test_a_uniform_prior_of_minority_weights_has_nothing_to_scale(rows):
+    """Power-scaling the prior scales that of the shares, not the normal that they are drawn by."""
+    gram = Gram.from_rows(RBF, rows[:20], rows[20:])
+    density = Density(bsvdd_m.build(gram, priors.Flat(), priors.Beta(1, 1)))
+    x = np.random.default_rng(3).normal(size=(50, 25))
+    np.testing.assert_allclose(density.log_prior(density.named(x))["alpha1_probit"], 0, atol=1e-12)
 
 
 def test_log_prior_of_a_hierarchical_prior_and_of_transformed_variables(rows):
