@@ -1,11 +1,13 @@
 """The potential against sums of squared distances in an explicit feature space."""
 
+from functools import partial
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
 from bsvdd.inference.compilation import Density
-from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m, svdd
+from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m, svdd
 from bsvdd.models.geometry import (
     potential,
     squared_distance,
@@ -169,3 +171,30 @@ def test_squared_distance_of_points_is_that_of_rows():
     np.testing.assert_allclose(found, expected, rtol=1e-10)
     one = np.full((1, 1), 1 / 3)  # the only row is the centre itself, but for rounding
     assert squared_distance_of_points(one, one[0] * (1 - 1e-15), one[0])[0, 0] == 0.0
+
+
+ONE, TWO = Gram.from_rows(SPACES[0][0], MAJORITY), Gram.from_rows(SPACES[0][0], MAJORITY, MINORITY)
+MODELS = {
+    "bdd": (partial(bdd.build, ONE, priors.Flat()), {"alpha": "point", "w": "point"}),
+    "bsvdd": (partial(bsvdd.build, ONE, priors.Flat()), {"beta": "point", "w": "point"}),
+    "bsvdd_m": (
+        partial(bsvdd_m.build, TWO, priors.Flat(), priors.TruncatedNormal()),
+        {"tau": "majority", "alpha1": "minority", "w": "point"},
+    ),
+    "bdd_m": (
+        partial(bdd_m.build, TWO, priors.Flat(), priors.TruncatedNormal()),
+        {"alpha1": "minority", "w": "point"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_variables_have_the_names_of_the_papers_and_the_likelihood_counts_once(name):
+    build, dims = MODELS[name]
+    model = build()
+    named = {k: v for k, v in model.named_vars_to_dims.items() if k in dims}
+    assert named == {k: (v,) for k, v in dims.items()}
+    x = np.random.default_rng(5).normal(size=Density(model).size)
+    once = Density(build(likelihood_scale=1.0)).logp_and_gradient(x)[0]
+    assert Density(model).logp_and_gradient(x)[0] == pytest.approx(once, rel=1e-14)
+    assert Density(build(likelihood_scale=2.0)).logp_and_gradient(x)[0] != pytest.approx(once)
