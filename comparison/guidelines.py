@@ -12,6 +12,7 @@ from ..inference.diagnostics import MAX_R_HAT
 from ..models.kernels import RBF
 from ..models.registry import REGISTRY
 from .cell import TRIVIAL
+from .pages import listed
 from .paired import ALPHA, Lead, Ranking, lead, rank
 from .protocol import PRIORS, Candidate
 from .setting import Setting
@@ -61,16 +62,16 @@ def _about(ranking: Ranking, title: str) -> str:
         f"{ranking.agreement:.2f})."
     )
     if equals:
-        sentence += f" Nemenyi's test does not tell it apart from {_list(equals)}."
+        sentence += f" Nemenyi's test does not tell it apart from {listed(equals)}."
     if worse:
         gap = ranking.effects()["median difference to the best"]
         said = [f"{m} ({gap[m]:+.3f})" for m in worse]
         better = "" if ranking.larger else ", where less is better"
         sentence += (
-            f" It is ahead of {_list(said)}, with the median difference in brackets{better}."
+            f" It is ahead of {listed(said)}, with the median difference in brackets{better}."
         )
     if ranking.incomplete:
-        sentence += f" Not ranked, as some setting has no result: {_list(ranking.incomplete)}."
+        sentence += f" Not ranked, as some setting has no result: {listed(ranking.incomplete)}."
     return sentence
 
 
@@ -110,7 +111,7 @@ def _of_level(factor: str, level: str, found: Lead, auc: pd.Series, unit: str) -
         f"{found.mean:.3f} over {found.blocks} {unit}."
     )
     if found.equals:
-        sentence += f" Not told apart from it: {_list(found.equals)}."
+        sentence += f" Not told apart from it: {listed(found.equals)}."
     apart = found.behind[found.behind["apart"]]
     if len(apart):
         first = apart.iloc[0]
@@ -246,10 +247,10 @@ def health(results: pd.DataFrame) -> Finding:
     failed, apart = (int(table[c].sum()) for c in counts)
     sentence = f"Of {int(table['fits'].sum())} fits, {failed} failed"
     if failed:
-        sentence += f" ({_list([f'{m}: {n}' for m, n in table['failed'].items() if n])})"
+        sentence += f" ({listed([f'{m}: {n}' for m, n in table['failed'].items() if n])})"
     sentence += f", and the chains of {apart} disagree (R-hat of d_z above {MAX_R_HAT})"
     if apart:
-        sentence += f": {_list([f'{m}: {n}' for m, n in table[counts[1]].items() if n])}"
+        sentence += f": {listed([f'{m}: {n}' for m, n in table[counts[1]].items() if n])}"
     return Finding(f"{sentence}.", table)
 
 
@@ -291,9 +292,9 @@ def defaults(results: pd.DataFrame, what: str, default: str) -> list[Finding]:
             behind = [f"{m} by {title} ({row.best})" for (m, title), row in against.iterrows()]
             times = against.groupby("model", sort=False).size()
             lost = [str(m) for m, n in times.items() if n == len(METRICS)]
-            sentence += f"Nemenyi's test puts it behind for {_list(behind)}, "
+            sentence += f"Nemenyi's test puts it behind for {listed(behind)}, "
             if lost:
-                sentence += f"by each metric for {_list(lost)}, where it should be replaced."
+                sentence += f"by each metric for {listed(lost)}, where it should be replaced."
             else:
                 sentence += "but for no model by each metric, so it stays."
         else:
@@ -384,7 +385,3 @@ def _p(value: float) -> str:
     if np.isnan(value):
         return "undefined"
     return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"
-
-
-def _list(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]

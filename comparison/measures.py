@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, brier_score_loss
 
 from ..inference.metrics import evaluate
 
@@ -34,14 +34,9 @@ def measure(
     return {
         **evaluate(minority, flagged, score),
         "average_precision": float(average_precision_score(minority, score)) if both else np.nan,
-        "brier": brier(minority, probability),
+        "brier": float(brier_score_loss(minority.astype(int), probability, pos_label=1)),
         "calibration_error": calibration_error(minority, probability),
     }
-
-
-def brier(minority: np.ndarray, probability: np.ndarray) -> float:
-    r"""Return :math:`\frac1n \sum_i (p_i - y_i)^2`, 0 at best (Brier 1950)."""
-    return float(np.mean((probability - minority) ** 2))
 
 
 def calibration_error(minority: np.ndarray, probability: np.ndarray) -> float:

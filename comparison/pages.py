@@ -61,6 +61,11 @@ def write(folder: Path, page: str, template: str, figures: Figures, **values: An
     return path
 
 
+def listed(items: list[str]) -> str:
+    """Return the items as a sentence has them."""
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
 def save(path: Path, content: bytes) -> None:
     """Write ``content`` to ``path``, all or nothing."""
     with atomic(path) as temporary:

@@ -17,6 +17,7 @@ from sklearn.metrics import precision_recall_curve
 
 from . import pages, published
 from .cell import BAYES, FLAG_ALL, FLAG_NONE, replicate_seed
+from .pages import listed
 from .published import COMPARED
 from .runner import Study
 from .slides import SIGNAL, Slides
@@ -188,17 +189,17 @@ def sentences(
         gap = implied[straight].sub(shares["ours"], axis=0).abs().to_numpy().max()
         low, high = implied[straight].to_numpy().min(), implied[straight].to_numpy().max()
         out.append(
-            f"The published rows of {_list(straight)} imply shares of positive test rows from "
+            f"The published rows of {listed(straight)} imply shares of positive test rows from "
             f"{low:.3f} to {high:.3f}; "
-            f"in our test sets they are {_list([f'{s:.3f}' for s in shares['ours']])} "
-            f"for v = {_list([f'{v:g}' for v in shares.index])}. The largest difference is "
+            f"in our test sets they are {listed([f'{s:.3f}' for s in shares['ours']])} "
+            f"for v = {listed([f'{v:g}' for v in shares.index])}. The largest difference is "
             f"{gap:.3f}."
         )
     for m in (m for m in models if turned[m]):
         out.append(
-            f"The row of {m} implies {_list([f'{s:.3f}' for s in implied[m]])}, that is one minus "
+            f"The row of {m} implies {listed([f'{s:.3f}' for s in implied[m]])}, that is one minus "
             f"the share of the others: it calls the other class positive. With the minority as "
-            f"positive its F1 is {_list([f'{f:.3f}' for f in recast.loc[m, 'f1']])}."
+            f"positive its F1 is {listed([f'{f:.3f}' for f in recast.loc[m, 'f1']])}."
         )
     for whose, table in (("published", recast), ("ours", ours)):
         for m in models:
@@ -217,25 +218,21 @@ def sentences(
             else:
                 out.append(
                     f"{m}, {whose}: F1 differs from flagging every row by "
-                    f"{_list([f'{g:+.3f}' for g in gap])}; {1 - flagged:.1%} of the majority is "
+                    f"{listed([f'{g:+.3f}' for g in gap])}; {1 - flagged:.1%} of the majority is "
                     "flagged."
                 )
     if BAYES in ours.index.get_level_values("model"):
         bayes, none = ours.loc[BAYES], ours.loc[FLAG_NONE]
         out.append(
             "The rule that knows the true P(abnormal | x) has an AUC of "
-            f"{_list([f'{a:.3f}' for a in bayes['auc']])} and an accuracy of "
-            f"{_list([f'{a:.3f}' for a in bayes['accuracy']])}, where flagging nothing has "
-            f"{_list([f'{a:.3f}' for a in none['accuracy']])}. The best F1 of any threshold on it, "
-            "chosen on the test rows themselves, is "
-            f"{_list([f'{b:.4f}' for b in best])}; flagging everything has "
-            f"{_list([f'{b:.4f}' for b in ours.loc[FLAG_ALL, 'f1']])}."
+            f"{listed([f'{a:.3f}' for a in bayes['auc']])} and an accuracy of "
+            f"{listed([f'{a:.3f}' for a in bayes['accuracy']])}, where flagging nothing has "
+            f"{listed([f'{a:.3f}' for a in none['accuracy']])}. The best F1 of any threshold on "
+            "it, chosen on the test rows themselves, is "
+            f"{listed([f'{b:.4f}' for b in best])}; flagging everything has "
+            f"{listed([f'{b:.4f}' for b in ours.loc[FLAG_ALL, 'f1']])}."
         )
     return out
-
-
-def _list(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
 
 
 def implied_shares(shares: pd.DataFrame) -> Figure:

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from ..models.gram import Sums
 from ..models.kernels import Kernel
-from .rows import NamedRows, _sums, pick
+from .rows import NamedRows, pick, sums_of_block
 
 FAN_IN = 8  # sums that are added up in one task
 
@@ -116,7 +116,7 @@ def _pick(block: Any, start: int, stop: int, numbers: np.ndarray) -> np.ndarray:
 
 def _map(shared: tuple[Kernel, np.ndarray], start: int, block: Any, minority: np.ndarray) -> Sums:
     _check_length(block, start, start + len(minority))
-    return _sums(*shared, start, block, minority)
+    return sums_of_block(*shared, start, block, minority)
 
 
 def _check_length(block: Any, start: int, stop: int) -> None:

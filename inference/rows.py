@@ -72,7 +72,7 @@ class Rows:
         """
         with _shown(int((~minority).sum()), progressbar) as advance, _threads() as n:
             tasks = (
-                joblib.delayed(_sums)(
+                joblib.delayed(sums_of_block)(
                     kernel, points, start, block, minority[start : start + len(block)]
                 )
                 for start, block in self.blocks()
@@ -312,7 +312,10 @@ def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
     return rows
 
 
-def _sums(kernel: Kernel, points: np.ndarray, start: int, block: Any, minority: np.ndarray) -> Sums:
+def sums_of_block(
+    kernel: Kernel, points: np.ndarray, start: int, block: Any, minority: np.ndarray
+) -> Sums:
+    """Return the sums over the majority rows of a block, whose first row is ``start``."""
     rows = checked(as_array(block, start), range(start, start + len(block)))
     found = Sums.of(kernel, rows[~minority] if minority.any() else rows, points)
     _release(block)
