@@ -243,3 +243,12 @@ def z_of(draws, other):
     other = np.atleast_1d(other)
     variance = draws.var() / len(draws) + other.var() / len(other)
     return abs(draws.mean() - other.mean()) / np.sqrt(variance)
+
+
+def test_the_likelihood_counts_once_unless_asked_otherwise(toy_gram):
+    prior = priors.Flat()
+    for function in (bdd.natural_parameters, bdd.posterior, bdd.simplex_map):
+        for a, b in zip(function(toy_gram, prior), function(toy_gram, prior, 1.0), strict=True):
+            np.testing.assert_array_equal(a, b)
+    once, twice = (bdd.left_out(toy_gram, prior, *s)[0] for s in ((), (1.0,)))
+    np.testing.assert_array_equal(once, twice)

@@ -78,6 +78,7 @@ def test_sums_of_blocks_add_up():
     np.testing.assert_allclose(gram.r, expected.r, rtol=1e-13)
     np.testing.assert_array_equal(gram.K, expected.K)
     assert (gram.n0, gram.n_points, gram.n1) == (90, 6, 0)
+    assert gram.kernel is RBF
 
 
 @pytest.mark.parametrize("method", ["random", "leverage"])

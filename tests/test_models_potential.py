@@ -198,3 +198,10 @@ def test_variables_have_the_names_of_the_papers_and_the_likelihood_counts_once(n
     once = Density(build(likelihood_scale=1.0)).logp_and_gradient(x)[0]
     assert Density(model).logp_and_gradient(x)[0] == pytest.approx(once, rel=1e-14)
     assert Density(build(likelihood_scale=2.0)).logp_and_gradient(x)[0] != pytest.approx(once)
+
+
+def test_one_minority_row_is_enough():
+    gram = Gram.from_rows(SPACES[0][0], MAJORITY, MINORITY[:1])
+    model = bsvdd_m.build(gram, priors.Flat(), priors.Beta())
+    assert model["alpha1"].type.ndim == 1
+    assert Density(model).size == 7
