@@ -105,11 +105,11 @@ def peak(X: np.ndarray) -> float:
     and twice it. Above 500 rows, 500 drawn with a fixed seed are used.
     """
     X = _some(X, PEAK_ROWS)
-    center = median(X)
-    if not center > 0:
-        return center
-    D2 = squareform(pdist(X, "sqeuclidean"))
-    grid = np.geomspace(0.05, 2.0, 40) * center
+    unit = median(X)
+    if not 0.0 < unit < math.inf:
+        return unit
+    D2 = squareform(pdist(X / unit, "sqeuclidean"))
+    grid = np.geomspace(0.05, 2.0, 40)
     objective = []
     for s in grid:
         K = np.exp(-D2 / (2.0 * s**2))
@@ -118,7 +118,7 @@ def peak(X: np.ndarray) -> float:
     second = make_smoothing_spline(grid, np.array(objective)).derivative(2)
     fine = np.linspace(grid[0], grid[-1], 2000)
     turns = np.flatnonzero((second(fine[:-1]) < 0) & (second(fine[1:]) >= 0))
-    return float(fine[turns[0]]) if len(turns) else float(grid[0])
+    return unit * float(fine[turns[0]] if len(turns) else grid[0])
 
 
 def max_variance_ratio(X: np.ndarray) -> float:
@@ -132,17 +132,17 @@ def max_variance_ratio(X: np.ndarray) -> float:
     2,000 drawn with a fixed seed are used.
     """
     X = _some(X, RATIO_ROWS)
-    d2 = pdist(X, "sqeuclidean")
-    center = median(X)
-    if not center > 0:
-        return center
+    unit = median(X)
+    if not 0.0 < unit < math.inf:
+        return unit
+    d2 = pdist(X / unit, "sqeuclidean")
 
     def minus_ratio(log_s: float) -> float:
         k = np.exp(-d2 / (2.0 * math.exp(log_s) ** 2))
         return -float(k.var() / (k.mean() + 1.0 / len(X)))
 
-    bounds = (math.log(center / 100.0), math.log(center * 10.0))
-    return math.exp(minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x)
+    bounds = (math.log(0.01), math.log(10.0))
+    return unit * math.exp(minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x)
 
 
 def _some(X: np.ndarray, most: int) -> np.ndarray:

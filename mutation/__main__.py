@@ -215,7 +215,9 @@ def main(groups: list[str], n: int | None = None) -> None:
             # it names mutants only while it makes them, and then stops, as none has this name
             mutmut(*run, "none", check=False)
             if drawn := sample(copy, n):
-                mutmut(*run, *drawn)
+                # as patterns: for names it first runs their tests alone, by ids that pytest may
+                # not find again
+                mutmut(*run, *(f"*{name}" for name in drawn))
         record(copy)
         mutmut("results")
 

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from bsvdd.models import bandwidth
+from bsvdd.models.fields import SMALLEST
 from scipy.spatial.distance import pdist
 from sklearn.svm import OneClassSVM
 
@@ -114,3 +115,33 @@ def test_too_few_rows():
         bandwidth.resolve("median", X[:1])
     with pytest.raises(ValueError, match="'modified_mean' needs at least 3 majority rows, got 2"):
         bandwidth.resolve("modified_mean", X[:2])
+
+
+def test_a_sample_holds_each_row_once_and_is_always_the_same():
+    rows = np.arange(200.0)[:, None]
+    some = bandwidth._some(rows, 199)
+    assert len(np.unique(some)) == 199
+    np.testing.assert_array_equal(some, bandwidth._some(rows, 199))
+    np.testing.assert_array_equal(bandwidth._some(rows, 200), rows)  # in their order
+
+
+@pytest.mark.parametrize("value", [SMALLEST, 1 / SMALLEST])
+def test_the_smallest_and_the_largest_bandwidth(value):
+    assert bandwidth.resolve(value, X) == value
+    for wrong in (value / 1.5, value * 1.5):
+        if not SMALLEST <= wrong <= 1 / SMALLEST:
+            with pytest.raises(ValueError, match="bandwidth must lie between 1e-100 and 1e"):
+                bandwidth.resolve(wrong, X)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize("criterion", sorted(set(bandwidth.CRITERIA) - {"auto"}))
+def test_rows_that_cannot_be_squared_are_an_error_and_no_warning(criterion, size):
+    with pytest.raises(ValueError, match="too large or small to be squared"):
+        bandwidth.resolve(criterion, X * size)
+
+
+@pytest.mark.parametrize("criterion", ["peak", "max_variance_ratio"])
+def test_searched_criteria_scale_down_too(criterion):
+    s = bandwidth.resolve(criterion, X)
+    assert bandwidth.resolve(criterion, X / 64) == pytest.approx(s / 64, rel=1e-4)
