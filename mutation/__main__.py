@@ -51,7 +51,10 @@ GROUPS = {
     ),
     "priors": (
         ["models/gaussian", "models/minority", "models/symbolic"],
-        ["models_priors", "collection_priors", "models_truncated", "collection_bdd_m"],
+        [
+            *("models_priors", "models_potential", "models_truncated"),
+            *("collection_priors", "collection_bdd_m"),
+        ],
     ),
     "laplace": (["inference/laplace"], ["inference_laplace"]),
     "kernels": (
