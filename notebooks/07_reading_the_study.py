@@ -166,11 +166,8 @@ plan = studies.real([datasets.embedded(name) for name in sets])
 names = [each.name for each in plan.studies]
 results = {name: runner.read(STUDY / f"{name.replace(': ', '_')}_results.csv") for name in names}
 sections, rankings = guidelines.all_findings(plan, results)
-figure = advice.overview(guidelines.fitted(results[plan.main.name]))
-figure.set_dpi(70)
-
-# %%
 figure = advice.critical_difference(rankings["g_mean"])
+figure.set_dpi(70)
 
 # %%
 for title in ("Over all settings", "What labels are worth", "Time", "Priors", "Bandwidths"):
