@@ -66,7 +66,7 @@ GROUPS = {
         ["models/lssvm", "models/density"],
         ["collection_lssvm", "collection_imbalance"],
     ),
-    "landmarks": (["models/landmarks"], ["models_landmarks"]),
+    "landmarks": (["models/landmarks"], ["models_landmarks", "inference_dictionary"]),
     "swapping": (
         ["inference/reweighting", "inference/sensitivity", "inference/health"],
         ["inference_swapping"],
