@@ -241,7 +241,7 @@ class RBF(_DistanceKernel):
         computed in float32; the sums are float64 always.
         """
         single = X.dtype == np.float32
-        dtype = np.dtype(np.float32 if single else np.float64)
+        dtype: np.dtype[Any] = np.dtype(np.float32 if single else np.float64)
         center = Y.mean(axis=0).astype(dtype)
         s = np.array(self._s, dtype)
         V = ((Y.astype(dtype) - center) / s).astype(float)

@@ -186,7 +186,7 @@ def _root(kernel: Kernel, K: np.ndarray, ridge: float) -> np.ndarray:
 
 def _rounding(K: np.ndarray) -> float:
     """Return a ridge, for each row of K, that hides its rounding: points may be the same."""
-    return 10 * np.finfo(float).eps * float(np.trace(K))
+    return float(10 * np.finfo(float).eps * np.trace(K))
 
 
 def as_landmarks(dictionary: Any) -> Landmarks | np.ndarray:

@@ -47,7 +47,7 @@ GROUPS = {
     ),
     "bdd_m": (
         ["models/bdd_m", "models/bdd_m_left_out", "models/left_out", "models/truncated"],
-        ["models_truncated", "collection_bdd_m", "collection_bdd_m_left_out"],
+        ["models_bdd", "models_truncated", "collection_bdd_m", "collection_bdd_m_left_out"],
     ),
     "priors": (
         ["models/gaussian", "models/minority", "models/symbolic"],
