@@ -194,6 +194,7 @@ def test_variables_have_the_names_of_the_papers_and_the_likelihood_counts_once(n
     model = build()
     named = {k: v for k, v in model.named_vars_to_dims.items() if k in dims}
     assert named == {k: (v,) for k, v in dims.items()}
+    assert {"K", "r", "T", "n0", "likelihood_scale", "squared_norm"} <= set(model.named_vars)
     x = np.random.default_rng(5).normal(size=Density(model).size)
     once = Density(build(likelihood_scale=1.0)).logp_and_gradient(x)[0]
     assert Density(model).logp_and_gradient(x)[0] == pytest.approx(once, rel=1e-14)
