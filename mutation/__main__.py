@@ -83,6 +83,7 @@ PACKAGES = {
 # a function with a decorator is left alone by mutmut, and these change nothing that it computes
 DECORATORS = re.compile(r"^ *@(override|numba\.njit)\n", re.MULTILINE)
 
+QUICK = "not slow and not long and not browser"
 MUTMUT = [sys.executable, "-m", "mutmut"]
 KILLED, TIMEOUT, NO_TEST = (1, 3), (-24, 24, 36, 152, 255), (5, 33)  # exit codes
 
@@ -103,7 +104,7 @@ def copied(group: str) -> Path:
         "source_paths": ["bsvdd"],
         "only_mutate": [f"bsvdd/{module}.py" for module in modules],
         "also_copy": ["benchmarks"],
-        "pytest_add_cli_args": ["-m", "not slow and not browser", "-p", "no:cacheprovider"],
+        "pytest_add_cli_args": ["-m", QUICK, "-p", "no:cacheprovider"],
         "pytest_add_cli_args_test_selection": [f"tests/test_{name}.py" for name in tests],
     }
     lines = ["[tool.mutmut]", *(f"{key} = {json.dumps(v)}" for key, v in settings.items())]

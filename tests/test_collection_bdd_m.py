@@ -181,7 +181,7 @@ def pair_posterior(m2, S2, scale, K):
     return mean, np.einsum("ijk,ijkl,ijkm->lm", density, e, e)
 
 
-@pytest.mark.parametrize("sampler", ["exact", "nuts"])
+@pytest.mark.parametrize("sampler", ["exact", pytest.param("nuts", marks=pytest.mark.long)])
 def test_correlated_minority_prior_by_quadrature(worst_z, sampler):
     m2, sd = np.array([0.3, 0.8]), 0.4
     K = np.exp(-((PAIR[:, None] - PAIR[None]) ** 2).sum(axis=2) / (2 * 1.1**2))
@@ -348,7 +348,7 @@ def on_the_hyperplane():
     return gram, prior, scale, mean, a + g, S
 
 
-@pytest.mark.parametrize("sampler", ["exact", "nuts"])
+@pytest.mark.parametrize("sampler", ["exact", pytest.param("nuts", marks=pytest.mark.long)])
 def test_without_minority_rows_draws_are_bdd_on_the_hyperplane(on_the_hyperplane, worst_z, sampler):
     gram, prior, scale, free_mean, mean, covariance = on_the_hyperplane
     w = weights_of(gram, prior, priors.TruncatedNormal(), scale, sampler, 2000)
