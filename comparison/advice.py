@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from . import pages
-from .guidelines import METRICS, all_findings, cost, fitted, with_labels
-from .paired import Ranking
+from .guidelines import METRICS, all_findings, fitted
+from .paired import Ranking, by_setting
 from .studies import Plan
 from .table import LEGEND, formats
 
@@ -43,7 +43,7 @@ def write(folder: Path, plan: Plan, results: dict[str, pd.DataFrame]) -> Path:
         "needs minority rows that the setting has not, or its fits failed.",
     )
     figures["time"] = (
-        against_time(cost(with_labels(plan, results)).evidence),
+        against_time(sections["Time"][0].evidence),
         "Mean G-mean over the settings with labelled minority rows, of models with a result in "
         "each, against the median time of a fit, tuning included.",
     )
@@ -77,11 +77,11 @@ def critical_difference(ranking: Ranking) -> Figure:
 
 def overview(results: pd.DataFrame) -> Figure:
     """Show mean G-mean, settings x models."""
-    values = results.pivot_table("g_mean", "data", "model", "mean", sort=False, dropna=False)
+    values = by_setting(results, "g_mean")
     figure, ax = plt.subplots(
         figsize=(3.5 + 0.75 * values.shape[1], 1.5 + 0.3 * len(values)), layout="constrained"
     )
-    shown = np.ma.masked_invalid(values.to_numpy(dtype=float))
+    shown = np.ma.masked_invalid(values)
     color = plt.get_cmap("viridis").with_extremes(bad="#cccccc")
     image = ax.imshow(shown, vmin=0, vmax=1, cmap=color, aspect="auto")
     for (i, j), value in np.ndenumerate(shown.filled(np.nan)):

@@ -13,7 +13,7 @@ from ..models.kernels import RBF
 from ..models.registry import REGISTRY
 from .cell import TRIVIAL
 from .pages import listed
-from .paired import ALPHA, Lead, Ranking, lead, rank
+from .paired import ALPHA, Lead, Ranking, by_setting, lead, rank
 from .protocol import PRIORS, Candidate
 from .setting import Setting
 from .studies import Design, Plan
@@ -205,8 +205,7 @@ def cost(results: pd.DataFrame) -> Finding:
             "median scoring, s": ("score_seconds", "median"),
         }
     )
-    values = results.pivot_table("g_mean", "data", "model", "mean", sort=False, dropna=False)
-    table["mean G-mean"] = values.astype(float).mean(skipna=False)
+    table["mean G-mean"] = by_setting(results, "g_mean").mean(skipna=False)
     ranked = table.dropna().sort_values("mean G-mean", ascending=False, kind="stable")
     if ranked.empty:
         return Finding("Time: no fit succeeded.", table)

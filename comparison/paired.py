@@ -67,6 +67,12 @@ class Ranking:
         ).loc[self.ranks.index]
 
 
+def by_setting(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return settings x models, the mean over replicates; NaN where a model has no result."""
+    values = results.pivot_table(metric, "data", "model", "mean", sort=False, dropna=False)
+    return values.astype(float)
+
+
 def rank(results: pd.DataFrame, metric: str, larger: bool = True) -> Ranking:
     """Rank the models of ``results`` by ``metric`` over the settings.
 
@@ -80,7 +86,7 @@ def rank(results: pd.DataFrame, metric: str, larger: bool = True) -> Ranking:
     """
     from scikit_posthocs import posthoc_nemenyi_friedman
 
-    values = results.pivot_table(metric, "data", "model", "mean", sort=False, dropna=False)
+    values = by_setting(results, metric)
     incomplete = [str(m) for m in values.columns if values[m].isna().any()]
     values = values.drop(columns=incomplete)
     ranks = values.rank(axis=1, ascending=not larger).mean().sort_values(kind="stable")

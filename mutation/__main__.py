@@ -203,27 +203,28 @@ def record(copy: Path) -> None:
     os.replace(partial, store)
 
 
+def mutmut(copy: Path, *arguments: str, check: bool = True) -> None:
+    """Run a command of mutmut in the copy, with one thread of BLAS."""
+    limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    subprocess.run([*MUTMUT, *arguments], cwd=copy, env=os.environ | limits, check=check)
+
+
 def main(groups: list[str], n: int | None = None) -> None:
     """Run the groups, one after the other; with ``n`` that many mutants of each module."""
-    limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    run = ["run", "--max-children", "1"]
     for group in groups:
         copy = copied(group)
-
-        def mutmut(*arguments: str, check: bool = True, cwd: Path = copy) -> None:
-            subprocess.run([*MUTMUT, *arguments], cwd=cwd, env=os.environ | limits, check=check)
-
-        run = ["run", "--max-children", "1"]
         if n is None:
-            mutmut(*run)
+            mutmut(copy, *run)
         else:
             # it names mutants only while it makes them, and then stops, as none has this name
-            mutmut(*run, "none", check=False)
+            mutmut(copy, *run, "none", check=False)
             if drawn := sample(copy, n):
                 # as patterns: for names it first runs their tests alone, by ids that pytest may
                 # not find again
-                mutmut(*run, *(f"*{name}" for name in drawn))
+                mutmut(copy, *run, *(f"*{name}" for name in drawn))
         record(copy)
-        mutmut("results")
+        mutmut(copy, "results")
 
 
 if __name__ == "__main__":

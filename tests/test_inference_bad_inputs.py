@@ -13,7 +13,7 @@ from bsvdd import Cutoff, Landmarks, kernels, priors
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning"),
 ]
 
 rng0 = np.random.default_rng(90)
