@@ -140,12 +140,20 @@ def settings(options: Options) -> None:
 )
 @click.option("--label", help="Column of the classes in the .csv files.")
 @click.option("--minor", help="Value of the minority (1 in 0/1, -1 in -1/+1).")
+@click.option(
+    "--rows",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(4),
+    help="Training rows at most: of a larger half so many are drawn.",
+)
 @common
 def real(
     names: tuple[str, ...],
     data_dir: Path | None,
     label: str | None,
     minor: str | None,
+    rows: int,
     options: Options,
 ) -> None:
     """Guidelines from real data: the embedded sets, or those of a folder."""
@@ -161,7 +169,7 @@ def real(
         else:
             chosen = names or (datasets.QUICK if options.quick else datasets.names())
             data = [datasets.embedded(name) for name in chosen]
-        _guidelines(studies.real(data, options.quick, options.seed), options)
+        _guidelines(studies.real(data, options.quick, options.seed, rows), options)
 
 
 def _guidelines(plan: Any, options: Options) -> None:

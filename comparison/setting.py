@@ -100,6 +100,55 @@ class Real(Setting):
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Thinned(Real):
+    """Random halves of a large data set, of whose training half only some rows are drawn.
+
+    Each class keeps its share of the training rows, rounded. The test half stays whole. For what
+    grows with the square or the cube of the rows, which many random halves of a large set are not
+    worth.
+
+    Parameters
+    ----------
+    data : Dataset
+    rows : int
+        Training rows of both classes; fewer than half of the set.
+    """
+
+    rows: int
+
+    @property
+    @override
+    def name(self) -> str:
+        return f"{self.data.name}, {self.rows} training rows"
+
+    @property
+    @override
+    def n_minority(self) -> int:
+        return round(self.rows * super().n_minority / (len(self.data.X) // 2))
+
+    @override
+    def pair(self, seed: int) -> Pair:
+        pair = super().pair(seed)
+        n1 = self.n_minority
+        rng = np.random.default_rng([seed, 1])  # apart from the draw of the halves
+        drawn = [
+            rng.choice(np.flatnonzero(members), n, replace=False)
+            for members, n in ((~pair.train.minority, self.rows - n1), (pair.train.minority, n1))
+        ]
+        return replace(pair, train=part(pair.train, np.concatenate(drawn)))
+
+    @override
+    def check(self) -> None:
+        super().check()
+        n1 = self.n_minority
+        if n1 < 1 or self.rows - n1 < 3:
+            raise ValueError(
+                f"{self.data.name}: {self.rows} training rows would be {n1} minority and "
+                f"{self.rows - n1} majority, where a comparison needs 1 and 3; give more rows"
+            )
+
+
 @dataclass(frozen=True)
 class Contaminated(Setting):
     """Another setting, with a share of the minority rows labelled majority in training.

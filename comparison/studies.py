@@ -13,7 +13,7 @@ from ..models.registry import REGISTRY
 from .datasets import Dataset
 from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, published
 from .runner import Study
-from .setting import Contaminated, Real, Setting, Unlabelled
+from .setting import Contaminated, Real, Setting, Thinned, Unlabelled
 from .shapes import SHAPES, Shape
 from .slides import Slides
 
@@ -21,6 +21,7 @@ Design = dict[str, dict[str, list[Setting]]]  # factor: level: settings
 QUICK = ["SVDD", "BDD", "BSVDD", "BSVDD-M", "OCSVM", "SVM"]
 BANDWIDTHS = ("modified_mean", "mean", "median", "scale")
 BANDWIDTH_MODELS = ("SVDD", "BSVDD", "BSVDD-M")
+ROWS = 1000  # that train, of a data set: a fit of some models grows with their cube
 DEFAULTS = Protocol()  # of which priors and bandwidths are compared: nothing is tuned
 # the factors over which they are, of generated settings: those of at most 300 rows
 SMALL = ("features", "boundary", "tails", "mislabelled minority")
@@ -69,9 +70,9 @@ def settings(quick: bool = False, seed: int = 0) -> Plan:
     return _plan("settings", design, {factor: design[factor] for factor in SMALL}, quick, seed)
 
 
-def real(data: list[Dataset], quick: bool = False, seed: int = 0) -> Plan:
-    """Return the study of data sets, on random halves."""
-    design = of_data(data)
+def real(data: list[Dataset], quick: bool = False, seed: int = 0, rows: int = ROWS) -> Plan:
+    """Return the study of data sets, on random halves, of which at most ``rows`` rows train."""
+    design = of_data(data, rows)
     return _plan("real", design, design, quick, seed)
 
 
@@ -120,9 +121,11 @@ def generated(quick: bool) -> Design:
     }
 
 
-def of_data(data: list[Dataset]) -> Design:
-    """Return the levels of n, p and base rate of data sets."""
-    every: list[Setting] = [Real(each) for each in data]
+def of_data(data: list[Dataset], rows: int = ROWS) -> Design:
+    """Return the levels of n, p and base rate of data sets; at most ``rows`` rows of each train."""
+    every: list[Setting] = [
+        Real(each) if len(each.X) // 2 <= rows else Thinned(each, rows) for each in data
+    ]
 
     def split(of: list[float], bounds: list[float], names: list[str]) -> dict[str, list[Setting]]:
         level = [sum(value > b for b in bounds) for value in of]

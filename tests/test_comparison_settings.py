@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from bsvdd.comparison import datasets, generators
+from bsvdd.comparison import datasets, generators, studies
 from bsvdd.comparison.datasets import Dataset
-from bsvdd.comparison.setting import Contaminated, Real, Unlabelled
+from bsvdd.comparison.setting import Contaminated, Real, Thinned, Unlabelled
 from bsvdd.comparison.shapes import MODES, SHAPES, Shape
 from bsvdd.comparison.slides import Slides
 from scipy.stats import kstest
@@ -102,9 +102,33 @@ def test_a_real_set_is_halved_and_checked():
         Real(Dataset("w", data.X, np.zeros(len(X), bool))).check()
 
 
+def test_of_a_large_set_some_rows_train_and_the_whole_half_is_tested():
+    data = datasets.embedded("vehicle_van")
+    setting, whole = Thinned(data, 100), Real(data)
+    pair, again, other = setting.pair(3), setting.pair(3), setting.pair(4)
+    np.testing.assert_array_equal(pair.test.X, whole.pair(3).test.X)
+    np.testing.assert_array_equal(pair.train.X, again.train.X)
+    assert not np.array_equal(pair.train.X, other.train.X)
+    known = list(map(tuple, np.column_stack([whole.pair(3).train.X, whole.pair(3).train.minority])))
+    drawn = list(map(tuple, np.column_stack([pair.train.X, pair.train.minority])))
+    assert len(drawn) == 100 and all(drawn.count(row) <= known.count(row) for row in drawn)
+    assert pair.train.minority.sum() == round(100 * 99 / 423)
+    assert setting.name == "vehicle_van, 100 training rows"
+
+
+def test_more_rows_than_asked_for_are_thinned_and_others_left_as_they_are():
+    data = [datasets.embedded("wine_cultivar3"), datasets.embedded("vehicle_van")]
+    small, large = studies.of_data(data, rows=89)["data set"].values()
+    assert type(small[0]) is Real and type(large[0]) is Thinned
+    plan = studies.real(data, rows=89)
+    names = ["wine_cultivar3", "vehicle_van, 89 training rows"]
+    assert all([s.name for s in study.settings] == names for study in plan.studies)
+
+
 @pytest.mark.parametrize(
     "setting",
     [
+        Thinned(datasets.embedded("vehicle_van"), 50),
         Shape("modes", share=0.07),
         Slides(v=0, n_train=300, n_test=10, share=0.05),
         Contaminated(Shape("modes", share=0.07), 0.3),
@@ -125,6 +149,10 @@ def test_the_number_of_minority_rows_is_known_before_a_pair_is_drawn(setting):
         (lambda: Shape("ring", n_train=20, share=0.01), "at least one row of each class"),
         (lambda: Shape("ring", noise=2.0), "noise must lie"),
         (lambda: Contaminated(Shape("ring"), 1.0), "share must lie"),
+        (
+            lambda: Thinned(datasets.embedded("yeast_ME2"), 10).check(),
+            "yeast_ME2: 10 training rows would be 0 minority and 10 majority.* give more rows",
+        ),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, message):
