@@ -254,9 +254,9 @@ def test_real_sets_are_grouped_by_size_features_and_share():
     assert level["rows"] == {
         "wine_cultivar3": "up to 500",
         "yeast_ME2": "501 to 1500",
-        "musk": "above 1500",
+        "musk, 1000 training rows": "above 1500",
     }
-    assert level["features"]["musk"] == "above 40"
+    assert level["features"]["musk, 1000 training rows"] == "above 40"
     assert level["minority share"]["wine_cultivar3"] == "above 15%"
     assert level["minority share"]["yeast_ME2"] == "up to 5%"
 
