@@ -212,11 +212,11 @@ def _run(studies: list[Any], options: Options) -> dict[str, Any]:
         for each in studies:
             told = follow(bar, each.name, len(each.cells()))
             results[each.name] = each.run(store, workers, options.retry, told)
-    for name, found in results.items():
-        stem = name.replace(": ", "_")
-        pages.save(out / f"{stem}_results.csv", found.to_csv(index=False).encode())
+    for each in studies:
+        found = results[each.name]
+        pages.save(each.file(out, "results.csv"), found.to_csv(index=False).encode())
         for suffix, text in table.formats(found).items():
-            pages.save(out / f"{stem}_table.{suffix}", text.encode())
+            pages.save(each.file(out, f"table.{suffix}"), text.encode())
         for _, cell in found[found["error"] != ""].iterrows():
             console.print(
                 f"failed: {cell['data']}, {cell['model']}, replicate {cell['replicate']}: "

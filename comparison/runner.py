@@ -53,6 +53,10 @@ class Study:
     replicates: int = 10
     seed: int = 0
 
+    def file(self, folder: Path, what: str) -> Path:
+        """Return where ``what`` of this study lies: its "results.csv", or "table.csv"."""
+        return folder / f"{self.name.replace(': ', '_')}_{what}"
+
     def cells(self) -> list[Cell]:
         """Return the cells, in the order of the table."""
         return [
@@ -149,7 +153,8 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     """Return rows as a table: text where it is text, numbers elsewhere, NaN for none."""
     table = pd.DataFrame(rows)
     for name in TEXT:
-        table[name] = table[name].fillna("") if name in table else ""
+        # of no text at all pandas makes a column of numbers, which has no place for ""
+        table[name] = table[name].astype(object).fillna("").astype(str) if name in table else ""
     numbers = [name for name in table.columns if name not in TEXT]
     table[numbers] = table[numbers].astype(float)
     return table.astype({"replicate": int})

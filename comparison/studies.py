@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
 
 from ..models.kernels import RBF, Standardized
 from ..models.registry import REGISTRY
 from .datasets import Dataset
 from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, published
-from .runner import Study
+from .runner import Study, read
 from .setting import Contaminated, Real, Setting, Thinned, Unlabelled
 from .shapes import SHAPES, Shape
 from .slides import Slides
@@ -47,6 +50,10 @@ class Plan:
     def studies(self) -> list[Study]:
         """The studies in the order in which they run."""
         return [self.main, self.priors, self.bandwidths]
+
+    def read(self, folder: Path) -> dict[str, pd.DataFrame]:
+        """Return the results of each study by its name, from what the command left in a folder."""
+        return {each.name: read(each.file(folder, "results.csv")) for each in self.studies}
 
 
 def slides(quick: bool = False, protocol: str = "published", seed: int = 0) -> Study:

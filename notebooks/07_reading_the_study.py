@@ -100,8 +100,7 @@ for sentence in reproduction.sentences(ours, printed, shares, reproduction.best_
 
 # %%
 plan = studies.settings()
-names = [each.name for each in plan.studies]
-results = {name: runner.read(STUDY / f"{name.replace(': ', '_')}_results.csv") for name in names}
+results = plan.read(STUDY)
 sections, rankings = guidelines.all_findings(plan, results)
 figure = advice.overview(guidelines.fitted(results[plan.main.name]))
 figure.set_dpi(70)
@@ -161,10 +160,8 @@ legend = ax.legend(["G-mean", "AUC"], frameon=False, bbox_to_anchor=(1, 1), loc=
 # share rows, so here the sets are what counts, not the replicates.
 
 # %%
-sets = runner.read(STUDY / "real_results.csv")["data"].unique()
-plan = studies.real([datasets.embedded(name) for name in sets])
-names = [each.name for each in plan.studies]
-results = {name: runner.read(STUDY / f"{name.replace(': ', '_')}_results.csv") for name in names}
+plan = studies.real([datasets.embedded(name) for name in datasets.names()])
+results = plan.read(STUDY)
 sections, rankings = guidelines.all_findings(plan, results)
 figure = advice.critical_difference(rankings["g_mean"])
 figure.set_dpi(70)

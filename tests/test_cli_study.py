@@ -82,8 +82,12 @@ def test_guidelines_are_written(small, tmp_path, name):
     page = (tmp_path / "guidelines.html").read_text()
     assert "has the best mean rank by G-mean" in page
     assert (tmp_path / f"{name}_priors_table.tex").exists()
-    results = pd.read_csv(tmp_path / f"{name}_results.csv")
-    assert results["error"].isna().all()
+    quick = [datasets.embedded(each) for each in datasets.QUICK]
+    plan = studies.real(quick) if name == "real" else studies.settings(quick=True)
+    read = plan.read(tmp_path)
+    assert list(read) == [name, f"{name}: priors", f"{name}: bandwidths"]
+    for results in read.values():
+        assert len(results) and (results["error"] == "").all()
 
 
 def test_a_failed_cell_is_told_and_the_rest_goes_on(small, tmp_path, monkeypatch):
