@@ -4,8 +4,7 @@ For BDD the closed form is exact. For BSVDD it leaves the other weights of a dra
 refit gives them a new posterior, so the two agree closely but not exactly. With priors.Flat()
 nothing but the row itself differs between them, and the largest difference measured was 2 % in
 d and 1 % in D_opt. The default prior is standardised over the rows and moves when one of them
-goes; with a narrow kernel it holds most of the weight, and 5 % in d and 3 % in D_opt were
-measured.
+goes; with a narrow kernel it holds most of the weight, and 5 % in d was measured.
 """
 
 from pathlib import Path
@@ -21,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
 ]
 
-DRAWS = 4000  # 2 chains
+DRAWS = 8000  # of each of 2 chains: with 2,000 the noise of refits comes near to the bounds
 DATA = Path(__file__).parents[1] / "comparison" / "data" / "wine_cultivar3.npz"
 
 
@@ -47,30 +46,30 @@ def rows(request):
 
 
 @pytest.mark.parametrize(
-    ("prior", "correlation", "tolerance"),
-    [(priors.Flat(), 0.99, 0.02), (priors.StandardizedRowSum(), 0.95, 0.04)],
+    ("prior", "correlation"),
+    [(priors.Flat(), 0.99), (priors.StandardizedRowSum(), 0.95)],
     ids=["flat", "standardized"],
 )
-def test_cutoff_is_that_of_refits(rows, prior, correlation, tolerance):
+def test_cutoff_is_that_of_refits(rows, prior, correlation):
     majority, _ = rows
     kernel = kernels.RBF("modified_mean").resolve(majority)
     X, y = np.concatenate(rows), np.repeat([0, 1], [25, 10])
-    est = BSVDD(kernel=kernel, prior=prior, draws=2000, tune=500).fit(X, y)
-    d = decisive_distance(est.idata_["distance"]["d"].values.reshape(DRAWS, 35))
+    est = BSVDD(kernel=kernel, prior=prior, draws=DRAWS, tune=500).fit(X, y)
+    d = decisive_distance(est.idata_["distance"]["d"].values.reshape(2 * DRAWS, 35))
 
-    w = est.idata_["posterior"]["w"].values.reshape(DRAWS, 25)
+    w = est.idata_["posterior"]["w"].values.reshape(2 * DRAWS, 25)
     closed = d.copy()
-    closed[:25] = decisive_distance(est.distance(majority).values.reshape(DRAWS, 25) / (1 - w))
+    closed[:25] = decisive_distance(est.distance(majority).values.reshape(2 * DRAWS, 25) / (1 - w))
     refitted = d.copy()  # minority rows are in no fit, so nothing of theirs changes
     for j in range(25):
         keep = np.arange(25) != j
-        fold = BSVDD(kernel=kernel, prior=prior, draws=2000, tune=500).fit(majority[keep])
+        fold = BSVDD(kernel=kernel, prior=prior, draws=DRAWS, tune=500).fit(majority[keep])
         refitted[j] = -fold.score_samples(majority[[j]])[0]
 
     assert np.corrcoef(closed[:25], refitted[:25])[0, 1] > correlation
     for policy in (Cutoff("false_alarm"), Cutoff("g_mean")):
         expected = policy.choose(refitted, y == 1)
-        assert est.with_cutoff(policy).cutoff_ == pytest.approx(expected, rel=tolerance)
+        assert est.with_cutoff(policy).cutoff_ == pytest.approx(expected, rel=0.02)
     expected, found, in_sample = (
         Cutoff("false_alarm").choose(distance, y == 1) for distance in (refitted, closed, d)
     )
