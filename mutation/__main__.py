@@ -1,13 +1,14 @@
 """Mutation testing: which change of a formula does no quick test notice.
 
-    uv run --group mutation python -m mutation [--sample N] [GROUP ...]
+    uv run --group mutation python -m mutation [--sample N | --survivors] [GROUP ...]
 
-mutmut changes one operator, number or argument at a time and runs the tests that reach it. It
-takes modules by the path of their file, which the folders of this repository are not; so it runs on
-a copy under build/mutation in which they are. What has run is not run again, unless the code has
-changed. All mutants take hours; ``--sample N`` takes N of each module, drawn at random with a fixed
-seed. Mutants that differ only in the words of an error or a warning are not counted. The counts go
-to score.json beside this file, and what survived is printed; ``mutmut show NAME`` in
+mutmut changes one operator, number or argument at a time and runs the tests that reach it. It takes
+modules by the path of their file, which the folders of this repository are not; so it runs on a
+copy under build/mutation in which they are. What has run is not run again, unless the code has
+changed; ``--survivors`` runs those again that no test noticed, for when tests have changed. All
+mutants take hours; ``--sample N`` takes N of each module, drawn at random with a fixed seed.
+Mutants that differ only in the words of an error or a warning are not counted. The counts go to
+score.json beside this file, and what survived is printed; ``mutmut show NAME`` in
 build/mutation/GROUP shows it.
 """
 
@@ -173,6 +174,22 @@ def sample(copy: Path, n: int) -> list[str]:
     return drawn
 
 
+def forgotten(copy: Path) -> list[str]:
+    """Forget what the tests said of the mutants that none of them noticed; return their names."""
+    left = {
+        name
+        for of_module in codes(copy).values()
+        for name, code in of_module.items()
+        if code is not None and code not in KILLED + TIMEOUT
+    }
+    for path in (copy / "mutants" / "bsvdd").rglob("*.py.meta"):
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        known = meta["exit_code_by_key"]
+        meta["exit_code_by_key"] = {k: None if k in left else code for k, code in known.items()}
+        _put(path, json.dumps(meta, indent=4).encode())
+    return sorted(left)
+
+
 def scores(copy: Path) -> dict[str, dict[str, int]]:
     """Return the counts of mutants by module, of those that have run."""
     found = {}
@@ -209,20 +226,20 @@ def mutmut(copy: Path, *arguments: str, check: bool = True) -> None:
     subprocess.run([*MUTMUT, *arguments], cwd=copy, env=os.environ | limits, check=check)
 
 
-def main(groups: list[str], n: int | None = None) -> None:
-    """Run the groups, one after the other; with ``n`` that many mutants of each module."""
+def main(groups: list[str], n: int | None = None, survivors: bool = False) -> None:
+    """Run the groups one after the other: ``n`` mutants of each module, the survivors, or all."""
     run = ["run", "--max-children", "1"]
     for group in groups:
         copy = copied(group)
-        if n is None:
+        if n is None and not survivors:
             mutmut(copy, *run)
         else:
             # it names mutants only while it makes them, and then stops, as none has this name
             mutmut(copy, *run, "none", check=False)
-            if drawn := sample(copy, n):
+            if names := forgotten(copy) if n is None else sample(copy, n):
                 # as patterns: for names it first runs their tests alone, by ids that pytest may
                 # not find again
-                mutmut(copy, *run, *(f"*{name}" for name in drawn))
+                mutmut(copy, *run, *(f"*{name}" for name in names))
         record(copy)
         mutmut(copy, "results")
 
@@ -230,8 +247,10 @@ def main(groups: list[str], n: int | None = None) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Mutation testing of the formulas.")
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
-    parser.add_argument("--sample", type=int, metavar="N", help="mutants of each module")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--sample", type=int, metavar="N", help="mutants of each module")
+    some.add_argument("--survivors", action="store_true", help="again those that no test noticed")
     given = parser.parse_args()
     if unknown := set(given.groups) - set(GROUPS):
         parser.error(f"unknown group {', '.join(unknown)}; expected {', '.join(GROUPS)}")
-    main(given.groups or list(GROUPS), given.sample)
+    main(given.groups or list(GROUPS), given.sample, given.survivors)
