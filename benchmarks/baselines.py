@@ -65,7 +65,7 @@ def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100) -> float:
 
     if gram.kernel is None:
         raise ValueError("needs a Gram made by Gram.from_rows")
-    center = Center.of(w.reshape(-1, w.shape[-1]), gram, gram.kernel)
+    center = Center.of(w.reshape(-1, w.shape[-1]), gram)
     chosen = gram.points[np.linspace(0, gram.n_points - 1, points).astype(int)]
     d = center.values(chosen).reshape(*w.shape[:2], -1)
     return float(az.ess(xr.Dataset({"d": (("chain", "draw", "obs"), d)}))["d"].min())

@@ -80,7 +80,7 @@ def distances(quick: bool) -> Row:
     """Measure draws x rows of distances, and what predict and probability_normal make of them."""
     draws, n, M = (1000, 4000, 900) if quick else (4000, 10_000, 900)
     g = gram(M, 20)
-    center = Center.of(dirichlet(draws, M), g, g.kernel)
+    center = Center.of(dirichlet(draws, M), g)
     Z = rows(n, 20, seed=1)
     K = g.kernel(g.points, Z)
     sides = {
@@ -226,7 +226,7 @@ def growth_scoring(quick: bool) -> Row:
 
     def make(n: int) -> Callable[[], object]:
         g = gram(n, 20)
-        center, Z = Center.of(dirichlet(1000, n), g, g.kernel), rows(1000, 20, seed=1)
+        center, Z = Center.of(dirichlet(1000, n), g), rows(1000, 20, seed=1)
         return lambda: center.decisive(Z, 0.5)
 
     return _growth("predict 1,000 rows by 1,000 draws", 1.2, quick, make)

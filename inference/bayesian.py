@@ -158,7 +158,7 @@ class BayesianDescription(Description):
         return self._build(self.gram_)
 
     @override
-    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
         self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
         tree = self._sample(gram, seed)
         attrs = tree["posterior"].attrs
@@ -287,7 +287,7 @@ class BayesianDescription(Description):
         (Flat(sd=0.5), True)
         """
         new = self._with_priors(prior, minority_prior)
-        return new._adopt_draws(new._draw(self.gram_, self.kernel_, self._fit.seed))
+        return new._adopt_draws(new._draw(self.gram_, self._fit.seed))
 
     def reweighted(self, prior: Any = None, minority_prior: Any = None) -> Self:
         """Return this estimator with another prior by its draws at hand; nothing is fitted.
@@ -351,7 +351,7 @@ class BayesianDescription(Description):
     def _adopt_draws(self, tree: xr.DataTree) -> Self:
         """Take the draws in ``tree`` for this copy of a fitted estimator."""
         f = self._fit
-        rule = self._rule(tree, f.gram, f.kernel)
+        rule = self._rule(tree, f.gram)
         self._adopt(self._report(replace(f, rule=rule, idata=tree, label=self._label)))
         return self
 
@@ -455,7 +455,7 @@ class BayesianDescription(Description):
         """Return the centre of the weights in the ``prior`` or ``posterior`` group, unpruned."""
         posterior = self._posterior
         draws = posterior if group == "posterior" else self._fit.idata[group].dataset
-        return Center.of(health.weights(draws), self.gram_, self.kernel_)
+        return Center.of(health.weights(draws), self.gram_)
 
     def prior_distance(
         self, X: Any, y: Any = None, Z: Any = None, draws: int = diagnostics.PRIOR_DRAWS
@@ -479,7 +479,7 @@ class BayesianDescription(Description):
         training = new._training(X, y)
         rows = training.rows if Z is None else new._rows_of(Z, training.kernel)
         prior = diagnostics.prior_draws(new._build(training.gram), training.seed, draws)
-        center = Center.of(health.weights(prior), training.gram, training.kernel)
+        center = Center.of(health.weights(prior), training.gram)
         return new._as_draws(xr.DataTree.from_dict({"posterior": prior}), center.values(rows))
 
 

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
-from ..models.kernels import Kernel
 from . import diagnostics
 from .cutoff import as_cutoff
 from .detector import Detector, Fit
@@ -38,11 +37,11 @@ class Description(Detector):
     """A detector whose distance is d_z, from the centre of the majority in kernel space."""
 
     @override
-    def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Center:
+    def _rule(self, tree: xr.DataTree, gram: Gram) -> Center:
         posterior = tree.children["posterior"].dataset
         w = posterior["w"].values
         norm = posterior["squared_norm"].values.ravel() if "squared_norm" in posterior else None
-        center = Center.of(w.reshape(-1, w.shape[-1]), gram, kernel, norm)
+        center = Center.of(w.reshape(-1, w.shape[-1]), gram, norm)
         if "pruning" in tree.children:
             kept = tree.children["pruning"].dataset["kept"].values
             center = center.restricted(np.flatnonzero(kept))
@@ -154,13 +153,13 @@ class Description(Detector):
         number = isinstance(given, Real) and not isinstance(given, bool)
         if not (number and 0 <= given < math.inf):
             raise ValueError(f"tolerance must be a number of at least 0, got {tolerance!r}")
-        center = self._rule(self._fit.idata, self.gram_, self.kernel_)
+        center = self._rule(self._fit.idata, self.gram_)
         dropped, bound = center.negligible(float(tolerance))
         kept = np.ones(self.gram_.n_points, dtype=bool)
         kept[dropped] = False
         tree = self._fit.idata.copy()
         tree["pruning"] = xr.Dataset({"kept": ("point", kept), "bound": bound})
-        rule = self._rule(tree, self.gram_, self.kernel_)
+        rule = self._rule(tree, self.gram_)
         new = copy.copy(self)
         new._fit, new.idata_ = replace(self._fit, rule=rule, idata=tree), tree.copy()
         new.idata_["decision"] = self.idata_.children["decision"].dataset

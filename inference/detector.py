@@ -54,8 +54,6 @@ class Training:
 
     Attributes
     ----------
-    kernel : Kernel
-        Resolved.
     rows : ndarray of shape (n, p)
         Training rows, as the kernel takes them.
     minority : ndarray of bool, shape (n,)
@@ -69,7 +67,6 @@ class Training:
         The column of X that held the labels.
     """
 
-    kernel: Kernel
     rows: np.ndarray
     minority: np.ndarray
     gram: Gram
@@ -77,6 +74,11 @@ class Training:
     seed: int
     whole: bool = True
     label: str | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, resolved."""
+        return self.gram.kernel
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -145,8 +147,8 @@ class Detector(OutlierMixin, BaseEstimator):
             on a few rows.
         """
         training = self._training(X, y)
-        tree = self._draw(training.gram, training.kernel, training.seed)
-        rule = self._rule(tree, training.gram, training.kernel)
+        tree = self._draw(training.gram, training.seed)
+        rule = self._rule(tree, training.gram)
         self._adopt(self._report(Fit(**vars(training), rule=rule, idata=tree)))
         return self
 
@@ -173,7 +175,6 @@ class Detector(OutlierMixin, BaseEstimator):
         kernel = kernel.resolve(rows[~minority])
         gram, place = self._statistics(kernel, rows, minority, source, all_minority, seed)
         return Training(
-            kernel=kernel,
             rows=rows,
             minority=minority,
             gram=gram,
@@ -270,11 +271,11 @@ class Detector(OutlierMixin, BaseEstimator):
             return majority
         return np.concatenate([majority, np.flatnonzero(minority)])
 
-    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
         """Return a DataTree whose group ``posterior`` holds w (chain, draw, point)."""
         raise NotImplementedError
 
-    def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Expansion:
+    def _rule(self, tree: xr.DataTree, gram: Gram) -> Expansion:
         """Return the rule that the draws in ``tree`` make."""
         raise NotImplementedError
 
@@ -344,7 +345,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def _refit(self, fit: Fit, train: np.ndarray) -> Expansion:
         """Return the rule that the rows ``train`` of ``fit`` make."""
         gram = self._fold(fit, train)
-        return self._rule(self._draw(gram, fit.kernel, fit.seed), gram, fit.kernel)
+        return self._rule(self._draw(gram, fit.seed), gram)
 
     def _fold(self, fit: Fit, train: np.ndarray) -> Gram:
         """Return the statistics of the rows ``train`` of ``fit``."""

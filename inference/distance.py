@@ -12,7 +12,6 @@ import numpy as np
 
 from ..models.geometry import squared_distance, squared_norm
 from ..models.gram import Gram
-from ..models.kernels import Kernel
 from .decision import decisive_distance, probability_normal
 
 NEARLY_ALL = 1e-4  # share of the weight left below which differences are mostly rounding
@@ -29,14 +28,12 @@ class Expansion:
     weights : ndarray of shape (draws, M)
     gram : Gram
         With the dictionary u_1..u_M.
-    kernel : Kernel
     support : ndarray of int
         The points that enter a value, by default all with a weight that is not 0 in some draw.
     """
 
     weights: np.ndarray
     gram: Gram
-    kernel: Kernel
     support: np.ndarray
 
     @cached_property
@@ -99,12 +96,10 @@ class Center(Expansion):
     squared_norm: np.ndarray
 
     @classmethod
-    def of(
-        cls, weights: np.ndarray, gram: Gram, kernel: Kernel, norm: np.ndarray | None = None
-    ) -> Center:
+    def of(cls, weights: np.ndarray, gram: Gram, norm: np.ndarray | None = None) -> Center:
         """Return the centre of ``weights``, whose squared norm may be known already."""
         norm = squared_norm(weights, gram.K) if norm is None else norm
-        return cls(weights, gram, kernel, supported(weights), norm)
+        return cls(weights, gram, supported(weights), norm)
 
     def restricted(self, support: np.ndarray) -> Center:
         """Return the centre of the weights of ``support`` only, all others taken as 0."""
@@ -129,8 +124,8 @@ class Center(Expansion):
     @override
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         weights, points = self._supported
-        k_zu = self.kernel(rows, points)
-        return squared_distance(weights, self.squared_norm, k_zu, self.kernel.diag(rows), out)
+        k_zu = self.gram.kernel(rows, points)
+        return squared_distance(weights, self.squared_norm, k_zu, self.gram.kernel.diag(rows), out)
 
     @override
     def _value(self, raw: np.ndarray) -> np.ndarray:
@@ -158,7 +153,7 @@ class Hyperplane(Expansion):
     @override
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         weights, points = self._supported
-        raw = np.matmul(self.kernel(rows, points), weights.T, out=out)
+        raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
         np.negative(raw, out=raw)
         raw -= self.offset
         return raw

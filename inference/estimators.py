@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..models import bdd, bdd_m, bdd_m_left_out, bsvdd, bsvdd_m, svdd
 from ..models.gram import Gram
-from ..models.kernels import Kernel
 from ..models.priors import Beta, GaussianPrior, Prior, TruncatedNormal
 from . import diagnostics
 from .bayesian import BayesianDescription
@@ -91,7 +90,7 @@ class SVDD(Description):
         return _tax(self.C, gram.n0, self.outlier_fraction), None
 
     @override
-    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
         C1, C2 = self._prices(gram)
         w = svdd.solve(gram, C1, C2).weights
         prices = {"C": C1} if C2 is None else {"C": C1, "C2": C2}
@@ -401,9 +400,9 @@ class BDD(BayesianDescription):
         return bdd.build(gram, self.prior, self.likelihood_scale)
 
     @override
-    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
         if not self.simplex:
-            return super()._draw(gram, kernel, seed)
+            return super()._draw(gram, seed)
         w = bdd.simplex_map(gram, self.prior, self.likelihood_scale)
         scale = float(self.likelihood_scale)
         return weights_tree(w[None, None], sampler="none", likelihood_scale=scale)

@@ -40,24 +40,24 @@ class Machine(Detector):
         check_size(len(minority) if self._learns_from_minority else int((~minority).sum()))
         return slice(None)
 
-    def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         """Return signed weights, and ``offset`` with what else the solver says, by name."""
         raise NotImplementedError
 
     @override
-    def _draw(self, gram: Gram, kernel: Kernel, seed: int) -> xr.DataTree:
-        w, said = self._solve(gram, kernel)
+    def _draw(self, gram: Gram, seed: int) -> xr.DataTree:
+        w, said = self._solve(gram)
         return weights_tree(w[None, None], sampler="none", **said)
 
     def _said(self, name: str) -> float:
         return float(self.idata_.children["posterior"].attrs[name])
 
     @override
-    def _rule(self, tree: xr.DataTree, gram: Gram, kernel: Kernel) -> Hyperplane:
+    def _rule(self, tree: xr.DataTree, gram: Gram) -> Hyperplane:
         posterior = tree.children["posterior"]
         offset = np.array([float(posterior.attrs["offset"])])
         w = posterior.dataset["w"].values[0]
-        return Hyperplane(w, gram, kernel, supported(w), offset)
+        return Hyperplane(w, gram, supported(w), offset)
 
     @override
     def _report(self, fit: Fit) -> Fit:
@@ -139,7 +139,7 @@ class OCSVM(Machine):
     }
 
     @override
-    def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         plane = ocsvm.solve(gram, self.nu)
         # in units of rho, f does not depend on the number of rows that alpha is spread over, so
         # that left-out values of folds can stand beside those of the whole fit
@@ -256,14 +256,14 @@ class SVM(Machine):
     C: float = 1.0
     balanced: bool = True
 
-    def _row_prices(self, gram: Gram, kernel: Kernel) -> np.ndarray:
+    def _row_prices(self, gram: Gram) -> np.ndarray:
         if self.balanced:
             return svm.class_prices(gram, self.C)
         return np.full(gram.n_points, float(self.C))
 
     @override
-    def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
-        w, offset = svm.solve(gram, self._row_prices(gram, kernel))
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        w, offset = svm.solve(gram, self._row_prices(gram))
         return w, {"offset": offset}
 
 
@@ -316,9 +316,9 @@ class DSVM(SVM):
     count_self: bool = False
 
     @override
-    def _row_prices(self, gram: Gram, kernel: Kernel) -> np.ndarray:
-        d = _density(gram, kernel, self.neighbors, self.count_self)
-        return super()._row_prices(gram, kernel) * d
+    def _row_prices(self, gram: Gram) -> np.ndarray:
+        d = _density(gram, self.neighbors, self.count_self)
+        return super()._row_prices(gram) * d
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -384,15 +384,15 @@ class LSSVM(Machine):
             return super()._gram(kernel, rows, minority)
         return Gram.matrix_free(kernel, rows[~minority], rows[minority])
 
-    def _density_weights(self, gram: Gram, kernel: Kernel) -> np.ndarray:
+    def _density_weights(self, gram: Gram) -> np.ndarray:
         return np.ones(gram.n_points)
 
     def _zero_weight(self) -> str:
         return "drop"
 
     @override
-    def _solve(self, gram: Gram, kernel: Kernel) -> tuple[np.ndarray, dict[str, float]]:
-        d = self._density_weights(gram, kernel)
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        d = self._density_weights(gram)
         solved = lssvm.solve(gram, self.C, d, self.epsilon, self._zero_weight())
         return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
 
@@ -476,8 +476,8 @@ class IDLSSVM(LSSVM):
     zero_weight: str = "drop"
 
     @override
-    def _density_weights(self, gram: Gram, kernel: Kernel) -> np.ndarray:
-        return _density(gram, kernel, self.neighbors, self.count_self)
+    def _density_weights(self, gram: Gram) -> np.ndarray:
+        return _density(gram, self.neighbors, self.count_self)
 
     @override
     def _zero_weight(self) -> str:
@@ -486,12 +486,12 @@ class IDLSSVM(LSSVM):
     @property
     def density_weights_(self) -> np.ndarray:
         """The density weights of the training rows, majority first."""
-        return self._density_weights(self.gram_, self.kernel_)
+        return self._density_weights(self.gram_)
 
 
-def _density(gram: Gram, kernel: Kernel, k: int, count_self: bool) -> np.ndarray:
+def _density(gram: Gram, k: int, count_self: bool) -> np.ndarray:
     """Return the density weights of both classes, each taken within its class."""
-    rows, m = kernel.inputs(gram.points), gram.n_majority_points
+    rows, m = gram.kernel.inputs(gram.points), gram.n_majority_points
     both = [density.weights(part, k, count_self) for part in (rows[:m], rows[m:])]
     for name, d in zip(("majority", "minority"), both, strict=True):
         if not d.any():

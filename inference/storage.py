@@ -238,9 +238,8 @@ def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any
         est._held(minority, 0)  # refuses rows whose kernel matrix is too large
         gram, whole = est._gram(kernel, rows, minority), True
     decision = tree.children["decision"].dataset
-    rule = est._rule(tree, gram, kernel)
+    rule = est._rule(tree, gram)
     est._fit = Fit(
-        kernel=kernel,
         rows=rows,
         minority=minority,
         gram=gram,

@@ -311,7 +311,7 @@ class GaussianProcess(CorrelatedPrior):
         n = gram.n_majority_points
         if self.kernel is None:
             C = gram.K[:n, :n]
-        elif gram.kernel is None or gram.kernel.pairwise:
+        elif gram.kernel.pairwise:
             raise ValueError(
                 "GaussianProcess: kernel needs the rows, which these statistics do not hold; "
                 "leave it out"
@@ -397,8 +397,6 @@ class GraphLaplacian(CorrelatedPrior):
 
     @override
     def covariance(self, gram: Gram) -> np.ndarray:
-        if gram.kernel is None:
-            raise ValueError("GraphLaplacian needs a Gram made by Gram.from_rows")
         if self.unlabelled and gram.kernel.pairwise:
             raise ValueError(
                 "GraphLaplacian: a precomputed kernel has no values between unlabelled rows; use "

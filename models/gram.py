@@ -61,10 +61,10 @@ class Gram:
         Number of majority rows.
     points : ndarray of shape (M, p)
         The dictionary.
+    kernel : Kernel
+        That K, r and T are of, resolved.
     n1 : int
         Number of minority rows, the last points of the dictionary.
-    kernel : Kernel or None
-        That K, r and T are of.
     place : ndarray of int or None
         In a fold, which of the whole fit's majority points its majority points are.
     minority_place : ndarray of int or None
@@ -76,8 +76,8 @@ class Gram:
     T: float
     n0: int
     points: np.ndarray
+    kernel: Kernel
     n1: int = 0
-    kernel: Kernel | None = None
     place: np.ndarray | None = None
     minority_place: np.ndarray | None = None
 
@@ -143,7 +143,7 @@ class Gram:
         K = kernel(points)
         T = float(kernel.diag(majority).sum())
         r = K[:, : len(majority)].sum(axis=1)
-        return cls(K, r, T, len(majority), points, len(minority), kernel)
+        return cls(K, r, T, len(majority), points, kernel, len(minority))
 
     @classmethod
     def from_sums(cls, kernel: Kernel, sums: Sums, points: np.ndarray, n1: int = 0) -> Gram:
@@ -158,7 +158,7 @@ class Gram:
             The dictionary, minority points last.
         n1 : int, default=0
         """
-        return cls(kernel(points), sums.r, sums.T, sums.n, points, n1, kernel)
+        return cls(kernel(points), sums.r, sums.T, sums.n, points, kernel, n1)
 
     @classmethod
     def matrix_free(cls, kernel: Kernel, majority: np.ndarray, minority: np.ndarray) -> Gram:
@@ -174,7 +174,7 @@ class Gram:
         K = LinearOperator((len(points), len(points)), matvec=product, dtype=float)
         is_majority = (np.arange(len(points)) < len(majority)).astype(float)
         T = float(kernel.diag(majority).sum())
-        return cls(K, K @ is_majority, T, len(majority), points, len(minority), kernel)
+        return cls(K, K @ is_majority, T, len(majority), points, kernel, len(minority))
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:

@@ -136,7 +136,8 @@ def test_nu_of_one_is_the_mean_of_all_rows():
 @pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
 def test_the_size_of_the_kernel_does_not_matter(factor):
     gram = Gram.from_rows(kernels.RBF(1.3), X)
-    scaled = Gram(gram.K * factor, gram.r * factor, gram.T * factor, gram.n0, gram.points)
+    K, r, T = gram.K * factor, gram.r * factor, gram.T * factor
+    scaled = Gram(K, r, T, gram.n0, gram.points, gram.kernel)
     plane, other = ocsvm.solve(gram, 0.2), ocsvm.solve(scaled, 0.2)
     np.testing.assert_allclose(plane.alpha, other.alpha, atol=1e-6)
     assert other.rho == pytest.approx(plane.rho * factor, rel=1e-6)

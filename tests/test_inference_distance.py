@@ -53,7 +53,7 @@ def test_left_out_distance_is_that_without_the_point(kernel, weights, n1):
     found = leave_one_out(weights, gram.K, n1)
     expected = [[from_scratch(w, gram.K, j, n1) for j in range(12)] for w in weights]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    d = Center.of(weights, gram, kernel).values(ROWS)
+    d = Center.of(weights, gram).values(ROWS)
     assert not np.allclose(found, d, rtol=1e-3)
 
 
@@ -61,7 +61,7 @@ def test_left_out_distance_is_that_without_the_point(kernel, weights, n1):
 def test_on_the_simplex_the_distance_grows_by_the_weight_left(kernel):
     weights = simplex_weights(200)
     gram = Gram.from_rows(kernel, ROWS)
-    d = Center.of(weights, gram, kernel).values(ROWS)
+    d = Center.of(weights, gram).values(ROWS)
     rest = np.stack([np.delete(weights, j, axis=1).sum(axis=1) for j in range(12)], axis=1)
     clear = rest > 0.05  # what d loses of its digits near the point does not count here
     assert clear.mean() > 0.99
@@ -131,7 +131,7 @@ def test_a_point_with_all_the_weight_is_infinitely_far(n1):
 def test_blocks_are_the_whole(monkeypatch, kernel, values):
     monkeypatch.setattr(distance, "BLOCK_VALUES", values)
     weights = signed_weights(5)
-    center = Center.of(weights, Gram.from_rows(kernel, ROWS), kernel)
+    center = Center.of(weights, Gram.from_rows(kernel, ROWS))
     Z = np.random.default_rng(54).normal(size=(23, 3))
     norm = [w @ kernel(ROWS) @ w for w in weights]
     expected = [
@@ -190,6 +190,6 @@ def test_bdd_leaves_out_each_majority_row_of_mixed_classes(make, table):
         rest = np.setdiff1d(np.flatnonzero(y == 0), [row])
         gram = Gram.from_rows(kernel, X[rest])
         w = bdd.draw(*bdd.posterior(gram, prior, 2.0), draws, np.random.default_rng(row))
-        d = Center.of(w, gram, kernel).values(X[[row]])[:, 0]
+        d = Center.of(w, gram).values(X[[row]])[:, 0]
         # standard error of the median of 2 draws a draw and of draws: 1.25 sd (1/2 + 1)^.5
         assert abs(found[row] - np.median(d)) < 4.5 * 1.25 * d.std() * np.sqrt(1.5 / draws)

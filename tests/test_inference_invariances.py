@@ -154,7 +154,7 @@ def test_the_potential_of_weights_of_sum_one_takes_no_constant(seed, c):
     rng = np.random.default_rng(seed)
     X, _ = rows(seed)
     g = Gram.from_rows(kernels.RBF(1.2), X)
-    shifted = Gram(g.K + c, g.r + g.n0 * c, g.T + g.n0 * c, g.n0, g.points)
+    shifted = Gram(g.K + c, g.r + g.n0 * c, g.T + g.n0 * c, g.n0, g.points, g.kernel)
     w = rng.dirichlet(np.ones(len(X)))
     assert potential(w, shifted) == pytest.approx(potential(w, g), abs=1e-8 * (1 + c))
     twice = potential(2 * w, shifted) - potential(2 * w, g)

@@ -20,7 +20,7 @@ def center(kernel, seed=0, draws=7, points=25, signed=True):
     w = rng.dirichlet(np.full(points, 0.2), size=draws)
     if signed:
         w[:, -4:] *= -1
-    return Center.of(w, Gram.from_rows(kernel, rng.normal(size=(points, 3))), kernel)
+    return Center.of(w, Gram.from_rows(kernel, rng.normal(size=(points, 3))))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -41,9 +41,7 @@ def test_no_distance_is_off_by_more_than_the_bound(kernel, tolerance, seed):
     # the centre of the kept points with the others at 0, and of nothing else
     w = full.weights.copy()
     w[:, dropped] = 0.0
-    np.testing.assert_allclose(
-        pruned.values(Z), Center.of(w, full.gram, kernel).values(Z), atol=1e-7
-    )
+    np.testing.assert_allclose(pruned.values(Z), Center.of(w, full.gram).values(Z), atol=1e-7)
 
 
 @pytest.mark.parametrize("tolerance", [0.01, 0.1, 0.5])
@@ -57,7 +55,7 @@ def test_one_draw_drops_as_many_as_can_be(tolerance):
 
 def test_the_bound_is_over_the_worst_draw():
     w = np.array([[0.5, 0.5, 0.0], [0.5, 0.1, 0.4]])
-    full = Center.of(w, Gram.from_rows(kernels.RBF(1.0), np.eye(3)), kernels.RBF(1.0))
+    full = Center.of(w, Gram.from_rows(kernels.RBF(1.0), np.eye(3)))
     assert full.negligible(0.39)[1] == 0.0  # the third point weighs nothing, but only in one draw
     dropped, bound = full.negligible(0.4)
     assert (dropped.tolist(), bound) == ([2], 0.4)

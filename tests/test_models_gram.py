@@ -67,10 +67,11 @@ def test_an_empty_minority_is_none():
 )
 def test_shapes_and_numbers_are_checked(change, message):
     fields = {"K": np.eye(3), "r": np.ones(3), "T": 3.0, "n0": 3, "points": np.ones((3, 2))}
+    fields["kernel"] = kernels.Linear()
     with pytest.raises(ValueError, match=message):
         Gram(**{**fields, **change})
 
 
-def test_the_dictionary_must_be_given():
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'points'"):
+def test_the_dictionary_and_the_kernel_must_be_given():
+    with pytest.raises(TypeError, match="missing 2 .*arguments: 'points' and 'kernel'"):
         Gram(K=np.eye(3), r=np.ones(3), T=3.0, n0=3)
