@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from bsvdd.comparison import datasets
-from bsvdd.inference.storage import atomic
+from bsvdd.inference.files import atomic
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from joblib import Parallel, delayed
 from sklearn.metrics import roc_auc_score

@@ -257,24 +257,15 @@ def fit(
 def score(model: Path, csv: Path, out: Path | None) -> None:
     """Score the rows of CSV by a saved MODEL: P(normal), distance, decision."""
     with plain_errors():
-        import pandas as pd
-
         from bsvdd.comparison import datasets
-        from bsvdd.inference.storage import atomic, load
+        from bsvdd.inference.files import atomic
+        from bsvdd.inference.storage import load
 
         est = load(model)
         named = getattr(est, "feature_names_in_", None)
         columns = None if named is None else list(named)
         X = datasets.features(datasets.read_table(csv), columns)
-        distance = -est.score_samples(X)
-        result = pd.DataFrame(
-            {
-                "probability_normal": est.probability_normal(X),
-                "distance": distance,
-                "cutoff": est.cutoff_,
-                "normal": distance <= est.cutoff_,  # as predict, which would take one more pass
-            }
-        )
+        result = est.decision(X)
         if out is None:
             result.to_csv(sys.stdout, index=False)
         else:

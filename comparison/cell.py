@@ -61,9 +61,8 @@ class Cell:
             start = time.perf_counter()
             est, chosen = self.protocol.fit(self.candidate, train.X, train.minority, seed)
             fitted = time.perf_counter()
-            f = est.decision_function(test.X)
+            decision = est.decision(test.X)
             scored = time.perf_counter()
-            normal = est.probability_normal(test.X)
         ours = (DataWarning, DiagnosticWarning)
         for other in caught:
             if not issubclass(other.category, ours):
@@ -71,7 +70,12 @@ class Cell:
         notes = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, ours))
         diagnostics = est.idata_.children["diagnostics"].dataset
         return {
-            **measure(test.minority, f < 0, -f, 1.0 - normal),
+            **measure(
+                test.minority,
+                ~decision["normal"].to_numpy(),
+                decision["distance"].to_numpy(),
+                1.0 - decision["probability_normal"].to_numpy(),
+            ),
             "base_rate": test.base_rate,
             "n": len(train.X),
             "p": train.X.shape[1],

@@ -14,6 +14,7 @@ import pandas as pd
 from sklearn.datasets import make_moons
 
 from ..inference.labels import minority_rows
+from ..inference.rows import as_csv, csv_header
 
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
 QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
@@ -121,15 +122,10 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
 
 def read_table(path: str | Path) -> pd.DataFrame:
     """Read a CSV file with a header; a file that is none is a ValueError that says so."""
-    try:
-        # read as a row beside the next one: rows with more fields than names would be shifted
-        header = pd.read_csv(path, header=None, nrows=2, dtype=str).iloc[0]
+    path = Path(path)
+    csv_header(path)
+    with as_csv(path):
         table = pd.read_csv(path, index_col=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} cannot be read as CSV with a header line: {error}") from error
-    twice = header[header.duplicated()]
-    if len(twice):
-        raise ValueError(f"{path}: the header has the column {twice.iloc[0]!r} twice; rename one")
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")
     return table

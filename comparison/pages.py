@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from matplotlib.figure import Figure
 
-from ..inference.storage import atomic
+from ..inference.files import atomic
 
 Figures = dict[str, tuple[Figure, str]]  # file name: (figure, caption)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inference.storage import atomic, remove_stale
+from ..inference.files import atomic, remove_stale
 
 FORMAT = 1
 Row = dict[str, str | float | None]

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 from bsvdd.comparison.protocol import candidates
-from bsvdd.inference.storage import atomic
+from bsvdd.inference.files import atomic
 from bsvdd.models.registry import REGISTRY, Record
 from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description

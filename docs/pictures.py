@@ -9,7 +9,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 from bsvdd.comparison import datasets
 from bsvdd.comparison.protocol import Protocol, candidates
-from bsvdd.inference.storage import atomic
+from bsvdd.inference.files import atomic
 from matplotlib.figure import Figure
 from PIL import Image
 

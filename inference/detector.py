@@ -458,6 +458,45 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         return np.where(self._by_row(X, "decisive", "level_") <= self.cutoff_, 1, -1)
 
+    def decision(self, X: Any) -> pd.DataFrame:
+        """Return what decides each row, by one pass over the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+            As in :meth:`probability_normal`; a collection of dask is computed as a whole.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each row of X: ``probability_normal``; ``distance``, the decisive one, minus
+            :meth:`score_samples`; ``cutoff``; and whether the row is ``normal``, as
+            :meth:`predict` says.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> BDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])["normal"].tolist()
+        [True, False]
+        """
+        check_is_fitted(self)
+        path = isinstance(X, str | os.PathLike)
+        parts = [
+            self._fit.rule.decided(self._new_rows(block), self.cutoff_, self.level_)
+            for block in (tables(X, self._label) if path else [X])
+        ]
+        distance, probability = np.concatenate([np.empty((2, 0)), *parts], axis=1)
+        return pd.DataFrame(
+            {
+                "probability_normal": probability,
+                "distance": distance,
+                "cutoff": self.cutoff_,
+                "normal": distance <= self.cutoff_,
+            }
+        )
+
     def _by_row(self, X: Any, summary: str, by: str) -> np.ndarray:
         """Return one number a row, by a method of the rule and an attribute that it takes."""
         check_is_fitted(self)

@@ -64,6 +64,18 @@ class Expansion:
             out[block] = decisive_distance(self._raw(rows[block]).T, level, overwrite=True)
         return self._value(out)
 
+    def decided(
+        self, rows: np.ndarray, cutoff: float, level: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return :meth:`decisive` and :meth:`probability_normal` of each row, by one pass."""
+        distance, probability = np.empty((2, len(rows)))
+        cutoff = self._raw_cutoff(cutoff)
+        for block in self._blocks(len(rows)):
+            raw = self._raw(rows[block]).T
+            probability[block] = probability_normal(raw, cutoff)
+            distance[block] = decisive_distance(raw, level, overwrite=True)
+        return self._value(distance), probability
+
     def _blocks(self, n: int) -> Iterator[slice]:
         """Yield which rows are taken at once: draws x rows are held for those only."""
         step = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(self.weights.shape)))

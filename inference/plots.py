@@ -90,10 +90,11 @@ def plot_boundary(
         layout="constrained",
     )
     for ax, (name, est) in zip(axes.flat, estimators.items(), strict=False):
-        p = est.probability_normal(grid).reshape(x1.shape)
+        decision = est.decision(grid)
+        p = decision["probability_normal"].to_numpy().reshape(x1.shape)
         show_probability(ax, p, (low[0], high[0], low[1], high[1]))
-        margin_of_decision = est.decision_function(grid).reshape(x1.shape)
-        ax.contour(x1, x2, margin_of_decision, [0.0], colors="#333333", linewidths=1.4)
+        margin = (est.cutoff_ - decision["distance"]).to_numpy().reshape(x1.shape)
+        ax.contour(x1, x2, margin, [0.0], colors="#333333", linewidths=1.4)
         _rows(ax, X, minority)
         ax.set_title(name)
     for ax in axes.flat[len(estimators) :]:

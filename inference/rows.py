@@ -195,28 +195,38 @@ class CsvRows(_Table):
 
     @override
     def _header(self) -> list[str]:
-        with self._as_csv():
-            names = [str(name) for name in pd.read_csv(self.path, nrows=0).columns]
-            # a first row with more fields is an error where the header is read as a row, too:
-            # else pandas takes its first fields as an index, and those of all rows
-            pd.read_csv(self.path, header=None, nrows=2, dtype=str)
-        return names
+        return csv_header(self.path)
 
     @override
     def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         size = self._block_rows(self._columns)
         # of all columns: with ``usecols`` the parser cuts rows with too many fields
         with (
-            self._as_csv(),
+            as_csv(self.path),
             pd.read_csv(self.path, index_col=False, chunksize=size, low_memory=False) as pieces,
         ):
             for frame in pieces:
                 yield frame[columns]
 
-    def _as_csv(self) -> AbstractContextManager[None]:
-        errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
-        kind = "CSV in UTF-8 with a header that names every field of the rows"
-        return _readable(self.path, kind, *errors)
+
+def csv_header(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV file; what is no header is a ValueError."""
+    with as_csv(path):
+        names = [str(name) for name in pd.read_csv(path, nrows=0).columns]
+        # a first row with more fields is an error where the header is read as a row, too: else
+        # pandas takes its first fields as an index, and those of all rows
+        given = pd.read_csv(path, header=None, nrows=2, dtype=str).iloc[0]
+    twice = given[given.duplicated()]
+    if len(twice):  # pandas would rename one of them
+        raise ValueError(f"{path}: the header has the column {twice.iloc[0]!r} twice; rename one")
+    return names
+
+
+def as_csv(path: Path) -> AbstractContextManager[None]:
+    """Turn what pandas says of a file that is no CSV into a ValueError that names it."""
+    errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
+    kind = "CSV in UTF-8 with a header that names every field of the rows"
+    return _readable(path, kind, *errors)
 
 
 @contextmanager

@@ -68,6 +68,22 @@ def outputs(est, rows):
     )
 
 
+@each_model
+def test_the_decision_is_what_the_methods_say_by_one_pass(fitted, new, name, monkeypatch):
+    est = fitted(name).with_cutoff(float(np.median(-fitted(name).score_samples(new))))
+    passes = []
+    rule = type(est._fit.rule)
+    raw = rule._raw
+    monkeypatch.setattr(rule, "_raw", lambda *a, **k: passes.append(1) or raw(*a, **k))
+    decision = est.decision(new)
+    assert len(passes) == 1
+    np.testing.assert_array_equal(decision["distance"], -est.score_samples(new))
+    np.testing.assert_array_equal(decision["probability_normal"], est.probability_normal(new))
+    np.testing.assert_array_equal(np.where(decision["normal"], 1, -1), est.predict(new))
+    assert (decision["cutoff"] == est.cutoff_).all() and 0 < decision["normal"].sum() < len(new)
+    assert len(passes) == 4
+
+
 # the record
 
 

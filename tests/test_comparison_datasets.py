@@ -91,7 +91,7 @@ def test_tables_that_would_be_read_wrongly_are_refused(tmp_path, content, messag
 def test_a_file_that_is_no_csv_is_said_to_be_none(tmp_path, content):
     path = tmp_path / "x.csv"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="cannot be read as CSV"):
+    with pytest.raises(ValueError, match="not CSV in UTF-8"):
         datasets.read_table(path)
 
 

@@ -119,7 +119,10 @@ PARAMETERS = {
     bsvdd.BSVDD: ["draws", "chains", "tune", "sampler", "prior", "dictionary", "progressbar"],
     bsvdd.BSVDDM: ["draws", "chains", "sampler", "prior", "minority_prior", "likelihood_scale"],
 }
-METHODS = ["predict", "score_samples", "decision_function", "probability_normal", "distance"]
+METHODS = [
+    *("predict", "score_samples", "decision_function", "probability_normal", "decision"),
+    "distance",
+]
 
 
 @pytest.fixture(scope="module")

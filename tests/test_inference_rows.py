@@ -239,6 +239,7 @@ def body_lost(path):
         ("x.csv", "a,b\n1,2,\n4,5,\n", ValueError, "x.csv .* Expected 2 fields in line 2, saw 3"),
         ("x.csv", "a,b\n1,2,3\n4,5\n", ValueError, "x.csv .* Expected 2 fields in line 2, saw 3"),
         ("x.csv", "a,b\n1,2\n4,5,6\n", ValueError, "x.csv .* Expected 2 fields in line 3, saw 3"),
+        ("x.csv", "a,b,a\n1,2,3\n", ValueError, "x.csv: the header has the column 'a' twice"),
         ("x.csv", 'a,b\n1,2\n4,"5\n', ValueError, r"x\.csv is damaged.* EOF inside string"),
         ("x.csv", "a,é\n1,2\n".encode("latin1"), ValueError, r"x\.csv .* not CSV in UTF-8"),
         ("x.csv", "a,b\n1,2\n3,é\n".encode("latin1"), ValueError, r"x\.csv .* not CSV in UTF-8"),
@@ -428,6 +429,7 @@ def test_scores_of_a_file(expected, tmp_path, kind):
         for method in ("predict", "score_samples", "probability_normal", "distance"):
             found = getattr(expected, method)(str(path))
             np.testing.assert_allclose(found, getattr(expected, method)(rows), rtol=1e-12)
+        pd.testing.assert_frame_equal(expected.decision(path), expected.decision(rows))
     with pytest.raises(ValueError, match=r"X\[311, 2\] is nan; drop or impute"):
         expected.predict(path)
     with pytest.raises(FileNotFoundError, match="there is no file"):
