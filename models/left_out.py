@@ -62,11 +62,6 @@ class WithoutEach:
         """Return the matrix with the columns Sigma_j Y_j, for Y of shape (M, M)."""
         return self.S @ Y - self.b * (self.b * Y).sum(axis=0) + self.q * (self.q * Y).sum(axis=0)
 
-    def covariance(self, j: int) -> np.ndarray:
-        """Return Sigma_j, shape (M, M)."""
-        b, q = self.b[:, j], self.q[:, j]
-        return self.S - np.outer(b, b) + np.outer(q, q)
-
 
 def distances(
     K: np.ndarray,

@@ -65,10 +65,9 @@ def minimize(
     if np.ptp(c) > 0.0:  # else it adds a constant, which is free on sum v = s
         Q = Q + (c[:, None] + c[None, :]) / s
     least, most = Q.min(), Q.max()
-    if abs(least + most) / 2.0 > most - least:  # most of it is a constant: it would cost digits
-        Q = Q - (least + most) / 2.0
-        least, most = (least - most) / 2.0, (most - least) / 2.0
-    size = max(-least, most)
+    size, middle = max(-least, most), (least + most) / 2.0
+    if abs(middle) > most - least:  # most of it is a constant: it would cost digits
+        Q, size = Q - middle, (most - least) / 2.0
     if size not in (0.0, 1.0):  # libsvm's tolerance is absolute: bring the matrix to size 1
         Q = Q / size
     # libsvm starts with the first weights at their bounds, sum v = nu sum price

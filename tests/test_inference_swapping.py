@@ -288,6 +288,13 @@ def test_power_scaling_against_a_scaled_prior(rows):
         "d_likelihood_noise",
     ]
     assert (found["d_prior"] > 0).all()
+    # the error of a covariance: the sd of the products over the draws, in effective draws
+    normal = (est.distance(rows[15:]) <= est.cutoff_).values
+    density = est.idata_["log_prior"].to_dataset().to_array().sum("variable").values
+    products = np.log(2) * (density - density.mean())[..., None] * (normal - normal.mean((0, 1)))
+    ess = float(est.idata_["diagnostics"]["ess"])
+    expected = products.reshape(-1, len(rows) - 15).std(axis=0) / np.sqrt(ess)
+    np.testing.assert_allclose(found["probability_prior_se"], expected)
 
 
 def test_likelihood_of_the_sensitivity_counts_all_rows_beside_a_dictionary(monkeypatch):
@@ -326,6 +333,8 @@ def test_prior_health_shows_prior_and_posterior(rows, y):
     est = BSVDDM(minority_prior=priors.Beta(2, 2), **MANY | {"draws": 500}).fit(rows, y)
     table = est.prior_health()
     w = est.idata_["posterior"]["w"].values.reshape(-1, 25)
+    assert [label for _, label in table.columns] == 2 * ["5%", "median", "95%"]
+    assert table.index.name == "quantity"
     assert list(table.index) == [
         "effective_support",
         "largest_weight",
