@@ -97,8 +97,10 @@ def picture(rows: dict[str, dict[str, Any]]) -> plt.Figure:
         f"{shown(row['value'], row['unit'])}  (≤ {shown(row['target'], row['unit'])})"
         for row in rows.values()
     ]
-    ax.bar_label(bars, texts, padding=4, fontsize=8)
-    ax.axvline(1, color="#333333", linestyle="--", linewidth=1)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # over the line, not under it
+    ax.bar_label(bars, texts, padding=4, fontsize=8, bbox=box)
+    ax.axvline(1, color="#333333", linestyle="--", linewidth=1, zorder=1.5)
+    ax.margins(y=0.01)
     ax.set_yticks(range(len(rows)), labels, fontsize=8)
     ax.invert_yaxis()
     ax.set_xlim(0, 1.45 * max(1.0, *share))
@@ -108,7 +110,8 @@ def picture(rows: dict[str, dict[str, Any]]) -> plt.Figure:
 
 def shown(value: float, unit: str) -> str:
     """Return a number with its unit; a ratio as a multiple."""
-    return f"{value:.3g} {unit}".rstrip()
+    number = f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{number} {unit}".rstrip()
 
 
 def processor() -> str:
