@@ -63,8 +63,6 @@ def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100) -> float:
     """Return the smallest bulk ESS of d_z over training rows; w has shape (chain, draw, M)."""
     import arviz as az
 
-    if gram.kernel is None:
-        raise ValueError("needs a Gram made by Gram.from_rows")
     center = Center.of(w.reshape(-1, w.shape[-1]), gram)
     chosen = gram.points[np.linspace(0, gram.n_points - 1, points).astype(int)]
     d = center.values(chosen).reshape(*w.shape[:2], -1)

@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.datasets import make_moons
 
 from ..inference.labels import minority_rows
-from ..inference.rows import as_csv, csv_header
+from ..inference.rows import csv_header, reading_csv
 
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
 QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
@@ -121,10 +121,16 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a CSV file with a header; a file that is none is a ValueError that says so."""
+    """Read a CSV file with a header.
+
+    Raises
+    ------
+    ValueError
+        The file is no CSV, its header lacks a name or has one twice, or there are no rows.
+    """
     path = Path(path)
     csv_header(path)
-    with as_csv(path):
+    with reading_csv(path):
         table = pd.read_csv(path, index_col=False)
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")

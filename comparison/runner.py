@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -53,9 +54,9 @@ class Study:
     replicates: int = 10
     seed: int = 0
 
-    def file(self, folder: Path, what: str) -> Path:
-        """Return where ``what`` of this study lies: its "results.csv", or "table.csv"."""
-        return folder / f"{self.name.replace(': ', '_')}_{what}"
+    def file(self, folder: Path, name: str) -> Path:
+        """Return the path of a file of this study: of its "results.csv", or "table.tex"."""
+        return folder / f"{self.name.replace(': ', '_')}_{name}"
 
     def cells(self) -> list[Cell]:
         """Return the cells, in the order of the table."""
@@ -153,8 +154,7 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     """Return rows as a table: text where it is text, numbers elsewhere, NaN for none."""
     table = pd.DataFrame(rows)
     for name in TEXT:
-        # of no text at all pandas makes a column of numbers, which has no place for ""
-        table[name] = table[name].astype(object).fillna("").astype(str) if name in table else ""
+        table[name] = table[name].fillna("") if name in table else ""
     numbers = [name for name in table.columns if name not in TEXT]
     table[numbers] = table[numbers].astype(float)
     return table.astype({"replicate": int})
@@ -162,7 +162,11 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
 def read(path: str | Path) -> pd.DataFrame:
     """Return the results that a study wrote to ``path`` as CSV, as its run gave them."""
-    rows: list[Row] = pd.read_csv(path).to_dict("records")
+    with open(path, newline="", encoding="utf-8") as file:
+        rows: list[Row] = [
+            {name: text if name in TEXT else float(text or "nan") for name, text in row.items()}
+            for row in csv.DictReader(file)
+        ]
     return frame(rows)
 
 

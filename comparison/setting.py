@@ -104,8 +104,8 @@ class Real(Setting):
 class Thinned(Real):
     """Random halves of a large data set, of whose training half only some rows are drawn.
 
-    Each class keeps its share of the training rows, rounded. The test half stays whole. For what
-    grows with the square or the cube of the rows, which many random halves of a large set are not
+    Each class keeps its share of the training rows, rounded. The test half stays whole. For models
+    whose fit grows with the cube of the rows, which many random halves of a large set are not
     worth.
 
     Parameters
@@ -116,6 +116,14 @@ class Thinned(Real):
     """
 
     rows: int
+
+    def __post_init__(self) -> None:
+        half = len(self.data.X) // 2
+        if not isinstance(self.rows, int) or not 0 < self.rows < half:
+            raise ValueError(
+                f"Thinned: rows must be a whole number from 1 to {half - 1}, fewer than half of "
+                f"{self.data.name}, got {self.rows!r}"
+            )
 
     @property
     @override
@@ -145,7 +153,12 @@ class Thinned(Real):
         if n1 < 1 or self.rows - n1 < 3:
             raise ValueError(
                 f"{self.data.name}: {self.rows} training rows would be {n1} minority and "
-                f"{self.rows - n1} majority, where a comparison needs 1 and 3; give more rows"
+                f"{self.rows - n1} majority, where a comparison needs 1 and 3; draw more rows"
+            )
+        if self.data.base_rate > 0.5:
+            raise ValueError(
+                f"{self.data.name}: a set of which most rows are minority "
+                f"({self.data.base_rate:.0%}) is not thinned; give the rarer class as minority"
             )
 
 

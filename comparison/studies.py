@@ -143,7 +143,7 @@ def of_data(data: list[Dataset], rows: int = ROWS) -> Design:
         return {name: members for name, members in groups.items() if members}
 
     return {
-        "rows": split(
+        "rows of the data set": split(
             [len(d.X) for d in data], [500, 1500], ["up to 500", "501 to 1500", "above 1500"]
         ),
         "features": split(

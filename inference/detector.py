@@ -464,14 +464,22 @@ class Detector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
-            As in :meth:`probability_normal`; a collection of dask is computed as a whole.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each row of X: ``probability_normal``; ``distance``, the decisive one, minus
-            :meth:`score_samples`; ``cutoff``; and whether the row is ``normal``, as
-            :meth:`predict` says.
+            For new rows what ``idata_["decision"]`` has for the training rows, with the index of X
+            where that is a data frame: ``probability_normal``, as :meth:`probability_normal`;
+            ``distance``, the decisive one, minus :meth:`score_samples`; ``cutoff`` and ``level``;
+            and whether the row is ``normal``, as :meth:`predict` says.
+
+        Raises
+        ------
+        ValueError
+            Another number of columns than in ``fit``, NaN or infinity, a file without rows.
+        TypeError
+            X is a dask collection, of which the methods for one number a row are lazy.
+        sklearn.exceptions.NotFittedError
 
         Examples
         --------
@@ -482,27 +490,32 @@ class Detector(OutlierMixin, BaseEstimator):
         [True, False]
         """
         check_is_fitted(self)
+        if hasattr(X, "__dask_graph__"):
+            raise TypeError(
+                "X is a dask collection, and decision computes; probability_normal, score_samples "
+                "and predict give lazy dask arrays"
+            )
         path = isinstance(X, str | os.PathLike)
         parts = [
             self._fit.rule.decided(self._new_rows(block), self.cutoff_, self.level_)
             for block in (tables(X, self._label) if path else [X])
         ]
-        distance, probability = np.concatenate([np.empty((2, 0)), *parts], axis=1)
-        return pd.DataFrame(
-            {
-                "probability_normal": probability,
-                "distance": distance,
-                "cutoff": self.cutoff_,
-                "normal": distance <= self.cutoff_,
-            }
-        )
+        distance, probability = np.concatenate(parts, axis=1)
+        columns = {
+            "probability_normal": probability,
+            "distance": distance,
+            "cutoff": self.cutoff_,
+            "level": self.level_,
+            "normal": distance <= self.cutoff_,
+        }
+        return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
 
     def _by_row(self, X: Any, summary: str, by: str) -> np.ndarray:
         """Return one number a row, by a method of the rule and an attribute that it takes."""
         check_is_fitted(self)
         if isinstance(X, str | os.PathLike):
             parts = [self._by_row(block, summary, by) for block in tables(X, self._label)]
-            return np.concatenate([np.empty(0), *parts])
+            return np.concatenate(parts)
         if hasattr(X, "__dask_graph__"):
             from .cluster import score
 

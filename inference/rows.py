@@ -202,7 +202,7 @@ class CsvRows(_Table):
         size = self._block_rows(self._columns)
         # of all columns: with ``usecols`` the parser cuts rows with too many fields
         with (
-            as_csv(self.path),
+            reading_csv(self.path),
             pd.read_csv(self.path, index_col=False, chunksize=size, low_memory=False) as pieces,
         ):
             for frame in pieces:
@@ -210,19 +210,26 @@ class CsvRows(_Table):
 
 
 def csv_header(path: Path) -> list[str]:
-    """Return the names of the columns of a CSV file; what is no header is a ValueError."""
-    with as_csv(path):
-        names = [str(name) for name in pd.read_csv(path, nrows=0).columns]
-        # a first row with more fields is an error where the header is read as a row, too: else
-        # pandas takes its first fields as an index, and those of all rows
-        given = pd.read_csv(path, header=None, nrows=2, dtype=str).iloc[0]
-    twice = given[given.duplicated()]
+    """Return the names of the columns of a CSV file; what is no header is a ValueError.
+
+    It is read as a row beside the next one: a first row with more fields is an error then, where
+    else pandas takes its first fields as an index, and those of all rows.
+    """
+    with reading_csv(path):
+        rows = pd.read_csv(path, header=None, nrows=2, dtype=str, keep_default_na=False)
+    names = rows.iloc[0]
+    if (names == "").any():
+        raise ValueError(
+            f"{path}: column {int((names == '').argmax())} (counted from 0) has no name in the "
+            "header; name it, or leave it out (pandas writes its index so: to_csv(index=False))"
+        )
+    twice = names[names.duplicated()]
     if len(twice):  # pandas would rename one of them
         raise ValueError(f"{path}: the header has the column {twice.iloc[0]!r} twice; rename one")
-    return names
+    return names.tolist()
 
 
-def as_csv(path: Path) -> AbstractContextManager[None]:
+def reading_csv(path: Path) -> AbstractContextManager[None]:
     """Turn what pandas says of a file that is no CSV into a ValueError that names it."""
     errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
     kind = "CSV in UTF-8 with a header that names every field of the rows"
@@ -263,12 +270,18 @@ def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
 
     They are checked here, as here it is known which rows of the file they are.
     """
+    empty = True
     for start, block in _file(Path(path)).blocks():
+        if not len(block):
+            continue
+        empty = False
         if isinstance(block, pd.DataFrame):
             block = block.drop(columns=[without], errors="ignore")
         rows = checked(as_array(block, start), range(start, start + len(block)))
         yield pd.DataFrame(rows, columns=block.columns) if isinstance(block, pd.DataFrame) else rows
         _release(block)
+    if empty:
+        raise ValueError(f"{path} has no rows")
 
 
 def _file(path: Path) -> Rows:

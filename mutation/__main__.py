@@ -174,20 +174,14 @@ def sample(copy: Path, n: int) -> list[str]:
     return drawn
 
 
-def forgotten(copy: Path) -> list[str]:
-    """Forget what the tests said of the mutants that none of them noticed; return their names."""
-    left = {
+def survivors(copy: Path) -> list[str]:
+    """Return the mutants that no test noticed."""
+    return [
         name
         for of_module in codes(copy).values()
         for name, code in of_module.items()
         if code is not None and code not in KILLED + TIMEOUT
-    }
-    for path in (copy / "mutants" / "bsvdd").rglob("*.py.meta"):
-        meta = json.loads(path.read_text(encoding="utf-8"))
-        known = meta["exit_code_by_key"]
-        meta["exit_code_by_key"] = {k: None if k in left else code for k, code in known.items()}
-        _put(path, json.dumps(meta, indent=4).encode())
-    return sorted(left)
+    ]
 
 
 def scores(copy: Path) -> dict[str, dict[str, int]]:
@@ -226,19 +220,19 @@ def mutmut(copy: Path, *arguments: str, check: bool = True) -> None:
     subprocess.run([*MUTMUT, *arguments], cwd=copy, env=os.environ | limits, check=check)
 
 
-def main(groups: list[str], n: int | None = None, survivors: bool = False) -> None:
+def main(groups: list[str], n: int | None = None, again: bool = False) -> None:
     """Run the groups one after the other: ``n`` mutants of each module, the survivors, or all."""
     run = ["run", "--max-children", "1"]
     for group in groups:
         copy = copied(group)
-        if n is None and not survivors:
+        if n is None and not again:
             mutmut(copy, *run)
         else:
             # it names mutants only while it makes them, and then stops, as none has this name
             mutmut(copy, *run, "none", check=False)
-            if names := forgotten(copy) if n is None else sample(copy, n):
-                # as patterns: for names it first runs their tests alone, by ids that pytest may
-                # not find again
+            if names := survivors(copy) if n is None else sample(copy, n):
+                # what is named runs again; as patterns, as for names it first runs their tests
+                # alone, by ids that pytest may not find again
                 mutmut(copy, *run, *(f"*{name}" for name in names))
         record(copy)
         mutmut(copy, "results")

@@ -74,7 +74,7 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
     assert (frame["normal"] == (est.predict(X) == 1)).all()
     assert (frame["normal"] == (frame["distance"] <= frame["cutoff"])).all()
     printed = call("score", model, csv)
-    assert printed.output.splitlines()[0] == "probability_normal,distance,cutoff,normal"
+    assert printed.output.splitlines()[0] == "probability_normal,distance,cutoff,level,normal"
 
 
 def test_fit_without_labels_takes_all_rows_as_majority(csv, tmp_path):

@@ -138,6 +138,7 @@ def csv(path, rows):
         (["study", "slides", "--protocol", "mine"], "'mine' is not one of"),
         (["study", "real", "--data", "iris"], "unknown data set 'iris'"),
         (["study", "real", "--label", "y"], "--data-dir"),
+        (["study", "real", "--data", "yeast_ME2", "--rows", 4], "4 training rows would be 0 min"),
         (["study", "real", "--data-dir", "EMPTY"], "has no .npz and no .csv file"),
         (["study", "real", "--data-dir", "NAN", "--label", "y"], "row 3, column 0"),
         (["study", "real", "--data-dir", "ONE", "--label", "y", "--minor", "1"], "never occurs"),

@@ -4,6 +4,7 @@ import importlib.metadata
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from bsvdd.inference.bayesian import BayesianDescription
 from bsvdd.models.registry import REGISTRY
@@ -81,7 +82,20 @@ def test_the_decision_is_what_the_methods_say_by_one_pass(fitted, new, name, mon
     np.testing.assert_array_equal(decision["probability_normal"], est.probability_normal(new))
     np.testing.assert_array_equal(np.where(decision["normal"], 1, -1), est.predict(new))
     assert (decision["cutoff"] == est.cutoff_).all() and 0 < decision["normal"].sum() < len(new)
+    assert (decision["level"] == est.level_).all()
     assert len(passes) == 4
+
+
+def test_the_decision_on_a_data_frame_has_its_index(data, new):
+    X, y = data
+    est = make("BDD").fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    shuffled = pd.DataFrame(new, columns=["a", "b", "c"]).sample(frac=1, random_state=0)
+    decision = est.decision(shuffled)
+    pd.testing.assert_index_equal(decision.index, shuffled.index)
+    np.testing.assert_array_equal(
+        shuffled.assign(d=decision["distance"])["d"], -est.score_samples(shuffled)
+    )
+    assert set(est.idata_["decision"].data_vars) - {"left_out"} == set(decision) - {"distance"}
 
 
 # the record

@@ -251,7 +251,7 @@ def test_real_sets_are_grouped_by_size_features_and_share():
         factor: {s.name: level for level, members in levels.items() for s in members}
         for factor, levels in plan.design.items()
     }
-    assert level["rows"] == {
+    assert level["rows of the data set"] == {
         "wine_cultivar3": "up to 500",
         "yeast_ME2": "501 to 1500",
         "musk, 1000 training rows": "above 1500",

@@ -174,3 +174,11 @@ def test_summary_is_mean_and_sd_over_replicates():
     assert shown.loc[("a", "M"), "PPV"] == "-"
     once = table.summary(pd.DataFrame(rows[:1]))
     assert once.loc[("a", "M"), "F1"] == "0.250"
+
+
+@pytest.mark.parametrize("names", [["007", "12"], ["None", "NA"], ["a,b", 'say "x"\nand y']])
+def test_results_are_read_as_they_were_given(tmp_path, moon, names):
+    data = [Dataset(name, moon.X, moon.minority) for name in names]
+    given = runner.compare(data, ["SVDD", "BDD"], 1, SMALL)
+    given.to_csv(tmp_path / "x.csv", index=False)
+    pd.testing.assert_frame_equal(runner.read(tmp_path / "x.csv"), given)

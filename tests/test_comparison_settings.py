@@ -149,9 +149,19 @@ def test_the_number_of_minority_rows_is_known_before_a_pair_is_drawn(setting):
         (lambda: Shape("ring", n_train=20, share=0.01), "at least one row of each class"),
         (lambda: Shape("ring", noise=2.0), "noise must lie"),
         (lambda: Contaminated(Shape("ring"), 1.0), "share must lie"),
+        (lambda: Thinned(datasets.embedded("yeast_ME2"), 742), "from 1 to 741, .* got 742"),
+        (lambda: Thinned(datasets.embedded("yeast_ME2"), 4.5), "a whole number .* got 4.5"),
+        (
+            lambda: Thinned(Dataset("w", np.eye(20), np.arange(20) < 13), 6).check(),
+            r"w: 6 training rows would be 4 minority and 2 majority",
+        ),
+        (
+            lambda: Thinned(Dataset("w", np.eye(50), np.arange(50) < 40), 20).check(),
+            r"w: .* most rows are minority \(80%\).* give the rarer class",
+        ),
         (
             lambda: Thinned(datasets.embedded("yeast_ME2"), 10).check(),
-            "yeast_ME2: 10 training rows would be 0 minority and 10 majority.* give more rows",
+            "yeast_ME2: 10 training rows would be 0 minority and 10 majority.* draw more rows",
         ),
     ],
 )

@@ -240,6 +240,9 @@ def body_lost(path):
         ("x.csv", "a,b\n1,2,3\n4,5\n", ValueError, "x.csv .* Expected 2 fields in line 2, saw 3"),
         ("x.csv", "a,b\n1,2\n4,5,6\n", ValueError, "x.csv .* Expected 2 fields in line 3, saw 3"),
         ("x.csv", "a,b,a\n1,2,3\n", ValueError, "x.csv: the header has the column 'a' twice"),
+        ("x.csv", "\ufeffa,NA,null\n", ValueError, r"X has 0 row\(s\); expected at least 2"),
+        ("x.csv", ",a\n0,1\n", ValueError, r"x.csv: column 0 .* no name .* to_csv\(index=False\)"),
+        ("x.csv", "a,,\n0,1,2\n", ValueError, r"x.csv: column 1 \(counted from 0\) has no name"),
         ("x.csv", 'a,b\n1,2\n4,"5\n', ValueError, r"x\.csv is damaged.* EOF inside string"),
         ("x.csv", "a,é\n1,2\n".encode("latin1"), ValueError, r"x\.csv .* not CSV in UTF-8"),
         ("x.csv", "a,b\n1,2\n3,é\n".encode("latin1"), ValueError, r"x\.csv .* not CSV in UTF-8"),
@@ -344,6 +347,11 @@ def test_scores_of_dask_are_lazy(expected, method):
     np.testing.assert_allclose(lazy.compute(), getattr(expected, method)(X), rtol=1e-12)
 
 
+def test_the_decision_of_dask_is_refused(expected):
+    with pytest.raises(TypeError, match="decision computes; probability_normal, .* lazy"):
+        expected.decision(da.from_array(X, chunks=(70, 3)))
+
+
 def test_scores_of_a_dask_frame():
     est = make().fit(FRAME[NAMES], FRAME["label"])
     frame = dd.from_pandas(FRAME[NAMES], npartitions=4)
@@ -432,6 +440,11 @@ def test_scores_of_a_file(expected, tmp_path, kind):
         pd.testing.assert_frame_equal(expected.decision(path), expected.decision(rows))
     with pytest.raises(ValueError, match=r"X\[311, 2\] is nan; drop or impute"):
         expected.predict(path)
+    if kind != "npy":
+        getattr(pd.DataFrame(X[:0], columns=NAMES), f"to_{kind}")(path, index=False)
+        for method in ("predict", "decision"):
+            with pytest.raises(ValueError, match=rf"x\.{kind} has no rows"):
+                getattr(expected, method)(path)
     with pytest.raises(FileNotFoundError, match="there is no file"):
         expected.predict(tmp_path / "other.csv")
 
