@@ -191,6 +191,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_variables_have_the_names_of_the_papers_and_the_likelihood_counts_once(name):
     build, dims = MODELS[name]
+    dims = dims | {"r": "point", "Kw": "point"}
     model = build()
     named = {k: v for k, v in model.named_vars_to_dims.items() if k in dims}
     assert named == {k: (v,) for k, v in dims.items()}
