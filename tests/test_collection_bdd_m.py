@@ -456,3 +456,25 @@ def test_exact_sampling_compiles_no_model(data):
     found = est.idata_["diagnostics"]
     assert float(found["r_hat"]) < 1.2
     assert {"w", "alpha1"} == set(est.idata_["posterior"].data_vars)
+
+
+def test_prior_given_the_total_is_a_density():
+    """On the line of all pairs of one sum it integrates to one, for whichever sum."""
+    gram = Gram.from_rows(kernels.RBF(1.2), np.array([[0.0], [0.7]]), np.array([[2.0]]))
+    prior = priors.Normal(sd=0.6, m=np.array([0.3, -0.4]), sigma=np.array([[1.0, 0.4], [0.4, 2.0]]))
+    x, weight = leggauss(400)
+    for alpha1 in (0.0, 0.8):
+        first = 12 * x
+        w = np.column_stack([first, 1 + alpha1 - first, np.full(400, -alpha1)])
+        density = np.exp(bdd_m.log_prior_of_majority(gram, prior, w))
+        assert 12 * weight @ density == pytest.approx(1.0, abs=1e-10)
+
+
+def test_without_minority_points_the_weights_of_the_model_sum_to_one():
+    gram = Gram.from_rows(kernels.RBF(1.2), np.random.default_rng(4).normal(size=(7, 2)))
+    density = Density(bdd_m.build(gram, priors.Flat(), None))
+    x = np.random.default_rng(5).normal(size=(3, density.size))
+    w = density.named(x)["w"]
+    assert w.shape == (3, 7)
+    np.testing.assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
+    assert np.ptp(w, axis=0).min() > 0.01
