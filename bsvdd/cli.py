@@ -26,6 +26,15 @@ def main() -> None:
 main.add_command(study)
 
 
+def check_out(out: Path, *inputs: Path) -> None:
+    """Refuse a file to write that is one to read, or lies in no folder."""
+    if not out.parent.is_dir():
+        raise ValueError(f"--out {out}: there is no folder {out.parent}")
+    for each in inputs:
+        if out.exists() and out.samefile(each):
+            raise ValueError(f"--out {out} would replace {each}, which is read; name another file")
+
+
 @main.command()
 @click.argument("csv", type=CSV, required=False)
 @click.option("--label", help="Column of the classes in CSV.")
@@ -231,6 +240,7 @@ def fit(
         from bsvdd.comparison import datasets
         from bsvdd.comparison.protocol import Protocol
 
+        check_out(out, csv)
         table = datasets.read_table(csv)
         if label is None:
             X, y = datasets.features(table), None
@@ -242,6 +252,9 @@ def fit(
             est.set_params(progressbar=sys.stderr.isatty())
         est.fit(X, y)
         est.save(out)
+    n1 = 0 if y is None else int(y.sum())
+    doubt = "" if n1 <= len(X) / 2 else ", which is not the rarer class"
+    click.echo(f"{len(X) - n1} majority and {n1} minority rows{doubt}; columns {', '.join(X)}")
     click.echo(f"{est.kernel_}")
     click.echo(f"cutoff {est.cutoff_:.6g}; saved {out}")
 
@@ -261,6 +274,8 @@ def score(model: Path, csv: Path, out: Path | None) -> None:
         from bsvdd.inference.files import atomic
         from bsvdd.inference.storage import load
 
+        if out is not None:
+            check_out(out, model, csv)
         est = load(model)
         named = getattr(est, "feature_names_in_", None)
         columns = None if named is None else list(named)

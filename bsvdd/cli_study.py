@@ -55,7 +55,7 @@ def common(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that all studies have, and give them to ``command`` as one object."""
     folder = f"bsvdd-study-{command.__name__}"
 
-    @click.option("--quick", is_flag=True, help="Fewer settings and replicates: minutes.")
+    @click.option("--quick", is_flag=True, help="Fewer settings, models and replicates: minutes.")
     @click.option(
         "--out",
         default=folder,

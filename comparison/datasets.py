@@ -149,9 +149,11 @@ def features(table: pd.DataFrame, columns: list[str] | None = None) -> pd.DataFr
         table = table[columns]
     text = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
     if text:
+        column = table[text[0]].reset_index(drop=True)
+        bad = column[column.notna() & pd.to_numeric(column, errors="coerce").isna()]
         raise ValueError(
-            f"column(s) {', '.join(map(str, text))} are not numeric (first value: "
-            f"{table[text[0]].iloc[0]!r}); encode or drop them"
+            f"column(s) {', '.join(map(str, text))} are not numeric (row {bad.index[0]} of "
+            f"{text[0]}, counted from 0, is {bad.iloc[0]!r}); encode or drop them"
         )
     if not table.shape[1]:
         raise ValueError("the table has no feature columns")

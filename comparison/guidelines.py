@@ -19,6 +19,7 @@ from .setting import Setting
 from .studies import Design, Plan
 
 METRICS = {"g_mean": "G-mean", "auc": "AUC"}
+FEW = 3  # blocks of which fewer tell no models apart: intervals of one degree of freedom
 MARGIN = 0.02  # of G-mean within which a faster model is named
 
 
@@ -110,10 +111,12 @@ def _of_level(factor: str, level: str, found: Lead, auc: pd.Series, unit: str) -
         f"{factor.capitalize()}, {level}: {found.best} has the highest mean G-mean, "
         f"{found.mean:.3f} over {found.blocks} {unit}."
     )
-    if found.equals:
-        sentence += f" Not told apart from it: {listed(found.equals)}."
     apart = found.behind[found.behind["apart"]]
-    if len(apart):
+    if found.blocks < FEW:
+        sentence += f" Too few {unit} to tell models apart."
+    elif found.equals:
+        sentence += f" Not told apart from it: {listed(found.equals)}."
+    if found.blocks >= FEW and len(apart):
         first = apart.iloc[0]
         sentence += (
             f" The first that is behind is {apart.index[0]}, by {-first['difference']:.3f} "
@@ -127,14 +130,14 @@ def _of_level(factor: str, level: str, found: Lead, auc: pd.Series, unit: str) -
 
 def _evidence(found: Lead, auc: pd.Series) -> pd.DataFrame:
     table = found.behind.rename(
-        columns={"difference": "behind the best by", "low": "2.5 %", "high": "97.5 %"}
+        columns={"difference": "difference to the best", "low": "2.5 %", "high": "97.5 %"}
     )
     best = pd.DataFrame(
-        {"behind the best by": 0.0, "2.5 %": 0.0, "97.5 %": 0.0, "apart": False},
+        {"difference to the best": 0.0, "2.5 %": 0.0, "97.5 %": 0.0, "apart": False},
         index=[found.best],
     )
     table = pd.concat([best, table]) if len(table) else best
-    table.insert(0, "G-mean", found.mean + table["behind the best by"])
+    table.insert(0, "G-mean", found.mean + table["difference to the best"])
     table["AUC"] = auc
     table["apart"] = table["apart"].map({True: "yes", False: "no"})
     return table

@@ -71,8 +71,9 @@ class Weights:
         if not self.pareto_k <= MAX_PARETO_K:
             raise RefitNeededError(
                 f"the draws at hand do not reach where the posterior of the new prior lies: "
-                f"Pareto k of the importance weights is {self.pareto_k:.2f} (> {MAX_PARETO_K}), so "
-                "no number from them could be trusted; refit, with est.with_prior(...)"
+                f"Pareto k of the importance weights is {self.pareto_k:.2f}, and should be at most "
+                f"{MAX_PARETO_K}, so no number from them could be trusted; refit, "
+                "with est.with_prior(...)"
             )
 
 

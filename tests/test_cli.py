@@ -64,6 +64,9 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
     result = call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "BDD", "--out", model)
     assert result.exit_code == 0, result.output
     assert "modified_mean" in result.output
+    n1 = int((pd.read_csv(csv)["kind"] == "odd").sum())
+    n0 = len(pd.read_csv(csv)) - n1
+    assert f"{n0} majority and {n1} minority rows; columns a, b\n" in result.output
     result = call("score", model, csv, "--out", scored)  # the label column is no feature
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(scored)
@@ -82,6 +85,34 @@ def test_fit_without_labels_takes_all_rows_as_majority(csv, tmp_path):
     pd.read_csv(csv).drop(columns="kind").to_csv(bare, index=False)
     result = call("fit", bare, "--model", "SVDD", "--out", tmp_path / "m.nc")
     assert result.exit_code == 0, result.output
+    assert "and 0 minority rows; columns a, b\n" in result.output
+
+
+def test_the_larger_class_as_minority_is_told(csv, tmp_path):
+    table = pd.read_csv(csv)
+    larger = table["kind"].mode()[0]
+    out = tmp_path / "m.nc"
+    result = call("fit", csv, "--label", "kind", "--minor", larger, "--model", "SVDD", "--out", out)
+    assert "minority rows, which is not the rarer class; columns" in result.output
+
+
+def test_an_output_that_is_an_input_is_refused(csv, tmp_path):
+    model = tmp_path / "m.nc"
+    labelled = ("--label", "kind", "--minor", "odd", "--model", "SVDD")
+    assert call("fit", csv, *labelled, "--out", model).exit_code == 0
+    before = csv.read_bytes(), model.read_bytes()
+    for arguments in (
+        ("fit", csv, *labelled, "--out", csv),
+        ("score", model, csv, "--out", csv),
+        ("score", model, csv, "--out", model),
+    ):
+        result = call(*arguments)
+        assert result.exit_code == 1
+        assert "would replace" in result.output and "name another file" in result.output
+    assert (csv.read_bytes(), model.read_bytes()) == before
+    for arguments in (("fit", csv, *labelled), ("score", model, csv)):
+        result = call(*arguments, "--out", tmp_path / "none" / "x")
+        assert result.exit_code == 1 and "there is no folder" in result.output
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from bsvdd.comparison import advice, datasets, guidelines, runner, studies
 from bsvdd.comparison.cell import trivial_rules
 from bsvdd.comparison.setting import Unlabelled
+from bsvdd.comparison.shapes import Shape
 from bsvdd.models.registry import REGISTRY
 
 plt.switch_backend("agg")
@@ -80,7 +81,24 @@ def test_the_planted_order_is_what_the_sentences_say(plan, order):
                 said = rf": {order[0]} has the highest mean G-mean, 0\.(89|9)"
                 assert re.search(said, finding.sentence)
                 assert order[0] == finding.evidence.index[0]
-                assert finding.evidence["behind the best by"].iloc[0] == 0
+                assert finding.evidence["difference to the best"].iloc[0] == 0
+
+
+def test_two_blocks_tell_no_models_apart():
+    """Intervals of one degree of freedom would join what lies far apart."""
+    setting = Unlabelled(Shape("ring"))
+    rows = [
+        {"data": setting.name, "model": model, "replicate": i, "g_mean": value + 0.01 * i, "auc": 1}
+        for i in range(3)
+        for model, value in (("A", 0.9), ("B", 0.5 - 0.3 * i))
+    ]
+    design = {"boundary": {"ring": [setting]}}
+    said = [
+        guidelines.situations(design, pd.DataFrame(rows[:n]))["boundary"][0].sentence
+        for n in (4, 6)
+    ]
+    assert "over 2 replicates. Too few replicates to tell models apart." in said[0]
+    assert "Not told apart from it: B." in said[1] and "Too few" not in said[1]
 
 
 def test_without_labels_the_best_one_class_model_is_named(plan):
