@@ -254,7 +254,8 @@ def fit(
         est.save(out)
     n1 = 0 if y is None else int(y.sum())
     doubt = "" if n1 <= len(X) / 2 else ", which is not the rarer class"
-    click.echo(f"{len(X) - n1} majority and {n1} minority rows{doubt}; columns {', '.join(X)}")
+    columns = ", ".join(X.columns[:8]) + (", ..." if X.shape[1] > 8 else "")
+    click.echo(f"{len(X) - n1} majority and {n1} minority rows{doubt}; columns {columns}")
     click.echo(f"{est.kernel_}")
     click.echo(f"cutoff {est.cutoff_:.6g}; saved {out}")
 

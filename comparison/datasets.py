@@ -151,6 +151,7 @@ def features(table: pd.DataFrame, columns: list[str] | None = None) -> pd.DataFr
     if text:
         column = table[text[0]].reset_index(drop=True)
         bad = column[column.notna() & pd.to_numeric(column, errors="coerce").isna()]
+        bad = bad if len(bad) else column.dropna()  # of True and False with gaps all are numbers
         raise ValueError(
             f"column(s) {', '.join(map(str, text))} are not numeric (row {bad.index[0]} of "
             f"{text[0]}, counted from 0, is {bad.iloc[0]!r}); encode or drop them"

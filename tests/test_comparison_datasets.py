@@ -54,6 +54,13 @@ def test_label_column_is_read_by_value(column, minor, expected):
         ({"x": [1, 2], "y": [0, 1]}, "y", "one", "'one' never occurs"),
         ({"x": [1, 2], "y": ["a", "b"]}, "y", None, "minor_label="),
         ({"x": ["u", "v"], "y": [0, 1]}, "y", None, r"x are not numeric \(row 0 of x.* is 'u'\)"),
+        ({"x": [1, "n/a"], "y": [0, 1]}, "y", None, r"x are not numeric \(row 1 of x.* is 'n/a'\)"),
+        (
+            {"x": [True, None], "y": [0, 1]},
+            "y",
+            None,
+            r"x are not numeric \(row 0 of x.* is True\)",
+        ),
         ({"x": [1, 2], "y": [0, np.nan]}, "y", "0", "no label"),
         ({"y": [0, 1]}, "y", None, "no feature columns"),
     ],

@@ -78,7 +78,9 @@ def test_minority_priors_are_reweighted_too(rows, y):
 
 def test_a_prior_out_of_reach_is_refused(rows):
     old = BDD(prior=priors.Flat(0.5), **MANY).fit(rows[:20])
-    with pytest.raises(RefitNeededError, match=r"Pareto k of the .* is \d.*at most 0.7.*with_prior"):
+    with pytest.raises(
+        RefitNeededError, match=r"Pareto k of the .* is \d.*at most 0.7.*with_prior"
+    ):
         old.reweighted(priors.Flat(5.0))
 
 
