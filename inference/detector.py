@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -495,10 +495,9 @@ class Detector(OutlierMixin, BaseEstimator):
                 "X is a dask collection, and decision computes; probability_normal, score_samples "
                 "and predict give lazy dask arrays"
             )
-        path = isinstance(X, str | os.PathLike)
         parts = [
             self._fit.rule.decided(self._new_rows(block), self.cutoff_, self.level_)
-            for block in (tables(X, self._label) if path else [X])
+            for block in self._blocks(X)
         ]
         distance, probability = np.concatenate(parts, axis=1)
         columns = {
@@ -513,16 +512,17 @@ class Detector(OutlierMixin, BaseEstimator):
     def _by_row(self, X: Any, summary: str, by: str) -> np.ndarray:
         """Return one number a row, by a method of the rule and an attribute that it takes."""
         check_is_fitted(self)
-        if isinstance(X, str | os.PathLike):
-            parts = [self._by_row(block, summary, by) for block in tables(X, self._label)]
-            return np.concatenate(parts)
         if hasattr(X, "__dask_graph__"):
             from .cluster import score
 
             lazy: Any = score(self, self._without_label(X), summary, by)
             return lazy
-        scores: np.ndarray = getattr(self._fit.rule, summary)(self._new_rows(X), getattr(self, by))
-        return scores
+        of_rows, value = getattr(self._fit.rule, summary), getattr(self, by)
+        return np.concatenate([of_rows(self._new_rows(b), value) for b in self._blocks(X)])
+
+    def _blocks(self, X: Any) -> Iterable[Any]:
+        """Return the blocks of a file, or X itself as the only one."""
+        return tables(X, self._label) if isinstance(X, str | os.PathLike) else [X]
 
     def _new_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
