@@ -111,20 +111,23 @@ def _of_level(factor: str, level: str, found: Lead, auc: pd.Series, unit: str) -
         f"{factor.capitalize()}, {level}: {found.best} has the highest mean G-mean, "
         f"{found.mean:.3f} over {found.blocks} {unit}."
     )
+    few = f" Too few {unit} to tell models apart."
+    sentence += few if found.blocks < FEW else _told_apart(found)
+    top = auc.dropna().sort_values(ascending=False, kind="stable")
+    if len(top) and top.index[0] != found.best:
+        sentence += f" By AUC the best is {top.index[0]}, {top.iloc[0]:.3f}."
+    return sentence
+
+
+def _told_apart(found: Lead) -> str:
+    sentence = f" Not told apart from it: {listed(found.equals)}." if found.equals else ""
     apart = found.behind[found.behind["apart"]]
-    if found.blocks < FEW:
-        sentence += f" Too few {unit} to tell models apart."
-    elif found.equals:
-        sentence += f" Not told apart from it: {listed(found.equals)}."
-    if found.blocks >= FEW and len(apart):
+    if len(apart):
         first = apart.iloc[0]
         sentence += (
             f" The first that is behind is {apart.index[0]}, by {-first['difference']:.3f} "
             f"(95 % interval {-first['high']:.3f} to {-first['low']:.3f})."
         )
-    top = auc.dropna().sort_values(ascending=False, kind="stable")
-    if len(top) and top.index[0] != found.best:
-        sentence += f" By AUC the best is {top.index[0]}, {top.iloc[0]:.3f}."
     return sentence
 
 
