@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from bsvdd.inference.distance import Center
+from bsvdd.inference.scoring import CenterDraws
 from bsvdd.models import Gram
 
 from bsvdd import kernels, priors
@@ -63,7 +63,7 @@ def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100) -> float:
     """Return the smallest bulk ESS of d_z over training rows; w has shape (chain, draw, M)."""
     import arviz as az
 
-    center = Center.of(w.reshape(-1, w.shape[-1]), gram)
+    center = CenterDraws.of(w.reshape(-1, w.shape[-1]), gram)
     chosen = gram.points[np.linspace(0, gram.n_points - 1, points).astype(int)]
     d = center.values(chosen).reshape(*w.shape[:2], -1)
     return float(az.ess(xr.Dataset({"d": (("chain", "draw", "obs"), d)}))["d"].min())

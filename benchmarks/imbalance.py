@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 
-from bsvdd.comparison import datasets, generators, runner, table
-from bsvdd.comparison.protocol import Protocol
+from bsvdd.comparison.report import table
+from bsvdd.comparison.run import runner
+from bsvdd.comparison.run.protocol import Protocol
+from bsvdd.comparison.scenarios import datasets, generators
 from rich.console import Console
 
 from bsvdd import Cutoff
-from bsvdd.cli import print_table
+from bsvdd.cli.compare import print_table
 
 MODELS = ["SVM", "LS-SVM", "DSVM-CIL", "IDLSSVM-CIL"]
 METRICS = {"balanced_accuracy": "balanced accuracy", "g_mean": "G-mean", "fpr": "FPR", "fnr": "FNR"}

@@ -1,4 +1,4 @@
-"""Rows on what a person waits for. Each function measures one row of the table."""
+"""The time that a user of the explorer waits. Each function measures one row of the table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGES = [
 
 
 def explorer(quick: bool) -> Row:
-    """Measure a slider's change to the refreshed picture, numbers and picture before included."""
+    """Measure the time from the change of a slider to the new picture and numbers."""
     n0 = 100 if quick else 300
     X = np.concatenate([rows(n0, 10), rows(n0 // 10, 10, seed=1) + 1.5])
     shown = bsvdd.explore(X, np.repeat([0, 1], [n0, n0 // 10]))

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bsvdd.comparison import datasets
-from bsvdd.inference.files import atomic
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.storage.atomic import atomic
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from joblib import Parallel, delayed
 from sklearn.metrics import roc_auc_score

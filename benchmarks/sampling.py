@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import numpy as np
-from bsvdd.comparison import datasets
+from bsvdd.comparison.scenarios import datasets
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 
 from bsvdd import BSVDD, BSVDDM, kernels, priors

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from bsvdd.inference.distance import Center
 from bsvdd.inference.sampling import weights_tree
+from bsvdd.inference.scoring import CenterDraws
 from bsvdd.models import Gram, bsvdd
 from sklearn.svm import OneClassSVM
 
@@ -43,10 +43,10 @@ def import_time(quick: bool) -> Row:
 
 
 def _density(n0: int, calls: int) -> Row:
-    from bsvdd.inference.compilation import Density
+    from bsvdd.inference.log_density import LogDensity
 
     g = gram(n0)
-    density = Density(bsvdd.build(g, priors.StandardizedRowSum()))
+    density = LogDensity(bsvdd.build(g, priors.StandardizedRowSum()))
     call = density.machine_code()
     x, w = np.random.default_rng(2).normal(size=n0), dirichlet(1, n0)[0]
 
@@ -80,7 +80,7 @@ def distances(quick: bool) -> Row:
     """Measure draws x rows of distances, and what predict and probability_normal make of them."""
     draws, n, M = (1000, 4000, 900) if quick else (4000, 10_000, 900)
     g = gram(M, 20)
-    center = Center.of(dirichlet(draws, M), g)
+    center = CenterDraws.of(dirichlet(draws, M), g)
     Z = rows(n, 20, seed=1)
     K = g.kernel(g.points, Z)
     sides = {
@@ -201,10 +201,10 @@ def growth_gram(quick: bool) -> Row:
 
 def growth_density(quick: bool) -> Row:
     """Measure how one gradient grows."""
-    from bsvdd.inference.compilation import Density
+    from bsvdd.inference.log_density import LogDensity
 
     def make(n: int) -> Callable[[], object]:
-        density = Density(bsvdd.build(gram(n, 20), priors.StandardizedRowSum()))
+        density = LogDensity(bsvdd.build(gram(n, 20), priors.StandardizedRowSum()))
         x = np.zeros(n)
         return lambda: [density.logp_and_gradient(x) for _ in range(5)]
 
@@ -226,7 +226,7 @@ def growth_scoring(quick: bool) -> Row:
 
     def make(n: int) -> Callable[[], object]:
         g = gram(n, 20)
-        center, Z = Center.of(dirichlet(1000, n), g), rows(1000, 20, seed=1)
+        center, Z = CenterDraws.of(dirichlet(1000, n), g), rows(1000, 20, seed=1)
         return lambda: center.decisive(Z, 0.5)
 
     return _growth("predict 1,000 rows by 1,000 draws", 1.2, quick, make)

@@ -6,9 +6,9 @@ import functools
 import os
 import time
 
-from bsvdd.comparison import studies
-from bsvdd.comparison.workers import Workers, processes
-from bsvdd.inference.compilation import compilations
+from bsvdd.comparison.run import studies
+from bsvdd.comparison.run.workers import Workers, processes
+from bsvdd.inference.compiled import compilations
 from joblib import delayed
 
 from .measure import Row

@@ -3,6 +3,25 @@
 Names are imported when they are first used, so that ``import bsvdd`` is quick.
 """
 
+from typing import Any
+
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from .moved import install
+
+install()
+_named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, or the estimator that is registered under this name."""
+    try:
+        return _named(name)
+    except AttributeError:
+        if not name.startswith("_"):
+            from .estimators.registry import REGISTRY
+
+            for record in REGISTRY.values():
+                if record.class_name == name:
+                    return record.estimator()
+        raise

@@ -1,1 +1,24 @@
-"""The comparative study: data sets, runner, table and report."""
+"""The comparative study: scenarios, runs and reports.
+
+The modules for users are attributes here, and are imported when they are first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=["report", "run", "scenarios"],
+    submod_attrs={
+        "scenarios": ["datasets", "designs", "generators", "scenario", "shapes", "slides"],
+        "run": ["cell", "measures", "protocol", "runner", "store", "studies", "workers"],
+        "report": [
+            "guidelines",
+            "guidelines_page",
+            "paired",
+            "published",
+            "reproduction",
+            "reproduction_page",
+            "table",
+        ],
+    },
+)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import override
 
 import pymc as pm
-from bsvdd.inference.bayesian import BayesianDescription
+from bsvdd.estimators.bayesian import BayesianDataDescription
+from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.models.gram import Gram
 from bsvdd.models.potential import kernel_potential
 from bsvdd.models.priors import Prior
-from bsvdd.models.registry import REGISTRY, Record
-from bsvdd.models.variable import make_variable
+from bsvdd.models.priors.variable import make_variable
 
 
 def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
@@ -34,24 +34,28 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SoftplusDD(BayesianDescription):
-    """Data description with softplus weights; parameters as in :class:`bsvdd.BSVDD`."""
+class SoftplusDD(BayesianDataDescription):
+    """Data description with softplus weights; parameters as in :class:`bsvdd.BSVDD`.
+
+    References
+    ----------
+    The contributor's guide of bsvdd (2026).
+    """
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
         return build(gram, self.prior, self.likelihood_scale)
 
 
+RECORD = Record(
+    "SoftplusDD",
+    f"{__name__}:SoftplusDD",
+    "Data description with softplus weights",
+    "An example of the contributor's guide",
+    2026,
+)
+
+
 def register() -> None:
-    """Make the model known to this process: to its comparisons and saved files."""
-    REGISTRY["SoftplusDD"] = Record(
-        "SoftplusDD",
-        f"{__name__}:SoftplusDD",
-        "Data description with softplus weights",
-        "An example of the contributor's guide",
-        2026,
-        ("majority", "unlabelled"),
-        bayesian=True,
-        module=__name__,
-        since="0.1",
-    )
+    """Make the model known to this process: to comparisons, the explorer and saved files."""
+    REGISTRY[RECORD.name] = RECORD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from bsvdd.comparison.protocol import candidates
-from bsvdd.inference.files import atomic
-from bsvdd.models.registry import REGISTRY, Record
+from bsvdd.comparison.run.protocol import candidates
+from bsvdd.estimators.registry import REGISTRY, Record
+from bsvdd.estimators.storage.atomic import atomic
 from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description
 
@@ -21,11 +22,12 @@ from bsvdd.cli import main
 ROOT = Path(__file__).parents[1]
 WIDTH = 96  # of the help of commands
 PRIORS = ("prior", "minority_prior")
-LAYERS = {
-    "models": "what each model is",
-    "inference": "from a model to a decision",
+FLOORS = {  # in the order of the imports, from the top down
+    "bsvdd": "public names, command line, explorer",
     "comparison": "the comparative study",
-    "bsvdd": "names, version, command line",
+    "estimators": "what users fit",
+    "inference": "from a model to a decision",
+    "models": "what each model is",
 }
 
 
@@ -47,7 +49,7 @@ def model(record: Record) -> str:
         "code": f"{{py:mod}}`{record.module}`",
         "since": record.since,
     }
-    table = "\n".join(f"| {name} | {said} |" for name, said in facts.items())
+    table = "\n".join(f"| {name} | {fact} |" for name, fact in facts.items())
     return f"""\
 ({record.class_name})=
 # {record.name}
@@ -89,8 +91,8 @@ boundary as a line{_changed(record)}.
 def _changed(record: Record) -> str:
     """Return which parameters the model of the picture has beside the defaults."""
     (candidate,) = [c for c in candidates() if c.name == record.name]
-    said = ", ".join(f"`{name}={value!r}`" for name, value in candidate.parameters.items())
-    return f"; here with {said}" if said else ""
+    parameters = ", ".join(f"`{name}={value!r}`" for name, value in candidate.parameters.items())
+    return f"; here with {parameters}" if parameters else ""
 
 
 def models() -> str:
@@ -148,18 +150,27 @@ def command_line() -> str:
 def house() -> str:
     """Return the map of the house: what each module holds, by the first line of its docstring."""
     parts = []
-    for layer, said in LAYERS.items():
-        rows = []
-        for path in sorted((ROOT / layer).glob("*.py")):
-            first = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split(
-                "\n\n"
-            )[0]
-            if path.stem != "__init__":
-                first = re.sub(r":\w+:`|``", "`", " ".join(first.split()))
-                rows.append(f"| `{layer}/{path.name}` | {first} |")
-        parts.append(f"## `{layer}/`: {said}\n\n| module | holds |\n|---|---|\n" + "\n".join(rows))
+    for floor, title in FLOORS.items():
+        rows = [
+            f"| `{path.relative_to(ROOT).as_posix()}` | {_summary(path)} |"
+            for path in sorted((ROOT / floor).rglob("*.py"), key=_folder_first)
+            if path.stem != "__init__"
+        ]
+        head = f"## `{floor}/`: {title}\n\n| module | purpose |\n|---|---|\n"
+        parts.append(head + "\n".join(rows))
     intro = (ROOT / "docs" / "contributing" / "house.in.md").read_text(encoding="utf-8")
     return "\n\n".join([intro.rstrip(), *parts]) + "\n"
+
+
+def _folder_first(path: Path) -> tuple[Path, str]:
+    """Sort the files of a folder together, before those of its subfolders."""
+    return path.parent, path.name
+
+
+def _summary(path: Path) -> str:
+    """Return the first line of a module's docstring, as Markdown."""
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return re.sub(r":\w+:`|``", "`", " ".join(docstring.split("\n\n")[0].split()))
 
 
 def _commands(
@@ -196,8 +207,8 @@ def _public(cls: type) -> str:
 
 
 def _docstring(module: str) -> str:
-    found = __import__(module, fromlist=["_"]).__doc__
-    return inspect.cleandoc(found)
+    docstring = importlib.import_module(module).__doc__
+    return inspect.cleandoc(docstring or "")
 
 
 def write(app: Sphinx) -> None:

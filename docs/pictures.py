@@ -7,9 +7,9 @@ from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
-from bsvdd.comparison import datasets
-from bsvdd.comparison.protocol import Protocol, candidates
-from bsvdd.inference.files import atomic
+from bsvdd.comparison.run.protocol import Protocol, candidates
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.storage.atomic import atomic
 from matplotlib.figure import Figure
 from PIL import Image
 

@@ -25,7 +25,7 @@ def _rank(level: float, draws: int) -> int:
     return min(rank, draws - 1)  # a level so near to 1 that it asks for all draws
 
 
-def decisive_distance(d: np.ndarray, level: float = 0.5, overwrite: bool = False) -> np.ndarray:
+def distance_quantile(d: np.ndarray, level: float = 0.5, overwrite: bool = False) -> np.ndarray:
     """Return the distance that decides each row; (draws, rows) -> (rows,).
 
     More than a share ``level`` of the draws lies at or below the cutoff exactly when the
@@ -47,10 +47,10 @@ def decisive_distance(d: np.ndarray, level: float = 0.5, overwrite: bool = False
     return out
 
 
-def weighted_decisive_distance(
+def weighted_distance_quantile(
     d: np.ndarray, log_weight: np.ndarray, level: float = 0.5
 ) -> np.ndarray:
-    """Return :func:`decisive_distance` of draws that count by their weights.
+    """Return :func:`distance_quantile` of draws that count by their weights.
 
     It is the smallest distance such that the draws at or below it have more than a share
     ``level`` of the weight of their row.
@@ -67,3 +67,8 @@ def weighted_decisive_distance(
     share /= share[-1]
     rank = np.minimum((share <= level + 1e-9).sum(axis=0), len(d) - 1)
     return np.take_along_axis(d, order, axis=0)[rank, np.arange(d.shape[1])]
+
+
+# their former names
+decisive_distance = distance_quantile
+weighted_decisive_distance = weighted_distance_quantile

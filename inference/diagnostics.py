@@ -10,6 +10,8 @@ import xarray as xr
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from ..models.potential import prior_potentials
+from .draws import Draws
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
@@ -80,14 +82,14 @@ def _normal_scores(values: np.ndarray) -> np.ndarray:
 def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRAWS) -> xr.Dataset:
     """Return draws of the weights ``w`` from their prior, dims (chain, draw, point).
 
-    Empty for an improper prior, which has no draws. Potentials that a prior adds have no part in
-    them, which is warned of.
+    Empty for an improper prior, which has no draws. The draws ignore potentials that a prior adds;
+    a warning says so.
     """
     import pymc as pm
 
-    from .compilation import lock
+    from .compiled import lock
 
-    added = [v.name for v in model.potentials if v.name != "kernel"]
+    added = [v.name for v in prior_potentials(model)]
     if added:
         warn(
             f"draws of the prior leave out the potential(s) {', '.join(added)} that it adds, so "
@@ -103,7 +105,7 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     return xr.Dataset({"w": (("chain", "draw", "point"), w[None])}, coords)
 
 
-def diagnose(idata: xr.DataTree) -> xr.Dataset:
+def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr.Dataset:
     """Return the diagnostics of a fit as scalars, one variable each.
 
     - ``r_hat``: the largest R-hat of d over (up to 20) training rows;
@@ -116,33 +118,38 @@ def diagnose(idata: xr.DataTree) -> xr.Dataset:
     - ``nystroem_residual``, with a dictionary only and added where the rows are known: the share
       of the majority rows' images that the points do not span.
 
-    R-hat and effective sample size are NaN for a single estimate, and where they cannot be
-    had: a distance that never moves has none.
+    R-hat and effective sample size are NaN for a single estimate, and for a distance that never
+    moves.
+
+    Parameters
+    ----------
+    draws : Draws
+    d : ndarray of shape (chains, draws, n)
+        Distances of the training rows.
+    prior : Dataset, optional
+        Draws of the prior, with ``w`` unless the prior is improper.
     """
-    d = idata.children["distance"].dataset["d"]
-    w = idata.children["posterior"].dataset["w"].values
-    found = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
-    judged = idata.children["posterior"].attrs
-    if "r_hat" in judged:  # by the sampler, of the same distances
-        found["r_hat"], found["ess"] = judged["r_hat"], judged["ess"]
-    elif d.sizes["draw"] >= MIN_DRAWS:
-        found["r_hat"], found["ess"] = mixing(d.values[:, :, spread(d.sizes["obs"])])
-    if "modes" in judged:
-        found["modes"] = judged["modes"]
-    stats = idata.children.get("sample_stats")
-    if stats is not None and "diverging" in stats.dataset:
-        found["divergences"] = int(stats.dataset["diverging"].sum())
-    found["effective_support"] = float(np.median(effective_support(w)))
-    if "w" in idata.children.get("prior", {}):
-        prior = effective_support(idata.children["prior"].dataset["w"].values)
-        found["prior_effective_support"] = float(np.median(prior))
-    found["largest_weight"] = float(np.median(np.abs(w).max(axis=-1)))
-    return xr.Dataset(found)
+    report, w = draws.report, draws.w
+    values: dict[str, float] = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
+    if report.r_hat is not None and report.ess is not None:  # by the sampler, of these distances
+        values["r_hat"], values["ess"] = report.r_hat, report.ess
+    elif d.shape[1] >= MIN_DRAWS:
+        values["r_hat"], values["ess"] = mixing(d[:, :, spread(d.shape[2])])
+    if report.modes is not None:
+        values["modes"] = report.modes
+    if "diverging" in draws.statistics:
+        values["divergences"] = int(draws.statistics["diverging"].sum())
+    values["effective_support"] = float(np.median(effective_support(w)))
+    if prior is not None and "w" in prior:
+        support = effective_support(prior["w"].values)
+        values["prior_effective_support"] = float(np.median(support))
+    values["largest_weight"] = float(np.median(np.abs(w).max(axis=-1)))
+    return xr.Dataset(values)
 
 
-def warn_of_draws(found: xr.Dataset, chains: int, draws: int, n1: int = 0) -> None:
+def warn_of_draws(diagnostics: xr.Dataset, chains: int, draws: int, n1: int = 0) -> None:
     """Warn of draws that cannot be trusted, and say what to do."""
-    value = {name: float(v) for name, v in found.items()}
+    value = {name: float(v) for name, v in diagnostics.items()}
     several = value.get("modes", 1) > 1
     if several and chains == 1:
         warn(
@@ -186,9 +193,9 @@ def warn_of_draws(found: xr.Dataset, chains: int, draws: int, n1: int = 0) -> No
         )
 
 
-def warn_of_collapse(found: xr.Dataset, n_points: int) -> None:
+def warn_of_collapse(diagnostics: xr.Dataset, n_points: int) -> None:
     """Warn of weights that rest on few points, say why, and what to do."""
-    value = {name: float(v) for name, v in found.items()}
+    value = {name: float(v) for name, v in diagnostics.items()}
     few = min(MIN_SUPPORT, n_points / 4)  # with few points, few support points are no collapse
     by_prior = value.get("prior_effective_support", n_points) < few
     if by_prior:

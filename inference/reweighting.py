@@ -12,13 +12,13 @@ importance sampling, Journal of Machine Learning Research 25).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
 
 from .diagnostics import effective_support
+from .draws import SAMPLE, Draws
 
 MAX_PARETO_K = 0.7
 MIN_DRAWS = 100
@@ -77,33 +77,36 @@ class Weights:
             )
 
 
-def log_ratio(now: xr.Dataset, old: xr.Dataset) -> np.ndarray:
+def log_ratio(new: dict[str, np.ndarray], old: dict[str, np.ndarray]) -> np.ndarray:
     """Return the log of the new prior density over the old one, shape (S,).
+
+    Parameters
+    ----------
+    new, old : dict of ndarray of shape (chains, draws)
+        Log prior densities of the draws, by variable.
 
     Raises
     ------
     RefitNeededError
         They are not densities of the same variables.
     """
-    if set(now.data_vars) != set(old.data_vars):
+    if set(new) != set(old):
         raise RefitNeededError(
-            f"the new prior is one of {', '.join(map(str, now.data_vars))}, and the draws at hand "
-            f"have one of {', '.join(map(str, old.data_vars))}; refit, with est.with_prior(...)"
+            f"the new prior is a density of {', '.join(new)}, and the draws have a density of "
+            f"{', '.join(old)}; refit, with est.with_prior(...)"
         )
-    difference: np.ndarray = (now - old).to_array().sum("variable").values.ravel()
-    return difference
+    return np.sum([new[name] - old[name] for name in new], axis=0).ravel()
 
 
-def resampled(draws: xr.Dataset, weights: Weights, seed: int) -> xr.Dataset:
-    """Return as many draws (chain, draw, ...) as there are, drawn again by ``weights``.
+def resampled(draws: Draws, weights: Weights, seed: int) -> Draws:
+    """Return as many draws as there are, drawn again by ``weights``.
 
     Stratified: a draw of weight v comes S v times, give or take less than 2.
     """
     import arviz as az
 
-    sizes = (draws.sizes["chain"], draws.sizes["draw"])
-    S = sizes[0] * sizes[1]
-    index = xr.Dataset({"index": (("chain", "draw"), np.arange(S).reshape(sizes))})
+    S = draws.shape[0] * draws.shape[1]
+    index = xr.Dataset({"index": (SAMPLE, np.arange(S).reshape(draws.shape))})
     chosen = az.extract(
         xr.DataTree.from_dict({"posterior": index}),
         var_names="index",
@@ -113,8 +116,14 @@ def resampled(draws: xr.Dataset, weights: Weights, seed: int) -> xr.Dataset:
         random_seed=seed,
     ).values
 
-    def again(v: xr.DataArray) -> tuple[tuple[Any, ...], np.ndarray]:
-        flat = v.values.reshape(S, *v.shape[2:])
-        return v.dims, flat[chosen].reshape(v.shape)
+    def again(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {
+            name: v.reshape(S, *v.shape[2:])[chosen].reshape(v.shape) for name, v in values.items()
+        }
 
-    return xr.Dataset({name: again(v) for name, v in draws.data_vars.items()}, draws.coords)
+    return replace(
+        draws,
+        variables=again(draws.variables),
+        log_prior=again(draws.log_prior),
+        statistics=again(draws.statistics),
+    )

@@ -25,7 +25,7 @@ NOISE = 0.37  # psense of what does not depend on a log density, in sd of it / s
 def power_scaling(
     d: xr.DataArray,
     cutoff: float,
-    log_prior: xr.Dataset,
+    log_prior: dict[str, np.ndarray],
     log_likelihood: np.ndarray,
     ess: float,
 ) -> pd.DataFrame:
@@ -36,7 +36,8 @@ def power_scaling(
     d : DataArray of dims (chain, draw, obs)
     cutoff : float
         Held as it is.
-    log_prior : Dataset of dims (chain, draw)
+    log_prior : dict of ndarray of shape (chains, draws)
+        Log prior densities, by variable.
     log_likelihood : ndarray of shape (chains, draws)
     ess : float
         Effective sample size of the draws.
@@ -45,7 +46,7 @@ def power_scaling(
 
     sample = ("chain", "draw")
     densities = {
-        "prior": log_prior.to_array().sum("variable").values,
+        "prior": np.sum(list(log_prior.values()), axis=0),
         "likelihood": log_likelihood,
     }
     groups = {f"log_{name}": xr.Dataset({name: (sample, v)}) for name, v in densities.items()}

@@ -19,7 +19,7 @@ from pytensor.graph.rewriting.basic import node_rewriter
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
 from scipy.linalg.blas import dsymv
 
-from ..models.symbolic import QuadraticForm
+from ..models.quadratic_form import QuadraticForm
 
 
 class SymmetricProduct(Op):

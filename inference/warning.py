@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,6 @@ from contextvars import ContextVar
 
 Heard = list[tuple[str, type[Warning]]]
 
-_HERE = os.path.join(os.path.dirname(__file__), "")
 _heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
 
 
@@ -37,9 +37,20 @@ def collected() -> Iterator[Heard]:
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the first line outside of this package's inference."""
+    """Warn at the first line outside of this package."""
     heard = _heard.get()
     if heard is not None:
         heard.append((message, category))
         return
-    warnings.warn(message, category, skip_file_prefixes=(_HERE,))
+    warnings.warn(message, category, skip_file_prefixes=_folders())
+
+
+def _folders() -> tuple[str, ...]:
+    """Return the folders of this package's sub-packages, which may lie apart."""
+    package = __name__.partition(".")[0]
+    return tuple(
+        os.path.join(folder, "")
+        for name, module in sys.modules.copy().items()
+        if name.startswith(f"{package}.") and name.count(".") == 1
+        for folder in getattr(module, "__path__", ())
+    )

@@ -1,7 +1,9 @@
-"""Bandwidth criteria for kernels of a distance: from the rows to one length ``s``.
+r"""Bandwidth criteria of distance kernels.
 
-Each criterion maps the majority rows X (n, p) to the bandwidth ``s`` of
-k(x, y) = exp(-||x - y||^2 / (2 s^2)), in the units of the columns of X.
+Each criterion maps the majority rows X (n, p) to the bandwidth s, in the units of the columns of
+X, of the kernel
+
+.. math:: k(x, y) = \exp\left(-\frac{\|x - y\|^2}{2 s^2}\right).
 """
 
 from __future__ import annotations
@@ -16,14 +18,18 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import pdist, squareform
 
 from . import qp
-from .fields import SMALLEST, is_number
+from .checks import SMALLEST, is_number
 
-MEDIAN_ROWS = 5000  # pairs of this many rows (12.5 million) still fit in 100 MB
-PEAK_ROWS, RATIO_ROWS = 500, 2000  # rows that the data-driven criteria look at, at most
+MEDIAN_ROWS = 5000  # the 12.5 million distances of so many rows fit in 100 MB
+PEAK_ROWS, RATIO_ROWS = 500, 2000  # largest samples of peak and max_variance_ratio
 
 
 def mean_squared_pairwise_distance(X: np.ndarray) -> float:
-    """D^2 = mean over i < j of ||x_i - x_j||^2 = 2/(n-1) sum_i ||x_i - mean||^2."""
+    r"""Mean squared pairwise distance.
+
+    .. math:: \bar D^2 = \mathrm{mean}_{i<j} \|x_i - x_j\|^2
+        = \frac{2}{n - 1} \sum_i \|x_i - \bar x\|^2
+    """
     return float(2.0 * ((X - X.mean(axis=0)) ** 2).sum() / (len(X) - 1))
 
 
@@ -60,9 +66,9 @@ def modified_mean(X: np.ndarray) -> float:
 def median(X: np.ndarray) -> float:
     r"""Median heuristic (Garreau et al. 2017), :math:`s = \sqrt{\mathrm{median}\, d_{ij}^2}`.
 
-    Above 5,000 rows the pairs of 5,000 rows drawn with a fixed seed are used.
+    With more than 5,000 rows, a sample of 5,000 with a fixed seed is used.
     """
-    return float(np.median(pdist(_some(X, MEDIAN_ROWS))))
+    return float(np.median(pdist(_sample(X, MEDIAN_ROWS))))
 
 
 def scale(X: np.ndarray) -> float:
@@ -71,7 +77,7 @@ def scale(X: np.ndarray) -> float:
 
 
 def auto(X: np.ndarray) -> float:
-    r"""The bandwidth of scikit-learn's ``gamma='auto'``, :math:`s^2 = p/2`, whatever the rows."""
+    r"""The bandwidth of scikit-learn's ``gamma='auto'``, :math:`s^2 = p/2`, for any rows."""
     return math.sqrt(X.shape[1] / 2.0)
 
 
@@ -96,15 +102,16 @@ def silverman(X: np.ndarray) -> float:
 
 
 def peak(X: np.ndarray) -> float:
-    r"""Peak criterion (Kakde et al. 2017): where the optimal SVDD objective falls fastest.
+    r"""Peak criterion (Kakde et al. 2017), where the optimal SVDD objective falls fastest.
 
     .. math:: \frac{d^2}{ds^2}\left[1 - \min_w w^\top K_s w\right] = 0, \qquad
         \sum w = 1, \quad w \ge 0,
 
-    the first such s of a smoothing spline through 40 values between 1/20 of the median distance
-    and twice it. Above 500 rows, 500 drawn with a fixed seed are used.
+    The criterion is the first such s of a smoothing spline through 40 values of s, from 1/20 of
+    the median distance to twice the median distance. With more than 500 rows, a sample of 500
+    with a fixed seed is used.
     """
-    X = _some(X, PEAK_ROWS)
+    X = _sample(X, PEAK_ROWS)
     unit = median(X)
     if not 0.0 < unit < math.inf:
         return unit
@@ -122,16 +129,16 @@ def peak(X: np.ndarray) -> float:
 
 
 def max_variance_ratio(X: np.ndarray) -> float:
-    r"""Where the kernel values differ most for their size (Evangelista et al. 2007).
+    r"""The s with the largest variance of kernel values for their mean (Evangelista et al. 2007).
 
     .. math:: s = \mathrm{arg\,max}_s
         \frac{\mathrm{Var}_{i<j}\, k_s(x_i, x_j)}{\mathrm{mean}_{i<j}\, k_s(x_i, x_j) + 1/n}
 
-    (1/n, the diagonal's part of the mean of K, keeps the ratio from rising as s goes to zero)
-    by a bounded search between 1/100 of the median distance and 10 times it. Above 2,000 rows,
-    2,000 drawn with a fixed seed are used.
+    The term 1/n, the share of the diagonal in the mean of K, prevents the ratio from rising as s
+    goes to zero. The search is bounded by 1/100 of the median distance and 10 times the median
+    distance. With more than 2,000 rows, a sample of 2,000 with a fixed seed is used.
     """
-    X = _some(X, RATIO_ROWS)
+    X = _sample(X, RATIO_ROWS)
     unit = median(X)
     if not 0.0 < unit < math.inf:
         return unit
@@ -145,8 +152,9 @@ def max_variance_ratio(X: np.ndarray) -> float:
     return unit * math.exp(minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x)
 
 
-def _some(X: np.ndarray, most: int) -> np.ndarray:
-    return X if len(X) <= most else np.random.default_rng(0).choice(X, most, replace=False)
+def _sample(X: np.ndarray, size: int) -> np.ndarray:
+    """Return ``size`` rows drawn without replacement, or all rows where there are no more."""
+    return X if len(X) <= size else np.random.default_rng(0).choice(X, size, replace=False)
 
 
 def _mean_sd(X: np.ndarray) -> float:
@@ -167,7 +175,7 @@ CRITERIA: dict[str, Callable[[np.ndarray], float]] = {
 
 
 def check(bandwidth: Any) -> None:
-    """Raise a ValueError unless ``bandwidth`` is a positive number or a criterion's name."""
+    """Raise a ValueError unless ``bandwidth`` is a positive number or the name of a criterion."""
     if isinstance(bandwidth, str):
         valid = bandwidth in CRITERIA
     else:
@@ -184,12 +192,13 @@ def check(bandwidth: Any) -> None:
 
 
 def resolve(bandwidth: float | str, X: np.ndarray) -> float:
-    """Return the bandwidth as a number: itself, or what the named criterion says of X.
+    """Return the bandwidth as a number: ``bandwidth`` itself, or the criterion of X.
 
     Raises
     ------
     ValueError
-        Rows so few or so alike that the criterion gives no positive number.
+        The bandwidth is no positive number and no criterion, or there are too few different
+        rows for the criterion.
     """
     check(bandwidth)
     if not isinstance(bandwidth, str):
@@ -199,7 +208,7 @@ def resolve(bandwidth: float | str, X: np.ndarray) -> float:
             f"bandwidth={bandwidth!r} needs at least 2 majority rows, got {len(X)}; "
             "give the bandwidth as a number"
         )
-    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+    with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
         value = CRITERIA[bandwidth](np.asarray(X, dtype=float))
     if not SMALLEST <= value <= 1 / SMALLEST:
         raise ValueError(

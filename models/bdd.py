@@ -16,6 +16,7 @@ estimator, a quadratic program.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ from .gram import Gram
 from .left_out import WithoutEach, distances
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
-from .variable import make_variable
+from .priors.variable import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -157,6 +158,52 @@ def leave_one_out(
         (u, without.q),
     ]
     return distances(gram.K, z, moves, np.arange(len(mean)))
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPosterior:
+    """The posterior for a normal prior, with its draws and what they need to be left out.
+
+    Attributes
+    ----------
+    gram : Gram
+    prior : GaussianPrior
+    likelihood_scale : float
+    reason : str
+    """
+
+    gram: Gram
+    prior: GaussianPrior
+    likelihood_scale: float = 1.0
+    reason: str = "the posterior is normal"
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Dimensions of the variables."""
+        return {"w": ("point",), "alpha": ("point",)}
+
+    def draw(
+        self, draws: int, tune: int, chains: int, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Return independent draws; nothing needs tuning."""
+        mean, upper = posterior(self.gram, self.prior, self.likelihood_scale)
+        w = draw(mean, upper, chains * draws, rng).reshape(chains, draws, -1)
+        return {"w": w, "alpha": w}
+
+    def log_prior(self, w: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the log prior density of alpha = w, shape (..., M) -> (...)."""
+        return {"alpha": self.prior.log_density(self.gram, w)}
+
+    def leave_one_out(self, w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, None]:
+        """Return the distances of :func:`leave_one_out`; all draws count the same."""
+        return leave_one_out(self.gram, self.prior, self.likelihood_scale, w, rng), None
+
+
+def closed_form(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> NormalPosterior | None:
+    """Return the closed form of the posterior, or None where the prior is not normal."""
+    if not isinstance(prior, GaussianPrior):
+        return None
+    return NormalPosterior(gram, prior, likelihood_scale)
 
 
 def simplex_map(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> np.ndarray:

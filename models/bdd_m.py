@@ -15,7 +15,7 @@ A normal vector given its sum is made from the same vector without that conditio
 
 so the constraint holds by construction. With a truncated normal :math:`\alpha_1` its posterior is
 a truncated normal too, and :math:`\alpha_0` given :math:`\alpha_1` is normal on its hyperplane:
-:func:`posterior`.
+:mod:`.bdd_m_posterior`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_solve, solve, solve_triangular
-from scipy.optimize import lsq_linear
 
-from . import factor
-from .geometry import squared_norm
+from . import bdd_m_left_out
+from .bdd_m_posterior import (
+    Posterior,
+    draw,
+    log_prior_of_majority,
+    log_prior_of_minority,
+    map_weights,
+    posterior,
+    require_normal,
+)
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior, TruncatedNormal
-from .variable import make_variable
+from .priors.variable import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm
+
+__all__ = [
+    "Posterior",
+    "TruncatedNormalPosterior",
+    "build",
+    "closed_form",
+    "draw",
+    "log_prior_of_majority",
+    "log_prior_of_minority",
+    "map_weights",
+    "posterior",
+]
 
 
 def build(
@@ -66,7 +84,7 @@ def build(
         "minority": range(gram.n1),
     }
     with pm.Model(coords=coords) as model:
-        prior = _normal(prior)
+        prior = require_normal(prior)
         x = make_variable(prior, gram, "x", "majority")
         gain = pm.Data("gain", _gain(prior, gram), dims="majority")
         if gram.n1:
@@ -80,166 +98,69 @@ def build(
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
-    r"""The posterior for a truncated normal prior of alpha1.
-
-    .. math::
-        \alpha_1 \sim N(\Lambda_1^{-1} s_1, \Lambda_1^{-1}) \text{ on } [0, 1]^{n_1}, \qquad
-        \alpha_0 \mid \alpha_1 \sim N(a + B \alpha_1, \Lambda_0^{-1}) \text{ given } 1^\top
-        \alpha_0 = 1 + 1^\top \alpha_1
+class TruncatedNormalPosterior:
+    """The posterior for a truncated normal prior of alpha1, by draws and importance weights.
 
     Attributes
     ----------
-    precision1 : ndarray of shape (n1, n1)
-        Lambda_1.
-    shift1 : ndarray of shape (n1,)
-        s_1.
-    base : ndarray of shape (M - n1,)
-        a; the sums of a and of each column of B meet the condition.
-    slope : ndarray of shape (M - n1, n1)
-        B.
-    precision0 : ndarray of shape (M - n1, M - n1)
-        Lambda_0.
+    gram : Gram
+    prior : GaussianPrior
+    minority_prior : TruncatedNormal
+    likelihood_scale : float
+    reason : str
     """
 
-    precision1: np.ndarray
-    shift1: np.ndarray
-    base: np.ndarray
-    slope: np.ndarray
-    precision0: np.ndarray
+    gram: Gram
+    prior: GaussianPrior
+    minority_prior: TruncatedNormal
+    likelihood_scale: float = 1.0
+    reason: str = "the posterior is normal on a cube"
 
-    def weights(self, alpha1: np.ndarray) -> np.ndarray:
-        """Return w of the most probable alpha0 given alpha1, (..., n1) -> (..., M)."""
-        return np.concatenate([self.base + alpha1 @ self.slope.T, -alpha1], axis=-1)
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Dimensions of the variables."""
+        return {"w": ("point",), "alpha1": ("minority",)}
+
+    def draw(
+        self, draws: int, tune: int, chains: int, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Return chains of alpha1, each with independent draws of alpha0 given alpha1."""
+        form = posterior(self.gram, self.prior, self.minority_prior, self.likelihood_scale)
+        w = draw(form, draws, tune, chains, rng)
+        return {"w": w, "alpha1": -w[..., self.gram.n_majority_points :]}
+
+    def log_prior(self, w: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the log prior densities of alpha0 given alpha1, and of alpha1."""
+        return {
+            "alpha0": log_prior_of_majority(self.gram, self.prior, w),
+            "alpha1": log_prior_of_minority(self.gram, self.minority_prior, w),
+        }
+
+    def leave_one_out(
+        self, w: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances and log weights of :mod:`.bdd_m_left_out`."""
+        return bdd_m_left_out.leave_one_out(
+            self.gram, self.prior, self.minority_prior, self.likelihood_scale, w, rng
+        )
 
 
-def posterior(
+def closed_form(
     gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
-) -> Posterior:
-    r"""Return the posterior on the hyperplane and the box.
-
-    Its minus log density is
-
-    .. math::
-        \tfrac12 w^\top H w - b^\top w, \quad
-        H = \lambda n_0 K + Q, \quad b = \lambda r + Q \begin{pmatrix} m_1 \\ -m_2 \end{pmatrix},
-        \quad Q = \begin{pmatrix} \Sigma_1^{-1} - \frac{1 1^\top}{1^\top \Sigma_1 1} & 0 \\
-        0 & \Sigma_2^{-1} \end{pmatrix}.
-
-    Given alpha1 it is least at an alpha0 that is linear in alpha1; what is left is a quadratic
-    form in alpha1.
+) -> TruncatedNormalPosterior | None:
+    """Return the closed form, or None where alpha1 has no truncated normal prior.
 
     Raises
     ------
     TypeError
-        The prior of alpha0 is not normal, or that of alpha1 is not ``TruncatedNormal``.
-    ValueError
-        Its precision is singular in double precision.
+        The prior of alpha0 is not normal.
     """
-    prior = _normal(prior)
+    prior = require_normal(prior)
     if not isinstance(minority_prior, TruncatedNormal):
-        raise TypeError(
-            "the closed form of BDD-M needs priors.TruncatedNormal for the minority, got "
-            f"{minority_prior!r}; use draws with sampler='nuts'"
-        )
-    m, n1 = gram.n_majority_points, gram.n1
-    Q = np.zeros((m + n1, m + n1))
-    Q[:m, :m] = prior.precision(gram) - 1.0 / prior.covariance(gram).sum()
-    Q[m:, m:] = minority_prior.precision(gram)
-    H = likelihood_scale * gram.n0 * gram.K + Q
-    b = likelihood_scale * gram.r + Q @ np.concatenate(
-        [prior.mean(gram), -minority_prior.location(gram)]
-    )
-    precision0 = likelihood_scale * gram.n0 * gram.K[:m, :m] + prior.precision(gram)
-    factor.upper(precision0, "BDD-M")  # else the system below has no digits either
-    # H00 alpha0 + c 1 = b0 + H01 alpha1, 1' alpha0 = 1 + 1' alpha1
-    one = np.ones((m, 1))
-    system = np.block([[H[:m, :m], one], [one.T, np.zeros((1, 1))]])
-    right = np.ones((m + 1, 1 + n1))
-    right[:m, 0], right[:m, 1:] = b[:m], H[:m, m:]
-    base, slope = np.split(solve(system, right, assume_a="sym")[:m], [1], axis=1)
-    # w = p + P alpha1
-    p, P = np.concatenate([base[:, 0], np.zeros(n1)]), np.vstack([slope, -np.eye(n1)])
-    return Posterior(P.T @ H @ P, P.T @ (b - H @ p), base[:, 0], slope, precision0)
-
-
-def draw(
-    found: Posterior, draws: int, tune: int, chains: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Return draws of w, shape (chains, draws, M): chains of alpha1, and alpha0 given alpha1.
-
-    The chains of alpha1 are those of :mod:`.truncated`; alpha0 is drawn independently each time.
-    """
-    from . import truncated  # numba, which takes its time to import
-
-    alpha1 = truncated.draw(found.precision1, found.shift1, draws, tune, chains, rng)
-    upper = factor.upper(found.precision0, "BDD-M")
-    gain = cho_solve((upper, False), np.ones(len(upper)))
-    noise = solve_triangular(upper, rng.standard_normal((len(upper), chains * draws)))
-    x = found.base + alpha1 @ found.slope.T + noise.T.reshape(chains, draws, -1)
-    lacking = 1.0 + alpha1.sum(axis=2) - x.sum(axis=2)
-    alpha0 = x + lacking[..., None] * gain / gain.sum()
-    return np.concatenate([alpha0, -alpha1], axis=2)
-
-
-def log_prior_of_majority(gram: Gram, prior: Prior, w: np.ndarray) -> np.ndarray:
-    r"""Return the log prior density of alpha0 given alpha1, of weights (..., M).
-
-    .. math::
-        \log p(\alpha_0 \mid \alpha_1) = \log N(\alpha_0; m_1, \Sigma_1) - \log N(1^\top \alpha_0;
-        1^\top m_1, 1^\top \Sigma_1 1)
-    """
-    prior, alpha0 = _normal(prior), w[..., : gram.n_majority_points]
-    variance = prior.covariance(gram).sum()
-    away = alpha0.sum(axis=-1) - prior.mean(gram).sum()
-    log_total = -(away**2 / variance + np.log(2 * np.pi * variance)) / 2
-    return prior.log_density(gram, alpha0) - log_total
-
-
-def log_prior_of_minority(gram: Gram, prior: TruncatedNormal, w: np.ndarray) -> np.ndarray:
-    r"""Return the log prior density of alpha1, but for its constant, of weights (..., M).
-
-    .. math:: -\tfrac12 (\alpha_1 - m_2)^\top \Sigma_2^{-1} (\alpha_1 - m_2)
-    """
-    e = -w[..., gram.n_majority_points :] - prior.location(gram)
-    return -squared_norm(e, prior.precision(gram)) / 2
-
-
-def map_weights(
-    gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
-) -> np.ndarray:
-    """Return the posterior mode, shape (M,): least squares of alpha1 on the box.
-
-    Raises
-    ------
-    TypeError
-        As :func:`posterior`.
-    RuntimeError
-        The least-squares solver does not converge.
-    """
-    found = posterior(gram, prior, minority_prior, likelihood_scale)
-    if not gram.n1:
-        return found.base
-    upper = factor.upper(found.precision1, "BDD-M")
-    target = solve_triangular(upper, found.shift1, trans="T")
-    solved = lsq_linear(upper, target, bounds=(0.0, 1.0), method="bvls", tol=1e-14)
-    if not solved.success:
-        raise RuntimeError(
-            f"the mode of BDD-M was not found in {solved.nit} iterations ({solved.message}); use a "
-            "smaller likelihood_scale, or a smaller sd of minority_prior"
-        )
-    return found.weights(solved.x)
+        return None
+    return TruncatedNormalPosterior(gram, prior, minority_prior, likelihood_scale)
 
 
 def _gain(prior: GaussianPrior, gram: Gram) -> np.ndarray:
     total = prior.covariance(gram).sum(axis=1)
     return total / total.sum()
-
-
-def _normal(prior: Prior) -> GaussianPrior:
-    if not isinstance(prior, GaussianPrior):
-        raise TypeError(
-            "prior of alpha0: BDD-M conditions a normal prior on the sum of its weights; expected "
-            f"priors.Flat, RowSum, StandardizedRowSum, Normal or GraphLaplacian, got {prior!r}"
-        )
-    return prior

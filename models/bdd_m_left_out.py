@@ -1,7 +1,7 @@
 r"""BDD-M without each row in turn: distances and weights of the draws of one fit.
 
 The posterior without row j is again alpha1 on the cube and alpha0 given alpha1, as in
-:mod:`.bdd_m`. Its alpha0 given alpha1 is known (a normal vector on a hyperplane), so each draw
+:mod:`.bdd_m_posterior`. Its alpha0 given alpha1 is normal on a hyperplane, so each draw
 of the fit keeps its alpha1 and gets the alpha0 that belongs to it; and the draw counts by
 
 .. math:: \omega_j \propto \frac{f_j(\alpha_1)}{f(\alpha_1)},
@@ -16,7 +16,7 @@ posterior without it, so that by the rule of Savage and Dickey
     {N(0 \mid \text{the prior of } \alpha_{1j} \text{ given } \alpha_{1,-j})}
 
 with a normal on [0, 1] above, and a constant below where the minority weights are independent.
-A majority row leaves the likelihood too: :func:`_majority`.
+A majority row leaves the likelihood too: ``_majority``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import log_ndtr
 
-from . import bdd_m, factor
+from . import factor
+from .bdd_m_posterior import Posterior, posterior
 from .geometry import squared_norm
 from .gram import Gram
 from .left_out import WithoutEach, distances
@@ -51,28 +52,28 @@ def leave_one_out(
     gram : Gram
         Whose points are rows.
     prior, minority_prior, likelihood_scale
-        As in :func:`.bdd_m.posterior`.
+        As in :func:`.bdd_m_posterior.posterior`.
     w : ndarray of shape (draws, M)
         Draws of the posterior.
     rng : Generator
     """
-    found = bdd_m.posterior(gram, prior, minority_prior, likelihood_scale)
-    majority = _majority(gram, prior, minority_prior, likelihood_scale, found, w, rng)
-    minority = _minority(gram, minority_prior, found, w)
+    form = posterior(gram, prior, minority_prior, likelihood_scale)
+    majority = _majority(gram, prior, minority_prior, likelihood_scale, form, w, rng)
+    minority = _minority(gram, minority_prior, form, w)
     d, log_weight = (np.hstack(both) for both in zip(majority, minority, strict=True))
     return d, log_weight
 
 
 def _minority(
-    gram: Gram, prior: TruncatedNormal, found: bdd_m.Posterior, w: np.ndarray
+    gram: Gram, prior: TruncatedNormal, form: Posterior, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Leave out minority rows: alpha1_j goes to 0, and alpha0 follows by its slope."""
     m, n1 = gram.n_majority_points, gram.n1
     alpha1 = -w[:, m:]
-    there = np.vstack([-found.slope, np.eye(n1)])
+    there = np.vstack([-form.slope, np.eye(n1)])
     d = distances(gram.K, w, [(alpha1, there)], np.arange(m, m + n1))
-    precision, P = np.diag(found.precision1), prior.precision(gram)
-    mean = alpha1 - (alpha1 @ found.precision1 - found.shift1) / precision  # given the others
+    precision, P = np.diag(form.precision1), prior.precision(gram)
+    mean = alpha1 - (alpha1 @ form.precision1 - form.shift1) / precision  # given the others
     prior_mean = alpha1 - (alpha1 - prior.location(gram)) @ P / np.diag(P)
     return d, _log_density_at_zero(mean, precision) + prior_mean**2 * np.diag(P) / 2
 
@@ -92,7 +93,7 @@ def _majority(
     prior: GaussianPrior,
     minority_prior: TruncatedNormal,
     likelihood_scale: float,
-    found: bdd_m.Posterior,
+    form: Posterior,
     w: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +123,7 @@ def _majority(
     if m == 1:
         return np.full(s.shape, np.inf), np.zeros(s.shape)
     P, mean = prior.precision(gram), prior.mean(gram)
-    upper = factor.upper(found.precision0 - scale * K[:m, :m], "BDD-M")
+    upper = factor.upper(form.precision0 - scale * K[:m, :m], "BDD-M")
     without = WithoutEach.of(upper, P)
     b, q, root_jj = without.b, without.q, np.sqrt(np.diag(without.S))
     e = without.times(scale * K[:m, :m] + P * (P @ mean / np.diag(P)))  # Sigma_j g_j
@@ -150,9 +151,9 @@ def _majority(
         - (s - sums(Sy, -by, qy)) ** 2 / (2 * total)
         + (s - mean.sum() + mean) ** 2 / (2 * prior_total)
     )
-    log_f = alpha1 @ found.shift1 - squared_norm(alpha1, found.precision1) / 2
+    log_f = alpha1 @ form.shift1 - squared_norm(alpha1, form.precision1) / 2
 
-    x = Sy + _noise(found, upper, w, rng)
+    x = Sy + _noise(form, upper, w, rng)
     on_b, on_q = -x / root_jj, qy + rng.standard_normal((len(w), 1))
     lacking = s - sums(x, on_b, on_q)
     moves = [(on_b, b), (on_q, q), (np.full((1, 1), -1.0), e), (lacking / total, gain)]
@@ -163,7 +164,7 @@ def _majority(
 
 
 def _noise(
-    found: bdd_m.Posterior, upper: np.ndarray, w: np.ndarray, rng: np.random.Generator
+    form: Posterior, upper: np.ndarray, w: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     r"""Return draws (draws, m) of N(0, S), made of the noise in draws of the posterior.
 
@@ -171,9 +172,9 @@ def _noise(
     precision Lambda_0, and another factor makes its precision that of n0 - 1 rows. So what moves
     all distances of a draw alike moves those of left-out rows too.
     """
-    m = len(found.base)
-    root = factor.upper(found.precision0, "BDD-M")
+    m = len(form.base)
+    root = factor.upper(form.precision0, "BDD-M")
     gain = cho_solve((root, False), np.ones(m))
-    noise = w[:, :m] - found.base + w[:, m:] @ found.slope.T
+    noise = w[:, :m] - form.base + w[:, m:] @ form.slope.T
     noise += rng.standard_normal((len(w), 1)) * gain / np.sqrt(gain.sum())
     return solve_triangular(upper, root @ noise.T).T

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior
-from .variable import make_variable
+from .priors.variable import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -26,7 +26,7 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     Parameters
     ----------
     gram : Gram
-        Statistics of the majority rows; without minority points.
+        Without minority points.
     prior : prior of beta
     likelihood_scale : float, default=1
         lambda.

@@ -1,14 +1,14 @@
 r"""BSVDD-M, Bayesian support vector data description with minority rows (Bae 2024).
 
-Minority rows :math:`v_1, \dots, v_{n_1}` join the dictionary with negative weights and push the
-centre away; the majority weights make up for them, so that all weights sum to one:
+Minority rows :math:`v_1, \dots, v_{n_1}` join the dictionary with negative weights, which push
+the centre away from them. The majority weights compensate, so that all weights sum to one:
 
 .. math::
     w = [\alpha_0, -\alpha_1], \quad
     \alpha_0 = \left(1 + \textstyle\sum_j \alpha_{1j}\right) \mathrm{softmax}(\tau), \quad
     \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(a, b)
 
-The likelihood counts majority rows only: minority rows enter through the centre alone.
+The likelihood is that of the majority rows; minority rows enter only through the centre.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior
-from .variable import make_variable
+from .priors.variable import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm

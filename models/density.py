@@ -3,8 +3,8 @@ r"""Density weights of rows, for DSVM-CIL and IDLSSVM-CIL (Hazarika and Gupta 20
 .. math:: d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 
 with :math:`x_i^{(k)}` the k-th nearest neighbour of x_i, and j over the rows of its class. Rows
-in dense regions weigh nearly one, the sparsest may weigh zero. The weight has no term for the
-size of a class: by itself it does not correct an imbalance.
+in dense regions have weights near one; the most remote row can have weight zero. The weights do
+not depend on the size of a class, so they do not correct an imbalance.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-BLOCK = 1024  # rows whose distances to all others of the class are held at once
+BLOCK = 1024  # rows per block of the distance matrix
 
 
 def weights(rows: np.ndarray, k: int = 5, count_self: bool = False) -> np.ndarray:
-    """Return d for the rows of one class, shape (n, p) -> (n,), each in [0, 1].
+    """Return the density weights d of the rows of one class, shape (n,), each in [0, 1].
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def weights(rows: np.ndarray, k: int = 5, count_self: bool = False) -> np.ndarra
     Raises
     ------
     ValueError
-        Fewer than k + 1 rows (k, where a row counts itself).
+        There are fewer than k + 1 rows (k with ``count_self``).
     """
     rank = k - 1 if count_self else k
     if len(rows) <= rank:
@@ -43,7 +43,7 @@ def weights(rows: np.ndarray, k: int = 5, count_self: bool = False) -> np.ndarra
         neighbour = np.argsort(distance, axis=1, kind="stable")[:, rank]
         nearest = distance[np.arange(len(neighbour)), neighbour]
         farthest = cdist(rows[neighbour], rows).max(axis=1)
-        # all rows of the class equal: none is sparser than another
+        # where all rows are equal, all weights are one
         share = np.divide(nearest, farthest, out=np.zeros_like(nearest), where=farthest > 0)
         d[block] = 1.0 - share
     return d

@@ -1,4 +1,4 @@
-"""Geometry of a weighted centre in kernel space, by NumPy: its norm and distances from it."""
+"""The geometry of a weighted centre in kernel space, in NumPy: its norm, and distances to it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import numpy as np
 
 from .gram import Gram
 
-BLOCK = 128  # draws at once
+BLOCK = 128  # draws per block
 
 
 def potential(w: np.ndarray, gram: Gram, likelihood_scale: float = 1.0) -> np.ndarray:
-    """Return the kernel potential of weights, shape (..., M) -> (...); see :mod:`.potential`."""
+    r"""Return the kernel potential of the weights, shape (..., M) -> (...).
+
+    .. math:: -\frac{\lambda}{2} \left(T - 2 w^\top r + n_0 w^\top K w\right)
+
+    See :mod:`.potential`.
+    """
     return -likelihood_scale / 2 * (gram.T - 2 * w @ gram.r + gram.n0 * squared_norm(w, gram.K))
 
 
 def squared_norm(w: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """Return ||a||^2 = w'Kw, shape (..., M) -> (...)."""
+    r"""Return :math:`\|a\|^2 = w^\top K w`, shape (..., M) -> (...)."""
     return np.einsum("...j,...j->...", w @ K, w)
 
 
@@ -26,7 +31,7 @@ def squared_distance(
     k_zz: np.ndarray,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""Return d_z^2 for each row and each draw of the weights, in the units of the kernel.
+    r"""Return d_z^2 for each row z and each draw of the weights.
 
     .. math:: d_z^2 = \|\phi(z) - a\|^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + w^\top K w
 
@@ -42,7 +47,7 @@ def squared_distance(
     Returns
     -------
     ndarray of shape (q, draws)
-        At least 0: rounding below it is cut.
+        At least 0; negative values, which are rounding errors, are set to 0.
     """
     d2 = np.matmul(k_zu, w.T, out=out)
     d2 *= -2.0
@@ -52,12 +57,14 @@ def squared_distance(
 
 
 def squared_distance_of_points(Kw: np.ndarray, norm: np.ndarray, k_jj: np.ndarray) -> np.ndarray:
-    r"""Return d_j^2 of dictionary points, :math:`k(u_j, u_j) - 2 (K w)_j + w^\top K w`.
+    r"""Return d_j^2 of dictionary points, shape (draws, q).
+
+    .. math:: d_j^2 = k(u_j, u_j) - 2 (K w)_j + w^\top K w
 
     Parameters
     ----------
     Kw : ndarray of shape (draws, q)
-        Overwritten by the result.
+        It is overwritten by the result.
     norm : ndarray of shape (draws,)
     k_jj : ndarray of shape (q,)
     """

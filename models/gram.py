@@ -1,4 +1,4 @@
-"""Gram statistics: all that a kernel likelihood needs to know of the rows."""
+"""Gram statistics, the sufficient statistics of a kernel likelihood: n0, T, r and K."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scipy.sparse.linalg import LinearOperator
 
 from .kernels import Kernel
 
-BLOCK = 4096  # rows of a product K @ w whose kernel values are held at once
+BLOCK = 4096  # rows per block of a product K @ w
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    r"""What a block of majority rows adds to the Gram statistics; blocks add up by ``+``.
+    r"""The sums over a block of majority rows; ``+`` gives the sums over both blocks.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Sums:
 
     @classmethod
     def of(cls, kernel: Kernel, rows: np.ndarray, points: np.ndarray) -> Sums:
-        """Return the sums of one block of rows with the dictionary ``points``."""
+        """Return the sums over one block of rows, with the dictionary ``points``."""
         return cls(len(rows), float(kernel.diag(rows).sum()), kernel.summed(rows, points))
 
     def __add__(self, other: Sums) -> Sums:
@@ -42,15 +42,15 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    r"""The rows as the likelihood sees them: n0, T, r and K.
+    r"""Gram statistics of the rows: n0, T, r and K.
 
     .. math::
         T = \sum_{i \le n_0} k(x_i, x_i), \qquad r_j = \sum_{i \le n_0} k(u_j, x_i), \qquad
         K_{jl} = k(u_j, u_l)
 
-    with :math:`x_i` the majority rows and :math:`u_1, \dots, u_M` the dictionary, whose last n1
-    points are minority rows where a model learns from them. r, T and n0 are sums over rows, so
-    they can be collected in one pass over blocks of rows, however many there are.
+    with :math:`x_i` the majority rows and :math:`u_1, \dots, u_M` the dictionary. If a model
+    learns from minority rows, they are the last n1 points of the dictionary. r, T and n0 are
+    sums over rows, so one pass over blocks of rows computes them for any number of rows.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ class Gram:
     points : ndarray of shape (M, p)
         The dictionary.
     kernel : Kernel
-        That K, r and T are of, resolved.
+        The resolved kernel of K, r and T.
     n1 : int
         Number of minority rows, the last points of the dictionary.
     place : ndarray of int or None
-        In a fold, which of the whole fit's majority points its majority points are.
+        In a fold, the indices of its majority points among those of the whole fit.
     minority_place : ndarray of int or None
-        In a fold, which of the whole fit's minority points its minority points are.
+        In a fold, the indices of its minority points among those of the whole fit.
     """
 
     K: np.ndarray
@@ -101,17 +101,17 @@ class Gram:
 
     @property
     def largest(self) -> float:
-        """The largest absolute value in K: one of its diagonal, as K is semi-definite."""
+        """The largest absolute value in K; it is on the diagonal, as K is semi-definite."""
         return float(np.diag(self.K).max())
 
     @property
     def rounding(self) -> float:
-        """Of a value of K w, for weights of sum one: M eps times the largest absolute K."""
+        r"""Rounding error of a value of K w if sum w = 1: :math:`M \epsilon \max_{jl} |K_{jl}|`."""
         return float(np.finfo(float).eps * self.n_points * self.largest)
 
     @property
     def n_majority_points(self) -> int:
-        """Number of dictionary points that stand for the majority, the first ones."""
+        """Number of majority points, the first points of the dictionary."""
         return len(self.r) - self.n1
 
     @classmethod
@@ -122,17 +122,17 @@ class Gram:
         minority: np.ndarray | None = None,
         dictionary: np.ndarray | None = None,
     ) -> Gram:
-        """Collect the statistics.
+        """Return the statistics of the rows.
 
         Parameters
         ----------
         kernel : Kernel
-            Resolved, so that it can be evaluated.
+            Resolved.
         majority : ndarray of shape (n0, p)
         minority : ndarray of shape (n1, p), optional
             Rows that join the dictionary as its last points.
         dictionary : ndarray of shape (M - n1, p), optional
-            Points u_j for the majority; the majority rows themselves when left out.
+            The majority points u_j; by default the majority rows.
         """
         minority = majority[:0] if minority is None else minority
         points = majority if dictionary is None else dictionary
@@ -147,7 +147,7 @@ class Gram:
 
     @classmethod
     def from_sums(cls, kernel: Kernel, sums: Sums, points: np.ndarray, n1: int = 0) -> Gram:
-        """Return the statistics of rows that were summed in blocks.
+        """Return the statistics from sums over blocks of rows.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Gram:
     def matrix_free(cls, kernel: Kernel, majority: np.ndarray, minority: np.ndarray) -> Gram:
         """Return the statistics with K as an operator that evaluates the kernel in blocks.
 
-        For sizes at which n^2 numbers do not fit; only products K @ w can be taken.
+        For so many rows that K does not fit in memory; the operator computes products K @ w only.
         """
         points = np.concatenate([majority, minority])
 

@@ -1,7 +1,8 @@
-r"""Landmarks: a small dictionary that stands for many rows.
+r"""Landmarks, a small dictionary that represents many rows.
 
-The centre lives on the landmarks, while the likelihood still counts every row through r and T.
-What is lost is the part of the rows' images that the landmarks do not span, see :func:`residual`.
+The centre is a weighted sum of the landmarks, and the likelihood still uses all rows through r
+and T. The part of the rows' images in kernel space that the landmarks do not span is lost; its
+share is :func:`residual`.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from sklearn.cluster import KMeans
 from .kernels import Kernel
 
 METHODS = ("random", "kmeans", "leverage")
-PILOT_ROWS = 1000  # at least, or twice the landmarks: what leverage scores are taken against
+PILOT_ROWS = 1000  # smallest pilot sample of the leverage scores, and rows per block
 
 
 @dataclass(frozen=True)
 class Landmarks:
-    r"""How many landmarks the dictionary has, and how they are chosen from the rows.
+    r"""The number of landmarks, and the method that chooses them from the rows.
 
     Parameters
     ----------
     n : int
-        M, for each class whose rows join the dictionary.
+        M, the number for each class of the dictionary.
     method : {"random", "kmeans", "leverage"}, default="random"
         ``"random"``: rows drawn uniformly (Williams and Seeger 2001). ``"kmeans"``: the centres
-        of M clusters in the input space (Zhang et al. 2008); they are no rows.
-        ``"leverage"``: rows drawn by their ridge leverage scores, which favour rows that few
-        others resemble (Alaoui and Mahoney 2015).
+        of M clusters in the input space, which are not rows (Zhang et al. 2008).
+        ``"leverage"``: rows drawn with probabilities proportional to their ridge leverage
+        scores, which favour rows with few similar ones (Alaoui and Mahoney 2015).
 
     References
     ----------
@@ -69,14 +70,14 @@ class Landmarks:
 def choose(
     kernel: Kernel, rows: np.ndarray, landmarks: Landmarks, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the landmarks (M, p), and which row each is, -1 where it is none.
+    """Return the landmarks (M, p), and the index of the row that each one is, or -1.
 
     Parameters
     ----------
     kernel : Kernel
         Resolved.
     rows : ndarray of shape (n, p)
-        As the kernel takes them.
+        In the form that the kernel is called with.
     landmarks : Landmarks
     seed : int
     """
@@ -89,7 +90,7 @@ def choose(
     if n < M:
         raise ValueError(
             f"dictionary: {M} landmarks cannot be chosen from {n} rows; use dictionary={n} at "
-            "most, or dictionary=None, with which every row is a point"
+            "most, or dictionary=None to make every row a point of the dictionary"
         )
     rng = np.random.default_rng(seed)
     if landmarks.method == "kmeans" and n > M:
@@ -98,7 +99,7 @@ def choose(
     if landmarks.method == "leverage" and n > M:
         p = leverage_scores(kernel, rows, M, rng)
         p /= p.sum()
-    # drawn in random order, so that with one seed more landmarks have fewer among them
+    # a permutation, so that with one seed a larger set of landmarks contains the smaller ones
     chosen = np.sort(rng.permutation(n)[:M] if p is None else rng.choice(n, M, replace=False, p=p))
     return rows[chosen], chosen
 
@@ -108,40 +109,41 @@ def _kmeans(kernel: Kernel, rows: np.ndarray, M: int, seed: int) -> np.ndarray:
     distinct = len(np.unique(inputs, axis=0))
     if distinct < M:
         raise ValueError(
-            f"dictionary: {M} clusters need as many different rows, got {distinct}; use "
+            f"dictionary: {M} clusters need at least {M} different rows, got {distinct}; use "
             f"dictionary={distinct} at most, or method='random'"
         )
     cluster = KMeans(M, n_init=1, random_state=seed % 2**32).fit_predict(inputs)
     counts = np.bincount(cluster, minlength=M)
     sums = np.zeros((M, rows.shape[1]))
-    np.add.at(sums, cluster, rows)  # means of the rows as they came, whatever the kernel's inputs
+    np.add.at(sums, cluster, rows)  # clusters by the kernel's inputs, means in the user's columns
     return sums / counts[:, None]
 
 
 def leverage_scores(
     kernel: Kernel, rows: np.ndarray, M: int, rng: np.random.Generator
 ) -> np.ndarray:
-    r"""Return ridge leverage scores, up to a factor, shape (n,).
+    r"""Return ridge leverage scores up to a common factor, shape (n,).
 
     .. math::
         \ell(x) = \phi(x)^\top (C + \lambda I)^{-1} \phi(x)
                 = \tfrac1\lambda \left(k(x,x) - k_{xS} (K_{SS} + m \lambda I)^{-1} k_{Sx}\right)
 
-    with C the mean of :math:`\phi \phi^\top` over a random pilot S of m rows, and lambda such
-    that C has M effective dimensions, :math:`\sum_j \sigma_j / (\sigma_j + \lambda) = M`.
+    C is the mean of :math:`\phi \phi^\top` over a random pilot sample S of m rows, with
+    eigenvalues :math:`\sigma_j`. The ridge lambda gives C an effective dimension of M,
+    :math:`\sum_j \sigma_j / (\sigma_j + \lambda) = M`.
     """
     m = min(len(rows), max(PILOT_ROWS, 2 * M))
     pilot = rows[rng.permutation(len(rows))[:m]]
     K = kernel(pilot)
     low = _rounding(K)
-    _root(kernel, K, m * low)
+    _root(kernel, K, m * low)  # raises an error where K is not semi-definite
     sigma = np.maximum(eigvalsh(K), 0.0) / m
     high = float(sigma.sum())
 
     def excess(log_ridge: float) -> float:
         return float((sigma / (sigma + np.exp(log_ridge))).sum()) - M
 
-    # fewer dimensions than landmarks: the smallest ridge at which the system is still solvable
+    # with fewer dimensions than landmarks, the smallest ridge at which the system is solvable
     ridge = low if excess(np.log(low)) <= 0 else np.exp(brentq(excess, np.log(low), np.log(high)))
     factor = _root(kernel, K, m * ridge), True
     scores = kernel.diag(rows)
@@ -149,17 +151,17 @@ def leverage_scores(
         block = slice(start, start + PILOT_ROWS)
         k = kernel(pilot, rows[block])
         scores[block] -= (k * cho_solve(factor, k)).sum(axis=0)
-    # at least a trace of a chance for each row, and rounding below zero cut
+    # every row has a positive probability, and negative values are rounding errors
     return np.maximum(scores, 1e-12 * max(1e-300, np.abs(scores).max()))
 
 
 def residual(kernel: Kernel, points: np.ndarray, rows: np.ndarray) -> float:
-    r"""Return the share of the rows' images that the points do not span.
+    r"""Return the share of the rows' squared norm in kernel space that the points do not span.
 
     .. math::
         \frac{\sum_i k(x_i, x_i) - k_{x_i U} K_{UU}^{-1} k_{U x_i}}{\sum_i k(x_i, x_i)},
 
-    the mean squared Nystroem residual: 0 where the points span all rows, 1 where none.
+    This is the relative Nystroem residual: 0 if the points span all rows, 1 if they span none.
     """
     K = kernel(points)
     root = _root(kernel, K, len(K) * _rounding(K))
@@ -172,7 +174,7 @@ def residual(kernel: Kernel, points: np.ndarray, rows: np.ndarray) -> float:
 
 
 def _root(kernel: Kernel, K: np.ndarray, ridge: float) -> np.ndarray:
-    """Return the Cholesky factor of K, lower, with a ridge that hides its rounding."""
+    """Return the lower Cholesky factor of K + ridge I; the ridge exceeds the rounding of K."""
     try:
         return cholesky(K + ridge * np.eye(len(K)), lower=True)
     except LinAlgError as error:
@@ -185,12 +187,12 @@ def _root(kernel: Kernel, K: np.ndarray, ridge: float) -> np.ndarray:
 
 
 def _rounding(K: np.ndarray) -> float:
-    """Return a ridge, for each row of K, that hides its rounding: points may be the same."""
+    """Return the rounding error of K, a ridge per row: with equal points K is singular."""
     return float(10 * np.finfo(float).eps * np.trace(K))
 
 
 def as_landmarks(dictionary: Any) -> Landmarks | np.ndarray:
-    """Return how landmarks are chosen (a number is that many at random), or the points given."""
+    """Return ``dictionary`` as ``Landmarks`` (a number n is n random rows) or as an array."""
     if isinstance(dictionary, Landmarks):
         return dictionary
     expected = (
@@ -201,10 +203,10 @@ def as_landmarks(dictionary: Any) -> Landmarks | np.ndarray:
         raise ValueError(f"{expected}{dictionary!r}; give the number of points, dictionary=500")
     if isinstance(dictionary, int | np.integer):
         return Landmarks(int(dictionary))
-    given = np.asarray(dictionary)
-    if given.dtype.kind in "cmM" or np.ma.is_masked(dictionary):
-        raise ValueError(f"{expected}masked values or an array of type {given.dtype}")
-    points = given.astype(float)
+    array = np.asarray(dictionary)
+    if array.dtype.kind in "cmM" or np.ma.is_masked(dictionary):
+        raise ValueError(f"{expected}masked values or an array of type {array.dtype}")
+    points = array.astype(float)
     if points.ndim != 2 or not len(points) or not np.isfinite(points).all():
         raise ValueError(f"{expected}an array of shape {points.shape}")
     return points

@@ -1,4 +1,4 @@
-r"""Least-squares SVM, plain and weighted by density: IDLSSVM-CIL (Hazarika and Gupta 2021).
+r"""Least-squares SVM, unweighted or with density weights: IDLSSVM-CIL (Hazarika and Gupta 2021).
 
 .. math::
     \min \tfrac12 \|w\|^2 + \tfrac C2 \sum_i d_i^2 \phi_i^2, \qquad
@@ -11,9 +11,9 @@ The optimality conditions in :math:`\alpha` are
 
 .. math:: (K + D) w + b 1 = y, \qquad 1^\top w = 0,
 
-two systems in one positive definite matrix: :math:`A \eta = 1`, :math:`A \xi = y`,
-:math:`b = 1^\top \xi / 1^\top \eta`, :math:`w = \xi - b \eta`. The ridge stands on the
-diagonal only.
+With :math:`A = K + D` the solution takes two systems in one positive definite matrix:
+:math:`A \eta = 1`, :math:`A \xi = y`, :math:`b = 1^\top \xi / 1^\top \eta`,
+:math:`w = \xi - b \eta`. The ridge is added to the diagonal only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Solution:
     Attributes
     ----------
     weights : ndarray of shape (n,)
-        Signed, w_i = y_i alpha_i; zero for rows that were dropped.
+        Signed, w_i = y_i alpha_i; zero for dropped rows.
     offset : float
         b.
     residual : float
@@ -57,25 +57,28 @@ def solve(
     epsilon: float = 0.0,
     zero_weight: str = "drop",
 ) -> Solution:
-    """Return the solution, by a Cholesky factor, or by conjugate gradients for a free matrix.
+    """Return the solution, by a Cholesky factor, or by conjugate gradients if K is an operator.
 
     Parameters
     ----------
     gram : Gram
-        Whose dictionary is all rows, minority last; K may be a ``LinearOperator``.
+        The dictionary is all rows, minority rows last; K may be a ``LinearOperator``.
     C : float
     d : ndarray of shape (n,)
-        Density weights; all ones for the plain least-squares SVM.
+        Density weights; all ones for the unweighted least-squares SVM.
     epsilon : float, default=0
         Added to the whole diagonal.
     zero_weight : {"drop", "epsilon"}, default="drop"
-        What becomes of a row with d = 0, whose ridge is infinite: it has weight zero, or its
-        ridge is epsilon only (as in the note of A. Mohite).
+        The rule for a row with d = 0, whose ridge would be infinite. ``"drop"``: its weight is
+        zero. ``"epsilon"``: its ridge is epsilon only (as in the note of A. Mohite).
 
     Raises
     ------
     ValueError
-        ``zero_weight="epsilon"`` with epsilon = 0 where a row has d = 0.
+        ``zero_weight="epsilon"`` with epsilon = 0, and a row has d = 0; or the system is singular
+        in double precision.
+    RuntimeError
+        The conjugate gradients do not converge.
     """
     zero = d <= 0.0
     if zero.any() and zero_weight == "epsilon" and epsilon == 0.0:
@@ -106,8 +109,8 @@ def solve(
     offset = xi.sum() / eta.sum()
     w = xi - offset * eta
     f = K @ w + offset
-    wrong = np.abs(f + ridge * w - y)[keep]
-    residual = max(float(wrong.max()), float(abs(w.sum())))
+    violation = np.abs(f + ridge * w - y)[keep]
+    residual = max(float(violation.max()), float(abs(w.sum())))
     return Solution(w, float(offset), residual)
 
 
@@ -115,9 +118,9 @@ def _conjugate_gradients(
     K: LinearOperator, ridge: np.ndarray, keep: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
     def product(v: np.ndarray) -> np.ndarray:
-        whole = np.zeros(len(keep))
-        whole[keep] = v
-        return (K @ whole)[keep] + ridge[keep] * v
+        padded = np.zeros(len(keep))
+        padded[keep] = v
+        return (K @ padded)[keep] + ridge[keep] * v
 
     n = int(keep.sum())
     A = LinearOperator((n, n), matvec=product, dtype=float)

@@ -1,12 +1,12 @@
-r"""One-class SVM: the hyperplane farthest from the origin (Schoelkopf et al. 2001).
+r"""One-class SVM, the hyperplane farthest from the origin (Schoelkopf et al. 2001).
 
 .. math::
     \min_\alpha \tfrac12 \alpha^\top K \alpha, \qquad \sum_i \alpha_i = 1, \quad
     0 \le \alpha_i \le \frac{1}{\nu n}, \qquad f(z) = \sum_i \alpha_i k(x_i, z) - \rho
 
 At most a share nu of the rows are margin errors (f < 0), and at least a share nu are support
-vectors (alpha > 0). Rows with alpha = 0 lie on the majority's side, with 0 < alpha < 1/(nu n)
-on the hyperplane, with alpha = 1/(nu n) beyond it.
+vectors (alpha > 0). A row with alpha = 0 lies on the majority's side of the hyperplane, one with
+0 < alpha < 1/(nu n) on the hyperplane, and one with alpha = 1/(nu n) beyond it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sklearn.svm import OneClassSVM
 from . import qp
 from .gram import Gram
 
-NO_NORMAL = 1e-7  # ||w||^2, as a share of the largest k(x, x), that libsvm cannot tell from 0
-ROUGH = 1e-6  # tolerance that single precision nearly always meets
-MAX_ITER = 1_000_000  # after which scikit-learn warns
+ZERO_NORM = 1e-7  # ||w||^2 / max k(x, x) below this is 0 at the precision of libsvm
+COARSE_TOLERANCE = 1e-6  # single precision nearly always reaches it
+MAX_ITER = 1_000_000  # scikit-learn then warns
 INSIDE, ON_PLANE, BEYOND = "inside", "on the hyperplane", "beyond"
 
 
@@ -38,7 +38,7 @@ class Plane:
     case : ndarray of str, shape (n,)
         ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, by the weights.
     norm : float
-        ||w|| = root of alpha'K alpha; 0 where it cannot be told from that.
+        ||w||, the root of alpha'K alpha; 0 where it is within the precision of libsvm.
     """
 
     alpha: np.ndarray
@@ -61,24 +61,24 @@ class Plane:
     def distance_from_origin(self) -> float:
         """Distance rho/||w|| of the hyperplane from the origin of the kernel space.
 
-        NaN where w = 0: the origin lies among the rows, and no hyperplane parts them from it.
+        NaN where w = 0: the origin lies among the rows, and no hyperplane separates them.
         """
         return self.rho / self.norm if self.norm > 0 else float("nan")
 
 
 def solve(gram: Gram, nu: float, tol: float = 1e-8) -> Plane:
-    """Return the solution by libsvm, whose matrix is in single precision (about 1e-7)."""
+    """Return the solution, by libsvm, which holds the matrix in single precision (about 1e-7)."""
     n = gram.n_points
-    if max(nu, 1 / n) >= 1 - 1e-12:  # one feasible point, for which libsvm has no intercept
+    if max(nu, 1 / n) >= 1 - 1e-12:  # one feasible point, where libsvm gives no intercept
         return describe(np.full(n, 1.0 / n), gram, nu)
-    plane = _libsvm(gram, nu, ROUGH)
-    # where w = 0, libsvm would look among its rounding errors without end
+    plane = _libsvm(gram, nu, COARSE_TOLERANCE)
+    # where w = 0, libsvm would not reach the finer tolerance because of its rounding errors
     return plane if plane.norm == 0.0 else _libsvm(gram, nu, tol)
 
 
 def _libsvm(gram: Gram, nu: float, tol: float) -> Plane:
     n = gram.n_points
-    # below nu = 1/n no weight can reach its bound, and the problem stays as it is
+    # for nu < 1/n no weight can reach its bound, so nu = 1/n is the same problem
     svm = OneClassSVM(
         kernel="precomputed", nu=max(nu, 1.0 / n), tol=tol, cache_size=500, max_iter=MAX_ITER
     )
@@ -89,19 +89,19 @@ def _libsvm(gram: Gram, nu: float, tol: float) -> Plane:
 
 
 def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
-    """Return the hyperplane that the solved weights ``alpha`` make."""
+    """Return the hyperplane of the solved weights ``alpha``."""
     bound = 1.0 / (nu * len(alpha))
-    near = qp.BOUND_TOLERANCE * min(bound, 1.0)
-    case = qp.cases(alpha, 0.0, bound, near, (INSIDE, ON_PLANE, BEYOND))
+    tolerance = qp.BOUND_TOLERANCE * min(bound, 1.0)
+    case = qp.classify(alpha, 0.0, bound, tolerance, (INSIDE, ON_PLANE, BEYOND))
     g = gram.K @ alpha
     if (case == ON_PLANE).any():
         rho = g[case == ON_PLANE].mean()
-    else:  # the optimality conditions leave an interval: its middle, or its one end
+    else:  # any rho of an interval is optimal: take its middle, or its only end
         ends = [g[case == INSIDE].min()] if (case == INSIDE).any() else []
         rho = np.mean([*ends, g[case == BEYOND].max()])
-    # rows on the hyperplane are no errors: only rounding takes half of them beyond it, and a row
-    # that is scored has not just the same digits
+    # Rounding errors put about half of the rows on the hyperplane beyond it, and differ when the
+    # same row is scored later. Lower rho a little, so that none of them is a margin error.
     rho = min(rho, g[case != BEYOND].min(initial=rho)) - 4.0 * gram.rounding
     squared = alpha @ g
-    norm = np.sqrt(squared) if squared > NO_NORMAL * np.diag(gram.K).max() else 0.0
+    norm = np.sqrt(squared) if squared > ZERO_NORM * np.diag(gram.K).max() else 0.0
     return Plane(alpha, float(rho), g - rho, case, float(norm))

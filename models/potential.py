@@ -1,4 +1,4 @@
-r"""The one likelihood of all models: the kernel potential of a weighted centre.
+r"""The published likelihood of all models: the kernel potential of a weighted centre.
 
 With a = sum_j w_j phi(u_j) the majority rows contribute
 
@@ -8,16 +8,61 @@ With a = sum_j w_j phi(u_j) the majority rows contribute
 
 In kernel space N(a, I) has no density, so this is a quasi-likelihood; its weight lambda
 against the prior is a choice (Ghasemi et al. 2012 and the later models take 1).
+
+A model carries its likelihood as numbers too: :func:`likelihood_of` returns the object that gives
+the log-likelihood of single rows and of all rows. A model with another potential brings its own
+(:class:`Likelihood` says what it must have); a potential without one is an error, because nothing
+else could know its pointwise terms.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
+from .geometry import potential
 from .gram import Gram
 
 if TYPE_CHECKING:
+    import pymc as pm
     from pytensor.tensor.variable import TensorVariable
+
+
+class Likelihood(Protocol):
+    """What a model says of its likelihood, in numbers."""
+
+    def pointwise(self, d: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood of each row from its distance, shape (..., n)."""
+        ...
+
+    def total(self, w: np.ndarray, gram: Gram) -> np.ndarray:
+        """Return the log-likelihood of all rows from the weights, shape (..., M) -> (...)."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelLikelihood:
+    r"""The likelihood of the kernel potential, :math:`-\tfrac{\lambda}{2} d_i^2` for row i.
+
+    Parameters
+    ----------
+    scale : float, default=1
+        lambda.
+    """
+
+    scale: float = 1.0
+
+    def pointwise(self, d: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood of each row from its distance, shape (..., n)."""
+        value = np.square(d)
+        value *= -self.scale / 2
+        return value
+
+    def total(self, w: np.ndarray, gram: Gram) -> np.ndarray:
+        """Return the log-likelihood of all rows from the weights, shape (..., M) -> (...)."""
+        return potential(w, gram, self.scale)
 
 
 def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.0) -> None:
@@ -25,12 +70,12 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
 
     The statistics become ``pm.Data`` (``K``, ``r``, ``T``, ``n0``, ``likelihood_scale``), so
     that a compiled model serves other rows too. ``squared_norm`` is
-    :math:`\|a\|^2 = w^\top K w`, and ``Kw`` holds the products of a with the points, by which
-    their distances cost nothing more.
+    :math:`\|a\|^2 = w^\top K w`, and ``Kw`` holds the products of a with the points, which give
+    the distances of the points without another product with K.
     """
     import pymc as pm
 
-    from .symbolic import QuadraticForm
+    from .quadratic_form import QuadraticForm
 
     K, r = pm.Data("K", gram.K), pm.Data("r", gram.r, dims="point")
     T, n0 = pm.Data("T", float(gram.T)), pm.Data("n0", float(gram.n0))
@@ -38,4 +83,31 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
     norm, Kw = QuadraticForm()(w, K)
     pm.Deterministic("squared_norm", norm)
     pm.Deterministic("Kw", Kw, dims="point")
-    pm.Potential("kernel", -scale / 2 * (T - 2 * (w @ r) + n0 * norm))
+    added = pm.Potential("kernel", -scale / 2 * (T - 2 * (w @ r) + n0 * norm))
+    added.tag.likelihood = KernelLikelihood(float(likelihood_scale))
+
+
+def prior_potentials(model: pm.Model) -> list[TensorVariable]:
+    """Return the potentials that priors have added: those that carry no likelihood."""
+    return [p for p in model.potentials if not hasattr(p.tag, "likelihood")]
+
+
+def likelihood_of(model: pm.Model) -> Likelihood:
+    """Return the likelihood that a potential of ``model`` carries as ``tag.likelihood``.
+
+    Raises
+    ------
+    NotImplementedError
+        Not exactly one potential carries a likelihood, so the pointwise log-likelihood and the
+        sensitivity to the likelihood are unknown.
+    """
+    carried = [p.tag.likelihood for p in model.potentials if hasattr(p.tag, "likelihood")]
+    if len(carried) != 1:
+        names = ", ".join(p.name for p in model.potentials) or "no potential"
+        raise NotImplementedError(
+            f"{len(carried)} potentials of the model carry a likelihood (it has {names}), expected "
+            "exactly one; add the likelihood by kernel_potential, or set tag.likelihood of your "
+            "own potential to an object with the methods pointwise and total"
+        )
+    likelihood: Likelihood = carried[0]
+    return likelihood

@@ -1,4 +1,4 @@
-"""Quadratic programs of weights that sum to one, by the solver that libsvm has for them."""
+"""Quadratic programs of weights that sum to one, solved by libsvm."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.svm import OneClassSVM
 
-BOUND_TOLERANCE = 1e-6  # share of its range within which a weight counts as being at a bound
+BOUND_TOLERANCE = 1e-6  # a weight so near to a bound, as a share of its range, is at the bound
 
 
 def minimize(
@@ -18,12 +18,12 @@ def minimize(
 ) -> np.ndarray:
     r"""Return the w that minimises w'Hw/2 - b'w under sum w = 1, lower <= w <= upper.
 
-    With w = lower + v and s = 1 - sum lower, the linear term goes into the matrix: on
-    sum v = s, and with c = H lower - b,
+    Let w = lower + v, s = 1 - sum lower and c = H lower - b. On sum v = s the linear term becomes
+    a part of the matrix, up to a constant:
 
     .. math:: v^\top H v + 2 c^\top v = v^\top \left(H + (c 1^\top + 1 c^\top)/s\right) v,
 
-    which is the dual of a one-class SVM with an upper bound for each weight.
+    This is the dual of a one-class SVM with an upper bound for each weight.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def minimize(
     b : ndarray of shape (n,)
     lower, upper : float or ndarray of shape (n,), default=0, 1
     tol : float, default=1e-8
-        Where libsvm stops, as a share of the largest entry of its matrix. It holds that matrix in
-        single precision, so that about 1e-7 is left of the optimality conditions.
+        Tolerance of libsvm, as a share of the largest entry of its matrix. libsvm holds the
+        matrix in single precision, so it violates the optimality conditions by about 1e-7.
 
     Raises
     ------
@@ -47,48 +47,48 @@ def minimize(
     s = 1.0 - lower.sum()
     if room.min() < 0 or s < -1e-12 or s > room.sum() * (1 + 1e-12):
         raise ValueError(
-            f"no weights sum to 1 within their bounds: the lower ones sum to {lower.sum():.6g}, "
-            f"the upper ones to {lower.sum() + room.sum():.6g}"
+            f"no weights within their bounds sum to 1: the lower bounds sum to {lower.sum():.6g}, "
+            f"the upper bounds to {lower.sum() + room.sum():.6g}"
         )
-    if s <= 1e-12:  # one feasible point, for which libsvm has no intercept
+    if s <= 1e-12:  # one feasible point, where libsvm gives no intercept
         return lower.copy()
     if s >= room.sum() * (1 - 1e-12):
         return lower + room
-    free = np.flatnonzero(room > 0.0)  # libsvm numbers the weights without those that have no room
-    price = np.minimum(room[free], s)
+    free = np.flatnonzero(room > 0.0)  # libsvm drops the other weights and renumbers
+    bound = np.minimum(room[free], s)
     if len(free) == 1:
         v = np.zeros(n)
         v[free] = s
         return lower + v
     c = (H @ lower - b)[free]
     Q = H if len(free) == n else H[np.ix_(free, free)]
-    if np.ptp(c) > 0.0:  # else it adds a constant, which is free on sum v = s
+    if np.ptp(c) > 0.0:  # an equal c adds only a constant on sum v = s
         Q = Q + (c[:, None] + c[None, :]) / s
-    least, most = Q.min(), Q.max()
-    size, middle = max(-least, most), (least + most) / 2.0
-    if abs(middle) > most - least:  # most of it is a constant: it would cost digits
-        Q, size = Q - middle, (most - least) / 2.0
-    if size not in (0.0, 1.0):  # libsvm's tolerance is absolute: bring the matrix to size 1
+    smallest, largest = Q.min(), Q.max()
+    size, middle = max(-smallest, largest), (smallest + largest) / 2.0
+    if abs(middle) > largest - smallest:  # a large common constant would cost digits
+        Q, size = Q - middle, (largest - smallest) / 2.0
+    if size not in (0.0, 1.0):  # libsvm's tolerance is absolute: scale the matrix to size 1
         Q = Q / size
-    # libsvm starts with the first weights at their bounds, sum v = nu sum price
-    svm = OneClassSVM(kernel="precomputed", nu=s / price.sum(), tol=tol, cache_size=500)
-    svm.fit(Q, sample_weight=price)
+    # libsvm starts with the first weights at their bounds, so that sum v = nu sum bound = s
+    svm = OneClassSVM(kernel="precomputed", nu=s / bound.sum(), tol=tol, cache_size=500)
+    svm.fit(Q, sample_weight=bound)
     v = np.zeros(n)
     v[free[svm.support_]] = svm.dual_coef_[0]
     w = lower + v * (s / v.sum())
     upper = np.broadcast_to(upper, n)
-    # libsvm's bounds are exact, and so are ours: an upper bound of 0 means 0, not -1e-16
+    # a weight at its bound is exactly the bound: 0 rather than -1e-16
     return np.clip(np.where(v >= room, upper, w), lower, upper)
 
 
-def cases(
+def classify(
     w: np.ndarray,
     lower: ArrayLike,
     upper: ArrayLike,
     tolerance: ArrayLike,
     names: tuple[str, str, str],
 ) -> np.ndarray:
-    """Name each weight: at its lower bound, between the bounds, or at its upper one."""
+    """Return the name of each weight: at its lower bound, free, or at its upper bound."""
     at_lower, free, at_upper = names
     low = np.where(w <= np.add(lower, tolerance), at_lower, free)
     return np.where(w >= np.subtract(upper, tolerance), at_upper, low)

@@ -1,14 +1,15 @@
 r"""SVDD, support vector data description, without and with minority rows (Tax and Duin 2004).
 
-The smallest ball around the majority rows, with slack priced at C1; minority rows are to lie
-outside of it, with slack priced at C2. In signed weights w = [alpha0, -alpha1] the dual is
+The smallest ball that contains the majority rows, with penalty C1 on their slack, and excludes
+the minority rows, with penalty C2 on theirs. In signed weights w = [alpha0, -alpha1] the dual is
 
 .. math::
     \max_w \sum_j w_j K_{jj} - w^\top K w, \qquad \sum_j w_j = 1, \quad
-    0 \le \alpha_0 \le C_1, \quad 0 \le \alpha_1 \le C_2,
+    0 \le \alpha_0 \le C_1, \quad 0 \le \alpha_1 \le C_2.
 
-feasible for n0 C1 >= 1. By a row's weight it lies, for both classes, inside the sphere where
-w is at its lower bound, on it where w is free, and outside where w is at its upper bound.
+It is feasible for n0 C1 >= 1. In both classes, a row whose signed weight is at its lower bound
+lies inside the sphere, one whose weight is free lies on the sphere, and one whose weight is at
+its upper bound lies outside.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ INSIDE, ON_SPHERE, OUTSIDE = "inside", "on the sphere", "outside"
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A solved description.
+    """The solution of SVDD.
 
     Attributes
     ----------
     weights : ndarray of shape (M,)
-        Signed: those of minority rows are at most 0.
+        Signed; the weights of minority rows are at most 0.
     squared_distances : ndarray of shape (M,)
         d^2 of the dictionary points.
     case : ndarray of str, shape (M,)
@@ -38,7 +39,7 @@ class Sphere:
     n_majority : int
         Number of majority points, the first ones.
     rounding : float
-        Of a d^2.
+        Rounding error of a d^2.
     """
 
     weights: np.ndarray
@@ -51,9 +52,8 @@ class Sphere:
     def radius(self) -> float:
         """R: the root of the mean d^2 over rows on the sphere.
 
-        Without such a row the optimality conditions leave an interval for R^2, from the
-        farthest row inside to the nearest row outside: its middle is taken, or its one end
-        where it has only one.
+        Without such a row, any R^2 between the farthest row inside and the nearest row outside
+        is optimal. R^2 is then the middle of this interval, or its only end.
         """
         d2, case = self.squared_distances, self.case
         if (case == ON_SPHERE).any():
@@ -64,15 +64,15 @@ class Sphere:
 
     @property
     def boundary(self) -> float:
-        """The distance up to which a row belongs to the description.
+        """The largest distance of a normal row.
 
-        The radius, or the largest distance of a majority row on the sphere or inside where that
-        is larger: only rounding takes half of those on it outside. The rounding of d^2 is added,
-        because a row that is scored has not just the same digits.
+        It is the radius, or the largest distance of a majority row on or inside the sphere if
+        that is larger: rounding errors put about half of the rows on the sphere outside. The
+        rounding error of d^2 is added, as it differs when the same row is scored later.
         """
         majority = np.arange(len(self.case)) < self.n_majority
-        kept = self.squared_distances[majority & (self.case != OUTSIDE)]
-        return float(np.sqrt(max(self.radius**2, kept.max(initial=0.0)) + self.rounding))
+        d2 = self.squared_distances[majority & (self.case != OUTSIDE)]
+        return float(np.sqrt(max(self.radius**2, d2.max(initial=0.0)) + self.rounding))
 
     @property
     def kkt_residual(self) -> float:
@@ -81,31 +81,33 @@ class Sphere:
         Inside: d^2 <= R^2; on the sphere: d^2 = R^2; outside: d^2 >= R^2.
         """
         excess = self.squared_distances - self.radius**2
-        wrong = np.where(self.case == INSIDE, np.maximum(excess, 0.0), np.abs(excess))
-        wrong = np.where(self.case == OUTSIDE, np.maximum(-excess, 0.0), wrong)
-        return float(wrong.max())
+        violation = np.where(self.case == INSIDE, np.maximum(excess, 0.0), np.abs(excess))
+        violation = np.where(self.case == OUTSIDE, np.maximum(-excess, 0.0), violation)
+        return float(violation.max())
 
 
 def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
-    """Return the description.
+    """Return the solution.
 
     Parameters
     ----------
     gram : Gram
-        With the majority rows as dictionary, and minority rows where the description is to
-        learn from them.
+        The dictionary is the majority rows, followed by the minority rows if there are any.
     C1 : float
-        Price of a majority row's slack, and its largest weight.
+        Penalty on the slack of a majority row, and its largest weight.
     C2 : float, optional
-        The same for a minority row; needed when there are some.
+        The same for a minority row; required if there are minority rows.
 
     Raises
     ------
     ValueError
-        n0 C1 < 1: no weights sum to one.
+        n0 C1 < 1, so that no weights sum to one; or C2 is missing.
     """
     if gram.n1 and C2 is None:
-        raise ValueError(f"C2, the price of a minority row's slack, is needed for n1 = {gram.n1}")
+        raise ValueError(
+            "C2, the penalty on the slack of a minority row, is required where there are minority "
+            f"rows, got C2=None and n1 = {gram.n1}"
+        )
     m = gram.n_majority_points
     if not C1 * m >= 1.0 - 1e-12:
         raise ValueError(
@@ -117,17 +119,17 @@ def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
 
 
 def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> Sphere:
-    """Return the sphere that the solved weights ``w`` describe."""
+    """Return the sphere of the solved weights ``w``."""
     Kw = gram.K @ w
     d2 = np.maximum(np.diag(gram.K) - 2.0 * Kw + w @ Kw, 0.0)
     lower, upper = _bounds(gram, C1, C2)
-    near = qp.BOUND_TOLERANCE * (upper - lower)
-    case = qp.cases(w, lower, upper, near, (INSIDE, ON_SPHERE, OUTSIDE))
+    tolerance = qp.BOUND_TOLERANCE * (upper - lower)
+    case = qp.classify(w, lower, upper, tolerance, (INSIDE, ON_SPHERE, OUTSIDE))
     return Sphere(w, d2, case, gram.n_majority_points, 4.0 * gram.rounding)
 
 
 def _bounds(gram: Gram, C1: float, C2: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and the highest signed weights."""
+    """Return the lower and the upper bounds of the signed weights."""
     counts = [gram.n_majority_points, gram.n1]
-    most = 1.0 + gram.n1 * (C2 or 0.0)  # no weight can exceed what the others leave
-    return np.repeat([0.0, -(C2 or 0.0)], counts), np.repeat([min(C1, most), 0.0], counts)
+    largest = 1.0 + gram.n1 * (C2 or 0.0)  # as all weights sum to one
+    return np.repeat([0.0, -(C2 or 0.0)], counts), np.repeat([min(C1, largest), 0.0], counts)

@@ -7,14 +7,14 @@ With the mass matrix :math:`\Sigma^{-1}` each coordinate moves along
 
 .. math:: x_i(t) = \mu_i + (x_i(0) - \mu_i) \cos t + v_i(0) \sin t, \qquad v(0) \sim N(0, \Sigma)
 
-until one of them meets a wall of the cube, where the velocity is reflected,
-:math:`v \to v - 2 (v_i / \Sigma_{ii})\, \Sigma_{\cdot i}`. The motion is followed without error,
-so that nothing is rejected. (Pakman and Paninski 2014, Journal of Computational and Graphical
-Statistics 23, 518-542, doi:10.1080/10618600.2013.788448.)
+until a coordinate i meets a wall of the cube, where the velocity is reflected,
+:math:`v \to v - 2 (v_i / \Sigma_{ii})\, \Sigma_{\cdot i}`. The motion is computed exactly, so no
+proposal is rejected (Pakman and Paninski 2014, Journal of Computational and Graphical Statistics
+23, 518-542, doi:10.1080/10618600.2013.788448).
 
-They move for a quarter of a turn, pi/2, which without walls gives an independent draw. Where the
-mean lies far outside of the cube the bounces are nearly periodic, and any fixed time can be a
-multiple of their period (R-hat 1.5 measured); so the time is drawn too.
+Without walls, the time pi/2 gives an independent draw. Where the mean lies far outside the cube,
+the reflections are nearly periodic, and a fixed time can be a multiple of their period (an R-hat
+of 1.5 was measured). So the time of each move is random.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from scipy.linalg import solve_triangular
 
 from . import factor
 
-TURN = (math.pi / 4, math.pi / 2)  # the time of a move is drawn between
-ROUNDING = 1e-9  # a wall that was met so short a time ago is met now
+TIMES = (math.pi / 4, math.pi / 2)  # range of the random time of a move
+ROUNDING = 1e-9  # a hit that is at most so long in the past is a hit now
 
 
 def draw(
@@ -39,7 +39,7 @@ def draw(
     chains: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    r"""Return draws, shape (chains, draws, n), of chains that start uniformly on the cube.
+    r"""Return draws (chains, draws, n) of chains that start at uniform points of the cube.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def draw(
     shift : ndarray of shape (n,)
         :math:`\Sigma^{-1} \mu`.
     draws, tune, chains : int
-        The first ``tune`` draws of a chain are left out.
+        The first ``tune`` draws of each chain are dropped.
     rng : Generator
     """
     n = len(shift)
@@ -61,22 +61,22 @@ def draw(
     for chain in out:
         x = rng.random(n)
         velocities = rng.standard_normal((tune + draws, n)) @ root.T
-        times = rng.uniform(*TURN, tune + draws)
-        for v, time, kept in zip(velocities, times, chain, strict=True):
+        times = rng.uniform(*TIMES, tune + draws)
+        for v, time, state in zip(velocities, times, chain, strict=True):
             _move(x, v, time, mean, covariance)
-            kept[:] = x
+            state[:] = x
     return out[:, tune:]
 
 
 @numba.njit  # pragma: no cover - runs as machine code, which no tracer follows
-def _move(x, v, left, mean, covariance):  # type: ignore[no-untyped-def]
-    """Follow the motion for the time ``left``; the arrays x and v are changed in place."""
+def _move(x, v, time, mean, covariance):  # type: ignore[no-untyped-def]
+    """Move for ``time``; the arrays x and v are changed in place."""
     n, wall = len(x), 0
     while wall >= 0:
-        step, wall, side = left, -1, 0.0
+        step, wall, side = time, -1, 0.0
         for i in range(n):
-            # x_i(t) = mean_i + r cos(t - phase): outwards through the upper wall where the cosine
-            # rises to q, through the lower wall where it falls to q
+            # x_i(t) = mean_i + r cos(t - phase) leaves through the upper wall where the cosine
+            # rises to q, and through the lower wall where it falls to q
             r, phase = math.hypot(x[i] - mean[i], v[i]), math.atan2(v[i], x[i] - mean[i])
             for s in (0.0, 1.0):
                 q = (s - mean[i]) / r
@@ -95,4 +95,4 @@ def _move(x, v, left, mean, covariance):  # type: ignore[no-untyped-def]
             twice = 2.0 * v[wall] / covariance[wall, wall]
             for i in range(n):
                 v[i] -= twice * covariance[wall, i]
-            left -= step
+            time -= step

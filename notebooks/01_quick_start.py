@@ -12,23 +12,25 @@
 # # 1. Quick start
 #
 # **Question.** A laboratory has measured 13 chemical properties of 178 wines. 130 come from two
-# cultivars that it knows well. 48 come from a third one. Suppose that the third is rare, and that
-# only a few of its wines have been seen. Which new wines do not belong to the two known cultivars,
-# and how sure are we?
+# cultivars that the laboratory knows well, and 48 come from a third cultivar. Suppose that the
+# third cultivar is rare, and that the laboratory has seen only a few of its wines. Which new wines
+# do not belong to the two known cultivars, and how sure are we?
 #
-# **Model.** BSVDD describes the normal class by one centre in kernel space, a weighted mean of the
-# normal rows,
+# **Model.** BSVDD describes the normal class by one centre in kernel space. The centre is a
+# weighted mean of the normal rows,
 #
 # $$a = \sum_j w_j\,\phi(x_j), \qquad w = \mathrm{softmax}(\beta), \qquad
 # \beta \sim N(m, \Sigma),$$
 #
 # $$\log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2 .$$
 #
-# A row $z$ lies at the distance $d_z = \|\phi(z) - a\|$ from the centre. The weights have a
-# posterior, so $d_z$ has one too, and
+# The distance of a row $z$ from the centre is $d_z = \|\phi(z) - a\|$. The weights have a
+# posterior, so $d_z$ has a posterior too, and
 #
 # $$P(d_z \le D_\mathrm{opt} \mid \text{data}) > 0.5 \quad\Longrightarrow\quad z
 # \text{ is called normal.}$$
+#
+# $D_\mathrm{opt}$ is the cutoff.
 
 # %%
 import os
@@ -55,9 +57,10 @@ pd.DataFrame(
 # %% [markdown]
 # ## The fit
 #
-# The columns have different units, so the kernel standardises them, by mean and standard deviation
-# of the majority's training rows. `y` is `True` for the minority. BSVDD learns its centre from
-# majority rows alone; minority rows help to choose $D_\mathrm{opt}$, and nothing else.
+# The columns have different units. So the kernel standardises them by the mean and the standard
+# deviation of the majority's training rows. `y` is `True` for the minority. BSVDD learns its centre
+# from the majority rows only. The minority rows help to choose $D_\mathrm{opt}$, and have no other
+# effect.
 
 # %%
 est = BSVDD(kernel=kernels.Standardized(kernels.RBF()), draws=DRAWS, random_state=0).fit(X, y)
@@ -66,9 +69,9 @@ print(f"D_opt = {est.cutoff_:.4f}, by the best G-mean over left-out distances")
 est.idata_["diagnostics"].dataset.to_pandas().round(3).to_frame("diagnostic")
 
 # %% [markdown]
-# Three numbers to look at first. `r_hat` is near 1 and `ess` is in the hundreds or more: the
-# chains agree. `effective_support` says on how many rows the centre rests, $1/\sum_j w_j^2$. If
-# one of them were bad, `fit` would have warned.
+# Look at three numbers first. `r_hat` is near 1 and `ess` is in the hundreds or more, so the chains
+# agree. `effective_support` is the effective number of rows that the centre rests on,
+# $1/\sum_j w_j^2$. If one of these numbers were bad, `fit` would have given a warning.
 #
 # ## The distances of new wines
 
@@ -76,9 +79,9 @@ est.idata_["diagnostics"].dataset.to_pandas().round(3).to_frame("diagnostic")
 figure = plots.plot_distances(est, X_new, y_new)
 
 # %% [markdown]
-# One point is one wine, with its posterior median and 90 % interval. Almost all wines of the third
-# cultivar lie above the dashed line. The line was chosen from training rows, so this picture is a
-# fair test of it.
+# Each point is one wine, with its posterior median and 90 % interval. Almost all wines of the third
+# cultivar are above the dashed line, the cutoff. The cutoff was chosen on training rows, so this
+# figure is a fair test of it.
 
 # %%
 p = est.probability_normal(X_new)
@@ -86,13 +89,14 @@ counts = evaluate(y_new, est.predict(X_new) == -1, -est.score_samples(X_new))
 pd.Series(counts).round(3).to_frame("new wines")
 
 # %% [markdown]
-# In all metrics *positive* means minority, abnormal: `fpr` is the share of known cultivars that
-# are flagged, `fnr` the share of the third cultivar that is missed.
+# In all metrics *positive* means minority, abnormal. To flag a wine is to call it abnormal. `fpr`
+# is the share of the known cultivars that is flagged. `fnr` is the share of the third cultivar that
+# is missed.
 #
-# ## How sure?
+# ## How sure are we?
 #
-# The decision is a probability cut at 0.5. Here are the wine with the largest probability, the one
-# nearest to 0.5 and the one with the smallest.
+# The decision compares a probability with 0.5. The next figure shows three wines: the one with the
+# largest probability, the one nearest to 0.5, and the one with the smallest.
 
 # %%
 chosen = [int(p.argmax()), int(np.abs(p - 0.5).argmin()), int(p.argmin())]
@@ -107,12 +111,12 @@ pd.crosstab(
 )
 
 # %% [markdown]
-# **What to conclude.** The centre of the two known cultivars tells the third apart, though it was
-# learnt without it: 1 of its 24 new wines is missed, at the price of 5 false alarms among 65.
-# About two thirds of the decisions are clear, with P(normal) below .05 or above .95. The others
-# are the wines to look at again; all six wrong decisions are among them.
+# **What to conclude.** The centre of the two known cultivars separates the third one, although the
+# centre was learnt without it: 1 of its 24 new wines is missed, at the cost of 5 false alarms among
+# 65. About two thirds of the decisions are clear, with P(normal) below .05 or above .95. The other
+# wines need a second look; all six wrong decisions are among them.
 #
-# What P(normal) is not: the share of such wines that are normal. It is the posterior probability
-# that $z$ lies within $D_\mathrm{opt}$ of the centre, which is about our knowledge of the centre.
+# P(normal) is not the share of such wines that are normal. It is the posterior probability that $z$
+# is within $D_\mathrm{opt}$ of the centre, so it describes our knowledge of the centre.
 #
 # Next: [the four models side by side](02_four_models.ipynb).

@@ -11,14 +11,14 @@
 # %% [markdown]
 # # 2. Four models side by side
 #
-# **Question.** What does each of SVDD, BDD, BSVDD and BSVDD-M make of the same rows?
+# **Question.** How do SVDD, BDD, BSVDD and BSVDD-M describe the same rows?
 #
-# **Models.** All four have one centre $a = \sum_j w_j \phi(u_j)$ in kernel space and call $z$
-# abnormal when it lies too far from it,
+# **Models.** All four have one centre $a = \sum_j w_j \phi(u_j)$ in kernel space. They call $z$
+# abnormal when its distance from the centre is too large,
 #
 # $$d_z^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + w^\top K w .$$
 #
-# They differ in how the weights $w$ are made.
+# The models differ in the weights $w$.
 #
 # | model | weights | prior | learns from |
 # |---|---|---|---|
@@ -27,8 +27,8 @@
 # | BSVDD | $w = \mathrm{softmax}(\beta)$ | $\beta \sim N(m, \Sigma)$ | majority |
 # | BSVDD-M | $w = [(1 + \sum \alpha_1)\,\mathrm{softmax}(\tau),\ -\alpha_1]$ | $\tau \sim N(m, \Sigma)$, $\alpha_1 \sim \mathrm{Beta}$ | majority and minority |
 #
-# The three Bayesian ones share the likelihood $-\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2$ over
-# the majority rows.
+# The three Bayesian models have the same likelihood over the majority rows,
+# $-\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2$.
 
 # %%
 import os
@@ -47,11 +47,12 @@ new = datasets.moon(n0=1000, n1=100, seed=1)
 shared = dict(kernel=kernels.RBF(), cutoff="g_mean", random_state=0)
 
 # %% [markdown]
-# The rows are a noisy half moon of 150 majority rows and 15 minority rows on the moon that faces
-# it. Kernel, bandwidth and the way to choose $D_\mathrm{opt}$ (the best G-mean over left-out
-# distances) are the same for all, so that only the weights differ. The minority weights of BSVDD-M
-# have a total of at most 1, `Beta(total=1)`; with the published `Beta(1, 1)` their total grows
-# with the number of minority rows.
+# The rows are a noisy half moon of 150 majority rows, and 15 minority rows on the facing moon. The
+# kernel, the bandwidth and the choice of the cutoff $D_\mathrm{opt}$ are the same for all models,
+# so that only the weights differ. The cutoff has the best G-mean over left-out distances, that is,
+# distances of training rows from a centre that is computed without them. The minority weights of
+# BSVDD-M have a total of at most 1, `Beta(total=1)`. With the published `Beta(1, 1)` their total
+# grows with the number of minority rows.
 
 # %%
 models = {
@@ -68,8 +69,9 @@ figure = plots.plot_boundary(models, train.X, train.minority)
 figure.set_dpi(70)
 
 # %% [markdown]
-# The line is the boundary of the decision. SVDD has one estimate, so P(normal) is 0 or 1 and jumps
-# at the line. In the others it changes over a band: there the posterior has not made up its mind.
+# The line is the boundary of the decision. SVDD has one estimate, so its P(normal) is 0 or 1 and
+# jumps at the line. In the other models P(normal) changes over a band; there the posterior is not
+# sure.
 #
 # ## Where the weights are
 
@@ -92,11 +94,11 @@ for name, est in models.items():
 pd.DataFrame(rows).set_index("model").round(3)
 
 # %% [markdown]
-# The weights of SVDD, BSVDD and BSVDD-M sum to one; those of BDD are free, and their sum has a
-# posterior. The effective support is $(\sum_j |w_j|)^2 / \sum_j w_j^2$: the number of equal
-# weights that would be as spread. BSVDD-M alone has negative weights by construction, those of the
-# minority rows, which push the centre away from them; BDD's may be negative too, as nothing
-# forbids it.
+# The weights of SVDD, BSVDD and BSVDD-M sum to one. Those of BDD are free, and their sum has a
+# posterior. The effective support is $(\sum_j |w_j|)^2 / \sum_j w_j^2$: the number of equal weights
+# with the same concentration. BSVDD-M is the only model that has negative weights by construction:
+# those of the minority rows, which push the centre away from these rows. Weights of BDD may be
+# negative too, because the model has no constraint on them.
 
 # %%
 figure = plots.plot_weights(models["BSVDD-M"])
@@ -104,9 +106,10 @@ figure = plots.plot_weights(models["BSVDD-M"])
 # %% [markdown]
 # ## The decisions on new rows
 #
-# 1,000 majority and 100 minority rows that no model has seen. Two rules that look at nothing stand
-# below the models: a metric means little without them. One more model is BSVDD with another prior,
-# under which all rows have the same weight on average.
+# The new rows are 1,000 majority and 100 minority rows that no model has seen. To flag a row is to
+# call it abnormal. The last two lines of the table are two trivial rules, flag all and flag none;
+# compare every metric with them. The table has one more model: BSVDD with a flat prior, under which
+# all rows have the same weight on average.
 
 # %%
 models["BSVDD, flat prior"] = models["BSVDD"].with_prior(priors.Flat())
@@ -121,14 +124,15 @@ pd.DataFrame(table).T.round(3)
 # %% [markdown]
 # **What to conclude.**
 #
-# - On these rows SVDD has the best order (AUC) and the best G-mean. BSVDD-M is next in G-mean and
-#   has by far the fewest false alarms: it is the one model whose centre knows the minority rows.
-# - BDD finds almost all minority rows, but flags 9 % of the majority, among them rows at the tips
-#   of the moon.
-# - BSVDD under the default prior has a dent in its line and misses most. Under a flat prior it is
-#   as good as BDD. The prior matters as much as the model: see [swapping
+# - On these rows SVDD has the best ranking (AUC) and the best G-mean. BSVDD-M has the next best
+#   G-mean and by far the fewest false alarms. It is the only model whose centre depends on the
+#   minority rows.
+# - BDD finds almost all minority rows. But it flags 9 % of the majority, among them rows at the
+#   tips of the moon.
+# - BSVDD with the default prior has a dent in its boundary and misses most minority rows. With a
+#   flat prior it is as good as BDD. The prior matters as much as the model: see [swapping
 #   priors](03_swapping_priors.ipynb).
-# - SVDD does not say how sure it is. The others do, by P(normal).
+# - SVDD does not say how sure it is. The other models do, by P(normal).
 #
-# This is one data set of one shape, where half a moon is easy to draw around. On real rows the
-# order is another: `bsvdd compare` fits all models to several data sets and splits.
+# This is one data set of one shape, and half a moon is easy to enclose. On real rows the order of
+# the models is different. `bsvdd compare` fits all models to several data sets and splits.

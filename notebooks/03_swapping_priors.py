@@ -11,13 +11,13 @@
 # %% [markdown]
 # # 3. Swapping priors
 #
-# **Question.** How much of the answer is the prior? The published prior of BSVDD is
+# **Question.** How much does the answer depend on the prior? The published prior of BSVDD is
 #
 # $$\beta \sim N(m, I), \qquad m_j = -\Big(\sum_i k(x_j, x_i)\Big)^{\nu}, \qquad \nu = 1 .$$
 #
-# Remote rows have small row sums, so they get large weights: a boundary needs them. But row sums
-# of $K$ spread over tens or hundreds, and $w = \mathrm{softmax}(\beta)$ is exponential. What is
-# left of the other rows?
+# Remote rows have small row sums, so they get large weights. A boundary needs large weights for
+# remote rows. But the row sums of $K$ differ by tens or hundreds, and $w = \mathrm{softmax}(\beta)$
+# is exponential. How much weight remains for the other rows?
 
 # %%
 import os
@@ -43,13 +43,13 @@ for part, minority in (("training", y), ("new", y_new)):
     print(f"{part}: {(~minority).sum()} splinters of other glass, {minority.sum()} of headlamps")
 
 # %% [markdown]
-# The rows are splinters of glass, by refractive index and the shares of eight oxides; headlamps
-# are the minority. The bandwidth is the median distance of the rows, a common choice, which is
-# wide.
+# The rows are splinters of glass, with the refractive index and the shares of eight oxides.
+# Headlamps are the minority. The bandwidth is the median distance of the rows, which is a common
+# choice and a wide bandwidth.
 #
 # ## Before any data: the prior of the weights
 #
-# Draws of the prior need no fit. Here are the weights that $m$ alone would give.
+# Draws from the prior do not need a fit. The table shows the weights that $m$ alone gives.
 
 # %%
 kernel = kernels.Standardized(kernels.RBF("median"))
@@ -77,7 +77,8 @@ pd.DataFrame(rows).T.round(3)
 # %% [markdown]
 # ## The collapse
 #
-# The fit says so by itself. It warns before the likelihood is looked at, and once more after.
+# The weights *collapse* when a few rows have nearly all of the weight. The fit warns about it
+# twice: before it uses the likelihood, and again after that.
 
 # %%
 with warnings.catch_warnings(record=True) as caught:
@@ -93,21 +94,21 @@ figure = plots.plot_prior_health(published)
 published.prior_health().round(3)
 
 # %% [markdown]
-# The prior rests on one or two rows, the posterior on two or three. All other rows have a prior
-# mean of the log weight so far below that of the first two, by up to 68, that the likelihood
-# cannot lift them.
+# The prior rests on one or two rows, and the posterior on two or three. For all other rows the
+# prior mean of the log weight is lower than that of the first two rows by up to 68. The likelihood
+# cannot make up for such a difference.
 #
-# ## Three ways out
+# ## Three remedies
 #
-# 1. **Standardise** the row sums: the same order of the rows, on a scale that does not grow with
-#    their number, `priors.StandardizedRowSum()`. This is the default.
-# 2. **A smaller exponent**, `priors.RowSum(exponent=1/4)`.
-# 3. **No order at all**: `priors.Flat()` gives every row the same mean, and
-#    `priors.GaussianProcess()` also makes neighbours' weights alike; with `nugget=1` half of
-#    the variance is each row's own.
+# 1. **Standardise** the row sums: `priors.StandardizedRowSum()`. The rows keep their order, on a
+#    scale that does not grow with the number of rows. This is the default.
+# 2. **Use a smaller exponent**: `priors.RowSum(exponent=1/4)`.
+# 3. **Use no order of the rows**: `priors.Flat()` gives every row the same mean.
+#    `priors.GaussianProcess()` does this too, and it makes the weights of neighbours similar; with
+#    `nugget=1`, half of the variance belongs to each row alone.
 #
-# `est.with_prior(...)` refits to the same rows. Where only numbers change, nothing is compiled
-# again.
+# `est.with_prior(...)` refits the model to the same rows. If only numbers change, nothing is
+# compiled again.
 
 # %%
 fits = {"published": published}
@@ -130,17 +131,18 @@ pd.DataFrame(table).T.round(3)
 figure = plots.plot_prior_health(fits["standardised"])
 
 # %% [markdown]
-# `auc` is about the order of the new rows, `fpr` and `fnr` about the decisions: the shares of
-# other glass flagged and of headlamps missed. The ways out differ from each other by two headlamps
-# of 15, and much from the published prior. In the picture of the standardised prior, the posterior
-# has moved away from the prior towards more support points: now the data have a say.
+# `auc` measures the ranking of the new rows. `fpr` and `fnr` measure the decisions: the share of
+# other glass that is flagged (called abnormal), and the share of headlamps that is missed. The
+# remedies differ from each other by two headlamps of 15, and they differ much from the published
+# prior. In the figure of the standardised prior, the posterior has moved away from the prior,
+# towards more support points: now the data have an influence.
 # %% [markdown]
 # ## An answer without a refit
 #
-# Is the answer sensitive to the scale of the prior? `est.reweighted(prior)` takes the draws at
-# hand, weighted by the new prior's density over the old one's, $p'(\beta)/p(\beta)$, and gives an
-# estimator with all that follows from it. Pareto $\hat k$ says whether these draws reach where the
-# new posterior lies; above 0.7 there is an error and no number.
+# Is the answer sensitive to the scale of the prior? `est.reweighted(prior)` uses the existing
+# draws. It weights them by the ratio of the new and the old prior density, $p'(\beta)/p(\beta)$,
+# and returns a complete estimator. Pareto $\hat k$ says whether the draws cover the new posterior.
+# If it is above 0.7, the result is an error and not a number.
 
 # %%
 standardised = fits["standardised"]
@@ -153,17 +155,19 @@ except RefitNeededError as error:
     print(f"Flat:   {error}")
 
 # %% [markdown]
-# The weights have as many dimensions as there are rows, so the draws reach prior settings nearby,
-# and here no other family. For those the refit takes about as long as the question.
+# The weights have as many dimensions as there are rows. So the draws cover the posteriors of
+# similar priors, but here of no other family of priors. For another family, refit the model; this
+# is fast here.
 #
 # ## Does the prior or do the data decide?
 #
-# Power-scaling takes the posterior $\propto p(\beta)^{\alpha}\,p(x \mid \beta)$ with $\alpha$ a
-# little off 1, and the same with the likelihood. `d_prior` and `d_likelihood` say how far the
-# posterior of $d_z$ moves (above .05 counts as sensitive, but what is below `..._noise` may be
-# chance: a log prior of many weights is noisy, so this takes more draws). `probability_prior` and
-# `probability_likelihood` are about what doubling the weight of the prior, or of the data, would
-# add to P(normal), with their standard errors.
+# Power-scaling uses the posterior $\propto p(\beta)^{\alpha}\,p(x \mid \beta)$ with $\alpha$ near
+# 1, and the same with a power of the likelihood. `d_prior` and `d_likelihood` say how much the
+# posterior of $d_z$ changes. A value above .05 counts as sensitive. A value below `..._noise` may
+# be chance: the log prior of many weights is noisy, so this analysis needs more draws.
+# `probability_prior` says about how much P(normal) would grow if the weight of the prior were
+# doubled, and `probability_likelihood` says the same for the weight of the data. Both have standard
+# errors.
 
 # %%
 p = standardised.probability_normal(X_new)
@@ -172,9 +176,9 @@ many = BSVDD(kernel=kernel, draws=20 * DRAWS, random_state=0).fit(X, y)
 many.sensitivity(X_new[chosen]).round(3).T
 
 # %% [markdown]
-# The first splinter is normal whatever one does: its distance moves, P(normal) does not. The
-# second is not settled by the data: doubling the weight of the prior would add about .2 to its
-# P(normal), doubling that of the data a few hundredths.
+# The first splinter is normal under any weight of prior and data: its distance changes, but
+# P(normal) does not. The data do not decide the second splinter. Twice the weight of the prior
+# would add about .2 to its P(normal); twice the weight of the data would add a few hundredths.
 #
 # ## The decisions, prior by prior
 
@@ -192,19 +196,19 @@ ax.set(
 legend = figure.legend(loc="outside upper center", ncols=5, frameon=False)
 
 # %% [markdown]
-# Under the published prior P(normal) is near .5 for nearly every splinter, whatever it is. From a
-# centre made of two or three remote rows all other rows are about equally far; their distances
-# rise and fall together from draw to draw, and $D_\mathrm{opt}$ lies amid them. So the decision is
-# a matter of the last digits. The other priors agree on all but a few splinters, and those few are
-# the ones whose answer is the prior's as much as the data's.
+# Under the published prior P(normal) is near .5 for nearly every splinter, headlamp or not. The
+# centre is made of two or three remote rows, and all other rows have about the same distance from
+# it. These distances rise and fall together from draw to draw, and $D_\mathrm{opt}$ lies among
+# them. So the decision depends on the last digits. The other priors agree on all but a few
+# splinters. For those few the answer depends on the prior as much as on the data.
 #
 # **What to conclude.**
 #
-# - Look at the effective number of support points before anything else. Below about 5 the centre
-#   is a few rows, and `fit` warns.
-# - The published prior is in the package by its name, to reproduce what was published.
-#   Standardised, with a smaller exponent, or without an order, it does not collapse.
-# - No prior is best everywhere. Where two that you find reasonable disagree about a row, say so.
+# - Look at the effective support, the effective number of support points, before anything else.
+#   Below about 5 the centre consists of a few rows, and `fit` warns.
+# - The package has the published prior under its name, to reproduce published results. The
+#   standardised prior, a smaller exponent and a prior without an order do not collapse.
+# - No prior is best everywhere. If two reasonable priors disagree about a row, report it.
 #
-# To change priors, bandwidth and cutoff by sliders and see all this move, there is
-# `bsvdd.explore(X, y)`, in Jupyter with ipywidgets.
+# In Jupyter with ipywidgets, `bsvdd.explore(X, y)` has sliders for priors, bandwidth and cutoff,
+# and shows their effect at once.

@@ -11,19 +11,19 @@
 # %% [markdown]
 # # 4. Your own prior and your own kernel
 #
-# **Question.** What if none of the priors or kernels of the package says what you know?
+# **Question.** What can you do if no prior or kernel of the package expresses what you know?
 #
 # ## A prior is a function
 #
-# It is called inside a PyMC model as `prior(gram, name, dims)` and returns the PyMC variable that
-# it makes under that name. `gram` has the rows and the kernel's sums: `gram.K`, `gram.r` ($r_j =
-# \sum_i k(u_j, x_i)$), `gram.n0`, `gram.points`.
+# The package calls the function inside a PyMC model as `prior(gram, name, dims)`. The function
+# makes a PyMC variable with that name and returns it. `gram` has the rows and the kernel's sums:
+# `gram.K`, `gram.r` ($r_j = \sum_i k(u_j, x_i)$), `gram.n0`, `gram.points`.
 #
 # **Model.** BSVDD as before, $w = \mathrm{softmax}(\beta)$, with three priors of $\beta$:
 #
-# 1. heavy tails, $\beta_j \sim t_4(m_j, 1)$, so that single rows may stand out;
+# 1. heavy tails, $\beta_j \sim t_4(m_j, 1)$, so that single rows may have much larger weights;
 # 2. a scale that is learnt, $\beta_j \sim N(0, \sigma^2)$, $\sigma \sim \mathrm{HalfNormal}(1)$;
-# 3. a distribution of PreliZ, as it is.
+# 3. a PreliZ distribution, without any change.
 
 # %%
 import os
@@ -76,10 +76,11 @@ for name, est in fits.items():
 pd.DataFrame(table).T
 
 # %% [markdown]
-# `learnt_scale` makes $\beta = \sigma\,\epsilon$ of two free variables, `beta_scale` and
-# `beta_raw`; this form mixes better than $\beta \sim N(0, \sigma^2)$ itself, whose width changes
-# with $\sigma$. Their names say whose they are: they start with the name of the weights and an
-# underscore. Another name is an error, so that nothing is sampled unawares:
+# `learnt_scale` makes $\beta = \sigma\,\epsilon$ from two free variables, `beta_scale` and
+# `beta_raw`. This form mixes better than the direct form $\beta \sim N(0, \sigma^2)$, whose width
+# changes with $\sigma$. The names of both variables start with the name of the weights and an
+# underscore, so that the package knows that they belong to this prior. Any other name is an error,
+# so that nothing is sampled by mistake:
 
 # %%
 
@@ -104,24 +105,25 @@ figure = plots.plot_boundary(fits, train.X, train.minority)
 figure.set_dpi(70)
 
 # %% [markdown]
-# The data narrow the scale a little, from a median of .67 to .46, and its interval stays wide: 100
-# rows say little about how uneven the weights should be. The four priors order the new rows about
-# equally well (AUC .994 to .998). Their lines differ: the two priors with the row sums in their
-# mean reach further round the remote rows, the two of mean zero stay closer.
+# The data narrow the scale a little. Its median goes from .67 to .46, and its interval stays wide:
+# 100 rows say little about how uneven the weights should be. The four priors rank the new rows
+# about equally well (AUC .994 to .998). Their boundaries differ. The boundaries of the two priors
+# with row sums in their mean are wider around the remote rows. Those of the two priors with mean
+# zero are closer.
 #
 # ## A kernel is a function too
 #
-# `kernel(X, Y)` takes two tables of rows and returns the matrix $k(x_i, y_j)$. It has to be
-# positive semi-definite, which is not checked. Real rows often mix numbers with a category: an
-# abalone has a sex (male, female, infant; three 0/1 columns here) and seven measures. Two animals
-# of different sex should be less alike, but how much less is ours to say:
+# `kernel(X, Y)` takes two tables of rows and returns the matrix $k(x_i, y_j)$. The kernel must be
+# positive semi-definite; this is not checked. Real rows often mix numbers with a category. An
+# abalone has a sex (male, female, infant; three 0/1 columns here) and seven measurements. Two
+# animals of different sex should be less similar. How much less is our choice:
 #
 # $$k(x, y) = \rho^{[\mathrm{sex}(x) \ne \mathrm{sex}(y)]} \cdot
 # \exp\left(-\frac{\|u - v\|^2}{2 s^2}\right), \qquad 0 \le \rho \le 1,$$
 #
-# with $u, v$ the seven measures in standard deviations. The first factor is a kernel, as its
-# matrix over three sexes, $1$ on the diagonal and $\rho$ off it, is positive semi-definite;
-# products of kernels are kernels.
+# where $u, v$ are the seven measurements in standard deviations. The first factor is a kernel: its
+# matrix over three sexes, $1$ on the diagonal and $\rho$ elsewhere, is positive semi-definite. A
+# product of kernels is a kernel.
 
 # %%
 abalone = datasets.embedded("abalone_9v18")
@@ -161,10 +163,11 @@ for name, kernel in {
 pd.DataFrame(table).T.round(3)
 
 # %% [markdown]
-# **What to conclude.** Taking the three 0/1 columns for numbers gives the smallest AUC, ignoring
-# the sex the largest, and $\rho = 1/2$ is close to it. Sexes kept apart have a smaller AUC again,
-# though the best G-mean. With 21 minority rows among the new ones such differences may well change
-# with the split; a choice of $\rho$ should rest on several splits, or on knowledge of the animals.
+# **What to conclude.** The AUC is smallest if the three 0/1 columns are treated as numbers. It is
+# largest if the sex is ignored, and $\rho = 1/2$ is close to that. If the sexes are separated
+# completely, the AUC is smaller again, but the G-mean is the best. The new rows have only 21
+# minority rows, so such differences may change with the split. A choice of $\rho$ should be based
+# on several splits, or on knowledge of the animals.
 #
-# A fit with your own function is saved as any other, without the function: give it again on
-# loading, `bsvdd.load(path, {"kernel": kernel})`.
+# A fit with your own function is saved like any other fit, but without the function. Give the
+# function again when you load the file, `bsvdd.load(path, {"kernel": kernel})`.

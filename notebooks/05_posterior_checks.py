@@ -11,15 +11,15 @@
 # %% [markdown]
 # # 5. Posterior checks with ArviZ
 #
-# **Question.** Can the draws be trusted, and what do the data say beyond the prior?
+# **Question.** Can we trust the draws, and what do the data add to the prior?
 #
-# **Model.** BSVDD on a half moon, 150 majority rows. What matters are the weights $w_j$ and the
-# distances $d_z$ of a few points $z$, both functions of $\beta$:
+# **Model.** BSVDD on a half moon with 150 majority rows. The quantities of interest are the weights
+# $w_j$ and the distances $d_z$ of a few points $z$. Both are functions of $\beta$:
 #
 # $$w = \mathrm{softmax}(\beta), \quad \beta \sim N(m, I), \quad
 # d_z^2 = k(z, z) - 2 \sum_j w_j k(x_j, z) + w^\top K w .$$
 #
-# `est.idata_` is an `xarray.DataTree`, as every tool of ArviZ 1 takes it.
+# `est.idata_` is an `xarray.DataTree`, the format of all tools of ArviZ 1.
 
 # %%
 import logging
@@ -44,9 +44,9 @@ print(", ".join(est.idata_.children))
 print(est.idata_["posterior"].attrs["why"])
 
 # %% [markdown]
-# Two distances and two weights to look at: a point amid the moon, a point at its border, and the
-# two rows with the largest mean weights. They go into one tree, with the log densities that belong
-# to them.
+# We look at two distances and two weights: a point in the middle of the moon, a point at its
+# border, and the two rows with the largest mean weights. They are put into one tree, together with
+# the log prior and the log likelihood.
 
 # %%
 names = {"inside": [0.9, 0.45], "border": [0.0, 0.55]}
@@ -66,8 +66,8 @@ az.summary(tree, round_to=3)
 # %% [markdown]
 # ## Trace and rank
 #
-# Left the densities of the four chains, right their course. Above $d_z$ (blue inside, orange at
-# the border), below $w_j$.
+# The densities of the four chains are on the left, and their traces on the right. The distances
+# $d_z$ are above (blue inside, orange at the border), and the weights $w_j$ below.
 
 # %%
 
@@ -80,22 +80,23 @@ def size(width, height):
 panels = az.plot_trace_dist(tree, figure_kwargs=size(7, 4.5))
 
 # %% [markdown]
-# The rank plot asks the same more sharply: if all chains draw from one distribution, the ranks of
-# each are uniform, and its line stays near zero. The test behind it takes draws to be independent,
-# so the chains are thinned first, to about their effective number of draws.
+# The rank plot is a sharper check. If all chains draw from one distribution, the ranks of each
+# chain are uniform, and its line stays near zero. The test assumes independent draws. So the chains
+# are thinned first, to about their effective number of draws.
 
 # %%
 few = az.thin(tree["posterior"].dataset, factor=8)
 panels = az.plot_rank(few, figure_kwargs=size(8, 5), col_wrap=2)
 
 # %% [markdown]
-# The chains agree: their densities lie on each other, no trace wanders, no line leaves its
-# envelope by more than chance (p above $\alpha$).
+# The chains agree: their densities coincide, no trace drifts, and no line leaves its envelope by
+# more than chance (p above $\alpha$).
 #
 # ## What bad draws look like
 #
-# Splinters of glass, the published prior at a wide bandwidth, and Laplace's approximation with
-# Metropolis-Hastings asked for where the default, `sampler="auto"`, would refuse it and take NUTS.
+# This example has splinters of glass, the published prior and a wide bandwidth. It asks for
+# Laplace's approximation with Metropolis-Hastings, `sampler="laplace"`. The default,
+# `sampler="auto"`, would refuse these draws and use NUTS.
 
 # %%
 glass = datasets.embedded("glass_headlamps")
@@ -121,24 +122,26 @@ few = az.thin(two.to_dataset(name="d"), factor=8)
 panels = az.plot_rank(few, figure_kwargs=size(8, 2.8), col_wrap=2)
 
 # %% [markdown]
-# The lines cross the envelope: each chain has stayed for a while at a distance of its own. The two
-# splinters look alike, as all distances rise and fall together from a centre of two or three rows
-# ([swapping priors](03_swapping_priors.ipynb)). Take NUTS here, or better another prior.
+# The lines cross the envelope: each chain has stayed for a while at a distance of its own. The
+# plots of the two splinters are similar, because the centre consists of two or three rows and all
+# distances from it rise and fall together ([swapping priors](03_swapping_priors.ipynb)). Use NUTS
+# here, or better, another prior.
 #
 # ## Effective sample size
 #
-# How many independent draws the good chains are worth, for the bulk (blue) and the tails (orange)
-# of each quantity. It should grow with the number of draws and end above the dashed line.
+# The effective sample size is the number of independent draws that the good chains are worth. It is
+# shown for the bulk (blue) and the tails (orange) of each quantity. It should grow with the number
+# of draws and end above the dashed line.
 
 # %%
 panels = az.plot_ess_evolution(tree, figure_kwargs=size(8, 5), col_wrap=2)
 
 # %% [markdown]
-# All four do, and half of the draws would have been enough.
+# This holds for all four quantities, and half of the draws would have been enough.
 #
-# ## Forest: the largest weights
+# ## Forest plot: the largest weights
 #
-# The circle is the posterior mean; the thick bar holds half of the mass, the thin one 89 %.
+# The circle is the posterior mean. The thick bar has half of the mass, and the thin bar 89 %.
 
 # %%
 order = w.mean(("chain", "draw")).values.argsort()[::-1][:12].tolist()
@@ -146,36 +149,37 @@ some = xr.Dataset({"w": w.sel(point=order)})
 panels = az.plot_forest(some, combined=True, figure_kwargs=size(7, 4))
 
 # %% [markdown]
-# No row stands alone: the intervals overlap, and even the largest weight is about .06 of the
-# whole.
+# No row dominates: the intervals overlap, and even the largest weight is only about .06 of the
+# total.
 #
-# ## Pair: how the quantities hang together
+# ## Pair plot: how the quantities depend on each other
 
 # %%
 panels = az.plot_pair(tree, figure_kwargs=size(7, 7))
 
 # %% [markdown]
-# No ridge and no second cloud: nothing here that a sampler would get lost in.
+# There is no ridge and no second cloud, so nothing here is difficult for a sampler.
 #
 # ## Sensitivity by power-scaling
 #
-# The posterior with a little more or less of the prior, and of the likelihood. Above .05 a
-# quantity is sensitive.
+# Power-scaling gives the posterior with a little more or less of the prior, and of the likelihood.
+# A quantity with a value above .05 is sensitive.
 
 # %%
 az.psense_summary(tree)
 
 # %% [markdown]
-# Both prior and data move all four quantities, the prior more. ArviZ calls that a potential
-# conflict of the two. Here it says: 150 log weights have a prior each, 150 rows are the data, and
-# the answer is a compromise. `est.sensitivity(Z)` gives the same for the $d_z$ of any rows, and
-# for P(normal).
+# The prior and the data both influence all four quantities, and the prior more. ArviZ calls this a
+# potential conflict between prior and data. Here the reason is simple: each of 150 log weights has
+# a prior, there are 150 rows of data, and the posterior is a compromise. `est.sensitivity(Z)` gives
+# the same for the $d_z$ of any rows, and for P(normal).
 #
 # ## Leave-one-out
 #
 # `idata_["log_likelihood"]` has the term $-\frac{\lambda}{2} d_i^2$ of each majority row. The
-# likelihood is a quasi-likelihood, as $N(a, I)$ has no density in kernel space: differences of
-# `elpd` say how near rows that were left out lie to the centre, and nothing absolute.
+# likelihood is a quasi-likelihood, because $N(a, I)$ has no density in kernel space. So differences
+# of `elpd` say how near left-out rows are to the centre, but the value of `elpd` alone has no
+# meaning.
 
 # %%
 others = {
@@ -189,13 +193,14 @@ az.loo(est.idata_)
 az.compare({name: other.idata_ for name, other in others.items()})
 
 # %% [markdown]
-# All Pareto $\hat k$ are below .7, so the estimate can be used; `p_loo` of .1 says that no single
-# row moves the centre much. Flat and exponent 1/4 bring the centre equally near to left-out
-# majority rows, the standardised prior less so (5 units, standard error .9): it gives remote rows
-# more weight. That is a fact about the centre. Which prior tells the minority apart is another
-# question, and `elpd` never sees a minority row.
+# All Pareto $\hat k$ are below .7, so the estimate can be used. `p_loo` of .1 says that no single
+# row changes the centre much. With the flat prior and with exponent 1/4, the centre is equally near
+# to left-out majority rows. With the standardised prior it is less near (5 units, standard error
+# .9), because this prior gives more weight to remote rows. This is a result about the centre. It
+# does not say which prior separates the minority best, because `elpd` does not use any minority
+# row.
 #
-# **What to conclude.** Look at $d_z$ and at `w`, not at $\beta$ alone. R-hat, ranks and effective
-# sample size say whether the draws can be trusted; `fit` checks the first and the last by itself
-# and warns. Power scaling says how much of the answer is the prior; here a good part, so report
-# the prior with the answer.
+# **What to conclude.** Look at $d_z$ and `w`, not only at $\beta$. R-hat, the ranks and the
+# effective sample size say whether you can trust the draws. `fit` checks R-hat and the effective
+# sample size itself, and warns. Power-scaling says how much the answer depends on the prior. Here
+# it depends on the prior to a large part, so report the prior with the answer.

@@ -11,21 +11,23 @@
 # %% [markdown]
 # # 6. Cutoffs and costs
 #
-# **Question.** The model gives a posterior of $d_z$. Where does *abnormal* begin? That is no
-# question about the posterior but about the price of the two errors, so the cutoff is chosen apart
-# from the fit.
+# **Question.** The model gives a posterior of $d_z$. From which distance on is a row *abnormal*?
+# The posterior does not answer this question. The answer depends on the costs of the two errors, so
+# the cutoff is chosen after the fit and apart from it.
 #
-# **Model.** Let $d_{(z)}$ be the distance that decides row $z$ (at the level 1/2 the posterior
-# median of $d_z$). A row is flagged when $d_{(z)} > D_\mathrm{opt}$, and $D_\mathrm{opt}$ is best
-# by a criterion over distances of training rows *that were left out*, with TPR the share of
-# minority rows flagged and TNR the share of majority rows not flagged:
+# **Model.** Let $d_{(z)}$ be the quantile of the posterior of $d_z$ that decides about row $z$. At
+# the level 1/2 this is the posterior median. A row is flagged (called abnormal) when
+# $d_{(z)} > D_\mathrm{opt}$. A criterion chooses $D_\mathrm{opt}$ on the *left-out distances* of
+# the training rows, that is, their distances from a centre that is computed without them. TPR is
+# the share of the minority rows that are flagged, and TNR is the share of the majority rows that
+# are not flagged:
 #
 # | `criterion` | what is best |
 # |---|---|
-# | `g_mean` | $\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}$, the default where there are minority rows |
-# | `balanced_accuracy` | $(\mathrm{TPR} + \mathrm{TNR})/2$, that is Youden's J |
+# | `g_mean` | $\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}$, the default if there are minority rows |
+# | `balanced_accuracy` | $(\mathrm{TPR} + \mathrm{TNR})/2$, which is equivalent to Youden's J |
 # | `f1` | $2\,\mathrm{TP}/(2\,\mathrm{TP} + \mathrm{FP} + \mathrm{FN})$ |
-# | `cost` | $\mathrm{FP} + c\,\mathrm{FN}$, the least |
+# | `cost` | the smallest $\mathrm{FP} + c\,\mathrm{FN}$ |
 # | `false_alarm` | the smallest cutoff with at most a given share of majority rows above it; needs no minority rows |
 
 # %%
@@ -63,12 +65,13 @@ def errors(flagged):
 
 
 # %% [markdown]
-# The minority are old abalones (18 rings) among younger ones (9 rings). The two overlap: this is a
-# problem where the cutoff matters.
+# The minority are old abalones (18 rings), and the majority are younger ones (9 rings). The two
+# classes overlap, so the cutoff matters here.
 #
 # ## Criteria
 #
-# `est.with_cutoff(...)` fits nothing again: one posterior, many cutoffs.
+# `est.with_cutoff(...)` does not fit the model again: there is one posterior and there are many
+# cutoffs.
 
 # %%
 policies = {
@@ -108,27 +111,27 @@ title = figure.suptitle(
 )
 
 # %% [markdown]
-# G-mean and balanced accuracy agree here. The more a miss costs, the smaller the cutoff, and the
-# more is flagged; at $c = 50$ almost everything is. F1 gives no credit for majority rows that are
-# left alone; on weak signal it can end with flagging everything, so it is offered and not the
-# default.
+# G-mean and balanced accuracy agree here. The higher the cost of a miss, the smaller the cutoff,
+# and the more rows are flagged. At $c = 50$ almost every row is flagged. F1 gives no credit for
+# majority rows that are not flagged. With a weak signal it can flag everything. So F1 is available,
+# but it is not the default.
 #
-# Look at the last column. The cutoff chosen for $c = 10$ is not the one with the least such cost
-# on new rows. The minority has 21 training rows, so each of them is a step of 5 % in the rate of
-# misses: a cutoff that weighs misses heavily is decided by a few rows. A rate of false alarms
-# rests on 344 majority rows, and is the steadier choice where the minority is small.
+# Look at the last column. The cutoff chosen for $c = 10$ does not have the smallest such cost on
+# new rows. The minority has 21 training rows, so one row changes the miss rate by 5 %. If misses
+# have a high cost, a few rows decide the cutoff. A false-alarm rate is based on 344 majority rows,
+# and is more stable if the minority is small.
 
 # %% [markdown]
-# ## Leave-one-out against folds
+# ## Leave-one-out and folds
 #
-# A training row pulls the centre towards itself, so its distance is too small. It has to be left
-# out. Take row $j$ out of the centre and scale the other weights up so that they sum to one again:
-# its distance becomes exactly
+# A training row pulls the centre towards itself, so its training distance is too small. It must be
+# left out. Remove row $j$ from the centre and multiply the other weights by one factor, so that
+# they sum to one again. Then the distance of row $j$ is exactly
 #
 # $$d_{-j} = \frac{d_j}{1 - w_j},$$
 #
 # in every draw, without a refit. This is `cv="loo"`, the default. `cv=5` refits the model to five
-# folds, the published way. `cv="train"` leaves nothing out.
+# folds, the published way. `cv="train"` leaves no row out.
 
 # %%
 d = est.idata_["distance"]["d"].values[..., ~y]
@@ -154,20 +157,20 @@ for name, fit in fits.items():
 pd.DataFrame(rows).T.rename_axis(["bandwidth", "cv"]).round(4)
 
 # %% [markdown]
-# Weights are small, so leaving a row out changes its distance by a fifth of a percent, typically.
-# But the distances lie close together, and that is enough to matter: a cutoff from training
-# distances as they are is too small and flags more. The narrower the kernel, the more a row's
-# distance is about itself: at the narrow bandwidth `cv="train"` gives .13 false alarms where .10
-# were asked for. Leave-one-out and folds err to the other side here, folds a little more. (A rate
-# of .10 on 345 new rows has a standard error of .016.) Leave-one-out needs one fit, folds need
-# six.
+# The weights are small, so leaving a row out typically changes its distance by a fifth of a
+# percent. But the distances are close together, and this small change is enough to matter. A cutoff
+# chosen on training distances is too small and flags more rows. With a narrower kernel, the
+# distance of a row depends more on the row itself. At the narrow bandwidth, `cv="train"` gives a
+# false-alarm rate of .13 where .10 was requested. Leave-one-out and folds give less than .10 here,
+# and folds a little less than leave-one-out. (A rate of .10 on 345 new rows has a standard error of
+# .016.) Leave-one-out needs one fit, and folds need six.
 #
 # ## What the level means
 #
-# A row is called normal when $P(d_z \le D_\mathrm{opt} \mid \text{data}) > \ell$, with the level
-# $\ell = 1/2$ unless you say otherwise. With $D_\mathrm{opt}$ held, a larger level asks for more
-# certainty before a row passes, so it flags more. If instead the cutoff is chosen by a criterion,
-# it is chosen for the rule with that level, and moves along with it.
+# A row is called normal when $P(d_z \le D_\mathrm{opt} \mid \text{data}) > \ell$. The level $\ell$
+# is 1/2 by default. If $D_\mathrm{opt}$ is fixed, a larger level requires more certainty before a
+# row is called normal, so more rows are flagged. If a criterion chooses the cutoff, it chooses the
+# cutoff for the rule with that level, and the cutoff changes with the level.
 
 # %%
 rows = {}
@@ -191,21 +194,22 @@ ax.set(xlabel="P(normal | data) of new rows; dashed: the levels", ylabel="share 
 legend = ax.legend(frameon=False)
 
 # %% [markdown]
-# Held at the same $D_\mathrm{opt}$, the level trades misses for false alarms, as the cutoff does.
-# Chosen anew, the cutoff undoes most of it, and the decisions stay about the same. So set the
-# price of errors by the criterion, and the level only where *certain* has a meaning of its own: "a
-# row passes only if nine draws in ten put it within $D_\mathrm{opt}$".
+# If $D_\mathrm{opt}$ is fixed, a larger level means fewer misses and more false alarms, as a
+# smaller cutoff does. If the cutoff is chosen again, it compensates for most of the change, and the
+# decisions stay about the same. So express the costs of the errors by the criterion. Change the
+# level only if *certain* has a meaning of its own: "a row passes only if nine draws in ten put it
+# within $D_\mathrm{opt}$".
 #
-# The picture also shows what no cutoff can mend. More than a quarter of the minority rows have
-# P(normal) above .95: the model is sure that they lie among the majority. P(normal) is about the
-# place of $z$, not about its class; where the classes overlap these are two questions. Labelled
-# minority rows in the centre can help then: see BSVDD-M in [the four
+# The figure also shows a problem that no cutoff can solve. More than a quarter of the minority rows
+# have P(normal) above .95: the model is sure that they lie among the majority. P(normal) describes
+# the position of $z$, not its class. If the classes overlap, these are two different questions.
+# Then labelled minority rows in the centre can help: see BSVDD-M in [the four
 # models](02_four_models.ipynb).
 #
 # **What to conclude.**
 #
-# - Say what a miss costs, or what rate of false alarms you can bear. Without either, G-mean is a
-#   fair start.
-# - With few minority rows prefer a rate of false alarms: it rests on the many.
-# - Leave-one-out, the default, is honest and free.
-# - Another cutoff is not another fit. Try several.
+# - Decide what a miss costs, or which false-alarm rate you can accept. If you know neither, start
+#   with G-mean.
+# - With few minority rows prefer a false-alarm rate, because it is based on the many majority rows.
+# - Leave-one-out, the default, uses left-out distances and needs no refit.
+# - Another cutoff does not need another fit. Try several.

@@ -28,7 +28,7 @@ from scipy.linalg import null_space
 
 HERE = Path(__file__).parent
 STORE = HERE / "references.json"
-DATA = HERE.parent / "comparison" / "data"
+DATA = HERE.parent / "comparison" / "scenarios" / "data"
 
 MODELS = ["BDD", "BSVDD", "BDDM", "BSVDDM"]
 LEARN_FROM_MINORITY = ["BDDM", "BSVDDM"]

@@ -1,0 +1,64 @@
+"""``bsvdd models`` and ``bsvdd data``: what there is to fit, and to fit it to."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+def models() -> None:
+    """List the models: what each learns from, its parameters, and where it comes from."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..estimators.registry import REGISTRY
+
+    console = Console()
+    with console.status("loading the models"):
+        parameters = {name: list(record.parameters) for name, record in REGISTRY.items()}
+    shared = [p for p in parameters["SVDD"] if all(p in own for own in parameters.values())]
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("model", "class", "learns from", "posterior", "parameters", "reference"):
+        table.add_column(title, overflow="fold")
+    for record in REGISTRY.values():
+        reference = f"{record.reference} ({record.year})" + (
+            f", doi:{record.doi}" if record.doi else ""
+        )
+        table.add_row(
+            record.name,
+            record.class_name,
+            ", ".join(record.learns_from),
+            "yes" if record.bayesian else "no",
+            ", ".join(p for p in parameters[record.name] if p not in shared),
+            reference,
+        )
+    console.print(table)
+    console.print(f"parameters of all models: {', '.join(shared)}")
+
+
+@click.command()
+def data() -> None:
+    """List the embedded data sets: size, share of the minority, source, licence."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..comparison.scenarios import datasets
+
+    console = Console()
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("name", "n", "p", "base rate", "conversion", "source", "licence"):
+        right = title in ("n", "p", "base rate")
+        table.add_column(title, overflow="fold", justify="right" if right else "left")
+    for name, source in datasets.sources().items():
+        dataset = datasets.embedded(name)
+        n, p = dataset.X.shape
+        table.add_row(
+            name,
+            str(n),
+            str(p),
+            f"{dataset.base_rate:.3f}",
+            source.conversion,
+            f"{source.origin}; {source.url}",
+            source.licence,
+        )
+    console.print(table)

@@ -1,0 +1,27 @@
+"""Errors as a user of the command line reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Show an error of the input as one line, without a traceback."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def check_output(out: Path, *inputs: Path) -> None:
+    """Raise a ValueError if ``out`` is an input file, or its folder does not exist."""
+    if not out.parent.is_dir():
+        raise ValueError(f"--out {out}: there is no folder {out.parent}")
+    for path in inputs:
+        if out.exists() and out.samefile(path):
+            raise ValueError(f"--out {out} would replace {path}, which is read; name another file")

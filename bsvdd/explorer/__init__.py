@@ -1,0 +1,22 @@
+"""The explorer: change a prior in Jupyter and see at once what it changes."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=[
+        "call",
+        "controls",
+        "explorer",
+        "panels",
+        "plane",
+        "ranges",
+        "refit",
+        "start",
+        "state",
+        "summary",
+        "view",
+        "worker",
+    ],
+    submod_attrs={"explorer": ["Explorer", "explore"]},
+)

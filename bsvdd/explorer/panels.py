@@ -1,0 +1,187 @@
+"""The picture of the explorer: four panels of one view, with the view before in grey."""
+
+from __future__ import annotations
+
+import io
+import threading
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from scipy.stats import gaussian_kde
+
+from ..estimators.plots.common import MAJORITY, MINORITY, show_probability
+from ..inference.diagnostics import MIN_SUPPORT
+from .plane import Plane
+from .view import View
+
+KDE_POINTS = 200
+KDE_DRAWS = 1000
+BEFORE = "#8A8A8A"
+INK = "#333333"
+LIGHT_MAJORITY, LIGHT_MINORITY = "#8FBFDD", "#EBA77C"
+CHOSEN = "#FFD400"
+_drawing = threading.Lock()  # matplotlib's caches of fonts and formulas are for one thread
+
+
+def draw(plane: Plane, view: View, before: View | None) -> bytes:
+    """Return the picture as PNG."""
+    with _drawing:
+        return _png(plane, view, before)
+
+
+def _png(plane: Plane, view: View, before: View | None) -> bytes:
+    figure = Figure(figsize=(11.2, 6.6), dpi=90, facecolor="white")
+    canvas = FigureCanvasAgg(figure)
+    positions = {
+        "plane": (0.055, 0.16, 0.385, 0.77),
+        "distance": (0.51, 0.60, 0.205, 0.33),
+        "support": (0.775, 0.60, 0.205, 0.33),
+        "weights": (0.51, 0.16, 0.47, 0.30),
+    }
+    axes = {name: figure.add_axes(position) for name, position in positions.items()}
+    for ax in axes.values():
+        ax.tick_params(labelsize=8)
+        ax.spines[["top", "right"]].set_visible(False)
+    _plane(axes["plane"], plane, view, before)
+    _distance(axes["distance"], view, before)
+    _support(axes["support"], view, before)
+    _weights(axes["weights"], view, before)
+    _legend(figure, view, before)
+    out = io.BytesIO()
+    canvas.print_png(out, pil_kwargs={"compress_level": 1})
+    return out.getvalue()
+
+
+def _plane(ax: Axes, plane: Plane, view: View, before: View | None) -> None:
+    x1, x2, _ = plane.grid()
+    image = show_probability(ax, view.p, (x1[0], x1[-1], x2[0], x2[-1]))
+    if before is not None:
+        ax.contour(x1, x2, before.margin, [0.0], colors=BEFORE, linewidths=1.4, linestyles="--")
+    ax.contour(x1, x2, view.margin, [0.0], colors=INK, linewidths=1.8)
+    minority = view.minority
+    for members, color, marker in ((~minority, MAJORITY, "o"), (minority, MINORITY, "^")):
+        xy = plane.xy[members]
+        ax.plot(*xy.T, marker, color=color, markersize=4.5, mec="white", mew=0.4)
+    z = plane.xy[view.state.row]
+    ax.plot(*z, "*", color=CHOSEN, markersize=15, mec="black", mew=0.9, zorder=5)
+    ax.set_xlabel(plane.names[0], fontsize=9)
+    ax.set_ylabel(plane.names[1], fontsize=9)
+    ax.set_title("Decision boundary, and P(normal | data) in colour", fontsize=10, loc="left")
+    ax.add_patch(
+        Rectangle(
+            (0.54, 0), 0.46, 0.095, transform=ax.transAxes, color="white", alpha=0.85, zorder=3
+        )
+    )
+    bar = ax.inset_axes((0.70, 0.025, 0.26, 0.022))
+    ax.figure.colorbar(image, cax=bar, orientation="horizontal", ticks=[0, 0.5, 1])
+    bar.tick_params(labelsize=7, length=2, pad=1, labeltop=True, labelbottom=False)
+    bar.xaxis.set_ticks_position("top")
+    bar.set_ylabel("P(normal)", fontsize=8, rotation=0, ha="right", va="center")
+
+
+def _distance(ax: Axes, view: View, before: View | None) -> None:
+    views = [v for v in (view, before) if v is not None]
+    low = min(min(v.d.min(), v.est.cutoff_) for v in views)
+    high = max(max(v.d.max(), v.est.cutoff_) for v in views)
+    space = 0.05 * (high - low) or 0.05
+    x = np.linspace(low - space, high + space, KDE_POINTS)
+    if before is not None:
+        ax.plot(x, _density(before.d, x), color=BEFORE, linewidth=1.3, linestyle="--")
+        ax.axvline(before.est.cutoff_, color=BEFORE, linestyle=":", linewidth=1.4)
+    y, cutoff = _density(view.d, x), view.est.cutoff_
+    color = MINORITY if view.is_minority else MAJORITY
+    ax.plot(x, y, color=color, linewidth=1.6)
+    ax.fill_between(x, y, where=x <= cutoff, color=LIGHT_MAJORITY, linewidth=0)
+    ax.fill_between(x, y, where=x >= cutoff, color=LIGHT_MINORITY, linewidth=0)
+    ax.axvline(cutoff, color=INK, linewidth=1.4)
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_visible(False)
+    ax.set_xlabel("distance d_z; upright line: D_opt", fontsize=9)
+    row_class = "minority" if view.is_minority else "majority"
+    ax.set_title(
+        f"z: row {view.state.row}, {row_class}; P(normal) {view.p_row:.2f}",
+        fontsize=9,
+        loc="left",
+    )
+
+
+def _density(d: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return a kernel estimate of the density of d at x, with a bandwidth of at least a step."""
+    step = x[1] - x[0]
+    sd = d.std()
+    if not sd > step:  # too narrow to show: a normal density as wide as a step
+        return np.exp(-(((x - d.mean()) / step) ** 2) / 2) / (step * np.sqrt(2 * np.pi))
+    return gaussian_kde(d[:: max(1, len(d) // KDE_DRAWS)])(x)
+
+
+def _support(ax: Axes, view: View, before: View | None) -> None:
+    M = max(v.weights.shape[1] for v in (view, before) if v is not None)
+    bins = np.linspace(0.0, np.log10(M), 41)
+    outlines: list[tuple[np.ndarray, dict[str, Any]]] = []
+    if before is not None:
+        outlines.append((before.support, {"color": BEFORE, "linestyle": "--", "linewidth": 1.3}))
+    if len(view.prior_support):
+        outlines.append((view.prior_support, {"color": INK, "linewidth": 1.2}))
+    for draws, style in outlines:
+        ax.stairs(_shares(draws, bins), bins, **style)
+    ax.stairs(_shares(view.support, bins), bins, fill=True, color=MAJORITY, alpha=0.75)
+    ax.axvspan(0.0, np.log10(min(MIN_SUPPORT, M / 4)), color=MINORITY, alpha=0.13, linewidth=0)
+    ax.set_xlim(0.0, np.log10(M))  # of the logarithm, as a log axis is slow to draw
+    ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if t <= M]
+    ax.set_xticks(np.log10(ticks), [str(t) for t in ticks])
+    ax.yaxis.set_visible(False)
+    ax.set_xlabel("outline prior, filled posterior, pale collapsed", fontsize=8)
+    ax.set_title("Effective support points", fontsize=9, loc="left")
+
+
+def _shares(draws: np.ndarray, bins: np.ndarray) -> np.ndarray:
+    inside = np.clip(np.log10(draws), bins[0], bins[-1])  # rounding can cross the ends
+    return np.histogram(inside, bins)[0] / len(draws)
+
+
+def _weights(ax: Axes, view: View, before: View | None) -> None:
+    mean, low, high = view.weights
+    index, n0 = np.arange(len(mean)), view.est.gram_.n_majority_points
+    parts = [(slice(0, n0), MAJORITY, LIGHT_MAJORITY), (slice(n0, None), MINORITY, LIGHT_MINORITY)]
+    for part, color, light in parts:
+        ax.vlines(index[part], low[part], high[part], color=light, linewidth=1.0)
+        ax.plot(index[part], mean[part], ".", color=color, markersize=4)
+    if before is not None and before.est.gram_.n_majority_points == n0:
+        mean_before = before.weights[0]
+        ax.plot(np.arange(len(mean_before)), mean_before, "_", color=BEFORE, markersize=5, mew=1.2)
+    ax.axhline(0.0, color="#999999", linewidth=0.8)
+    ax.axhline(1.0 / n0, color=INK, linewidth=0.8, linestyle=":")
+    ax.set_xlim(-0.01 * len(mean) - 1, 1.01 * len(mean))
+    after = f"; from {n0} on minority rows" if n0 < len(mean) else ""
+    ax.set_xlabel(f"dictionary point (dotted: equal weights 1/{n0}{after})", fontsize=9)
+    ax.set_title("Weights: posterior mean and 90 % interval", fontsize=10, loc="left")
+
+
+def _legend(figure: Figure, view: View, before: View | None) -> None:
+    def mark(marker: str, color: str, label: str, **style: Any) -> Line2D:
+        return Line2D([], [], marker=marker, color=color, label=label, linestyle="", **style)
+
+    handles = [
+        mark("o", MAJORITY, "majority"),
+        mark("*", CHOSEN, "z", mec="black", mew=0.8, markersize=11),
+        Line2D([], [], color=INK, linewidth=1.8, label="boundary, this setting"),
+    ]
+    if view.minority.any():
+        handles.insert(1, mark("^", MINORITY, "minority"))
+    if before is not None:
+        handles.append(
+            Line2D([], [], color=BEFORE, linewidth=1.4, linestyle="--", label="setting before")
+        )
+    figure.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0.05, 0.005),
+        ncols=5,
+        frameon=False,
+        fontsize=9,
+    )

@@ -1,0 +1,58 @@
+"""The first fit of the explorer, which finds the bandwidth and whether there are minority rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, override
+
+import numpy as np
+
+from ..models import bandwidth, kernels
+from .ranges import Range, bandwidth_range, round_significant
+from .refit import FitResult, refit
+from .state import CRITERIA_WITHOUT_MINORITY, ExplorerState
+
+
+@dataclass(frozen=True, repr=False)
+class RoundedRBF(kernels.RBF):
+    """An RBF kernel that rounds the bandwidth of its criterion as the slider shows it."""
+
+    @override
+    def resolve(self, X: np.ndarray) -> Any:
+        return kernels.RBF(bandwidth=round_significant(float(super().resolve(X).bandwidth)))
+
+
+def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[FitResult, ExplorerState, Range]:
+    """Return the first fit, its state, and the range of the bandwidth.
+
+    The bandwidth and the criterion of the cutoff depend on the rows, which only ``fit`` reads and
+    checks. So the kernel of the fit finds the bandwidth, and the criterion is set after the fit;
+    neither needs a second fit.
+
+    Parameters
+    ----------
+    X, y
+        Training rows and labels.
+    options : dict
+        Fields of the state that have no control.
+    """
+    state = ExplorerState(bandwidth=1.0, **options)  # the kernel of the fit is another one
+    est = state.estimator()
+    kernel: kernels.Kernel = RoundedRBF()
+    if state.standardize:
+        kernel = kernels.Standardized(kernel)
+    est.set_params(kernel=kernel, cutoff=1.0)  # any number: the criterion is not known yet
+    fit = refit(est, None, X, y)
+
+    training = est.idata_.children["constant_data"].dataset
+    minority = training["minority"].values
+    majority_rows = est.kernel_.inputs(training["X"].values[~minority])
+    exact = bandwidth.resolve(kernels.RBF().bandwidth, majority_rows)
+    limits = bandwidth_range(exact)
+    state = replace(
+        state,
+        bandwidth=limits.rounded(exact),
+        criterion=state.criterion if minority.any() else CRITERIA_WITHOUT_MINORITY[0],
+    )
+    est.set_params(kernel=state.estimator().kernel)
+    return refit(state.estimator(), fit, X, y), state, limits

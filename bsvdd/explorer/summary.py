@@ -1,0 +1,108 @@
+"""Numbers and messages of the explorer, as HTML."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+
+from .panels import BEFORE
+from .plane import Plane
+from .state import LABELS
+from .view import View
+
+
+def message(kind: str, text: str) -> str:
+    """Return an error or a warning as a box."""
+    color, title = {"error": ("#B00020", "Error"), "warning": ("#8A5A00", "Warning")}[kind]
+    return (
+        f'<div class="bsvdd-{kind}" style="border-left:4px solid {color};padding:2px 8px;'
+        f'margin:2px 0;line-height:1.35;white-space:normal"><b style="color:{color}">{title}.</b> '
+        f"{html.escape(text)}</div>"
+    )
+
+
+def tables(view: View, before: View | None, plane: Plane) -> str:
+    """Return the numbers of this setting and, in grey, of the setting before, as tables."""
+    caption = (
+        f"{plane.caption} Counts: each training row is classified by the centre without that row "
+        "(left out), as in the choice of the cutoff. d_z and P(normal) of z use the full centre."
+    )
+    side_by_side = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:8px 36px"
+    return (
+        f'<div class="bsvdd-numbers" style="line-height:1.35;white-space:normal">'
+        f'<div style="margin-bottom:6px">{html.escape(_changes(view, before))}</div>'
+        f'<div style="{side_by_side}">{_counts(view, before)}{_statistics(view, before)}</div>'
+        f'<div style="margin-top:6px;font-size:90%;max-width:62em">{html.escape(caption)}</div>'
+        "</div>"
+    )
+
+
+def _changes(view: View, before: View | None) -> str:
+    """Return the differences between the two settings in words."""
+    if before is None:
+        return "This is the first setting. After a change, the setting before is in grey."
+    new, old = view.state, before.state
+    names = [n for n in LABELS if n in new.relevant | old.relevant]
+    changed = [
+        f"{LABELS[n]} {_value(getattr(old, n))} → {_value(getattr(new, n))}"
+        for n in names
+        if getattr(old, n) != getattr(new, n)
+    ]
+    return f"Changed: {'; '.join(changed)}. Grey is the setting before."
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cells(tag: str, *cells: str) -> str:
+    return "".join(
+        f'<{tag} style="padding:1px 10px 1px 0;text-align:left">{c}</{tag}>' for c in cells
+    )
+
+
+def _grey(text: str) -> str:
+    return f'<span class="bsvdd-before" style="color:{BEFORE}">{text}</span>'
+
+
+def _counts(view: View, before: View | None) -> str:
+    rows = [_cells("th", "left-out decision", "normal", "abnormal")]
+    for i, name in enumerate(("majority", "minority")):
+        if not view.counts[i].sum():
+            continue
+        cells = [
+            str(n) if before is None else f"{n} {_grey(f'({before.counts[i, j]})')}"
+            for j, n in enumerate(view.counts[i])
+        ]
+        rows.append(_cells("th", name) + _cells("td", *cells))
+    return f'<table class="bsvdd-confusion">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
+
+
+def _statistics(view: View, before: View | None) -> str:
+    new, old = _values(view), {} if before is None else _values(before)
+    rows = [_cells("th", "", "this setting", *([_grey("before")] if old else []))]
+    for name, value in new.items():
+        value_before = [_grey(html.escape(old[name]))] if old else []
+        rows.append(
+            _cells("th", html.escape(name)) + _cells("td", html.escape(value), *value_before)
+        )
+    return f'<table class="bsvdd-summary">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
+
+
+def _values(view: View) -> dict[str, str]:
+    est, M = view.est, view.weights.shape[1]
+    diagnostics = est.idata_["diagnostics"].dataset
+    prior = f"{np.median(view.prior_support):.1f}" if len(view.prior_support) else "improper"
+    row_class = "minority" if view.is_minority else "majority"
+    r_hat, ess = float(diagnostics["r_hat"]), float(diagnostics["ess"])
+    return {
+        "D_opt, the cutoff of d_z": f"{est.cutoff_:.5g}",
+        "P(normal | data) of z": f"{view.p_row:.3f} (row {view.state.row}, {row_class})",
+        "effective support, posterior": f"{np.median(view.support):.1f} of {M}",
+        "effective support, prior": f"{prior} of {M}",
+        "largest weight, posterior": f"{float(diagnostics['largest_weight']):.3f}",
+        "R-hat; effective draws": f"{r_hat:.3f}; {ess:.0f}",
+        "sampler": str(est.idata_["posterior"].attrs["sampler"]),
+    }

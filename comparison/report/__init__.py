@@ -1,0 +1,25 @@
+"""Reports of a study: tables, tests, guidelines and pages.
+
+``write`` and ``pictures`` are those of the page of ``bsvdd compare``.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=[
+        "comparison_page",
+        "defaults",
+        "findings",
+        "guidelines",
+        "guidelines_page",
+        "paired",
+        "pages",
+        "published",
+        "reproduction",
+        "reproduction_page",
+        "situations",
+        "table",
+    ],
+    submod_attrs={"comparison_page": ["pictures", "write"]},
+)

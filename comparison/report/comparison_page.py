@@ -1,0 +1,117 @@
+"""The page of ``bsvdd compare``: tables, warnings and pictures in one HTML file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...estimators import plots
+from ...estimators.registry import REGISTRY
+from ..run.protocol import Protocol
+from ..scenarios.datasets import Dataset, moon
+from . import pages
+from .pages import Figures
+from .table import METRICS, summary
+
+PICTURED = ["SVDD", "BDD", "BSVDD", "BSVDD-M"]  # side by side, as in the slides of Kim (2024)
+
+
+def pictures(protocol: Protocol, seed: int = 0) -> Figures:
+    """Return the figures of a two-dimensional data set: {file name: (figure, caption)}."""
+    data = moon(seed=seed)
+    y = data.minority.astype(int)
+    fitted: dict[str, Any] = {
+        name: protocol.estimator(name, seed).fit(data.X, y) for name in PICTURED
+    }
+    bayes = fitted["BSVDD"]
+    d = np.median(bayes.idata_.children["distance"].dataset["d"].values.reshape(-1, len(y)), axis=0)
+    central, border, remote = d.argmin(), np.abs(d - bayes.cutoff_).argmin(), d.argmax()
+    names = ["most central row", "row nearest to the cutoff", "most remote row"]
+    return {
+        "boundary": (
+            plots.plot_boundary(fitted, data.X, y),
+            "P(normal | data) over the plane, with the decision boundary (line) of each model. "
+            f"SVDD has one centre and no posterior, so its probability is 0 or 1. {len(y)} rows, "
+            f"{int(y.sum())} of them minority.",
+        ),
+        "distance_posterior": (
+            plots.plot_distance_posterior(bayes, data.X[[central, border, remote]], names),
+            "BSVDD: the posterior of the distance from the centre for three rows. A row is normal "
+            "when more than half of its posterior lies left of the cutoff.",
+        ),
+        "distances": (
+            plots.plot_distances(bayes),
+            "BSVDD: distance of each training row (posterior median, 90 % interval) and the "
+            "cutoff, chosen on distances of left-out rows.",
+        ),
+        "weights": (
+            plots.plot_weights(fitted["BSVDD-M"]),
+            "BSVDD-M: the largest weights (median, 50 % and 90 % intervals). Minority rows weigh "
+            "negatively: they push the centre away.",
+        ),
+    }
+
+
+def write(
+    folder: Path,
+    results: pd.DataFrame,
+    data: list[Dataset],
+    protocol: Protocol,
+    seed: int,
+    figures: Figures,
+) -> Path:
+    """Write report.html, results.csv and the figures as PNG into ``folder``; return the report.
+
+    Each file is written whole or not at all.
+    """
+    table = summary(results)
+    path = pages.write(
+        folder,
+        "report.html",
+        "report.html",
+        figures,
+        protocol=protocol,
+        seed=seed,
+        replicates=int(results["replicate"].max()) + 1,
+        metrics=list(METRICS.values()),
+        sections=[_section(each, table, results) for each in data],
+    )
+    pages.save(folder / "results.csv", results.to_csv(index=False).encode())
+    return path
+
+
+def _section(data: Dataset, table: pd.DataFrame, results: pd.DataFrame) -> dict[str, object]:
+    mine = results[results["data"] == data.name]
+    fitted = mine[mine["model"].isin(REGISTRY)]
+    columns = ["fit_seconds", "r_hat", "ess", "effective_support"]
+    fitted = fitted.reindex(columns=[*fitted.columns.union(columns, sort=False)])
+    return {
+        "name": data.name,
+        "n": len(data.X),
+        "p": data.X.shape[1],
+        "n1": int(data.minority.sum()),
+        "base_rate": data.base_rate,
+        "rows": [(model, list(row)) for model, row in table.loc[data.name].iterrows()],
+        "diagnostics": [
+            (model, rows[columns].median().tolist(), rows["r_hat"].max())
+            for model, rows in fitted.groupby("model", sort=False)
+        ],
+        "warnings": _warnings(fitted),
+    }
+
+
+def _warnings(fitted: pd.DataFrame) -> list[str]:
+    """Return each warning once per model, with its count; warnings may differ in their numbers."""
+    first: dict[tuple[str, str], str] = {}
+    count: Counter[tuple[str, str]] = Counter()
+    for model, error, notes in zip(*(fitted[c] for c in ("model", "error", "notes")), strict=True):
+        for note in filter(None, [error and f"failed: {error}", *notes.split("\n")]):
+            kind = (model, re.sub(r"[\d.]+", "#", note))
+            first.setdefault(kind, note)
+            count[kind] += 1
+    return [f"{model} ({n} x): {first[model, kind]}" for (model, kind), n in count.items()]

@@ -1,0 +1,149 @@
+"""A cell of a study: one model on one pair of data sets, independent of all other cells."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ...inference.warning import DataWarning, DiagnosticWarning
+from ..scenarios.scenario import STORED_AS_SETTING, Pair, Scenario
+from .measures import measure
+from .protocol import Candidate, Protocol
+from .store import Row
+
+FLAG_ALL, FLAG_NONE, BAYES = "flag all", "flag none", "Bayes rule"
+TRIVIAL = (FLAG_ALL, FLAG_NONE, BAYES)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One candidate on one replicate of a scenario: the unit of work.
+
+    Its random numbers follow from ``seed`` and ``replicate``, and it uses one BLAS thread, so its
+    result does not depend on what else is running.
+    """
+
+    scenario: Scenario = field(metadata=STORED_AS_SETTING)
+    candidate: Candidate
+    protocol: Protocol
+    replicate: int
+    seed: int
+
+    def run(self) -> Row:
+        """Fit, score, and return one row of results; if the fit fails, the row has its error."""
+        try:
+            with threadpool_limits(1, user_api="blas"):
+                results = self._fit_and_score()
+        except Exception as error:  # whatever it is, it belongs to this cell
+            results = {"error": f"{type(error).__name__}: {error}"}
+        return {
+            "data": self.scenario.name,
+            "model": self.candidate.name,
+            "replicate": self.replicate,
+            **{name: _json_value(value) for name, value in results.items()},
+        }
+
+    def _fit_and_score(self) -> dict[str, Any]:
+        pair = replicate_pair(self.scenario, self.replicate, self.seed)
+        train, test = pair.train, pair.test
+        seed = replicate_seed(self.replicate, self.seed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            start = time.perf_counter()
+            est, chosen = self.protocol.fit(self.candidate, train.X, train.minority, seed)
+            fitted = time.perf_counter()
+            decision = est.decision(test.X)
+            scored = time.perf_counter()
+        ours = (DataWarning, DiagnosticWarning)
+        for other in caught:
+            if not issubclass(other.category, ours):
+                warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+        notes = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, ours))
+        diagnostics = est.idata_.children["diagnostics"].dataset
+        return {
+            **measure(
+                test.minority,
+                ~decision["normal"].to_numpy(),
+                decision["distance"].to_numpy(),
+                1.0 - decision["probability_normal"].to_numpy(),
+            ),
+            "base_rate": test.base_rate,
+            "n": len(train.X),
+            "p": train.X.shape[1],
+            "n1": train.minority.sum(),
+            "cutoff": est.cutoff_,
+            "chosen": ", ".join(f"{name}={value}" for name, value in chosen.items()),
+            "fit_seconds": fitted - start,
+            "score_seconds": scored - fitted,
+            **{str(name): float(value) for name, value in diagnostics.items()},
+            "notes": "\n".join(notes),
+        }
+
+
+def _json_value(value: Any) -> str | float | None:
+    """Return ``value`` as JSON stores it, so that a new row equals a stored one."""
+    if isinstance(value, str):
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def trivial_rules(scenario: Scenario, replicate: int, seed: int) -> Iterator[Row]:
+    """Yield the rows of results of flagging all rows, of flagging none, and of Bayes' rule.
+
+    Bayes' rule flags where P(abnormal | x) > 1/2. It is there if the generator knows P.
+    """
+    pair = replicate_pair(scenario, replicate, seed)
+    for name, probability in rules(pair):
+        metrics = measure(pair.test.minority, probability > 0.5, probability, probability)
+        yield {
+            "data": scenario.name,
+            "model": name,
+            "replicate": replicate,
+            **{metric: _json_value(value) for metric, value in metrics.items()},
+            "base_rate": pair.test.base_rate,
+        }
+
+
+def rules(pair: Pair) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the name and P(abnormal) of each rule that needs no fit."""
+    n = len(pair.test.X)
+    yield FLAG_ALL, np.ones(n)
+    yield FLAG_NONE, np.zeros(n)
+    if pair.truth is not None:
+        yield BAYES, pair.truth
+
+
+def replicate_seed(replicate: int, seed: int) -> int:
+    """Return the seed of a replicate; each pair (replicate, seed) has its own."""
+    return int(np.random.SeedSequence([seed, replicate]).generate_state(1)[0] >> 1)
+
+
+def replicate_pair(scenario: Scenario, replicate: int, seed: int) -> Pair:
+    """Return the data sets of a replicate.
+
+    The last pair is kept, as a process computes the cells of one replicate after another.
+    """
+    own_seed = replicate_seed(replicate, seed)
+    try:
+        return _cached_pair(scenario, own_seed)
+    except TypeError:  # a scenario that cannot be hashed
+        return scenario.pair(own_seed)
+
+
+def forget_pair() -> None:
+    """Release the pair that :func:`replicate_pair` keeps."""
+    _cached_pair.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _cached_pair(scenario: Scenario, seed: int) -> Pair:
+    return scenario.pair(seed)

@@ -1,0 +1,255 @@
+"""Runs each cell of a study once and collects the results in a table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from ...estimators.registry import REGISTRY
+from ..scenarios.datasets import Dataset
+from ..scenarios.scenario import Real, Scenario
+from .cell import Cell, forget_pair, trivial_rules
+from .protocol import Candidate, Protocol
+from .store import Key, Row, Store
+from .workers import Workers
+
+DEFAULT_MODELS = list(REGISTRY)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a run.
+
+    Attributes
+    ----------
+    done, failed, total : int
+        Number of cells with a result, of failed cells among them, and of all cells.
+    cell : Cell
+        The cell that was finished last.
+    row : dict
+        Its row of results.
+    """
+
+    done: int
+    failed: int
+    total: int
+    cell: Cell
+    row: Row
+
+
+@dataclass(frozen=True)
+class Study:
+    """Scenarios x candidates x replicates, under one protocol.
+
+    Parameters
+    ----------
+    name : str
+    scenarios : list of Scenario
+    candidates : list of Candidate
+        Models that learn from minority rows are left out of scenarios without any in training.
+    protocol : Protocol
+    replicates : int
+    seed : int
+    """
+
+    name: str
+    scenarios: list[Scenario]
+    candidates: list[Candidate]
+    protocol: Protocol
+    replicates: int = 10
+    seed: int = 0
+
+    def file(self, folder: Path, name: str) -> Path:
+        """Return the path in ``folder`` of a file of this study, such as its "results.csv"."""
+        return folder / f"{self.name.replace(': ', '_')}_{name}"
+
+    def cells(self) -> list[Cell]:
+        """Return the cells, in the order of the table."""
+        return [
+            Cell(scenario, candidate, self.protocol, replicate, self.seed)
+            for scenario in self.scenarios
+            for replicate in range(self.replicates)
+            for candidate in self.candidates
+            if scenario.labelled or not candidate.learns_from_minority
+        ]
+
+    def check(self) -> None:
+        """Raise a ValueError if names are repeated, or some cell cannot be fitted."""
+        for kind, names in (
+            ("data set", [scenario.name for scenario in self.scenarios]),
+            ("model", [candidate.name for candidate in self.candidates]),
+        ):
+            repeated = {name for name in names if names.count(name) > 1}
+            if repeated:
+                raise ValueError(f"{kind} {sorted(repeated)[0]!r} is given twice")
+        folds = self.protocol.cutoff.cv
+        for scenario in self.scenarios:
+            scenario.check()
+            n1 = scenario.n_minority
+            if scenario.labelled and isinstance(folds, int) and n1 is not None and n1 < folds:
+                raise ValueError(
+                    f"{scenario.name}: {folds} folds need at least {folds} minority rows in "
+                    f"training, got {n1}; give more rows, or use fewer folds"
+                )
+        for candidate in self.candidates:
+            self.protocol.check(len(self.protocol.choices(candidate)))
+
+    def run(
+        self,
+        store: Store | None = None,
+        workers: Workers = Workers(),
+        retry: bool = False,
+        on_cell: Callable[[Progress], None] | None = None,
+    ) -> pd.DataFrame:
+        """Return the results, one row for each cell, in an order that does not depend on workers.
+
+        Rows of the trivial rules come last.
+
+        Parameters
+        ----------
+        store : Store, optional
+            Stored cells are not computed again, and each finished cell is stored.
+        workers : Workers
+        retry : bool
+            Whether to compute cells again that failed before.
+        on_cell : callable, optional
+            Called with the :class:`Progress`, first for stored cells, then after each new one.
+        """
+        self.check()
+        cells = self.cells()
+        rows: list[Row | None] = [None] * len(cells)
+        keys: list[Key] = []
+        if store is not None:
+            keys = store.keys(cells)
+            store.check(keys)
+            for i, key in enumerate(keys):
+                if key in store and not (retry and "error" in store[key]):
+                    rows[i] = store[key]
+        done, failed = 0, 0
+        trivial: dict[tuple[str, int], list[Row]] = {}
+
+        def add_trivial(scenario: Scenario, replicate: int) -> None:
+            place = scenario.name, replicate
+            if place not in trivial:
+                trivial[place] = list(trivial_rules(scenario, replicate, self.seed))
+
+        def finish(i: int, row: Row) -> None:
+            nonlocal done, failed
+            rows[i] = row
+            done, failed = done + 1, failed + ("error" in row)
+            add_trivial(cells[i].scenario, cells[i].replicate)  # its data are still at hand
+            if on_cell is not None:
+                on_cell(Progress(done, failed, len(cells), cells[i], row))
+
+        try:
+            missing = [i for i, row in enumerate(rows) if row is None]
+            for i, row in enumerate(rows):
+                if row is not None:
+                    finish(i, row)
+            with closing(workers.run([cells[i] for i in missing])) as computed:
+                for k, row in computed:
+                    if store is not None:
+                        store.put(keys[missing[k]], row)
+                    finish(missing[k], row)
+            for scenario in self.scenarios:  # some may have no cell
+                for replicate in range(self.replicates):
+                    add_trivial(scenario, replicate)
+        finally:
+            forget_pair()
+        in_order = [
+            row
+            for scenario in self.scenarios
+            for replicate in range(self.replicates)
+            for row in trivial[scenario.name, replicate]
+        ]
+        return frame([row for row in rows if row is not None] + in_order)
+
+
+TEXT = ("data", "model", "chosen", "notes", "error")
+
+
+def frame(rows: list[Row]) -> pd.DataFrame:
+    """Return rows of results as a table of text and numbers; a missing number is NaN."""
+    table = pd.DataFrame(rows)
+    for name in TEXT:
+        table[name] = table[name].fillna("") if name in table else ""
+    numbers = [name for name in table.columns if name not in TEXT]
+    table[numbers] = table[numbers].astype(float)
+    return table.astype({"replicate": int})
+
+
+def read(path: str | Path) -> pd.DataFrame:
+    """Return the results that a study wrote to the CSV file ``path``, exactly as its run did."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows: list[Row] = [
+            {name: text if name in TEXT else float(text or "nan") for name, text in row.items()}
+            for row in csv.DictReader(file)
+        ]
+    return frame(rows)
+
+
+def compare(
+    data: list[Dataset],
+    models: list[str] | None = None,
+    replicates: int = 5,
+    protocol: Protocol | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    on_cell: Callable[[Progress], None] | None = None,
+) -> pd.DataFrame:
+    """Return the results of models on random halves of data sets, as ``bsvdd compare`` does.
+
+    Parameters
+    ----------
+    data : list of Dataset
+    models : list of str, optional
+        Names in the registry; by default ``DEFAULT_MODELS``, all of them.
+    replicates : int, default=5
+    protocol : Protocol, optional
+    seed : int, default=0
+    jobs : int, default=1
+        Worker processes.
+    on_cell : callable, optional
+        Called with the :class:`Progress` after each finished cell.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each fit, with its metrics, time and diagnostics; ``table.summary`` summarises
+        them. The last rows are those of flagging all rows and of flagging none.
+
+    Raises
+    ------
+    ValueError
+        A model is unknown, a model or data set is given twice, or a data set has NaN or too few
+        rows. A fit that fails raises nothing: its row has the ``error``.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets, runner, table
+    >>> data = [datasets.embedded("wine_cultivar3")]
+    >>> results = runner.compare(data, ["SVDD", "OCSVM"], replicates=2)
+    >>> [model for _, model in table.summary(results, {"auc": "AUC"}).index]
+    ['SVDD', 'OCSVM', 'flag all', 'flag none']
+    """
+    study = comparison(data, models, replicates, protocol, seed)
+    return study.run(workers=Workers(jobs), on_cell=on_cell)
+
+
+def comparison(
+    data: list[Dataset],
+    models: list[str] | None = None,
+    replicates: int = 5,
+    protocol: Protocol | None = None,
+    seed: int = 0,
+) -> Study:
+    """Return the study that :func:`compare` runs."""
+    chosen = DEFAULT_MODELS if models is None else models
+    scenarios: list[Scenario] = [Real(each) for each in data]
+    candidates = [Candidate(name, name) for name in chosen]
+    return Study("compare", scenarios, candidates, protocol or Protocol(), replicates, seed)

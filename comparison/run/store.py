@@ -1,0 +1,187 @@
+"""Results of a study on disk: one JSON file for each finished cell.
+
+The name of a file is the hash of everything that its cell depends on: scenario, candidate,
+protocol, replicate, seed and version of bsvdd. A file is first written under another name, so a
+run that is killed leaves only complete files, and the next run computes the missing ones. Files
+are read as JSON and never executed. A file that is not a result is left unchanged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+
+from ...estimators.storage.atomic import atomic, remove_stale
+
+FORMAT = 1
+Row = dict[str, str | float | None]
+Memo = dict[int, tuple[Any, dict[str, Any]]]
+
+
+def describe(value: Any, memo: Memo | None = None) -> Any:
+    """Return JSON that is equal for equal values and describes all that a cell depends on.
+
+    Fields of a dataclass that do not count for its equality are left out. A field is named by its
+    metadata "stored_as", if it has that.
+
+    Parameters
+    ----------
+    value : object
+    memo : dict, optional
+        Descriptions of dataclass objects by id, filled here. Objects that several cells share are
+        described, and their arrays hashed, only once.
+
+    Raises
+    ------
+    TypeError
+        The value is, or contains, a function or another object without a permanent name.
+    """
+    memo = {} if memo is None else memo
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if id(value) not in memo:
+            fields = {
+                f.metadata.get("stored_as", f.name): describe(getattr(value, f.name), memo)
+                for f in dataclasses.fields(value)
+                if f.compare
+            }
+            memo[id(value)] = value, {"type": type(value).__name__, **fields}
+        return memo[id(value)][1]
+    if isinstance(value, dict):
+        return {str(key): describe(item, memo) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [describe(item, memo) for item in value]
+    if isinstance(value, np.ndarray):
+        content = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"))
+        digest = hashlib.sha256(content.tobytes()).hexdigest()
+        return {"type": "array", "shape": list(value.shape), "sha256": digest}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(
+        f"{value!r} cannot be part of a stored study, as it has no permanent name; use numbers, "
+        "strings, and the kernels and priors of bsvdd"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """The address of a result.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    cell : dict
+        Description of the cell, of which the name is the hash.
+    """
+
+    file: str
+    cell: dict[str, Any]
+
+
+class Store:
+    """The finished cells in a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Created if it does not exist.
+
+    Attributes
+    ----------
+    foreign : dict of str to str
+        Names of the files in the folder that are not results, with the reason.
+
+    Raises
+    ------
+    ValueError
+        The folder holds results of another version of bsvdd, or of another format.
+    OSError
+        The folder cannot be created or written to.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.version = version("bsvdd")
+        self.foreign: dict[str, str] = {}
+        self._rows: dict[str, Row] = {}
+        ensure_writable(folder)
+        remove_stale(folder)
+        for path in sorted(folder.iterdir()):
+            if path.name.startswith(".") and path.name.endswith(".part"):
+                continue  # of a run that was killed, or of one that is running
+            try:
+                self._rows[path.name] = self._read(path)
+            except (OSError, NoResultError) as error:
+                self.foreign[path.name] = str(error)
+
+    def keys(self, cells: list[Any]) -> list[Key]:
+        """Return the key of each cell; what the cells share is described once."""
+        memo: Memo = {}
+        descriptions = [describe(cell, memo) for cell in cells]
+        return [Key(_file_name(each, self.version), each) for each in descriptions]
+
+    def __contains__(self, key: Key) -> bool:
+        return key.file in self._rows
+
+    def __getitem__(self, key: Key) -> Row:
+        return self._rows[key.file]
+
+    def check(self, keys: list[Key]) -> None:
+        """Raise a ValueError if a foreign file has the name of one of these results."""
+        for name in (key.file for key in keys):
+            if name in self.foreign:
+                raise ValueError(
+                    f"{self.folder / name} has the name of a result, but is none "
+                    f"({self.foreign[name]}); it is left as it is: move it away and run again"
+                )
+
+    def put(self, key: Key, row: Row) -> None:
+        """Write the result of a cell, all or nothing."""
+        record = {"format": FORMAT, "bsvdd": self.version, "cell": key.cell, "row": row}
+        with atomic(self.folder / key.file) as temporary:
+            temporary.write_text(json.dumps(record, allow_nan=False) + "\n", encoding="utf-8")
+        self._rows[key.file] = row
+
+    def _read(self, path: Path) -> Row:
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            format_, version_, cell, row = (record[k] for k in ("format", "bsvdd", "cell", "row"))
+        except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
+            raise NoResultError(f"no result of a study: {type(error).__name__} {error}") from error
+        if (format_, version_) != (FORMAT, self.version):
+            raise ValueError(
+                f"{path.parent} holds results of bsvdd {version_} (format {format_}), and this is "
+                f"bsvdd {self.version} (format {FORMAT}), whose numbers may differ; give another "
+                "folder, or go on with the version that wrote it"
+            )
+        if path.name != _file_name(cell, self.version) or not isinstance(row, dict):
+            raise NoResultError("its name is not the hash of its content")
+        return row
+
+
+class NoResultError(ValueError):
+    """A file in the store is not the result of a cell."""
+
+
+def ensure_writable(folder: Path) -> None:
+    """Create ``folder`` if needed; raise an OSError if files cannot be written to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=folder):
+        pass
+
+
+def _file_name(cell: Any, version: str) -> str:
+    content = json.dumps([FORMAT, version, cell], sort_keys=True, allow_nan=False)
+    return hashlib.sha256(content.encode()).hexdigest()[:32] + ".json"

@@ -1,0 +1,8 @@
+"""Data of a study: embedded and generated data sets, and the scenarios made from them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=["datasets", "designs", "generators", "scenario", "shapes", "slides"],
+)

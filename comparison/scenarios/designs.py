@@ -1,0 +1,105 @@
+"""Designs: which scenarios stand for which level of which factor of a study."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+
+from .datasets import Dataset
+from .scenario import Contaminated, Real, Scenario, Thinned, Unlabelled
+from .shapes import SHAPES, Shape
+from .slides import Slides
+
+Design = dict[str, dict[str, list[Scenario]]]  # factor: level: scenarios
+ROWS = 1000  # training rows at most, as the cost of some models grows with their cube
+
+
+def generated_design(quick: bool) -> Design:
+    """Return the design of generated data: one factor at a time is varied from a base.
+
+    ``quick`` has fewer rows and fewer levels.
+    """
+    base = Slides(v=0.0, n_train=200 if quick else 300, n_test=1000 if quick else 4000)
+
+    def levels(
+        scenarios: dict[str, Scenario], quick_levels: list[str]
+    ) -> dict[str, list[Scenario]]:
+        return {
+            level: [scenario]
+            for level, scenario in scenarios.items()
+            if not quick or level in quick_levels
+        }
+
+    rows = 200 if quick else 600  # so that a share of 1/100 leaves 6 minority rows
+    shapes: dict[str, Scenario] = {kind: Shape(kind, n_test=base.n_test) for kind in SHAPES}
+    return {
+        "rows in training": levels(
+            {
+                "100": replace(base, n_train=100),
+                str(base.n_train): base,
+                "1000": replace(base, n_train=1000),
+            },
+            ["100", str(base.n_train)],
+        ),
+        "features": levels({str(p): replace(base, p=p) for p in (50, 100, 200)}, ["50", "200"]),
+        "minority share": levels(
+            {f"1/{n}": replace(base, n_train=rows, share=1 / n) for n in (10, 20, 50, 100)},
+            ["1/10", "1/20"],
+        ),
+        "boundary": levels({"linear": base, **shapes}, ["linear", "ring", "moons"]),
+        "tails": levels(
+            {"normal": base, "t, 3 degrees of freedom": replace(base, df=3.0)}, ["normal"]
+        ),
+        "mislabelled minority": levels(
+            {
+                "none": base,
+                **{f"{share:.0%}": Contaminated(base, share) for share in (0.1, 0.3)},
+                **{
+                    f"{share:.0%}, ring": Contaminated(shapes["ring"], share)
+                    for share in (0.1, 0.3)
+                },
+            },
+            ["none", "30%"],
+        ),
+        "labelled minority": {
+            "all of it": [base, shapes["moons"]],
+            "none": [Unlabelled(base), Unlabelled(shapes["moons"])],
+        },
+    }
+
+
+def real_design(data: list[Dataset], rows: int = ROWS) -> Design:
+    """Return the design of data sets, by their n, p and base rate.
+
+    At most ``rows`` rows of each data set train.
+    """
+    scenarios: list[Scenario] = [
+        Real(each) if len(each.X) // 2 <= rows else Thinned(each, rows) for each in data
+    ]
+
+    def levels(
+        values: list[float], bounds: list[float], names: list[str]
+    ) -> dict[str, list[Scenario]]:
+        groups: dict[str, list[Scenario]] = {name: [] for name in names}
+        for scenario, value in zip(scenarios, values, strict=True):
+            groups[names[bisect_left(bounds, value)]].append(scenario)
+        return {name: members for name, members in groups.items() if members}
+
+    return {
+        "rows of the data set": levels(
+            [len(d.X) for d in data], [500, 1500], ["up to 500", "501 to 1500", "above 1500"]
+        ),
+        "features": levels(
+            [d.X.shape[1] for d in data], [10, 40], ["up to 10", "11 to 40", "above 40"]
+        ),
+        "minority share": levels(
+            [d.base_rate for d in data], [0.05, 0.15], ["up to 5%", "5% to 15%", "above 15%"]
+        ),
+        "data set": {scenario.name: [scenario] for scenario in scenarios},
+    }
+
+
+def scenarios_of(design: Design) -> list[Scenario]:
+    """Return the scenarios of a design, each once."""
+    members = [s for levels in design.values() for group in levels.values() for s in group]
+    return list({s.name: s for s in members}.values())

@@ -1,0 +1,228 @@
+"""BDD, without and with minority rows: free weights with a normal posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from ..inference.draws import Draws
+from ..inference.sampling import SAMPLERS
+from ..models import bdd, bdd_m
+from ..models.closed_form import ClosedForm
+from ..models.gram import Gram
+from ..models.priors import Prior, TruncatedNormal
+from .bayesian import BayesianDataDescription
+from .leave_out import FromClosedForm, LeaveOneOut
+from .training import TrainingData
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BDD(BayesianDataDescription):
+    r"""Bayesian data description: a normal posterior of free weights.
+
+    .. math::
+        w \sim N(m, \Sigma), \qquad w \mid x \sim N(\Lambda^{-1}(\lambda r + \Sigma^{-1} m),
+        \Lambda^{-1}), \qquad \Lambda = \lambda n_0 K + \Sigma^{-1}
+
+    Parameters
+    ----------
+    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
+        As in :class:`BSVDD`.
+    cutoff, minor_label, random_state, progressbar : optional
+        As in :class:`BSVDD`.
+    prior : prior or callable, default=StandardizedRowSum()
+        Prior of the weights.
+    simplex : bool, default=False
+        Take the posterior mode under sum w = 1, w >= 0 instead of draws: one w, and P(normal)
+        is 0 or 1.
+    sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
+        ``"exact"`` takes independent draws of the normal posterior; ``"auto"`` does where the
+        prior is normal, and else as in :class:`BSVDD`.
+
+    Attributes
+    ----------
+    idata_, model_, kernel_, gram_, cutoff_, level_
+        As in :class:`BSVDD`.
+
+    Notes
+    -----
+    The published cutoff is the c-th smallest training distance:
+    ``Cutoff("false_alarm", cv="train", false_alarm_rate=1 - c / n0)``.
+
+    References
+    ----------
+    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
+    the data description problem. AAAI Conference on Artificial Intelligence 26.
+    doi:10.48550/arXiv.1602.07507
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> est = BDD(simplex=True).fit(X)
+    >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+
+    The draws of the normal posterior do not sum to one:
+
+    >>> w = BDD().fit(X).idata_["posterior"]["w"]
+    >>> bool((abs(w.sum("point") - 1) > 1e-6).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BayesianDataDescription._parameter_constraints,
+        "sampler": [StrOptions({"exact", *SAMPLERS})],
+        "simplex": ["boolean"],
+    }
+
+    simplex: bool = False
+
+    @override
+    def _build(self, gram: Gram) -> pm.Model:
+        return bdd.build(gram, self.prior, self.likelihood_scale)
+
+    @override
+    def _closed_form(self, gram: Gram) -> ClosedForm | None:
+        return bdd.closed_form(gram, self.prior, self.likelihood_scale)
+
+    @override
+    def _model(self, gram: Gram) -> pm.Model | None:
+        return None if self.simplex else super()._model(gram)
+
+    @override
+    def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
+        if self.simplex:
+            return Draws.of_weights(bdd.simplex_map(gram, self.prior, self.likelihood_scale))
+        return super()._draw(gram, seed, model)
+
+    @override
+    def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
+        if self.simplex:
+            return super()._leave_one_out(data)
+        closed_form = self._closed_form(data.gram)  # else the weights do not sum to one
+        return None if closed_form is None else FromClosedForm(closed_form)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BDDM(BayesianDataDescription):
+    r"""Bayesian data description with minority rows, for one target class.
+
+    .. math::
+        w = [\alpha_0, -\alpha_1], \quad \alpha_1 \sim N(m_2, \Sigma_2) \text{ on } [0, 1]^{n_1},
+        \quad \alpha_0 \mid \alpha_1 \sim N(m_1, \Sigma_1), \quad \sum w_j = 1
+
+    Parameters
+    ----------
+    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
+        As in :class:`BSVDDM`.
+    cutoff : Cutoff, str, float or None, default=None
+        As in :class:`BSVDD`. The default is by leave-one-out of the posterior itself, from the
+        draws of the one fit: see Notes. It needs a ``TruncatedNormal`` minority prior; with
+        another 5 folds are refitted, and where the fit holds a sample of the rows, points are
+        left out of the centre as in BSVDDM, an approximation.
+    minor_label, random_state, progressbar : optional
+        As in :class:`BSVDD`.
+    prior : GaussianPrior, default=StandardizedRowSum()
+        Of alpha0, before the condition on its sum.
+    minority_prior : prior or callable, default=TruncatedNormal(0, 1)
+        Of alpha1.
+    sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
+        ``"exact"`` draws alpha1 from its truncated normal posterior by exact Hamiltonian Monte
+        Carlo, and alpha0 given alpha1 independently from its normal one; ``"auto"`` does where
+        the minority prior is ``TruncatedNormal``, and else as in :class:`BSVDD`.
+
+    Attributes
+    ----------
+    map_weights_ : ndarray of shape (M,)
+        The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior.
+    idata_, model_, kernel_, gram_, cutoff_, level_
+        As in :class:`BSVDDM`.
+
+    Notes
+    -----
+    Leave-one-out takes row j from the dictionary, and a majority row from the likelihood too. Each
+    draw keeps its alpha1 (a minority row's own weight becomes 0), gets alpha0 from its normal
+    posterior without row j, and counts by the ratio of the densities of alpha1 without and with
+    row j. Means and covariances of the priors stay those of all rows.
+
+    References
+    ----------
+    Turkoz and Kim (2022), Bayesian data description with minority rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDDM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] > 1.2
+    >>> est = BDDM().fit(X, y)
+    >>> est.predict([[-0.5, 0.0], [1.8, 0.0]])
+    array([ 1, -1])
+    >>> float(est.idata_["posterior"]["w"].sum("point").mean().round(6))
+    1.0
+    """
+
+    _learns_from_minority = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BayesianDataDescription._parameter_constraints,
+        "sampler": [StrOptions({"exact", *SAMPLERS})],
+    }
+
+    minority_prior: Prior = TruncatedNormal()
+
+    @override
+    def _build(self, gram: Gram) -> pm.Model:
+        return bdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
+
+    @override
+    def _closed_form(self, gram: Gram) -> ClosedForm | None:
+        return bdd_m.closed_form(gram, self.prior, self.minority_prior, self.likelihood_scale)
+
+    @override
+    def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
+        draws = super()._draw(gram, seed, model)
+        if "x" not in draws.variables:
+            return draws
+        # alpha0 is x with its sum moved: the sum of x itself says nothing
+        draws = draws.without("x")
+        log_prior = self._log_prior(draws, gram, model or self._build(gram))
+        return replace(draws, log_prior=log_prior)
+
+    @override
+    def _log_prior(
+        self, draws: Draws, gram: Gram, model: pm.Model, compared: slice = slice(None)
+    ) -> dict[str, np.ndarray]:
+        if self._closed_form(gram) is not None:
+            return super()._log_prior(draws, gram, model, compared)
+        m = gram.n_majority_points
+        x = np.zeros((*draws.shape, m))  # alpha0 is compared by its own density
+        with_x = replace(draws, variables={**draws.variables, "x": x})
+        others = super()._log_prior(with_x, gram, model, slice(m, None))
+        del others["x"]
+        return {"alpha0": bdd_m.log_prior_of_majority(gram, self.prior, draws.w), **others}
+
+    @override
+    def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
+        closed_form = self._closed_form(data.gram)
+        if closed_form is not None:
+            return FromClosedForm(closed_form)
+        return None if data.all_rows else super()._leave_one_out(data)
+
+    @property
+    def map_weights_(self) -> np.ndarray:
+        """The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior."""
+        if not isinstance(self.minority_prior, TruncatedNormal):
+            raise AttributeError(
+                "map_weights_ is there for minority_prior=priors.TruncatedNormal(...) only, got "
+                f"{self.minority_prior!r}; take a mean of the draws idata_['posterior']['w']"
+            )
+        return bdd_m.map_weights(self.gram_, self.prior, self.minority_prior, self.likelihood_scale)

@@ -1,0 +1,155 @@
+"""BSVDD, without and with minority rows: softmax weights with a posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, override
+
+from ..models import bsvdd, bsvdd_m
+from ..models.gram import Gram
+from ..models.priors import Beta, Prior
+from .bayesian import BayesianDataDescription
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BSVDD(BayesianDataDescription):
+    r"""Bayesian support vector data description.
+
+    .. math::
+        w = \mathrm{softmax}(\beta), \quad \beta \sim N(m, \Sigma), \quad
+        \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - \textstyle\sum_j w_j
+        \phi(u_j)\|^2
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, default=RBF()
+        See :mod:`bsvdd.kernels`.
+    prior : prior or callable, default=StandardizedRowSum()
+        Prior of beta, see :mod:`bsvdd.priors`.
+    likelihood_scale : float, default=1
+        lambda, the weight of the quasi-likelihood against the prior.
+    dictionary : int, Landmarks, array of shape (M, p) or None, default=None
+        The points that the centre is made of: None takes the majority rows themselves; a number
+        draws that many of them, :class:`Landmarks` says how. The likelihood counts all rows all
+        the same, in one pass over blocks, so their number is no limit. The rest (bandwidth,
+        landmarks, cutoff, what ``idata_`` tells of rows) comes from the rows, or from a random
+        sample of 10,000 of each class that has more. A row that is no point of the dictionary
+        enters by its share of r and T only, and its distance counts as left out.
+    sampler : {"auto", "laplace", "nuts", "metropolis"}, default="auto"
+        ``"auto"`` takes draws by Laplace's approximation where they are safe, else NUTS; which
+        and why stands in ``idata_["posterior"].attrs``. See :mod:`bsvdd.inference.sampling`.
+    draws, tune, chains : int, default=1000, 500, 2
+    cutoff : Cutoff, str, float or None, default=None
+        How D_opt is chosen: a :class:`Cutoff`, the name of a criterion, or D_opt itself.
+        ``None`` takes the best G-mean where y has minority rows, else a false-alarm rate of
+        0.1, by leave-one-out in closed form.
+    minor_label : optional
+        Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} and
+        booleans (1 is minority).
+    random_state : int, RandomState or None, default=0
+    progressbar : bool, default=False
+
+    Attributes
+    ----------
+    idata_ : xarray.DataTree
+        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (effective
+        support), ``distance`` (d of the training rows), ``log_likelihood`` (pointwise, majority
+        rows), ``decision`` (with ``left_out``, the left-out distances that the cutoff was chosen
+        by), ``diagnostics``, ``constant_data``.
+    model_ : pymc.Model
+    kernel_ : Kernel
+        With its bandwidth as a number, and the criterion that it came from.
+    gram_ : Gram
+    cutoff_ : float
+        D_opt, on the scale of d_z.
+    level_ : float
+        Normal is ``P(d_z <= cutoff_) > level_``.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    BSVDDM : learns from minority rows too.
+
+    References
+    ----------
+    Oh (2023), Bayesian support vector data description.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDD
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> est = BSVDD().fit(X)
+    >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+    """
+
+    @override
+    def _build(self, gram: Gram) -> pm.Model:
+        return bsvdd.build(gram, self.prior, self.likelihood_scale)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BSVDDM(BayesianDataDescription):
+    r"""Bayesian support vector data description that learns from minority rows.
+
+    .. math::
+        w = [(1 + \textstyle\sum \alpha_1)\, \mathrm{softmax}(\tau), -\alpha_1], \quad
+        \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(a, b)
+
+    Parameters
+    ----------
+    kernel, likelihood_scale, sampler, draws, tune, chains : optional
+        As in :class:`BSVDD`.
+    dictionary : int, Landmarks, array of shape (M, p) or None, default=None
+        As in :class:`BSVDD`; minority rows join it, up to M of them.
+    cutoff, minor_label, random_state, progressbar : optional
+        As in :class:`BSVDD`.
+    prior : prior or callable, default=StandardizedRowSum()
+        Prior of tau.
+    minority_prior : prior or callable, default=Beta(1, 1)
+        Prior of the minority weights. The published Beta(1, 1) lets their total grow with n1;
+        its posterior often has several modes, between which chains hardly go, and a fit warns
+        of that. ``Beta(total=1)`` bounds it, and mixes better (``python -m benchmarks.modes``).
+
+    Attributes
+    ----------
+    idata_, model_, kernel_, gram_, cutoff_, level_
+        As in :class:`BSVDD`; minority rows are the last dictionary points, and their weights, at
+        most 0, the last of ``w``.
+
+    See Also
+    --------
+    BSVDD : needs no minority rows.
+
+    Notes
+    -----
+    It needs y, and is thus no outlier detector by scikit-learn's book (whose checks fit
+    without y); its methods are those of one all the same.
+
+    References
+    ----------
+    Bae (2024), Bayesian support vector data description with minority rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDDM, priors
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] > 1.2
+    >>> est = BSVDDM(minority_prior=priors.Beta(total=1)).fit(X, y)
+    >>> est.predict([[-0.5, 0.0], [1.8, 0.0]])
+    array([ 1, -1])
+    """
+
+    _learns_from_minority = True
+
+    minority_prior: Prior = Beta()
+
+    @override
+    def _build(self, gram: Gram) -> pm.Model:
+        return bsvdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)

@@ -1,0 +1,299 @@
+"""The dictionary: the points that a centre is made of, all training rows or landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import xarray as xr
+
+from ..inference.warning import DataWarning, warn
+from ..models.gram import Gram, Sums
+from ..models.kernels import Kernel
+from ..models.landmarks import Landmarks, as_landmarks, choose, residual
+from .rows.blocks import Rows
+from .training import TrainingData
+
+MAX_POINTS = 20_000  # of which the kernel matrix takes 3.2 GB
+KEPT_ROWS = 10_000  # of each class that a fit with landmarks holds, drawn at random
+RESIDUAL_ROWS = 1000  # whose mean Nystroem residual is reported
+LARGE_RESIDUAL = 0.5  # from which on points given by the user are warned of
+
+
+class Dictionary(Protocol):
+    """Where the points of the centre come from."""
+
+    @property
+    def reads_blocks(self) -> bool:
+        """Whether rows are read in blocks, and never as a whole."""
+        ...
+
+    @property
+    def points_are_rows(self) -> bool:
+        """Whether every majority row is a point."""
+        ...
+
+    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        """Return which of all training rows the fit holds; ValueError where they are too many."""
+        ...
+
+    def statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        source: Rows,
+        minority_of_all: np.ndarray,
+        seed: int,
+    ) -> tuple[Gram, np.ndarray]:
+        """Return the Gram statistics, and which of ``rows`` each point is (-1 for none).
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Resolved.
+        rows, minority
+            The rows that the fit holds.
+        source, minority_of_all
+            All training rows.
+        seed : int
+        """
+        ...
+
+    def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
+        """Return the statistics of the rows ``train`` of ``data``."""
+        ...
+
+    def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
+        """Return the groups of the DataTree that the held rows do not give."""
+        ...
+
+    def restored(
+        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
+    ) -> tuple[Gram, np.ndarray, bool]:
+        """Return statistics, row of each point, and whether all rows are held, of a saved fit."""
+        ...
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """Every training row of the classes that are learnt from is a point.
+
+    Parameters
+    ----------
+    with_minority : bool
+        Whether minority rows are points too.
+    unlimited : bool
+        Whether any number of rows is taken; else at most ``MAX_POINTS``.
+    matrix_free_above : int or None
+        Rows above which the kernel matrix is not formed.
+    """
+
+    with_minority: bool
+    unlimited: bool = False
+    matrix_free_above: int | None = None
+
+    reads_blocks = False
+    points_are_rows = True
+
+    def held_rows(self, minority: np.ndarray, seed: int) -> slice:
+        """Return all rows; a ValueError where their kernel matrix would be too large."""
+        n = len(minority) if self.with_minority else int((~minority).sum())
+        if n > MAX_POINTS and not self.unlimited:
+            raise ValueError(
+                f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
+                f"{MAX_POINTS} rows are taken; give a Bayesian model such as BSVDD a dictionary, "
+                "dictionary=500, or fit fewer rows"
+            )
+        return slice(None)
+
+    def gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
+        """Return the statistics of rows."""
+        if self.matrix_free_above is not None and len(rows) > self.matrix_free_above:
+            return Gram.matrix_free(kernel, rows[~minority], rows[minority])
+        return Gram.from_rows(
+            kernel, rows[~minority], rows[minority] if self.with_minority else None
+        )
+
+    def statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        source: Rows,
+        minority_of_all: np.ndarray,
+        seed: int,
+    ) -> tuple[Gram, np.ndarray]:
+        """Return the Gram statistics, and which of ``rows`` each point is."""
+        return self.gram(kernel, rows, minority), self.row_of_point(minority)
+
+    def row_of_point(self, minority: np.ndarray) -> np.ndarray:
+        """Return which row each point is: majority rows first, then minority rows."""
+        majority = np.flatnonzero(~minority)
+        if not self.with_minority:
+            return majority
+        return np.concatenate([majority, np.flatnonzero(minority)])
+
+    def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
+        """Return the statistics of the rows ``train`` of ``data``."""
+        minority = data.minority[train]
+        gram = self.gram(data.kernel, data.rows[train], minority)
+        place = np.cumsum(~data.minority)[train][~minority] - 1
+        minority_place = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
+        return replace(gram, place=place, minority_place=minority_place)
+
+    def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
+        """Return nothing: the rows give all statistics."""
+        return {}
+
+    def restored(
+        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
+    ) -> tuple[Gram, np.ndarray, bool]:
+        """Return statistics, row of each point, and whether all rows are held, of a saved fit."""
+        row_of_point = self.row_of_point(minority)
+        if tree["posterior"]["w"].shape[-1] != len(row_of_point):
+            raise ValueError(f"posterior/w: expected weights of {len(row_of_point)} points")
+        self.held_rows(minority, 0)  # refuses rows whose kernel matrix is too large
+        return self.gram(kernel, rows, minority), row_of_point, True
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkPoints:
+    """A few points stand for the majority; the likelihood counts every row all the same.
+
+    Parameters
+    ----------
+    dictionary : int, Landmarks or array of shape (M, p)
+    with_minority : bool
+        Whether minority rows are points too, at most as many as landmarks.
+    progressbar : bool
+    """
+
+    dictionary: Any
+    with_minority: bool
+    progressbar: bool = False
+
+    reads_blocks = True
+    points_are_rows = False
+
+    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray:
+        """Return all rows of a class, or a random sample of a large class."""
+        held, rng = [], np.random.default_rng(seed)
+        for members in (np.flatnonzero(~minority), np.flatnonzero(minority)):
+            large = len(members) > KEPT_ROWS
+            held.append(rng.choice(members, KEPT_ROWS, replace=False) if large else members)
+        return np.sort(np.concatenate(held))
+
+    def statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        source: Rows,
+        minority_of_all: np.ndarray,
+        seed: int,
+    ) -> tuple[Gram, np.ndarray]:
+        """Return the Gram statistics, by one pass over all rows, and which row each point is."""
+        points, row_of_point, n1 = self._points(kernel, rows, minority, seed)
+        sums = source.sums(kernel, points, minority_of_all, self.progressbar)
+        return Gram.from_sums(kernel, sums, points, n1), row_of_point
+
+    def _points(
+        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the points, which of ``rows`` each of them is, and how many are minority."""
+        landmarks = as_landmarks(self.dictionary)
+        members = np.flatnonzero(~minority)
+        if isinstance(landmarks, Landmarks):
+            points, chosen = choose(kernel, rows[members], landmarks, seed)
+            row_of_point = np.where(chosen < 0, -1, members[chosen])
+        else:
+            points, landmarks = landmarks, Landmarks(len(landmarks))
+            row_of_point = np.full(len(points), -1)
+            if points.shape[1] != rows.shape[1]:
+                raise ValueError(
+                    f"dictionary has {points.shape[1]} columns, but X has {rows.shape[1]}"
+                )
+        if not self.with_minority:
+            return points, row_of_point, 0
+        members = np.flatnonzero(minority)
+        minority_points, minority_rows = rows[members], members
+        if len(members) > landmarks.n:
+            minority_points, chosen = choose(kernel, minority_points, landmarks, seed)
+            minority_rows = np.where(chosen < 0, -1, members[chosen])
+        return (
+            np.concatenate([points, minority_points]),
+            np.concatenate([row_of_point, minority_rows]),
+            len(minority_points),
+        )
+
+    def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
+        """Return the statistics of the rows ``train``; a point that is another row leaves."""
+        stays = (data.row_of_point < 0) | np.isin(data.row_of_point, train)
+        m, points = data.gram.n_majority_points, data.gram.points
+        majority = data.rows[train][~data.minority[train]]
+        gram = Gram.from_rows(data.kernel, majority, points[m:][stays[m:]], points[:m][stays[:m]])
+        return replace(
+            gram, place=np.flatnonzero(stays[:m]), minority_place=np.flatnonzero(stays[m:])
+        )
+
+    def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
+        """Return the statistics, and the share of the rows' images that the points miss."""
+        gram = data.gram
+        statistics = xr.Dataset(
+            {
+                "points": (("point", "feature"), gram.points),
+                "place": ("point", data.row_of_point),
+                "r": ("point", gram.r),
+                "T": gram.T,
+                "n0": gram.n0,
+                "n1": gram.n1,
+                "whole": data.all_rows,
+            }
+        )
+        majority = data.majority_rows
+        some = majority[:: max(1, len(majority) // RESIDUAL_ROWS)]
+        share = residual(data.kernel, gram.points[: gram.n_majority_points], some)
+        if share > LARGE_RESIDUAL and not isinstance(as_landmarks(self.dictionary), Landmarks):
+            warn(
+                f"the points given as dictionary miss a share of {share:.3g} of the rows' images "
+                "(nystroem_residual), so the centre can hardly lie amid the rows; give points in "
+                "the columns and the scaling of X, such as some of its rows, or dictionary=500",
+                DataWarning,
+            )
+        return {"gram": statistics, "diagnostics": xr.Dataset({"nystroem_residual": share})}
+
+    def restored(
+        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
+    ) -> tuple[Gram, np.ndarray, bool]:
+        """Return statistics, row of each point, and whether all rows are held, of a saved fit."""
+        if "gram" not in tree.children:
+            raise ValueError("gram is missing: the rows do not give the statistics of landmarks")
+        saved = tree.children["gram"].dataset
+        if len(saved["r"]) > 2 * MAX_POINTS:  # landmarks, and as many minority points
+            raise ValueError(
+                f"gram/r: expected up to {2 * MAX_POINTS} points, got {len(saved['r'])}"
+            )
+        sums = Sums(int(saved["n0"]), float(saved["T"]), saved["r"].values)
+        gram = Gram.from_sums(kernel, sums, saved["points"].values, int(saved["n1"]))
+        return gram, saved["place"].values, bool(saved["whole"])
+
+
+def restored_data(
+    dictionary: Dictionary, tree: xr.DataTree, kernel: Kernel, seed: int
+) -> TrainingData:
+    """Return the training data of a saved fit."""
+    constant = tree.children["constant_data"]
+    rows, minority = constant.dataset["X"].values, constant.dataset["minority"].values
+    gram, row_of_point, all_rows = dictionary.restored(kernel, rows, minority, tree)
+    return TrainingData(
+        rows=rows,
+        minority=minority,
+        gram=gram,
+        row_of_point=row_of_point,
+        dictionary=dictionary,
+        seed=seed,
+        all_rows=all_rows,
+        label=constant.attrs.get("label"),
+    )

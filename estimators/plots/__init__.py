@@ -1,0 +1,18 @@
+"""Plots of fitted models with matplotlib and ArviZ; each function returns its figure."""
+
+from .bandwidths import plot_bandwidths
+from .boundary import plot_boundary
+from .common import show_probability
+from .distances import plot_distance_posterior, plot_distances
+from .prior_health import plot_prior_health
+from .weights import plot_weights
+
+__all__ = [
+    "plot_bandwidths",
+    "plot_boundary",
+    "plot_distance_posterior",
+    "plot_distances",
+    "plot_prior_health",
+    "plot_weights",
+    "show_probability",
+]

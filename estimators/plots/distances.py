@@ -1,0 +1,153 @@
+"""Distances d_z: the posterior for a few rows, and intervals for all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from ...inference.decision import probability_normal
+from ..labels import minority_rows
+from .common import MINORITY, require_center, row_classes
+
+if TYPE_CHECKING:
+    from ..description import DataDescription
+
+
+def plot_distance_posterior(
+    est: DataDescription, X: Any, names: Sequence[str] | None = None
+) -> Figure:
+    """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
+
+    Parameters
+    ----------
+    est : fitted Bayesian estimator
+    X : array-like of shape (n, p)
+        A few rows z.
+    names : sequence of str, optional
+        Titles of the panels, one per row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre, the model has no posterior, or
+        the number of names differs from the number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_distance_posterior(est, X[:2], ["one row", "another"])
+    """
+    import arviz as az
+
+    require_center(est)
+    d = est.distance(X)
+    if d.sizes["draw"] == 1:
+        raise ValueError(
+            f"{type(est).__name__} has one weight vector and no posterior of d_z; "
+            "plot a Bayesian estimator such as BSVDD"
+        )
+    names = list(names) if names is not None else [f"row {i}" for i in range(d.sizes["obs"])]
+    if len(names) != d.sizes["obs"]:
+        raise ValueError(
+            f"names must have one entry for each of {d.sizes['obs']} rows of X, got {len(names)}"
+        )
+    p = probability_normal(d.values.reshape(-1, len(names)), est.cutoff_)
+    tree = xr.DataTree.from_dict({"posterior": d.assign_coords(obs=names).to_dataset(name="d")})
+    panels = az.plot_dist(
+        tree,
+        backend="matplotlib",
+        col_wrap=3,
+        visuals={"title": False, "point_estimate": False, "point_estimate_text": False},
+        figure_kwargs={
+            "figsize": (3.4 * min(3, len(names)), 2.5 * -(-len(names) // 3)),
+            "layout": "constrained",
+        },
+    )
+    for name, probability in zip(names, p, strict=True):
+        ax = panels.viz["plot"]["d"].sel(obs=name).item()
+        ax.set_ylim(top=1.15 * ax.get_ylim()[1])  # room for the label of the cutoff
+        ax.axvline(est.cutoff_, color=MINORITY, linestyle="--", linewidth=1.4)
+        ax.annotate(
+            r"$D_{\mathrm{opt}}$",
+            (est.cutoff_, 0.98),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 0),
+            textcoords="offset points",
+            color=MINORITY,
+            fontsize=8,
+            va="top",
+        )
+        ax.set_title(f"{name}: P(normal) = {probability:.2f}", fontsize=10)
+        ax.set_xlabel(r"$d_z$")
+    return panels.viz["figure"].item()
+
+
+def plot_distances(est: DataDescription, X: Any = None, y: Any = None, prob: float = 0.9) -> Figure:
+    """Show the distance of each row with its posterior interval, and the cutoff.
+
+    Parameters
+    ----------
+    est : fitted estimator
+    X : array-like of shape (n, p), optional
+        The rows to show; by default the training rows.
+    y : array-like of shape (n,), optional
+        Labels of X, with the rules of ``fit``.
+    prob : float, default=0.9
+        Probability of the equal-tailed interval of d_z.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_distances(est)
+    """
+    require_center(est)
+    if X is None:
+        d = est.idata_.children["distance"].dataset["d"]
+        minority = est.idata_.children["constant_data"].dataset["minority"].values
+    else:
+        d = est.distance(X)
+        minority = minority_rows(y, d.sizes["obs"], est.minor_label)
+    draws = d.values.reshape(-1, d.sizes["obs"])
+    low, median, high = np.quantile(draws, [(1 - prob) / 2, 0.5, (1 + prob) / 2], axis=0)
+    figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    index = np.arange(len(median))
+    for members, color, marker, label in row_classes(minority):
+        ax.vlines(index[members], low[members], high[members], color=color, alpha=0.35, linewidth=1)
+        ax.scatter(index[members], median[members], s=14, color=color, marker=marker, label=label)
+    ax.axhline(est.cutoff_, color="#333333", linestyle="--", linewidth=1.2)
+    ax.annotate(
+        rf"$D_{{\mathrm{{opt}}}}$ = {est.cutoff_:.4g}",
+        (1.0, est.cutoff_),
+        xycoords=("axes fraction", "data"),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        annotation_clip=False,
+    )
+    ax.set(xlabel="row", ylabel=r"distance $d_z$", title=f"{type(est).__name__}: distance by row")
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure

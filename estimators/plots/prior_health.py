@@ -1,0 +1,93 @@
+"""Prior and posterior of the quantities that describe the weights and the distances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+
+from .common import MAJORITY, PRIOR
+
+if TYPE_CHECKING:
+    from ..bayesian import BayesianDataDescription
+
+LABELS = {
+    "effective_support": "effective number of support points",
+    "largest_weight": "largest weight",
+    "minority_total": "total of the minority weights",
+    "typical_distance": "median distance of the majority's training rows",
+}
+PANEL_COLUMNS = 2
+
+
+def plot_prior_health(est: BayesianDataDescription) -> Figure:
+    """Compare the prior and the posterior of the quantities of ``est.prior_health()``.
+
+    Each panel has two histograms of one quantity, as shares of the draws. Where prior and
+    posterior agree, the data say nothing about the quantity. A small effective number of support
+    points means that the weights have collapsed on a few points.
+
+    Parameters
+    ----------
+    est : fitted Bayesian estimator
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The prior is improper, or the model has no posterior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_prior_health(est)
+    """
+    if not hasattr(est, "health_draws"):
+        raise ValueError(
+            f"{type(est).__name__} has no prior and no posterior of its weights; "
+            "plot a Bayesian estimator such as BSVDD"
+        )
+    prior, posterior = est.health_draws("prior"), est.health_draws("posterior")
+    figure, axes = plt.subplots(
+        -(-len(prior) // PANEL_COLUMNS),
+        PANEL_COLUMNS,
+        figsize=(8, 5.2),
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax in axes.ravel()[len(prior) :]:
+        ax.set_visible(False)
+    for ax, name in zip(axes.ravel(), prior, strict=False):
+        bins = _set_scale(ax, np.concatenate([prior[name], posterior[name]]))
+        for draws, label, color in (
+            (prior[name], "prior", PRIOR),
+            (posterior[name], "posterior", MAJORITY),
+        ):
+            share = np.full(len(draws), 1 / len(draws))
+            ax.hist(draws, bins, weights=share, alpha=0.6, color=color, label=label)
+        ax.set(xlabel=LABELS.get(name, name), yticks=[])
+        ax.spines[["left", "right", "top"]].set_visible(False)
+    axes[0, 0].legend(frameon=False)
+    figure.suptitle(f"{type(est).__name__}: what the data made of the prior", fontsize="medium")
+    return figure
+
+
+def _set_scale(ax: Axes, draws: np.ndarray) -> np.ndarray:
+    """Return bins for ``draws``; values of different orders of magnitude get a log scale."""
+    if not draws.max() > 10 * draws.min() > 0:
+        return np.histogram_bin_edges(draws, bins=40)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_locator(NullLocator())
+    return np.geomspace(draws.min(), draws.max(), 41)

@@ -1,0 +1,69 @@
+"""The largest weights of the centre."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from .common import require_center, row_classes
+
+if TYPE_CHECKING:
+    from ..description import DataDescription
+
+
+def plot_weights(est: DataDescription, most: int = 25, prob: float = 0.9) -> Figure:
+    """Show the largest weights, by posterior mean of ``|w|``, with their posterior intervals.
+
+    Parameters
+    ----------
+    est : fitted estimator
+    most : int, default=25
+        Number of weights to show.
+    prob : float, default=0.9
+        Probability of the outer interval; the inner interval has probability 0.5.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_weights(est, most=10)
+    """
+    require_center(est)
+    w = est.idata_.children["posterior"].dataset["w"]
+    order = np.argsort(-abs(w).mean(("chain", "draw")).values, kind="stable")[:most]
+    points = np.sort(order)
+    draws = w.isel(point=points).values.reshape(-1, len(points))
+    probabilities = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
+    low, lower_quartile, median, upper_quartile, high = np.quantile(draws, probabilities, axis=0)
+    figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    index = np.arange(len(points))
+    for members, color, marker, label in row_classes(points >= est.gram_.n_majority_points):
+        x = index[members]
+        ax.vlines(x, low[members], high[members], color=color, linewidth=1)
+        ax.vlines(x, lower_quartile[members], upper_quartile[members], color=color, linewidth=3)
+        ax.scatter(x, median[members], s=18, color=color, marker=marker, label=label, zorder=3)
+    ax.axhline(0, color="#999999", linewidth=0.8)
+    ax.set_xticks(index, [str(j) for j in points], fontsize=7, rotation=90)
+    selection = f"the {len(points)} largest of {w.sizes['point']}"
+    support = float(est.idata_.children["diagnostics"].dataset["effective_support"])
+    ax.set(
+        xlabel="dictionary point",
+        ylabel="weight $w_j$",
+        title=f"{type(est).__name__}: {selection}; effective support points {support:.1f}",
+    )
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure

@@ -1,0 +1,193 @@
+"""One record for each model: what it is called, where it comes from, which class it is."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Class = Literal["majority", "minority", "unlabelled"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A model of the collection; what follows from its class is read from the class.
+
+    Attributes
+    ----------
+    name : str
+        As tables and figures show it.
+    path : str
+        Where its estimator is, "module:class".
+    title, reference : str
+    year : int
+        Of the reference.
+    since : str
+        First version of bsvdd that has it.
+    doi : str or None
+    formula : str or None
+        The module whose docstring has the formula; that of the estimator when left out.
+    """
+
+    name: str
+    path: str
+    title: str
+    reference: str
+    year: int
+    since: str = "0.1"
+    doi: str | None = None
+    formula: str | None = None
+
+    @property
+    def class_name(self) -> str:
+        """Name of the estimator, in :mod:`bsvdd` too."""
+        return self.path.partition(":")[2]
+
+    @property
+    def module(self) -> str:
+        """The module whose docstring is the model's page: formula and reference."""
+        return self.formula or self.path.partition(":")[0]
+
+    def estimator(self) -> Any:
+        """Return the estimator's class; imports it."""
+        return pkgutil.resolve_name(self.path)
+
+    @property
+    def learns_from(self) -> tuple[Class, ...]:
+        """The rows that its weights depend on; imports it.
+
+        Minority rows may tune the cutoff of any model; unlabelled rows enter by a prior.
+        """
+        minority: tuple[Class, ...] = (
+            ("minority",) if self.estimator()._learns_from_minority else ()
+        )
+        unlabelled: tuple[Class, ...] = ("unlabelled",) if self.bayesian else ()
+        return ("majority", *minority, *unlabelled)
+
+    @property
+    def bayesian(self) -> bool:
+        """Whether its weights have a posterior; imports it."""
+        return "prior" in self.parameters
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The estimator's parameters and their defaults, by name; imports it."""
+        signature = inspect.signature(self.estimator())
+        return {name: p.default for name, p in signature.parameters.items()}
+
+
+_HYPERPLANES = "bsvdd.estimators.svm:"
+_TAX = "Tax and Duin, Support vector data description, Machine Learning 54"
+_TAX_DOI = "10.1023/B:MACH.0000008084.60811.49"
+_HAZARIKA = (
+    "Hazarika and Gupta, Density-weighted support vector machines for binary class imbalance "
+    "learning, Neural Computing and Applications 33"
+)
+_HAZARIKA_DOI = "10.1007/s00521-020-05240-8"
+
+REGISTRY: dict[str, Record] = {
+    record.name: record
+    for record in [
+        Record(
+            "SVDD",
+            "bsvdd.estimators.svdd:SVDD",
+            "Support vector data description",
+            _TAX,
+            2004,
+            formula="bsvdd.models.svdd",
+            doi=_TAX_DOI,
+        ),
+        Record(
+            "BDD",
+            "bsvdd.estimators.bdd:BDD",
+            "Bayesian data description",
+            "Ghasemi, Rabiee, Manzuri and Rohban, A Bayesian approach to the data description "
+            "problem, AAAI Conference on Artificial Intelligence 26",
+            2012,
+            formula="bsvdd.models.bdd",
+            doi="10.48550/arXiv.1602.07507",
+        ),
+        Record(
+            "BSVDD",
+            "bsvdd.estimators.bsvdd:BSVDD",
+            "Bayesian support vector data description",
+            "Oh, Bayesian support vector data description",
+            2023,
+            formula="bsvdd.models.bsvdd",
+        ),
+        Record(
+            "BSVDD-M",
+            "bsvdd.estimators.bsvdd:BSVDDM",
+            "Bayesian support vector data description with minority rows",
+            "Bae, Bayesian support vector data description with minority rows",
+            2024,
+            formula="bsvdd.models.bsvdd_m",
+        ),
+        Record(
+            "SVDD-M",
+            "bsvdd.estimators.svdd:SVDDM",
+            "Support vector data description with minority rows",
+            _TAX,
+            2004,
+            formula="bsvdd.models.svdd",
+            doi=_TAX_DOI,
+        ),
+        Record(
+            "BDD-M",
+            "bsvdd.estimators.bdd:BDDM",
+            "Bayesian data description with minority rows",
+            "Turkoz and Kim, Bayesian data description with minority rows, one target class",
+            2022,
+            formula="bsvdd.models.bdd_m",
+        ),
+        Record(
+            "OCSVM",
+            _HYPERPLANES + "OCSVM",
+            "One-class support vector machine",
+            "Schoelkopf et al., Estimating the support of a high-dimensional distribution, "
+            "Neural Computation 13",
+            2001,
+            formula="bsvdd.models.ocsvm",
+            doi="10.1162/089976601750264965",
+        ),
+        Record(
+            "SVM",
+            _HYPERPLANES + "SVM",
+            "Class-weighted support vector machine",
+            "Cortes and Vapnik, Support-vector networks, Machine Learning 20",
+            1995,
+            formula="bsvdd.models.svm",
+            doi="10.1007/BF00994018",
+        ),
+        Record(
+            "DSVM-CIL",
+            _HYPERPLANES + "DSVM",
+            "Density-weighted support vector machine for class imbalance learning",
+            _HAZARIKA,
+            2021,
+            formula="bsvdd.models.svm",
+            doi=_HAZARIKA_DOI,
+        ),
+        Record(
+            "LS-SVM",
+            _HYPERPLANES + "LSSVM",
+            "Least-squares support vector machine",
+            "Suykens and Vandewalle, Least squares support vector machine classifiers, Neural "
+            "Processing Letters 9",
+            1999,
+            formula="bsvdd.models.lssvm",
+            doi="10.1023/A:1018628609742",
+        ),
+        Record(
+            "IDLSSVM-CIL",
+            _HYPERPLANES + "IDLSSVM",
+            "Improved density-weighted least-squares support vector machine for class imbalance "
+            "learning",
+            _HAZARIKA + "; note by A. Mohite",
+            2021,
+            formula="bsvdd.models.lssvm",
+            doi=_HAZARIKA_DOI,
+        ),
+    ]
+}

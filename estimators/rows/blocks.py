@@ -1,0 +1,216 @@
+"""Rows that are read in blocks: a random sample, and sums of kernel values over all rows.
+
+A fit with a dictionary needs two things of its rows: a random sample (:meth:`Rows.take`) and the
+sums of their kernel values (:meth:`Rows.sums`), by one pass over blocks, however many rows there
+are.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, override
+
+import joblib
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from ...models.gram import Sums
+from ...models.kernels import Kernel
+
+BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
+SCATTERED = 1000  # rows from all over a memory map taken at once: each may read 64 KB or more
+
+
+class Rows:
+    """A table of numbers that is read in blocks.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+    names : list of str or None
+        Of the columns, where they have names.
+    """
+
+    n_rows: int
+    n_columns: int
+    names: list[str] | None = None
+
+    def blocks(self) -> Iterator[tuple[int, Any]]:
+        """Yield the number of its first row and a block, from first to last."""
+        raise NotImplementedError
+
+    def labels(self, name: str) -> np.ndarray:
+        """Return the column ``name`` of classes, which is then no column of the rows."""
+        raise ValueError(
+            f"y={name!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
+            "data frame of dask); expected one label for each row"
+        )
+
+    def take(self, which: np.ndarray | slice) -> np.ndarray:
+        """Return some rows in float64, (k, p); ``which`` is ascending."""
+        wanted = np.arange(self.n_rows)[which]
+        parts = []
+        for start, block in self.blocks():
+            inside = wanted[(start <= wanted) & (wanted < start + len(block))]
+            if len(inside):
+                parts.append(pick(block, start, inside))
+        return np.concatenate(parts).astype(float, copy=False)
+
+    def sums(
+        self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
+    ) -> Sums:
+        """Return the sums over all rows that are not minority.
+
+        Blocks are summed in float64, in their order whatever the number of threads; there are
+        as many threads as BLAS would take.
+        """
+        with _shown(int((~minority).sum()), progressbar) as advance, _threads() as n:
+            tasks = (
+                joblib.delayed(sums_of_block)(
+                    kernel, points, start, block, minority[start : start + len(block)]
+                )
+                for start, block in self.blocks()
+            )
+            total = Sums(0, 0.0, np.zeros(len(points)))
+            for part in joblib.Parallel(n, backend="threading", return_as="generator")(tasks):
+                total += part
+                advance(part.n)
+        return total
+
+
+class ArrayRows(Rows):
+    """Rows of an array in memory, or of a memory map.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    is_checked : bool, default=False
+        Whether X is known to be float64 and finite.
+    """
+
+    def __init__(self, X: np.ndarray, is_checked: bool = False) -> None:
+        self.X, self.is_checked = X, is_checked
+        self.n_rows, self.n_columns = X.shape
+
+    @override
+    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        step = max(1, BLOCK_VALUES // self.n_columns)
+        for start in range(0, self.n_rows, step):
+            yield start, self.X[start : start + step]
+
+    @override
+    def take(self, which: np.ndarray | slice) -> np.ndarray:
+        if self.is_checked:
+            return self.X[which]
+        numbers = np.arange(self.n_rows)[which]
+        if not isinstance(self.X, np.memmap):
+            return checked(np.asarray(self.X[which]), numbers).astype(float, copy=False)
+        rows = np.empty((len(numbers), self.n_columns))
+        for start in range(0, len(numbers), SCATTERED):
+            part = slice(start, start + SCATTERED)
+            rows[part] = checked(np.asarray(self.X[numbers[part]]), numbers[part])
+            release(self.X)
+        return rows
+
+
+class NamedRows(Rows):
+    """Rows with named columns, of which one may hold the classes."""
+
+    origin: str  # for errors
+
+    def _use(self, columns: list[str], label: str | None = None) -> None:
+        if label is not None and label not in columns:
+            shown = ", ".join(map(str, columns[:8])) + (", ..." if len(columns) > 8 else "")
+            raise ValueError(f"y={label!r} is no column of {self.origin}, which has {shown}")
+        self.names = [name for name in columns if name != label]
+        self.n_columns = len(self.names)
+        if not self.names:
+            raise ValueError(f"{self.origin} has no columns but that of the classes")
+
+
+def pick(block: Any, start: int, numbers: np.ndarray) -> np.ndarray:
+    """Return the rows ``numbers`` of a block that starts with row ``start``."""
+    return checked(as_array(block, start)[numbers - start], numbers)
+
+
+def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
+    """Return rows of finite floats, or raise a ValueError that names the first value at fault.
+
+    float32 stays as it is, and any other type becomes float64; ``numbers`` are the numbers of the
+    rows in X.
+    """
+    rows = rows if rows.dtype == np.float32 else rows.astype(float, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = rows.sum()  # finite where all values are: no mask of a million rows
+    if not np.isfinite(total) and (bad := ~np.isfinite(rows)).any():
+        i, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"X contains NaN or infinity: X[{numbers[i]}, {column}] is {rows[i, column]} "
+            f"({int(bad.any(axis=1).sum())} such rows); drop or impute these rows"
+        )
+    return rows
+
+
+def sums_of_block(
+    kernel: Kernel, points: np.ndarray, start: int, block: Any, minority: np.ndarray
+) -> Sums:
+    """Return the sums over the majority rows of a block, whose first row is ``start``."""
+    rows = checked(as_array(block, start), range(start, start + len(block)))
+    found = Sums.of(kernel, rows[~minority] if minority.any() else rows, points)
+    release(block)
+    return found
+
+
+def as_array(block: Any, start: int) -> np.ndarray:
+    """Return a block, from row ``start`` on, as an array, if its columns are numbers."""
+    if not isinstance(block, pd.DataFrame):
+        return np.asarray(block)
+    odd = [name for name in block if block[name].dtype.kind not in "fiub"]
+    if odd:
+        raise TypeError(
+            f"column {odd[0]!r} is not numeric (rows {start} to {start + len(block) - 1} are "
+            f"{block[odd[0]].dtype}); drop it, make it a number, or, if it holds the classes, "
+            "name it: y='name'"
+        )
+    if all(isinstance(dtype, np.dtype) for dtype in block.dtypes):
+        return block.to_numpy(np.result_type(*block.dtypes))
+    return block.to_numpy(float, na_value=np.nan)  # types of pandas, which may have nulls
+
+
+def release(block: Any) -> None:
+    """Let go of pages of a memory map that were read: they stay in the system's cache only."""
+    if not isinstance(block, np.memmap) or block.mode == "c" or not block.flags.c_contiguous:
+        return  # what was written to a copy-on-write map would be lost
+    pages: Any = block
+    while isinstance(pages, np.ndarray):
+        pages = pages.base
+    if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        start = block.ctypes.data - np.frombuffer(pages, np.uint8).ctypes.data
+        first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+        if start + block.nbytes > first:
+            pages.madvise(mmap.MADV_DONTNEED, first, start + block.nbytes - first)
+
+
+@contextmanager
+def _threads() -> Iterator[int]:
+    """Give the number of threads that BLAS would take, and have BLAS take one in each of them."""
+    n = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+    with threadpool_limits(1, user_api="blas"):
+        yield max(n, default=1)
+
+
+@contextmanager
+def _shown(n_rows: int, progressbar: bool) -> Iterator[Callable[[int], None]]:
+    """Give a function that is told of rows read, and shows them on stderr if asked to."""
+    if not progressbar:
+        yield lambda length: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task("rows", total=n_rows)
+        yield lambda length: progress.advance(task, length)

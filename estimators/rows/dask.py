@@ -1,0 +1,176 @@
+"""Rows on a cluster: fits and scores of dask arrays and data frames, as a map and a reduction.
+
+Work goes to the dask client that is active (``distributed.Client(address)``), or to threads of
+this machine where there is none. Each block gives its :class:`.gram.Sums`, and sums add up.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, override
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+from dask.diagnostics import ProgressBar
+from dask.utils import is_dataframe_like
+from threadpoolctl import threadpool_limits
+
+from ...models.gram import Sums
+from ...models.kernels import Kernel
+from .blocks import NamedRows, pick, sums_of_block
+
+FAN_IN = 8  # sums that are added up in one task
+
+
+class DaskRows(NamedRows):
+    """Rows of a dask array, or of a dask data frame with named columns."""
+
+    def __init__(self, X: Any) -> None:
+        self._frame = X if _is_frame(X) else None
+        if self._frame is not None:
+            self.origin = "the data frame"
+            self._use(list(X.columns))
+            lengths = None
+        else:
+            X = X.rechunk({1: -1})
+            self._parts, self.n_columns = X.to_delayed().ravel().tolist(), X.shape[1]
+            lengths = None if np.isnan(X.chunks[0]).any() else X.chunks[0]
+        if lengths is None:
+            (lengths,) = dask.compute([dask.delayed(len)(part) for part in self._blocks])
+        self._starts = np.cumsum([0, *lengths])
+        self.n_rows = int(self._starts[-1])
+
+    @property
+    def _blocks(self) -> list[Any]:
+        """One delayed block for each chunk or partition."""
+        return self._parts if self._frame is None else self._frame[self.names].to_delayed()
+
+    @override
+    def labels(self, name: str) -> np.ndarray:
+        if self._frame is None:
+            return super().labels(name)
+        self._use(list(self._frame.columns), name)
+        return self._frame[name].compute().to_numpy()
+
+    @override
+    def take(self, which: np.ndarray | slice) -> np.ndarray:
+        wanted = np.arange(self.n_rows)[which]
+        cuts = np.searchsorted(wanted, self._starts)
+        parts = [
+            dask.delayed(_pick)(block, start, stop, wanted[a:b])
+            for block, start, stop, a, b in zip(
+                self._blocks, self._starts[:-1], self._starts[1:], cuts[:-1], cuts[1:], strict=True
+            )
+            if b > a
+        ]
+        (found,) = dask.compute(parts)
+        return np.concatenate(found).astype(float, copy=False)
+
+    @override
+    def sums(
+        self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
+    ) -> Sums:
+        shared = dask.delayed((kernel, points), traverse=False)
+        sums = [
+            dask.delayed(_map)(shared, int(start), block, minority[start:stop])
+            for block, start, stop in zip(
+                self._blocks, self._starts[:-1], self._starts[1:], strict=True
+            )
+        ]
+        while len(sums) > 1:
+            sums = [
+                dask.delayed(_reduce)(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)
+            ]
+        # a thread of dask has one of BLAS; a cluster shows its progress on its own page
+        with threadpool_limits(1, user_api="blas"):
+            if not progressbar:
+                return sums[0].compute()
+            with ProgressBar(out=sys.stderr):
+                return sums[0].compute()
+
+
+def _is_frame(X: Any) -> bool:
+    """Tell a data frame from an array of dask, and refuse what is neither."""
+    if is_dataframe_like(X):
+        return True
+    if isinstance(X, da.Array) and X.ndim == 2 and X.dtype.kind in "fiub":
+        return False
+    got = f"an array of {X.dtype}, {X.shape}" if isinstance(X, da.Array) else type(X)
+    raise TypeError(
+        "X must be a dask array (rows, columns) of numbers, or a data frame of dask, got "
+        f"{got}; a dask series becomes a data frame by to_frame()"
+    )
+
+
+def _pick(block: Any, start: int, stop: int, numbers: np.ndarray) -> np.ndarray:
+    _check_length(block, start, stop)
+    return pick(block, start, numbers)
+
+
+def _map(shared: tuple[Kernel, np.ndarray], start: int, block: Any, minority: np.ndarray) -> Sums:
+    _check_length(block, start, start + len(minority))
+    return sums_of_block(*shared, start, block, minority)
+
+
+def _check_length(block: Any, start: int, stop: int) -> None:
+    if len(block) != stop - start:
+        raise ValueError(
+            f"the block of X that starts with row {start} has {len(block)} rows, but its chunk "
+            f"says {stop - start}; make X with the right chunks, or with unknown ones (nan)"
+        )
+
+
+def _reduce(sums: list[Sums]) -> Sums:
+    return reduce(add, sums)
+
+
+def by_block(X: Any, scores: Callable[[Any], np.ndarray]) -> da.Array:
+    """Return one number for each row of a dask array or data frame, as a lazy dask array.
+
+    Parameters
+    ----------
+    X : dask array or data frame
+    scores : callable
+        Takes a block, and returns one number for each row; it is sent to the workers.
+    """
+    sent = dask.delayed(_Blockwise(scores), traverse=False)
+    if _is_frame(X):
+        X = X.map_partitions(_score_frame, sent, meta=(None, float))
+        return X.to_dask_array()
+    X = X.rechunk({1: -1})
+    starts = np.cumsum([0, *X.chunks[0]])
+    return X.map_blocks(_score_block, sent, starts, dtype=float, drop_axis=1, meta=np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Blockwise:
+    """Scores of a block, with errors that say which block it is."""
+
+    scores: Callable[[Any], np.ndarray]
+
+    def __call__(self, block: Any, where: str) -> np.ndarray:
+        if not len(block):
+            return np.empty(0)
+        try:
+            return self.scores(block)
+        except ValueError as error:
+            raise ValueError(f"{where}, whose rows are counted from 0: {error}") from error
+
+
+def _score_block(
+    block: np.ndarray, scores: _Blockwise, starts: np.ndarray, block_id: tuple[int, ...] = (0,)
+) -> np.ndarray:
+    start = starts[block_id[0]]
+    first = "" if np.isnan(start) else f" (row {start:.0f} of X and on)"
+    return scores(block, f"in block {block_id[0]} of X{first}")
+
+
+def _score_frame(block: pd.DataFrame, scores: _Blockwise) -> pd.Series:
+    where = f"in the partition of X from index {block.index[0]!r} on" if len(block) else ""
+    return pd.Series(scores(block, where), block.index)

@@ -1,0 +1,186 @@
+"""Rows in files: CSV, Parquet and NumPy's .npy, read block by block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, override
+
+import numpy as np
+import pandas as pd
+
+from . import blocks
+from .blocks import ArrayRows, NamedRows, Rows, as_array, checked, release
+
+FILES = (".npy", ".parquet", ".csv")
+
+
+class _Table(NamedRows):
+    """Rows of a file with named columns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.origin = path, str(path)
+        self._columns = self._header()
+        self._use(self._columns)
+
+    def _header(self) -> list[str]:
+        raise NotImplementedError
+
+    def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+        raise NotImplementedError
+
+    @override
+    def labels(self, name: str) -> np.ndarray:
+        self._use(self._columns, name)
+        parts = [frame[name].to_numpy() for frame in self._frames([name])]
+        labels = np.concatenate(parts) if parts else np.empty(0)
+        self.n_rows = len(labels)
+        return labels
+
+    @override
+    def blocks(self) -> Iterator[tuple[int, pd.DataFrame]]:
+        start = 0
+        for frame in self._frames(self.names or []):
+            yield start, frame
+            start += len(frame)
+
+    def _block_rows(self, columns: list[str]) -> int:
+        return max(1, blocks.BLOCK_VALUES // len(columns))
+
+
+class ParquetRows(_Table):
+    """Rows of a Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from pyarrow.parquet import ParquetFile
+        except ImportError as error:
+            raise ImportError(
+                "reading .parquet needs pyarrow; install it: pip install 'bsvdd[parquet]'"
+            ) from error
+        self._open: Callable[[], Any] = lambda: ParquetFile(path)
+        with _readable(path, "Parquet", OSError, ValueError), self._open() as file:
+            self.n_rows = int(file.metadata.num_rows)
+        super().__init__(path)
+
+    @override
+    def _header(self) -> list[str]:
+        with self._open() as file:
+            return [str(name) for name in file.schema_arrow.names]
+
+    @override
+    def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+        with _readable(self.path, "Parquet", OSError, ValueError), self._open() as file:
+            for batch in file.iter_batches(self._block_rows(columns), columns=columns):
+                yield batch.to_pandas()
+
+
+class CsvRows(_Table):
+    """Rows of a CSV file with a header; each pass parses it anew, so Parquet is quicker."""
+
+    @cached_property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """Counted by the parser, as a quoted field may have several lines."""
+        return sum(len(frame) for frame in self._frames(self._columns[:1]))
+
+    @override
+    def _header(self) -> list[str]:
+        return csv_header(self.path)
+
+    @override
+    def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+        size = self._block_rows(self._columns)
+        # of all columns: with ``usecols`` the parser cuts rows with too many fields
+        with (
+            reading_csv(self.path),
+            pd.read_csv(self.path, index_col=False, chunksize=size, low_memory=False) as pieces,
+        ):
+            for frame in pieces:
+                yield frame[columns]
+
+
+def csv_header(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV file; what is no header is a ValueError.
+
+    It is read as a row beside the next one: a first row with more fields is an error then, where
+    else pandas takes its first fields as an index, and those of all rows.
+    """
+    with reading_csv(path):
+        rows = pd.read_csv(path, header=None, nrows=2, dtype=str, keep_default_na=False)
+    names = rows.iloc[0]
+    if (names == "").any():
+        raise ValueError(
+            f"{path}: column {int((names == '').argmax())} (counted from 0) has no name in the "
+            "header; name it, or leave it out (pandas writes its index so: to_csv(index=False))"
+        )
+    twice = names[names.duplicated()]
+    if len(twice):  # pandas would rename one of them
+        raise ValueError(f"{path}: the header has the column {twice.iloc[0]!r} twice; rename one")
+    return names.tolist()
+
+
+def reading_csv(path: Path) -> AbstractContextManager[None]:
+    """Turn what pandas says of a file that is no CSV into a ValueError that names it."""
+    errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
+    kind = "CSV in UTF-8 with a header that names every field of the rows"
+    return _readable(path, kind, *errors)
+
+
+@contextmanager
+def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn the errors of a parser into a ValueError that names the file."""
+    try:
+        yield
+    except errors as error:
+        raise ValueError(f"{path} is damaged, or not {kind}: {error}") from error
+
+
+def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
+    """Yield the blocks of a file to be scored, without the column of the labels if it has one.
+
+    They are checked here, as here it is known which rows of the file they are.
+    """
+    empty = True
+    for start, block in open_file(Path(path)).blocks():
+        if not len(block):
+            continue
+        empty = False
+        if isinstance(block, pd.DataFrame):
+            block = block.drop(columns=[without], errors="ignore")
+        rows = checked(as_array(block, start), range(start, start + len(block)))
+        yield pd.DataFrame(rows, columns=block.columns) if isinstance(block, pd.DataFrame) else rows
+        release(block)
+    if empty:
+        raise ValueError(f"{path} has no rows")
+
+
+def open_file(path: Path) -> Rows:
+    if path.suffix not in FILES:
+        raise ValueError(f"X={str(path)!r}: expected a file named {', '.join(FILES)}")
+    if path.is_dir():
+        raise ValueError(
+            f"X: {path} is a directory, expected one file; for a Parquet data set give "
+            "dask.dataframe.read_parquet(path)"
+        )
+    if not path.is_file():
+        raise FileNotFoundError(f"X: there is no file {path}")
+    if not path.stat().st_size:
+        raise ValueError(f"{path} is empty")
+    if path.suffix != ".npy":
+        return ParquetRows(path) if path.suffix == ".parquet" else CsvRows(path)
+    try:
+        X = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, OSError) as error:  # whose texts advise to unpickle, which runs code
+        raise ValueError(
+            f"{path} is damaged, or not a .npy file of numbers; expected one that np.save wrote "
+            "(pickled arrays, of objects, are not read)"
+        ) from error
+    if X.ndim != 2 or X.dtype.kind not in "fiub" or not X.size:
+        raise ValueError(
+            f"{path}: expected a table of numbers (rows, columns), got an array of shape "
+            f"{X.shape} and type {X.dtype}"
+        )
+    return ArrayRows(X)

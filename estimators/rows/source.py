@@ -1,0 +1,32 @@
+"""Which source of rows an X is: an array, a file, or a dask collection."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .blocks import ArrayRows, Rows
+from .files import open_file
+
+
+def source(X: Any) -> Rows | None:
+    """Return a source that reads ``X`` in blocks, or None for what has to be made an array.
+
+    Parameters
+    ----------
+    X : ndarray, memory map, path of a .npy, .parquet or .csv file, dask array or data frame, or \
+anything else
+    """
+    if isinstance(X, str | os.PathLike):
+        return open_file(Path(X))
+    if hasattr(X, "__dask_graph__"):
+        from .dask import DaskRows
+
+        return DaskRows(X)
+    plain = isinstance(X, np.ndarray) and not np.ma.isMaskedArray(X)
+    if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
+        return ArrayRows(X)
+    return None

@@ -1,0 +1,66 @@
+"""Parameters of estimators as JSON: kernels, priors and cutoffs by name and fields."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...inference.cutoff import Cutoff
+from ...models import kernels, landmarks, priors
+from ...models.priors.variable import is_foreign
+
+VALUES: dict[str, type] = {
+    value.__name__: value
+    for value in [*vars(kernels).values(), *vars(priors).values(), landmarks.Landmarks, Cutoff]
+    if isinstance(value, type) and dataclasses.is_dataclass(value)
+}
+
+
+def encode(name: str, value: Any) -> Any:
+    """Return ``value`` as JSON; ``name`` is its place among the parameters."""
+    if type(value) in VALUES.values():
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        encoded = {field: encode(f"{name}.{field}", v) for field, v in fields.items()}
+        return {"type": type(value).__name__, "fields": encoded}
+    if isinstance(value, tuple):
+        return {"type": "tuple", "items": [encode(name, v) for v in value]}
+    if isinstance(value, list | np.ndarray):
+        return {"type": "array", "items": np.asarray(value, dtype=float).tolist()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if callable(value) or is_foreign(value):
+        return {"type": "function", "name": name}
+    raise TypeError(f"{name}={value!r} cannot be saved; expected a number, a string or None")
+
+
+def decode(value: Any, functions: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        raise ValueError("a list has no type; expected a dict with type and items")
+    if not isinstance(value, dict):
+        return value
+    if value["type"] == "function":
+        return functions[value["name"]]
+    if value["type"] == "array":
+        return np.array(value["items"], dtype=float)
+    if value["type"] == "tuple":
+        return tuple(decode(v, functions) for v in value["items"])
+    if value["type"] not in VALUES:
+        raise ValueError(f"unknown type {value['type']!r}")
+    fields = {name: decode(v, functions) for name, v in value["fields"].items()}
+    return VALUES[value["type"]](**fields)
+
+
+def holes(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if value.get("type") == "function":
+            yield value["name"]
+        for v in value.values():
+            yield from holes(v)
+    elif isinstance(value, list):
+        for v in value:
+            yield from holes(v)

@@ -1,0 +1,108 @@
+"""Fitted estimators read from NetCDF files; see :mod:`.saving`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+from ...models import kernels
+from ..registry import REGISTRY
+from . import schema
+from .container import UnreadableFileError, unsealed
+from .encoding import decode, holes
+
+KEYS = {"estimator", "parameters", "kernel", "features", "seed"}
+
+
+def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:
+    """Return the fitted estimator that was saved in ``path``.
+
+    Parameters
+    ----------
+    path : str or path
+    functions : dict, optional
+        The user's own functions among its parameters, by the names that the error without
+        them gives: ``load(path, {"prior": my_prior})``.
+
+    Returns
+    -------
+    estimator
+        Fitted, of the class that was saved.
+
+    Raises
+    ------
+    UnreadableFileError
+        The file is not what ``est.save`` writes.
+    ValueError
+        A function is missing, or one is given that the file does not ask for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>>     >>> import bsvdd
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = bsvdd.SVDD().fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     est.save(Path(folder) / "model.nc")
+    ...     same = bsvdd.load(Path(folder) / "model.nc")
+    >>> same.cutoff_ == est.cutoff_
+    True
+    """
+    with unsealed(path) as file:  # a file that is open cannot become another one, or an address
+        try:
+            with xr.open_datatree(file, engine="h5netcdf") as opened:
+                tree = opened.load()
+            header = _checked_header(json.loads(tree.attrs.pop("bsvdd")))
+            missing = set(holes(header))
+        except Exception as error:
+            raise UnreadableFileError(f"{path} is damaged: {error}") from error
+    given = dict(functions or {})
+    if set(given) != missing:
+        needs = ", ".join(sorted(missing)) or "no functions"
+        raise ValueError(
+            f"{path} was saved with {needs}, which are not stored: give a dict with just these "
+            f"names, load(path, {{name: function}}), got {sorted(given) or 'none'}"
+        )
+    try:
+        return _restore(tree, header, given)
+    except Exception as error:
+        raise UnreadableFileError(f"{path} is damaged: {error}") from error
+
+
+def _checked_header(header: Any) -> dict[str, Any]:
+    """Return the header, if it has all that it must have and nothing else."""
+    if not isinstance(header, dict) or set(header) != KEYS:
+        raise ValueError(f"expected a header of {', '.join(sorted(KEYS))}")
+    features, seed = header["features"], header["seed"]
+    if not isinstance(header["parameters"], dict):
+        raise ValueError("parameters: expected their values by name")
+    if not (isinstance(features, list) and all(isinstance(name, str) for name in features)):
+        raise ValueError("features: expected a list of names")
+    if type(seed) is not int or not 0 <= seed <= schema.MAX_SEED:
+        raise ValueError(f"seed: expected a whole number of at most 2^31 - 1, got {seed!r}")
+    return header
+
+
+def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any]) -> Any:
+    """Return the estimator of a tree and a header, after a check of both."""
+    classes = {record.class_name: record for record in REGISTRY.values()}
+    if header["estimator"] not in classes:
+        raise ValueError(f"unknown estimator {header['estimator']!r}")
+    cls: Any = classes[header["estimator"]].estimator()
+    parameters = {name: decode(v, functions) for name, v in header["parameters"].items()}
+    if set(parameters) != set(cls._get_param_names()):  # a default in its place would be a guess
+        differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
+        raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ}")
+    kernel = kernels.as_kernel(decode(header["kernel"], functions))
+    schema.check(tree, kernel)
+    rows = tree.children["constant_data"].dataset["X"].values
+    n_columns = rows.shape[1] - 2 if kernel.pairwise else rows.shape[1]
+    names = header["features"]
+    if names and len(names) != n_columns:
+        raise ValueError(f"features: expected {n_columns} names")
+    return cls.from_state(parameters, tree, kernel, int(header["seed"]), names or n_columns)

@@ -1,0 +1,89 @@
+"""What must be so in the tree of a saved fit before it is believed: shapes, types and ranges."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import xarray as xr
+
+from ...models.kernels import Kernel
+
+MAX_SEED = 2**31 - 1
+
+
+def check(tree: xr.DataTree, kernel: Kernel) -> None:
+    """Raise a ValueError that names the first variable of ``tree`` that cannot be of a fit."""
+    rows = _values(tree, "constant_data/X", (None, None))
+    n, p = rows.shape
+    minority = _values(tree, "constant_data/minority", (n,), "b")
+    if not n or minority.all():
+        raise ValueError("constant_data/minority: expected at least one majority row")
+    chains, draws, M = _values(tree, "posterior/w", (None, None, None)).shape
+    if not chains * draws * M:
+        raise ValueError("posterior/w: expected at least one draw of one weight")
+    if "squared_norm" in tree.children["posterior"].dataset:
+        _values(tree, "posterior/squared_norm", (chains, draws))
+    if "gram" in tree.children:
+        points = _values(tree, "gram/points", (M, p))
+        _values(tree, "gram/place", (M,), "i", -1, n - 1)
+        _values(tree, "gram/r", (M,))
+        _values(tree, "gram/T", ())
+        _values(tree, "gram/n0", (), "i", 1)
+        _values(tree, "gram/n1", (), "i", 0, M - 1)
+        _values(tree, "gram/whole", (), "b")
+        rows = np.concatenate([rows, points])
+    if kernel.pairwise:  # a row ends with its place among the columns
+        place = rows[:, -1] if p > 2 else np.array([-1.0])
+        if not (np.isin(place, np.arange(p - 2))).all():
+            raise ValueError(f"constant_data/X: expected rows of a kernel of {p - 2} columns")
+    if "distance" in tree.children:
+        _values(tree, "distance/d", (chains, draws, n), low=0.0)
+        _values(tree, "log_likelihood/kernel", (chains, draws, int((~minority).sum())))
+    else:
+        _values(tree, "hyperplane/f", (n,))
+        offset = tree.children["posterior"].attrs["offset"]
+        if not math.isfinite(float(offset)):
+            raise ValueError(f"posterior: expected a finite offset, got {offset!r}")
+    if "pruning" in tree.children:
+        if not _values(tree, "pruning/kept", (M,), "b").any():
+            raise ValueError("pruning/kept: expected at least one point")
+        _values(tree, "pruning/bound", (), low=0.0)
+    _values(tree, "decision/cutoff", ())
+    _values(tree, "decision/level", (), low=0.0, high=np.nextafter(1.0, 0.0))
+    _values(tree, "decision/probability_normal", (n,), low=0.0, high=1.0)
+    _values(tree, "decision/normal", (n,), "b")
+
+
+def _values(
+    tree: xr.DataTree,
+    name: str,
+    shape: tuple[int | None, ...],
+    kind: str = "f",
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> np.ndarray:
+    """Return the finite values ``group/variable``; a length of None may be any."""
+    group, _, variable = name.partition("/")
+    if group not in tree.children or variable not in tree.children[group].dataset:
+        raise ValueError(f"{name} is missing")
+    values: np.ndarray = tree.children[group].dataset[variable].values
+    same = len(values.shape) == len(shape) and all(
+        expected in (None, length) for expected, length in zip(shape, values.shape, strict=True)
+    )
+    if not same or values.dtype.kind != kind:
+        lengths = ", ".join("any" if length is None else str(length) for length in shape)
+        type_ = {"f": "float", "i": "integer", "b": "boolean"}[kind]
+        raise ValueError(
+            f"{name}: expected {type_} values of shape ({lengths}), got {values.dtype} "
+            f"of shape {values.shape}"
+        )
+    wrong = ~(np.isfinite(values) & (values >= low) & (values <= high))
+    if wrong.any():
+        raise ValueError(
+            f"{name}: expected finite values"
+            + ("" if math.isinf(low) else f" from {low:g}")
+            + ("" if math.isinf(high) else f" to {high:g}")
+            + f", got {values[wrong][0]}"
+        )
+    return values

@@ -1,0 +1,188 @@
+"""SVDD, without and with minority rows: the smallest ball around the majority."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, override
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ..inference.cutoff import Cutoff
+from ..inference.draws import Draws
+from ..models import svdd
+from ..models.gram import Gram
+from .description import DataDescription
+from .training import FitState
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SVDD(DataDescription):
+    r"""Support vector data description: the smallest ball around the majority.
+
+    .. math:: \max_w \sum_i w_i K_{ii} - w^\top K w, \qquad \sum w_i = 1, \quad 0 \le w_i \le C
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, default=RBF()
+        See :mod:`bsvdd.kernels`.
+    C : float, optional
+        Largest weight, at least 1/n0; from 1 on no row is left outside. ``None`` is
+        1/(n0 ``outlier_fraction``) (Tax and Duin 2004).
+    outlier_fraction : float, default=0.1
+        The share of majority rows that may lie outside, at most; used when C is None.
+    cutoff : Cutoff, str, float or None, default="model"
+        ``"model"`` is the sphere of the description; the rest as in :class:`BSVDD`.
+    minor_label : optional
+        Label of the minority in y, see :class:`BSVDD`.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds, where ``cutoff`` asks for folds.
+
+    Attributes
+    ----------
+    radius_ : float
+        R, on the scale of d_z.
+    weights_ : ndarray of shape (n0,)
+    C_ : float
+    kernel_, gram_, idata_, cutoff_, level_
+        As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) is 0 or 1.
+
+    See Also
+    --------
+    BSVDD : the centre with a posterior.
+
+    References
+    ----------
+    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. HyperplaneDetector
+    Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, kernels
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> SVDD(kernel=kernels.RBF("median")).fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DataDescription._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    C: float | None = None
+    outlier_fraction: float = 0.1
+    cutoff: Cutoff | str | float | None = "model"
+
+    _solution = ("C", "C2")
+
+    def _bounds(self, gram: Gram) -> tuple[float, float | None]:
+        """Return the largest weights: C, and C2 where minority rows are learnt from."""
+        return _largest_weight(self.C, gram.n0, self.outlier_fraction), None
+
+    @override
+    def _draw(self, gram: Gram, seed: int) -> Draws:
+        C, C2 = self._bounds(gram)
+        w = svdd.solve(gram, C, C2).weights
+        return Draws.of_weights(w, {"C": C} if C2 is None else {"C": C, "C2": C2})
+
+    @override
+    def _own_cutoff(self, state: FitState) -> float:
+        return self._sphere(state).boundary
+
+    @staticmethod
+    def _sphere(state: FitState) -> svdd.Sphere:
+        bounds = state.draws.solution
+        return svdd.describe(state.rule.weights[0], state.data.gram, bounds["C"], bounds.get("C2"))
+
+    @property
+    def C_(self) -> float:
+        """The largest weight of a majority row, as it was used."""
+        return self._fit.draws.solution["C"]
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """The weights of the dictionary: the majority rows, then minority rows if learnt from."""
+        return self._fit.rule.weights[0]
+
+    @property
+    def radius_(self) -> float:
+        """The radius R, on the scale of d_z."""
+        return self._sphere(self._fit).radius
+
+    @property
+    def support_case_(self) -> np.ndarray:
+        """Where each dictionary point lies: "inside", "on the sphere" or "outside"."""
+        return self._sphere(self._fit).case
+
+    @property
+    def kkt_residual_(self) -> float:
+        """The largest violation of the optimality conditions, on the scale of d^2."""
+        return self._sphere(self._fit).kkt_residual
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SVDDM(SVDD):
+    r"""Support vector data description with minority rows, which are to lie outside.
+
+    .. math::
+        \max_w \sum_j w_j K_{jj} - w^\top K w, \qquad w = [\alpha_0, -\alpha_1], \quad
+        \sum w_j = 1, \quad 0 \le \alpha_0 \le C, \quad 0 \le \alpha_1 \le C_2
+
+    Parameters
+    ----------
+    kernel, cutoff, minor_label, random_state
+        As in :class:`SVDD`.
+    C : float, optional
+        Price of majority rows outside, at least 1/n0. ``None`` is 1/(n0 ``outlier_fraction``).
+    outlier_fraction : float, default=0.1
+        Used when C is None. At most the share ``outlier_fraction`` (1 + sum(alpha1)) of majority
+        rows lies outside, as each takes C of the sum of their weights.
+    C2 : float, optional
+        Price of minority rows inside. ``None`` is 1/(n1 ``minority_fraction``).
+    minority_fraction : float, default=0.1
+        Used when C2 is None. At most the share ``minority_fraction`` sum(alpha1) of minority rows
+        lies inside.
+
+    Attributes
+    ----------
+    radius_, weights_, support_case_, kkt_residual_, C_, kernel_, gram_, idata_, cutoff_, level_
+        As in :class:`SVDD`; the minority rows are the last dictionary points.
+
+    References
+    ----------
+    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. HyperplaneDetector
+    Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDDM, kernels
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = (X[:, 0] > 1.2).astype(int)
+    >>> est = SVDDM(kernel=kernels.RBF("median")).fit(X, y)
+    >>> sorted(set(est.support_case_.tolist()))
+    ['inside', 'on the sphere', 'outside']
+    """
+
+    _learns_from_minority = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SVDD._parameter_constraints,
+        "C2": [Interval(Real, 0, None, closed="neither"), None],
+        "minority_fraction": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    C2: float | None = None
+    minority_fraction: float = 0.1
+
+    @override
+    def _bounds(self, gram: Gram) -> tuple[float, float | None]:
+        C, _ = super()._bounds(gram)
+        return C, _largest_weight(self.C2, gram.n1, self.minority_fraction)
+
+
+def _largest_weight(C: float | None, n: int, fraction: float) -> float:
+    """Return C, or 1/(n fraction) where it is not given (Tax and Duin 2004)."""
+    return 1.0 / (n * fraction) if C is None else float(C)

@@ -1,0 +1,499 @@
+"""Detectors by a hyperplane in kernel space: the one-class SVM and the supervised SVMs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, override
+
+import numpy as np
+import xarray as xr
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..inference.cutoff import Cutoff
+from ..inference.draws import Draws
+from ..inference.scoring import Hyperplane, supported
+from ..inference.warning import DataWarning, warn
+from ..models import density, lssvm, ocsvm, svm
+from ..models.gram import Gram
+from .base import BaseDetector
+from .dictionary import AllRows, Dictionary
+from .training import FitState, TrainingData
+
+MAX_RESIDUAL = 1e-6  # of a linear system whose right-hand side is 1 and -1
+DENSE_ROWS = 10_000  # rows up to which the kernel matrix (800 MB) is held
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HyperplaneDetector(BaseDetector):
+    """A detector by f(z) = sum_j w_j k(u_j, z) + b; its "distance" is -f(z), its cutoff 0.
+
+    A subclass solves for the weights in ``_solve``.
+    """
+
+    cutoff: Cutoff | str | float | None = "model"
+
+    _solution = ("offset",)
+
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        """Return signed weights, and by name ``offset`` and the solver's other numbers."""
+        raise NotImplementedError
+
+    @override
+    def _draw(self, gram: Gram, seed: int) -> Draws:
+        return Draws.of_weights(*self._solve(gram))
+
+    @override
+    def _rule(self, draws: Draws, gram: Gram) -> Hyperplane:
+        w = draws.weights
+        return Hyperplane(w, gram, supported(w), np.array([draws.solution["offset"]]))
+
+    @override
+    def _state(self, data: TrainingData) -> FitState:
+        draws = self._draw(data.gram, data.seed)
+        rule = self._rule(draws, data.gram)
+        values = rule.values(data.rows)
+        obs = np.arange(len(data.rows))
+        groups = {
+            "hyperplane": xr.Dataset({"f": ("obs", -values[0])}, {"obs": obs}),
+            "diagnostics": xr.Dataset({"support_vectors": int((draws.weights != 0.0).sum())}),
+        }
+        return FitState(data=data, draws=draws, rule=rule, values=values, groups=groups)
+
+    @override
+    def _restored(self, data: TrainingData, tree: xr.DataTree) -> FitState:
+        draws = Draws.from_tree(tree, self._solution)
+        names = ("hyperplane", "diagnostics")
+        groups = {n: tree.children[n].to_dataset() for n in names if n in tree.children}
+        return FitState(
+            data=data,
+            draws=draws,
+            rule=self._rule(draws, data.gram),
+            values=-groups["hyperplane"]["f"].values[None],
+            groups=groups,
+        )
+
+    @override
+    def _own_cutoff(self, state: FitState) -> float:
+        return 0.0
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """Signed weights of the training rows: majority first, then minority if learnt from."""
+        return self._fit.rule.weights[0]
+
+    @property
+    def intercept_(self) -> float:
+        """The offset b of f."""
+        return self._fit.draws.solution["offset"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OCSVM(HyperplaneDetector):
+    r"""One-class SVM: the hyperplane farthest from the origin.
+
+    .. math:: f(z) = \frac1\rho \sum_i \alpha_i k(x_i, z) - 1, \qquad \sum \alpha_i = 1, \quad
+        0 \le \alpha_i \le 1/(\nu n)
+
+    Parameters
+    ----------
+    kernel, minor_label, random_state
+        As in :class:`bsvdd.BSVDD`.
+    nu : float, default=0.1
+        Upper bound of the share of margin errors, lower bound of that of support vectors.
+    cutoff : Cutoff, str, float or None, default="model"
+        ``"model"`` is f = 0; the rest as in :class:`bsvdd.BSVDD`, with -f as the distance.
+
+    Attributes
+    ----------
+    rho_, norm_w_, distance_from_origin_ : float
+        rho, ||w||, and rho/||w||; where the origin lies among the rows 0, 0 and NaN, with a
+        warning.
+    support_vector_share_, margin_error_share_ : float
+        At least, and at most, ``nu``.
+    support_case_ : ndarray of str
+        ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, for each majority row.
+    weights_ : ndarray
+        alpha.
+
+    References
+    ----------
+    Schoelkopf, B. et al. (2001). Estimating the support of a high-dimensional distribution.
+    Neural Computation 13, 1443-1471. doi:10.1162/089976601750264965
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import OCSVM
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> est = OCSVM(nu=0.2).fit(X)
+    >>> bool(est.margin_error_share_ <= 0.2 <= est.support_vector_share_)
+    True
+    """
+
+    nu: float = 0.1
+
+    _solution = ("offset", "unit", "nu", "norm")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseDetector._parameter_constraints,
+        "nu": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    @override
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        plane = ocsvm.solve(gram, self.nu)
+        # in units of rho, f does not depend on the number of rows that alpha is spread over, so
+        # that left-out values of folds can stand beside those of the whole fit
+        unit = plane.rho if plane.norm > 0 and plane.rho > 0 else 1.0
+        return plane.alpha / unit, {
+            "offset": -plane.rho / unit,
+            "unit": unit,
+            "nu": float(self.nu),
+            "norm": plane.norm,
+        }
+
+    @override
+    def _state(self, data: TrainingData) -> FitState:
+        state = super()._state(data)
+        if state.draws.solution["norm"] == 0:
+            warn(
+                "the origin of the kernel space lies among the majority rows, so that no "
+                "hyperplane parts them from it (w = 0) and f says nothing; use kernels.RBF or "
+                "SVDD, or do not centre the columns",
+                DataWarning,
+            )
+        return state
+
+    @property
+    @override
+    def weights_(self) -> np.ndarray:
+        """The weights alpha of the majority rows, shape (n0,)."""
+        return super().weights_ * self._fit.draws.solution["unit"]
+
+    @property
+    @override
+    def intercept_(self) -> float:
+        """The offset of the hyperplane that ``weights_`` make, -rho."""
+        return super().intercept_ * self._fit.draws.solution["unit"]
+
+    @property
+    def _plane(self) -> ocsvm.Plane:
+        return ocsvm.describe(self.weights_, self.gram_, self._fit.draws.solution["nu"])
+
+    @property
+    def support_case_(self) -> np.ndarray:
+        """Where each majority row lies, by its weight."""
+        return self._plane.case
+
+    @property
+    def support_vector_share_(self) -> float:
+        """Share of majority rows with alpha > 0."""
+        return self._plane.support_vector_share
+
+    @property
+    def margin_error_share_(self) -> float:
+        """Share of majority rows beyond the hyperplane."""
+        return self._plane.margin_error_share
+
+    @property
+    def rho_(self) -> float:
+        """The offset rho of the hyperplane."""
+        return self._plane.rho
+
+    @property
+    def norm_w_(self) -> float:
+        """Norm of the hyperplane's normal vector in kernel space."""
+        return self._plane.norm
+
+    @property
+    def distance_from_origin_(self) -> float:
+        """Distance rho/||w|| of the hyperplane from the origin, NaN where w = 0."""
+        return self._plane.distance_from_origin
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SVM(HyperplaneDetector):
+    r"""Class-weighted SVM, the supervised yardstick.
+
+    .. math:: f(z) = \sum_i y_i \alpha_i k(x_i, z) + b, \qquad
+        0 \le \alpha_i \le C\, \frac{n}{2 n_{y_i}}
+
+    Parameters
+    ----------
+    kernel, minor_label, random_state
+        As in :class:`bsvdd.BSVDD`.
+    C : float, default=1
+    balanced : bool, default=True
+        Whether the price of a row grows as its class shrinks; if not, it is C for all.
+    cutoff : Cutoff, str, float or None, default="model"
+        ``"model"`` is f = 0; the rest as in :class:`bsvdd.BSVDD`, with -f as the distance.
+
+    Attributes
+    ----------
+    weights_, intercept_ : ndarray of shape (n,), float
+        y_i alpha_i, majority rows first, y = +1 for them; and b.
+
+    References
+    ----------
+    Cortes, C. and Vapnik, V. (1995). Support-vector networks. Machine Learning 20, 273-297.
+    doi:10.1007/BF00994018
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> SVM().fit(X, X[:, 0] > 1).predict([[-1.0, 0.0], [1.5, 0.0]])
+    array([ 1, -1])
+    """
+
+    _learns_from_minority = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseDetector._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "balanced": ["boolean"],
+    }
+
+    C: float = 1.0
+    balanced: bool = True
+
+    def _row_prices(self, gram: Gram) -> np.ndarray:
+        if self.balanced:
+            return svm.class_prices(gram, self.C)
+        return np.full(gram.n_points, float(self.C))
+
+    @override
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        w, offset = svm.solve(gram, self._row_prices(gram))
+        return w, {"offset": offset}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DSVM(SVM):
+    r"""Density-weighted SVM for class imbalance learning, DSVM-CIL.
+
+    .. math:: 0 \le \alpha_i \le C d_i, \qquad
+        d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
+
+    Parameters
+    ----------
+    kernel, C, cutoff, minor_label, random_state
+        As in :class:`SVM`.
+    balanced : bool, default=False
+        Whether the class sizes enter the prices too.
+    neighbors : int, default=5
+        k. It needs k + 1 rows of each class, also in each fold that a cutoff refits.
+    count_self : bool, default=False
+        Whether a row is its own first neighbour, as in the authors' code; then k rows do.
+
+    Attributes
+    ----------
+    weights_, intercept_
+        As in :class:`SVM`.
+
+    References
+    ----------
+    Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
+    class imbalance learning. Neural Computing and Applications 33.
+    doi:10.1007/s00521-020-05240-8
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import DSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> DSVM(C=10).fit(X, X[:, 0] > 1).predict([[-1.0, 0.0], [1.5, 0.0]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SVM._parameter_constraints,
+        "neighbors": [Interval(Integral, 1, None, closed="left")],
+        "count_self": ["boolean"],
+    }
+
+    balanced: bool = False
+    neighbors: int = 5
+    count_self: bool = False
+
+    @override
+    def _row_prices(self, gram: Gram) -> np.ndarray:
+        d = _density(gram, self.neighbors, self.count_self)
+        return super()._row_prices(gram) * d
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LSSVM(HyperplaneDetector):
+    r"""Least-squares SVM.
+
+    .. math:: (K + I/C) w + b 1 = y, \qquad 1^\top w = 0, \qquad
+        f(z) = \sum_i w_i k(x_i, z) + b
+
+    Above 10,000 rows the kernel matrix is not formed, and conjugate gradients solve the system.
+
+    Parameters
+    ----------
+    kernel, cutoff, minor_label, random_state
+        As in :class:`SVM`.
+    C : float, default=1
+    epsilon : float, default=0
+        Added to the whole diagonal.
+
+    Attributes
+    ----------
+    weights_, intercept_ : ndarray of shape (n,), float
+        y_i alpha_i, majority rows first, y = +1 for them; and b.
+    kkt_residual_ : float
+        Largest violation of the system.
+    slack_ : ndarray of shape (n,)
+        phi_i = 1 - y_i f(x_i).
+
+    References
+    ----------
+    Suykens, J. A. K. and Vandewalle, J. (1999). Least squares support vector machine
+    classifiers. Neural Processing Letters 9, 293-300. doi:10.1023/A:1018628609742
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import LSSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> est = LSSVM().fit(X, X[:, 0] > 1)
+    >>> est.predict([[-1.0, 0.0], [1.5, 0.0]])
+    array([ 1, -1])
+    >>> est.kkt_residual_ < 1e-9
+    True
+    """
+
+    _learns_from_minority = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseDetector._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    C: float = 1.0
+    epsilon: float = 0.0
+
+    _solution = ("offset", "kkt_residual")
+
+    @override
+    def _dictionary(self) -> Dictionary:
+        return AllRows(with_minority=True, unlimited=True, matrix_free_above=DENSE_ROWS)
+
+    def _density_weights(self, gram: Gram) -> np.ndarray:
+        return np.ones(gram.n_points)
+
+    def _zero_weight(self) -> str:
+        return "drop"
+
+    @override
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        d = self._density_weights(gram)
+        solved = lssvm.solve(gram, self.C, d, self.epsilon, self._zero_weight())
+        return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
+
+    @override
+    def _state(self, data: TrainingData) -> FitState:
+        state = super()._state(data)
+        residual = state.draws.solution["kkt_residual"]
+        if residual > MAX_RESIDUAL:
+            warn(
+                f"the linear system of {type(self).__name__} is solved with a residual of "
+                f"{residual:.2g} only, where y is 1 or -1: it is nearly singular with "
+                f"C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns",
+                DataWarning,
+            )
+        return state
+
+    @property
+    def kkt_residual_(self) -> float:
+        """The largest violation of the linear system."""
+        return self._fit.draws.solution["kkt_residual"]
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """The slack 1 - y f(x) of each training row, majority first."""
+        f = -self._fit.rule.values(self.gram_.points)[0]
+        return 1.0 - svm.labels(self.gram_) * f
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class IDLSSVM(LSSVM):
+    r"""Improved density-weighted least-squares SVM for class imbalance learning, IDLSSVM-CIL.
+
+    .. math:: (K + \mathrm{diag}(1/(C d_i^2)) + \epsilon I) w + b 1 = y, \qquad 1^\top w = 0,
+        \qquad d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
+
+    Parameters
+    ----------
+    kernel, C, epsilon, cutoff, minor_label, random_state
+        As in :class:`LSSVM`.
+    neighbors, count_self
+        As in :class:`DSVM`, with as many rows of each class.
+    zero_weight : {"drop", "epsilon"}, default="drop"
+        What becomes of a row with d = 0, whose ridge is infinite: it has weight zero, or its
+        ridge is epsilon only.
+
+    Attributes
+    ----------
+    density_weights_ : ndarray of shape (n,)
+        d, majority rows first.
+    weights_, intercept_, kkt_residual_, slack_
+        As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/(C d_i^2) where epsilon
+        is 0.
+
+    References
+    ----------
+    Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
+    class imbalance learning. Neural Computing and Applications 33.
+    doi:10.1007/s00521-020-05240-8
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import IDLSSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> est = IDLSSVM(C=10).fit(X, X[:, 0] > 1)
+    >>> est.predict([[-1.0, 0.0], [1.5, 0.0]])
+    array([ 1, -1])
+    >>> bool((est.density_weights_ <= 1).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LSSVM._parameter_constraints,
+        "neighbors": [Interval(Integral, 1, None, closed="left")],
+        "count_self": ["boolean"],
+        "zero_weight": [StrOptions({"drop", "epsilon"})],
+    }
+
+    neighbors: int = 5
+    count_self: bool = False
+    zero_weight: str = "drop"
+
+    @override
+    def _density_weights(self, gram: Gram) -> np.ndarray:
+        return _density(gram, self.neighbors, self.count_self)
+
+    @override
+    def _zero_weight(self) -> str:
+        return self.zero_weight
+
+    @property
+    def density_weights_(self) -> np.ndarray:
+        """The density weights of the training rows, majority first."""
+        return self._density_weights(self.gram_)
+
+
+def _density(gram: Gram, k: int, count_self: bool) -> np.ndarray:
+    """Return the density weights of both classes, each taken within its class."""
+    rows, m = gram.kernel.inputs(gram.points), gram.n_majority_points
+    both = [density.weights(part, k, count_self) for part in (rows[:m], rows[m:])]
+    for name, d in zip(("majority", "minority"), both, strict=True):
+        if not d.any():
+            raise ValueError(
+                f"the density weights of all {len(d)} {name} rows are zero with neighbors={k}; use "
+                "another number of neighbors, or more rows"
+            )
+    return np.concatenate(both)

@@ -1,0 +1,118 @@
+"""The No-U-Turn sampler, by nutpie, on this package's log density.
+
+Chains run one after another: nutpie does not say for which chain it asks a starting point, and
+the log density is a Python function, which two threads could not run at once.
+
+Dictionary points whose weight is negligible are left out of the log density while NUTS runs,
+unless that changes the log density of its draws by more than ``MAX_GAP``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..cancellation import checkpoint, stoppable
+from ..draws import Draws, SamplerReport, SamplerSettings
+from ..log_density import LogDensity
+
+STATISTICS = ["diverging", "energy", "n_steps", "step_size"]
+MAX_GAP = 1e-3  # by which the log density may vary where points are left out
+POLL = 0.05  # seconds between two checks whether the computation was superseded
+
+
+def sample(
+    density: LogDensity,
+    starts: np.ndarray,
+    settings: SamplerSettings,
+    active: np.ndarray | None = None,
+) -> Draws:
+    """Return draws of the model of ``density``.
+
+    Parameters
+    ----------
+    density : LogDensity
+    starts : ndarray of shape (chains, size)
+        Where the chains start, on the unconstrained scale.
+    settings : SamplerSettings
+    active : ndarray of int, optional
+        The dictionary points whose weights are not negligible; all where left out.
+    """
+    few = active is not None and len(active) <= density.n_points / 2
+    x, n_points = None, density.n_points
+    if active is not None and few:
+        part = density.on(active)
+        x, statistics = _run(part, starts, settings)
+        gap = np.ptp(density.logp(x) - part.logp(x))
+        density.products += part.products
+        if gap <= MAX_GAP:
+            n_points = len(active)
+        else:
+            x = None
+    if x is None:
+        x, statistics = _run(density, starts, settings)
+    named = density.named(x)
+    report = SamplerReport(
+        "nuts", library="nutpie", products=density.products, active_points=n_points
+    )
+    variables = {n: v.reshape(settings.chains, -1, *v.shape[1:]) for n, v in named.items()}
+    return Draws.of_model(variables, density.model, report, statistics)
+
+
+def _run(
+    density: LogDensity, starts: np.ndarray, settings: SamplerSettings
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return draws (chains * draws, size) on the unconstrained scale, and their statistics."""
+    import nutpie
+    from nutpie.compiled_pyfunc import from_pyfunc
+
+    logp_and_gradient = density.machine_code()
+    seeds = np.random.SeedSequence(settings.seed).generate_state(settings.chains)
+    traces = []
+    for start, seed in zip(starts, seeds, strict=True):
+        compiled = from_pyfunc(
+            ndim=density.size,
+            make_logp_fn=lambda: logp_and_gradient,
+            make_expand_fn=lambda *seeds: lambda x: {"x": np.array(x)},
+            expanded_dtypes=[np.dtype("float64")],
+            expanded_shapes=[(density.size,)],
+            expanded_names=["x"],
+            make_initial_point_fn=lambda seed, start=start: start,
+        )
+        run = nutpie.sample(
+            compiled,
+            draws=settings.draws,
+            tune=settings.tune,
+            chains=1,
+            seed=int(seed),
+            progress_bar=settings.progressbar,
+            save_warmup=False,
+            blocking=False,
+        )
+        try:
+            traces.append(_result(run))
+        except BaseException as error:
+            if type(error).__name__ == "PanicException":  # Rust's, which no one would catch
+                raise RuntimeError(
+                    f"nutpie failed ({error}): the posterior may be improper, or its scales too "
+                    "far apart; use another prior, or sampler='metropolis'"
+                ) from error
+            run.cancel()
+            raise
+    x = np.concatenate([trace["posterior"]["x"].values[0] for trace in traces])
+    groups = [trace.children["sample_stats"].dataset for trace in traces]
+    statistics = {
+        name: np.concatenate([group[name].values for group in groups]) for name in STATISTICS
+    }
+    return x, statistics
+
+
+def _result(run: Any) -> Any:
+    """Return the result of a run of nutpie, or stop when the computation is superseded."""
+    while stoppable():
+        try:
+            return run.wait(timeout=POLL)
+        except TimeoutError:
+            checkpoint()
+    return run.wait()

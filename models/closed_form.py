@@ -1,0 +1,58 @@
+"""Posteriors that are known in closed form: a model has one, or has none."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+
+class ClosedForm(Protocol):
+    """The posterior of the weights where it needs no general sampler.
+
+    Attributes
+    ----------
+    reason : str
+        Why the posterior is known.
+    dims : dict of tuple of str
+        Dimensions of the variables that are drawn.
+    """
+
+    @property
+    def reason(self) -> str:
+        """Why the posterior is known."""
+        ...
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Dimensions of the variables that are drawn, by name."""
+        ...
+
+    def draw(
+        self, draws: int, tune: int, chains: int, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Return draws of the model's variables and of w, each (chains, draws, length)."""
+        ...
+
+    def log_prior(self, w: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the log prior densities of weights (..., M) by variable, each (...)."""
+        ...
+
+    def leave_one_out(
+        self, w: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the distance of each point from the posterior centre without it.
+
+        Parameters
+        ----------
+        w : ndarray of shape (draws, M)
+            Draws of the posterior of all rows.
+        rng : Generator
+
+        Returns
+        -------
+        tuple
+            Distances (draws, M), and the log importance weights of the draws (draws, M), or None
+            where all draws count the same.
+        """
+        ...

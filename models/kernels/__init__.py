@@ -1,0 +1,20 @@
+"""Kernels k(x, y) as value objects: ``kernel(X, Y)`` returns the matrix of kernel values."""
+
+from .base import Kernel
+from .custom import Custom, as_kernel
+from .distance import RBF, Laplacian
+from .dot_product import Linear, Polynomial
+from .precomputed import Precomputed
+from .standardized import Standardized
+
+__all__ = [
+    "RBF",
+    "Custom",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "Standardized",
+    "as_kernel",
+]

@@ -1,0 +1,205 @@
+"""Kernels of the distance between two rows, with a bandwidth: RBF and Laplacian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, override
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import laplacian_kernel
+
+from .. import bandwidth as criteria
+from ..checks import is_number
+from .base import Kernel
+
+BLOCK = 256  # rows per block of a kernel matrix
+
+
+@dataclass(frozen=True)
+class DistanceKernel(Kernel):
+    """A kernel exp(-gamma x distance) whose gamma follows from a bandwidth; k(x, x) = 1."""
+
+    bandwidth: float | str = "modified_mean"
+    criterion: str | None = None
+
+    @override
+    def resolve(self, X: np.ndarray) -> Self:
+        criterion = self.bandwidth if isinstance(self.bandwidth, str) else self.criterion
+        return replace(self, bandwidth=criteria.resolve(self.bandwidth, X), criterion=criterion)
+
+    @property
+    def gamma(self) -> float:
+        """The factor of the distance in the exponent, named as in scikit-learn."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        criteria.check(self.bandwidth)
+
+    @property
+    def _s(self) -> float:
+        if isinstance(self.bandwidth, str):
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} is not a number yet; call kernel.resolve(X) first"
+            )
+        return float(self.bandwidth)
+
+    @override
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return np.ones(len(X))
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if isinstance(self.bandwidth, str):
+            return f"{name}(bandwidth={self.bandwidth!r})"
+        source = "" if self.criterion is None else f", criterion={self.criterion!r}"
+        return f"{name}(bandwidth={self.bandwidth:.6g}{source}, gamma={self.gamma:.6g})"
+
+
+@dataclass(frozen=True, repr=False)
+class RBF(DistanceKernel):
+    r"""Gaussian kernel.
+
+    .. math:: k(x, y) = \exp\left(-\frac{\|x-y\|^2}{2 s^2}\right), \qquad \gamma = \frac1{2 s^2}
+
+    Parameters
+    ----------
+    bandwidth : float or str, default="modified_mean"
+        s, in the units of the columns, or the name of a criterion of
+        :mod:`bsvdd.models.bandwidth`.
+    criterion : str, optional
+        The criterion that the number came from; set by :meth:`~bsvdd.kernels.Kernel.resolve`.
+
+    Examples
+    --------
+    >>> from bsvdd import kernels
+    >>> kernels.RBF(bandwidth=2.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.6065]])
+    """
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> RBF:
+        """Return the kernel exp(-gamma ||x - y||^2)."""
+        if not (is_number(gamma) and 0 < gamma < np.inf):
+            raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
+        return cls(bandwidth=float((2.0 * gamma) ** -0.5))
+
+    @classmethod
+    def from_width(cls, width: float) -> RBF:
+        """Return the kernel exp(-||x - y||^2 / width), that is width = 2 s^2."""
+        if not (is_number(width) and 0 < width < np.inf):
+            raise ValueError(f"width must be positive and finite, got {width!r}")
+        return cls(bandwidth=float((width / 2.0) ** 0.5))
+
+    @property
+    def gamma(self) -> float:
+        """1 / (2 s^2)."""
+        return 0.5 / self._s**2
+
+    @property
+    def width(self) -> float:
+        """2 s^2."""
+        return 2.0 * self._s**2
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        # ||z||^2 - 2 z'v + ||v||^2 is fast, but loses digits far from the origin
+        center = Y.mean(axis=0)
+        Z, V = X - center, Y - center
+        z, v = self.gamma * (Z * Z).sum(axis=1), self.gamma * (V * V).sum(axis=1)
+        if self._loses_digits(z, v):
+            return np.exp(-self.gamma * cdist(X, Y, "sqeuclidean"))
+        # -gamma ||z - v||^2 = 2 gamma z'v - gamma z'z - gamma v'v as one product
+        left = np.column_stack([2.0 * self.gamma * Z, z, np.ones_like(z)])
+        right = np.column_stack([V, -np.ones_like(v), -v])
+        K = left @ right.T
+        np.minimum(K, 0.0, out=K)  # rounding can make the exponent positive
+        return np.exp(K, out=K)
+
+    @override
+    def _symmetric(self, X: np.ndarray) -> np.ndarray:
+        Z = X - X.mean(axis=0)
+        z = self.gamma * (Z * Z).sum(axis=1)
+        if self._loses_digits(z):
+            return super()._symmetric(X)
+        K = Z @ Z.T  # exactly symmetric: BLAS computes one triangle and copies it
+        for start in range(0, len(K), BLOCK):  # a block stays in the cache
+            k = K[start : start + BLOCK]
+            k *= 2.0 * self.gamma
+            k -= z[start : start + BLOCK, None] + z
+            np.exp(np.minimum(k, 0.0, out=k), out=k)
+        np.fill_diagonal(K, 1.0)
+        return K
+
+    @staticmethod
+    def _loses_digits(*exponents: np.ndarray) -> bool:
+        """Return whether the exponents are so large that their differences lose digits."""
+        largest = max(z.max(initial=0.0) for z in exponents)
+        return bool(largest * np.finfo(float).eps > 1e-10)
+
+    @override
+    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        r"""Return sum_i k(x_i, y_j), shape (m,).
+
+        With rows centred at the mean of Y and divided by s, the exponent is one product,
+
+        .. math:: -\|x - y\|^2 / 2 = [x, -\|x\|^2 / 2]^\top [y, 1] - \|y\|^2 / 2,
+
+        whose rounding error grows with :math:`\|y\|^2`. For float32 rows the kernel values are
+        float32; the sums are always float64.
+        """
+        single = X.dtype == np.float32
+        dtype: np.dtype[Any] = np.dtype(np.float32 if single else np.float64)
+        center = Y.mean(axis=0).astype(dtype)
+        s = np.array(self._s, dtype)
+        V = ((Y.astype(dtype) - center) / s).astype(float)
+        norm = (V * V).sum(axis=1) / 2
+        # the exponent has a rounding error of norm times 2^-23 (float32) or 2^-52 (float64)
+        if norm.max() > (1e-5 * 2**23 if single else 1e-10 * 2**52):
+            return super().summed(X, Y)
+        offset = norm.astype(dtype)
+        right = np.vstack([V.T, np.ones(len(V)), -offset]).astype(dtype)
+        total = np.zeros(len(Y))
+        left, product = np.empty((0, len(right)), dtype), np.empty((0, len(Y)), dtype)
+        for rows in self._blocks(X, Y):
+            if len(left) != len(rows):
+                left = np.ones((len(rows), len(right)), dtype)
+                product = np.empty((len(rows), len(Y)), dtype)
+            Z = left[:, :-2]
+            np.subtract(rows, center, out=Z, casting="same_kind")
+            Z /= s
+            with np.errstate(over="ignore"):  # a row that overflows has kernel values of 0
+                np.einsum("ij,ij->i", Z, Z, out=left[:, -2])
+                left[:, -2] /= -2
+                np.exp(np.matmul(left, right, out=product), out=product)
+            total += product.sum(axis=0, dtype=float)
+        return total * np.exp(offset - norm)  # undo the rounding of the offset to float32
+
+
+@dataclass(frozen=True, repr=False)
+class Laplacian(DistanceKernel):
+    r"""Laplacian kernel, :math:`k(x, y) = \exp(-\|x - y\|_1 / s)`.
+
+    Parameters
+    ----------
+    bandwidth : float or str, default="modified_mean"
+        s, in the units of the columns, or a criterion of :mod:`bsvdd.models.bandwidth`. The
+        criteria were derived for the Gaussian kernel; here they are rules of thumb.
+    criterion : str, optional
+        The criterion that the number came from; set by :meth:`~bsvdd.kernels.Kernel.resolve`.
+
+    Examples
+    --------
+    >>> from bsvdd import kernels
+    >>> kernels.Laplacian(bandwidth=2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    @property
+    def gamma(self) -> float:
+        """1 / s."""
+        return 1.0 / self._s
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return laplacian_kernel(X, Y, gamma=self.gamma)

@@ -1,0 +1,90 @@
+"""A kernel of standardised columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self, override
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from .base import Kernel
+from .custom import as_kernel
+from .distance import RBF
+
+
+@dataclass(frozen=True)
+class Standardized(Kernel):
+    r"""A kernel of standardised columns, :math:`k((x - \mu) / \sigma, (y - \mu) / \sigma)`.
+
+    The mean and the standard deviation are those of the majority rows, and they are saved with
+    the kernel. A constant column is only centred.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, default=RBF()
+        Its bandwidth is in units of standard deviations.
+    mean, scale : tuple of float, optional
+        Set by :meth:`~bsvdd.kernels.Kernel.resolve`.
+
+    Raises
+    ------
+    ValueError
+        The kernel is precomputed, so there are no columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels
+    >>> rows = np.array([[0.0, 100.0], [2.0, 300.0], [4.0, 500.0]])
+    >>> kernel = kernels.Standardized(kernels.RBF(bandwidth=1.0)).resolve(rows)
+    >>> kernel(rows[:1], rows[1:2]).round(4)
+    array([[0.2231]])
+    """
+
+    kernel: Kernel | Callable[..., Any] = RBF()
+    mean: tuple[float, ...] | None = None
+    scale: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        if as_kernel(self.kernel).pairwise:
+            raise ValueError("Standardized needs rows; a precomputed kernel has no columns")
+
+    @override
+    def resolve(self, X: np.ndarray) -> Self:
+        scaler = StandardScaler().fit(X)
+        kernel = as_kernel(self.kernel).resolve(scaler.transform(X))
+        mean, scale = tuple(scaler.mean_.tolist()), tuple(scaler.scale_.tolist())
+        return replace(self, kernel=kernel, mean=mean, scale=scale)
+
+    @override
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        return self._standardized(X)
+
+    def _standardized(self, X: np.ndarray) -> np.ndarray:
+        if self.mean is None:
+            raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
+        return (X - np.array(self.mean, X.dtype)) / np.array(self.scale, X.dtype)
+
+    @override
+    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        Z = self._standardized(X)
+        return as_kernel(self.kernel).summed(Z, self._standardized(Y.astype(X.dtype)))
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        Z = self._standardized(X)
+        return as_kernel(self.kernel)._matrix(Z, self._standardized(Y))
+
+    @override
+    def _symmetric(self, X: np.ndarray) -> np.ndarray:
+        return as_kernel(self.kernel)._symmetric(self._standardized(X))
+
+    @override
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return as_kernel(self.kernel)._diag(self._standardized(X))
+
+    def __repr__(self) -> str:
+        return f"Standardized({self.kernel!r})"

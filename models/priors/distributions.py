@@ -1,0 +1,113 @@
+"""Distributions that PyMC lacks: a beta variable on the probit scale, a normal one on a cube."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.distributions.transforms import Interval
+from pytensor.tensor.variable import TensorVariable
+from scipy.special import ndtri
+
+from .. import truncated
+
+TRUNCATED_TUNE = 50  # steps of the chain whose last state is one draw
+
+
+def probit_beta(name: str, a: TensorVariable, b: TensorVariable, dims: str) -> TensorVariable:
+    r"""Make :math:`u \sim \mathrm{Beta}(a, b)` in the PyMC model in context.
+
+    The free variable is x, with :math:`u = \Phi(x)` and
+
+    .. math::
+        \log p(x) = (a - 1) \log \Phi(x) + (b - 1) \log \Phi(-x) + \log \varphi(x) - \log B(a, b)
+
+    For a uniform u, x is normal. This helps a sampler and a normal approximation: log odds would
+    have longer tails. The density is written in x because u rounds to 1 for x > 8.3. The term
+    :math:`\log \varphi(x)` is the log Jacobian of u, not a part of the prior of u; it is stored
+    as ``tag.log_jacobian``.
+    """
+    x = pm.CustomDist(
+        f"{name}_probit",
+        a,
+        b,
+        logp=_probit_beta_log_density,
+        random=_probit_beta_draw,
+        support_point=lambda rv, size, a, b: pt.zeros(rv.shape),
+        dims=dims,
+    )
+    x.tag.log_jacobian = _log_normal(x)
+    return pm.Deterministic(f"{name}_share", pt.exp(_log_phi(x)), dims=dims)
+
+
+def _log_phi(x: TensorVariable) -> TensorVariable:
+    # not PyMC's normal_lcdf, which has only 6 to 8 digits
+    tail = pt.erfcx(-pt.minimum(x, 0.0) / math.sqrt(2.0)) / 2.0
+    upper = pt.erfc(pt.maximum(x, 0.0) / math.sqrt(2.0)) / 2.0
+    return pt.switch(x < 0.0, pt.log(tail) - x**2 / 2.0, pt.log1p(-upper))
+
+
+def _log_normal(x: TensorVariable) -> TensorVariable:
+    return -0.5 * x**2 - 0.5 * math.log(2.0 * math.pi)
+
+
+def _probit_beta_log_density(
+    x: TensorVariable, a: TensorVariable, b: TensorVariable
+) -> TensorVariable:
+    log_beta = pt.gammaln(a) + pt.gammaln(b) - pt.gammaln(a + b)
+    return (a - 1.0) * _log_phi(x) + (b - 1.0) * _log_phi(-x) + _log_normal(x) - log_beta
+
+
+def _probit_beta_draw(
+    a: np.ndarray, b: np.ndarray, rng: np.random.Generator, size: Any = None
+) -> np.ndarray:
+    # u = g_a / (g_a + g_b) with gamma variables, so that u and 1 - u both keep their digits
+    gamma_a, gamma_b = rng.gamma(a, size=size), rng.gamma(b, size=size)
+    below_half = gamma_a <= gamma_b
+    x = ndtri(np.where(below_half, gamma_a, gamma_b) / (gamma_a + gamma_b))
+    return np.where(below_half, x, -x)
+
+
+class Cube(Interval):
+    """The transform of an interval, applied to each coordinate of one vector."""
+
+    def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+        """Return the log determinant of the Jacobian."""
+        return pt.sum(super().log_jac_det(value, *inputs), axis=-1)
+
+
+def _truncated_normal_log_density(
+    x: TensorVariable, mean: TensorVariable, precision: TensorVariable
+) -> TensorVariable:
+    """Return the log density up to a constant, which needs the probability of the cube."""
+    e = x - mean
+    inside = pt.all(pt.ge(x, 0.0) & pt.le(x, 1.0))
+    return pt.switch(inside, -e @ precision @ e / 2, -np.inf)
+
+
+def _truncated_normal_draw(
+    mean: np.ndarray, precision: np.ndarray, rng: np.random.Generator, size: Any = None
+) -> np.ndarray:
+    n = int(np.prod(size or ()))  # one chain for each draw
+    x = truncated.draw(precision, precision @ mean, 1, TRUNCATED_TUNE, n, rng)
+    return x.reshape(*(size or ()), len(mean))
+
+
+def truncated_normal(
+    name: str, mean: TensorVariable, precision: TensorVariable, dims: str
+) -> TensorVariable:
+    """Make a correlated normal vector on the cube [0, 1]^n in the PyMC model in context."""
+    return pm.CustomDist(
+        name,
+        mean,
+        precision,
+        logp=_truncated_normal_log_density,
+        random=_truncated_normal_draw,
+        support_point=lambda rv, size, mean, precision: pt.full_like(mean, 0.5),
+        signature="(n),(n,n)->(n)",
+        transform=Cube(0.0, 1.0),
+        dims=dims,
+    )

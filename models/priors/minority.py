@@ -1,0 +1,150 @@
+"""Priors of the minority weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ..gram import Gram
+from . import checks
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+
+@dataclass(frozen=True)
+class TruncatedNormal:
+    r"""Truncated normal minority weights, :math:`N(m, \sigma^2 \Sigma)` on :math:`[0, 1]^{n_1}`.
+
+    Parameters
+    ----------
+    mean : float or tuple of float, default=0
+        m: one number, or one for each minority row.
+    sd : float, default=1
+        sigma, a factor of the whole covariance.
+    sigma : tuple of tuple of float, optional
+        Sigma, a matrix over the minority rows: a list of rows or an array. The default is the
+        identity, so that the weights are independent.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The mean is not finite, sd is not positive, Sigma is not symmetric and positive definite,
+        or, in a fit, there is not one value for each minority row.
+
+    References
+    ----------
+    Turkoz and Kim (2022), Bayesian data description with minority rows.
+
+    Examples
+    --------
+    >>> from bsvdd import priors
+    >>> priors.TruncatedNormal(mean=0.5, sd=0.1)
+    TruncatedNormal(mean=0.5, sd=0.1, sigma=None)
+    """
+
+    mean: float | tuple[float, ...] = 0.0
+    sd: float = 1.0
+    sigma: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        checks.require_positive(self, "sd", self.sd)
+        if isinstance(self.mean, bool | str):
+            raise TypeError(
+                "TruncatedNormal: mean must be a number, or one number for each minority row, got "
+                f"{self.mean!r}"
+            )
+        if not isinstance(self.mean, int | float | np.number):
+            object.__setattr__(self, "mean", checks.as_vector(self, "mean", self.mean))
+        elif not np.isfinite(self.mean):
+            raise ValueError(f"TruncatedNormal: mean must be finite, got {self.mean!r}")
+        if self.sigma is not None:
+            object.__setattr__(self, "sigma", checks.as_covariance(self, "sigma", self.sigma))
+
+    def location(self, gram: Gram) -> np.ndarray:
+        """Return m, one value for each minority point of the dictionary."""
+        if not isinstance(self.mean, tuple):
+            return np.full(gram.n1, float(self.mean))
+        return np.array(self.mean)[self._indices("mean", len(self.mean), gram)]
+
+    def covariance(self, gram: Gram) -> np.ndarray:
+        """Return sigma^2 Sigma, a matrix over the minority points of the dictionary."""
+        if self.sigma is None:
+            return float(self.sd) ** 2 * np.eye(gram.n1)
+        i = self._indices("sigma", len(self.sigma), gram)
+        return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(i, i)]
+
+    def precision(self, gram: Gram) -> np.ndarray:
+        """Return the inverse of the covariance."""
+        return cho_solve(cho_factor(self.covariance(gram)), np.eye(gram.n1))
+
+    def _indices(self, field: str, length: int, gram: Gram) -> np.ndarray:
+        return checks.indices(self, field, length, gram.n1, gram.minority_place, "minority")
+
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        """Make the variable in the PyMC model in context."""
+        import pymc as pm
+
+        from .distributions import truncated_normal
+
+        mean = pm.Data(f"{name}_mean", self.location(gram), dims=dims)
+        if self.sigma is not None:
+            precision = pm.Data(f"{name}_precision", self.precision(gram))
+            return truncated_normal(name, mean, precision, dims)
+        sd = pm.Data(f"{name}_sd", float(self.sd))
+        return pm.TruncatedNormal(name, mean, sd, lower=0.0, upper=1.0, dims=dims)
+
+
+@dataclass(frozen=True)
+class Beta:
+    r"""Beta prior of the minority weights, independent and scaled to a total.
+
+    .. math:: \alpha_{1j} = \frac{c}{n_1} b_j, \qquad b_j \sim \mathrm{Beta}(a, b)
+
+    Parameters
+    ----------
+    a, b : float, default=1
+    total : float, optional
+        c, the largest possible sum of the minority weights. ``None`` is the published prior,
+        :math:`\alpha_{1j} = b_j`, whose sum grows with n1 (n1/2 on average) and whose chains do
+        not always mix.
+
+    Raises
+    ------
+    ValueError, TypeError
+        a, b or the total is not a positive number.
+
+    References
+    ----------
+    Bae (2024), Bayesian support vector data description with minority rows.
+
+    Examples
+    --------
+    >>> from bsvdd import priors
+    >>> priors.Beta(total=1)
+    Beta(a=1.0, b=1.0, total=1)
+    """
+
+    a: float = 1.0
+    b: float = 1.0
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        checks.require_positive(self, "a", self.a)
+        checks.require_positive(self, "b", self.b)
+        if self.total is not None:
+            checks.require_positive(self, "total", self.total)
+
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        """Make the variable in the PyMC model in context."""
+        import pymc as pm
+
+        from .distributions import probit_beta
+
+        scale = 1.0 if self.total is None else self.total / gram.n1
+        a, b = pm.Data(f"{name}_a", float(self.a)), pm.Data(f"{name}_b", float(self.b))
+        share = probit_beta(name, a, b, dims)
+        return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)

@@ -1,0 +1,86 @@
+"""Normal priors whose mean and covariance the user gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import override
+
+import numpy as np
+
+from ..gram import Gram
+from . import checks
+from .gaussian import CorrelatedPrior, GaussianPrior
+
+
+@dataclass(frozen=True)
+class Flat(GaussianPrior):
+    r"""Normal prior of mean zero, :math:`N(0, \sigma^2 I)`: all majority points weigh the same.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma.
+
+    Examples
+    --------
+    >>> from bsvdd import BSVDD, priors
+    >>> BSVDD(prior=priors.Flat(sd=0.5))
+    BSVDD(prior=Flat(sd=0.5))
+    """
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        return np.zeros(gram.n_majority_points)
+
+
+@dataclass(frozen=True)
+class Normal(CorrelatedPrior):
+    r"""Normal prior whose mean and covariance are parameters, :math:`N(m, \sigma^2 \Sigma)`.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma, a factor of the whole covariance.
+    m : tuple of float, optional
+        One value for each majority row; zero by default.
+    sigma : tuple of tuple of float, optional
+        Sigma, a list of rows or an array; the identity by default.
+
+    Raises
+    ------
+    ValueError
+        m is not a list of finite numbers, Sigma is not symmetric and positive definite, or, in a
+        fit, there is not one value for each majority row.
+
+    Examples
+    --------
+    >>> from bsvdd import priors
+    >>> priors.Normal(m=[0.0, 1.0], sigma=[[1.0, 0.5], [0.5, 1.0]])
+    Normal(sd=1.0, m=(0.0, 1.0), sigma=((1.0, 0.5), (0.5, 1.0)))
+    """
+
+    m: tuple[float, ...] | None = None
+    sigma: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.m is not None:
+            object.__setattr__(self, "m", checks.as_vector(self, "m", self.m))
+        if self.sigma is not None:
+            object.__setattr__(self, "sigma", checks.as_covariance(self, "sigma", self.sigma))
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        if self.m is None:
+            return np.zeros(gram.n_majority_points)
+        return np.array(self.m)[self._indices("m", len(self.m), gram)]
+
+    @override
+    def covariance(self, gram: Gram) -> np.ndarray:
+        if self.sigma is None:
+            return super().covariance(gram)
+        i = self._indices("sigma", len(self.sigma), gram)
+        return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(i, i)]
+
+    def _indices(self, field: str, length: int, gram: Gram) -> np.ndarray:
+        return checks.indices(self, field, length, gram.n_majority_points, gram.place, "majority")

@@ -1,0 +1,166 @@
+"""The command line, called as a user calls it."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.run import runner
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.registry import REGISTRY
+from click.testing import CliRunner
+
+from bsvdd.cli import main
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+@pytest.fixture(scope="module")
+def csv(tmp_path_factory):
+    """A file with columns a, b and the classes 'normal' and 'odd'."""
+    data = datasets.moon(n0=60, n1=12)
+    frame = pd.DataFrame(data.X, columns=["a", "b"])
+    frame["kind"] = np.where(data.minority, "odd", "normal")
+    path = tmp_path_factory.mktemp("csv") / "moon.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.mark.slow
+def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tmp_path):
+    out = tmp_path / "report"
+    few = ["--replicates", 2, "--draws", 100, "--tune", 100]
+    result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", out, *few)
+    assert result.exit_code == 0, result.output
+    for name in ["SVDD", "BDD", "BSVDD", "BSVDD-M", "flag all", "flag none", "base rate 0.167"]:
+        assert name in result.output
+    pictures = ["boundary.png", "distance_posterior.png", "distances.png", "weights.png"]
+    assert sorted(p.name for p in out.iterdir()) == sorted(
+        [*pictures, "report.html", "results.csv"]
+    )
+    page = (out / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == len(pictures)
+    assert not re.search(r'(src|href)="(?!data:)', page)  # nothing is fetched
+    assert len(pd.read_csv(out / "results.csv")) == 2 * (len(runner.DEFAULT_MODELS) + 2)
+
+
+def test_models_shows_learning_and_parameters_of_each(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    result = call("models")
+    assert result.exit_code == 0, result.output
+    lines = {line.split()[0]: line for line in result.output.splitlines() if line[0] != " "}
+    assert list(lines)[1:-1] == list(REGISTRY)
+    assert "majority, minority, unlabelled" in lines["BDD-M"]
+    assert "minority_prior" in lines["BDD-M"]
+    assert "nu " in lines["OCSVM"]
+    assert "kernel, cutoff" in lines["parameters"]
+
+
+def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
+    model, scored = tmp_path / "m.nc", tmp_path / "p.csv"
+    result = call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "BDD", "--out", model)
+    assert result.exit_code == 0, result.output
+    assert "modified_mean" in result.output
+    n1 = int((pd.read_csv(csv)["kind"] == "odd").sum())
+    n0 = len(pd.read_csv(csv)) - n1
+    assert f"{n0} majority and {n1} minority rows; columns a, b\n" in result.output
+    result = call("score", model, csv, "--out", scored)  # the label column is no feature
+    assert result.exit_code == 0, result.output
+    frame = pd.read_csv(scored)
+    from bsvdd import load
+
+    est, X = load(model), pd.read_csv(csv)[["a", "b"]]
+    np.testing.assert_allclose(frame["probability_normal"], est.probability_normal(X))
+    assert (frame["normal"] == (est.predict(X) == 1)).all()
+    assert (frame["normal"] == (frame["distance"] <= frame["cutoff"])).all()
+    printed = call("score", model, csv)
+    assert printed.output.splitlines()[0] == "probability_normal,distance,cutoff,level,normal"
+
+
+def test_fit_without_labels_takes_all_rows_as_majority(csv, tmp_path):
+    bare = tmp_path / "bare.csv"
+    pd.read_csv(csv).drop(columns="kind").to_csv(bare, index=False)
+    result = call("fit", bare, "--model", "SVDD", "--out", tmp_path / "m.nc")
+    assert result.exit_code == 0, result.output
+    assert "and 0 minority rows; columns a, b\n" in result.output
+
+
+def test_the_larger_class_as_minority_is_told(csv, tmp_path):
+    table = pd.read_csv(csv)
+    larger = table["kind"].mode()[0]
+    out = tmp_path / "m.nc"
+    result = call("fit", csv, "--label", "kind", "--minor", larger, "--model", "SVDD", "--out", out)
+    assert "minority rows, which is not the rarer class; columns" in result.output
+
+
+def test_an_output_that_is_an_input_is_refused(csv, tmp_path):
+    model = tmp_path / "m.nc"
+    labelled = ("--label", "kind", "--minor", "odd", "--model", "SVDD")
+    assert call("fit", csv, *labelled, "--out", model).exit_code == 0
+    before = csv.read_bytes(), model.read_bytes()
+    for arguments in (
+        ("fit", csv, *labelled, "--out", csv),
+        ("score", model, csv, "--out", csv),
+        ("score", model, csv, "--out", model),
+    ):
+        result = call(*arguments)
+        assert result.exit_code == 1
+        assert "would replace" in result.output and "name another file" in result.output
+    assert (csv.read_bytes(), model.read_bytes()) == before
+    for arguments in (("fit", csv, *labelled), ("score", model, csv)):
+        result = call(*arguments, "--out", tmp_path / "none" / "x")
+        assert result.exit_code == 1 and "there is no folder" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "CSV"], "needs --label"),
+        (["compare", "--label", "kind"], "no"),
+        (["compare", "CSV", "--label", "nope"], "label column 'nope'"),
+        (["compare", "CSV", "--label", "kind", "--minor", "nope"], "'nope' never occurs"),
+        (["compare", "CSV", "--label", "kind"], "minor_label="),
+        (["compare", "--data", "nope"], "unknown data set 'nope'"),
+        (["compare", "--model", "nope"], "unknown model 'nope'"),
+        (["fit", "CSV"], "column(s) kind are not numeric"),
+        (["fit", "CSV", "--minor", "odd"], "--label"),
+        (["fit", "missing.csv"], "does not exist"),
+        (["score", "CSV", "CSV"], "is no saved bsvdd estimator"),
+    ],
+)
+def test_bad_input_is_one_clear_line(csv, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = call(*(csv if a == "CSV" else a for a in arguments))
+    assert result.exit_code in (1, 2)
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert not list(tmp_path.iterdir())  # nothing is left behind
+
+
+def test_score_names_a_missing_column(csv, tmp_path):
+    model, lacking = tmp_path / "m.nc", tmp_path / "lacking.csv"
+    call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "SVDD", "--out", model)
+    pd.read_csv(csv)[["a"]].to_csv(lacking, index=False)
+    result = call("score", model, lacking)
+    assert result.exit_code == 1
+    assert "lacks the column(s) b" in result.output
+
+
+def test_interrupting_a_report_leaves_no_half_written_file(csv, tmp_path, monkeypatch):
+    from bsvdd.comparison import report
+
+    out = tmp_path / "report"
+    monkeypatch.setattr(report, "pictures", lambda *_: {})
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    few = ["--replicates", 1, "--model", "SVDD"]
+    result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", out, *few)
+    assert result.exit_code != 0
+    assert list(out.iterdir()) == []

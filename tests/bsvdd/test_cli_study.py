@@ -1,0 +1,208 @@
+"""``bsvdd study`` and ``bsvdd data``, called as a user calls them."""
+
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.report import reproduction
+from bsvdd.comparison.run import cell, protocol, runner, studies, workers
+from bsvdd.comparison.run.cell import Cell
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.slides import Slides
+from click.testing import CliRunner
+
+from bsvdd.cli import main
+from bsvdd.cli import study as cli_study
+
+plt.switch_backend("agg")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Small studies of models that fit in milliseconds."""
+    quick = protocol.Protocol(draws=40, tune=40)
+    fast = [protocol.Candidate(name, name) for name in ("SVDD", "BDD", "OCSVM", "SVM")]
+
+    def slides(quick_, name, seed):
+        scenarios = [Slides(v=v, n_train=40, n_test=60, p=5) for v in (5.0, 10.0, 20.0)]
+        return runner.Study("slides", scenarios, fast[:2], quick, 2, seed)
+
+    def plan(name, design, *_):
+        every = [s for levels in design.values() for group in levels.values() for s in group]
+        some = list({s.name: s for s in every}.values())[:3]
+        priors = [
+            protocol.Candidate(f"BDD, {label}", "BDD", {"prior": p}, choice=label)
+            for label, p in protocol.PRIORS.items()
+        ]
+        bands = studies.bandwidth_candidates()[:4]
+        return studies.Plan(
+            runner.Study(name, some, fast, quick, 1),
+            runner.Study(f"{name}: priors", some, priors, quick, 1),
+            runner.Study(f"{name}: bandwidths", some, bands, quick, 1),
+            {f: {level: m for level, m in x.items() if m[0] in some} for f, x in design.items()},
+        )
+
+    monkeypatch.setattr(reproduction, "READING_PAIRS", 2)
+    monkeypatch.setattr(studies, "slides", slides)
+    monkeypatch.setattr(studies, "_plan", plan)
+
+
+def test_slides_writes_tables_and_page_and_a_second_run_computes_nothing(
+    small, tmp_path, monkeypatch
+):
+    out = tmp_path / "out"
+    result = call("study", "slides", "--out", out, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    assert "reproduction.html" in result.output
+    names = {p.name for p in out.iterdir()}
+    assert {f"slides_table.{s}" for s in ("txt", "csv", "tex", "html")} <= names
+    assert {"slides_results.csv", "reproduction.html", "f1.png", "ceiling.png"} <= names
+    assert len(list((out / "cells").iterdir())) == 12
+    page = (out / "reproduction.html").read_text()
+    assert not re.search(r'(src|href)="(?!data:)', page)
+    assert page.count("data:image/png;base64,") == 3
+    for text in ("0.167 (0.034)", "flag all", "Bayes rule", "slides, recast", "Distance"):
+        assert text in page
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("computed again"))
+    first = (out / "slides_table.csv").read_bytes()
+    assert call("study", "slides", "--out", out, "--jobs", 1).exit_code == 0
+    assert (out / "slides_table.csv").read_bytes() == first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["settings", "real"])
+def test_guidelines_are_written(small, tmp_path, name):
+    result = call("study", name, "--quick", "--out", tmp_path, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "guidelines.html").read_text()
+    assert "has the best mean rank by G-mean" in page
+    assert (tmp_path / f"{name}_priors_table.tex").exists()
+    quick = [datasets.embedded(each) for each in datasets.QUICK]
+    plan = studies.real(quick) if name == "real" else studies.settings(quick=True)
+    read = plan.read(tmp_path)
+    assert list(read) == [name, f"{name}: priors", f"{name}: bandwidths"]
+    for results in read.values():
+        assert len(results) and (results["error"] == "").all()
+
+
+def test_a_failed_cell_is_told_and_the_rest_goes_on(small, tmp_path, monkeypatch):
+    fit = protocol.Protocol.fit
+
+    def sometimes(self, candidate, *rest):
+        if candidate.name == "BDD":
+            raise MemoryError("no room")
+        return fit(self, candidate, *rest)
+
+    monkeypatch.setattr(protocol.Protocol, "fit", sometimes)
+    result = call("study", "slides", "--out", tmp_path, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    assert "failed: slides v=5" in result.output and "MemoryError: no room" in result.output
+    assert "6 fit(s) failed" in (tmp_path / "reproduction.html").read_text()
+    assert "0 of 2" in (tmp_path / "slides_table.txt").read_text()
+
+
+def test_foreign_files_are_named(small, tmp_path):
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "cells" / "notes.txt").write_text("mine")
+    result = call("study", "slides", "--out", tmp_path, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    assert "notes.txt is left as it is: no result of a study" in result.output
+
+
+@pytest.fixture
+def never(monkeypatch):
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
+
+
+def csv(path, rows):
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["study", "slides", "--jobs", 0], "expected at least 1, or -1"),
+        (["study", "slides", "--backend", "dask"], "--backend dask and --scheduler ADDRESS"),
+        (["study", "slides", "--scheduler", "x"], "--backend dask and --scheduler ADDRESS"),
+        (
+            ["study", "slides", "--backend", "dask", "--scheduler", "127.0.0.1:9"],
+            "no dask scheduler answers at '127.0.0.1:9'",
+        ),
+        (["study", "slides", "--out", "FILE/x"], "FILE"),
+        (["study", "slides", "--protocol", "mine"], "'mine' is not one of"),
+        (["study", "real", "--data", "iris"], "unknown data set 'iris'"),
+        (["study", "real", "--label", "y"], "--data-dir"),
+        (["study", "real", "--data", "yeast_ME2", "--rows", 4], "4 training rows would be 0 min"),
+        (["study", "real", "--data-dir", "EMPTY"], "has no .npz and no .csv file"),
+        (["study", "real", "--data-dir", "NAN", "--label", "y"], "row 3, column 0"),
+        (["study", "real", "--data-dir", "ONE", "--label", "y", "--minor", "1"], "never occurs"),
+        (["compare", "NAN/x.csv", "--label", "y"], "row 3, column 0"),
+        (["compare", "FEW/x.csv", "--label", "y"], "at least 2 minority rows"),
+        (["compare", "--jobs", 0], "expected at least 1, or -1"),
+        (["compare", "--model", "LOF"], "unknown model 'LOF'"),
+        (["compare", "--out", "FILE/x"], "FILE"),
+    ],
+)
+def test_bad_input_is_one_line_before_the_first_fit(
+    arguments, message, tmp_path, monkeypatch, never
+):
+    monkeypatch.setattr(workers, "CONNECT", 1)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FILE").touch()
+    for name in ("EMPTY", "NAN", "ONE", "FEW"):
+        (tmp_path / name).mkdir()
+    x = np.arange(20.0)
+    csv(tmp_path / "NAN" / "x.csv", {"x": np.where(x == 3, np.nan, x), "y": x > 14})
+    csv(tmp_path / "ONE" / "x.csv", {"x": x, "y": 0})
+    csv(tmp_path / "FEW" / "x.csv", {"x": x, "y": x > 18})
+    result = call(*arguments)
+    assert result.exit_code in (1, 2), result.output
+    assert message in result.output
+    assert "Traceback" not in result.output
+    lines = [line for line in result.output.splitlines() if line.startswith("Error: ")]
+    assert len(lines) == 1
+
+
+def test_a_package_that_is_missing_is_named_before_the_first_fit(tmp_path, monkeypatch, never):
+    monkeypatch.setattr(cli_study, "find_spec", lambda _: None)
+    result = call("study", "settings", "--quick", "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "pip install 'bsvdd[study]'" in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_few_minority_rows_for_the_folds_say_how_many_are_needed():
+    study = studies.slides()
+    few = Slides(v=0, n_train=100, share=0.03)
+    with pytest.raises(ValueError, match="5 folds need at least 5 minority rows in .* got 3"):
+        runner.Study("x", [few], study.candidates, study.protocol).check()
+
+
+def test_data_lists_every_set_with_source_and_licence(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "900")
+    result = call("data")
+    assert result.exit_code == 0, result.output
+    for name, source in datasets.sources().items():
+        (line,) = [each for each in result.output.splitlines() if each.startswith(f"{name} ")]
+        data = datasets.embedded(name)
+        assert line.split()[1:4] == [*map(str, data.X.shape), f"{data.base_rate:.3f}"]
+        assert source.url in line and source.licence in line
+
+
+def test_the_slides_study_is_the_published_one():
+    study = studies.slides()
+    assert [s.v for s in study.scenarios] == [5, 10, 20]
+    assert [c.name for c in study.candidates] == ["SVDD", "BDD", "BSVDD", "BSVDD-M"]
+    assert len(study.cells()) == 120
+    assert (study.protocol.cutoff.criterion, study.protocol.cutoff.cv) == ("f1", 5)
+    assert all((s.n_train, s.n_test, s.p) == (1000, 10_000, 50) for s in study.scenarios)
+    assert studies.slides(protocol="fair").protocol == protocol.FAIR
+    assert cell.BAYES == "Bayes rule"

@@ -1,0 +1,432 @@
+"""The explorer shows what its code gives, keeps the setting before in grey, and computes only
+what has changed."""
+
+import re
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.estimators.registry import REGISTRY
+from bsvdd.inference.compiled import compilations
+from bsvdd.inference.warning import DataWarning, collected, warn
+from bsvdd.models.gram import Gram
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+import bsvdd
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, kernels, priors
+from bsvdd.explorer import panels
+from bsvdd.explorer.explorer import PENDING, explore
+from bsvdd.explorer.plane import GRID, Plane
+from bsvdd.explorer.view import View
+from bsvdd.explorer.worker import LatestWorker
+from docs import example_model
+
+NAMES = {c.__name__: c for c in (BDD, BDDM, BSVDD, BSVDDM, Cutoff)} | {
+    "kernels": kernels,
+    "priors": priors,
+}
+SOON = 60.0
+QUICK = {"draws": 100}  # and sd of at most 1.5: Laplace's proposals are good enough, no NUTS
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture(scope="module")
+def shared(table):
+    return explore(*table, **QUICK)
+
+
+@pytest.fixture(scope="module")
+def start(shared):
+    """The values of the controls at the start."""
+    return {name: getattr(shared.setting, name) for name in shared.controls}
+
+
+@pytest.fixture
+def explorer(shared, start):
+    """An explorer on its first setting, whatever was before."""
+    shared.change(**start)
+    return shared.wait(SOON)
+
+
+def text(html):
+    return re.sub("<[^>]+>", " ", html)
+
+
+def draws(est):
+    return est.idata_["posterior"]["w"].values
+
+
+def test_bsvdd_explore_is_the_explorer():
+    assert bsvdd.explore is explore
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"sd": 2.5},
+        {"likelihood_scale": 3.0, "row": 27},
+        {"prior": "Flat", "level": 0.3},
+        {"bandwidth": 2.0, "criterion": "cost", "miss_cost": 20.0},
+        {"model": "BDD", "sd": 0.5},
+        {"model": "BSVDD-M", "bounded": True, "total": 2.0, "a": 2.0, "b": 3.0},
+        {"model": "BDD-M", "sd": 2.0},
+    ],
+    ids=str,
+)
+def test_the_screen_is_what_the_code_gives(shared, start, table, changes):
+    """However it was fitted: anew, with another prior, or with another cutoff only."""
+    X, y = table
+    shared.change(**start | {"sd": 0.7, "criterion": "f1"})  # the fit that can be reused
+    shared.wait(SOON)
+    shared.change(**changes)
+    est = shared.wait(SOON).estimator
+    for name, value in changes.items():
+        assert getattr(shared.setting, name) == value
+    fresh = eval(shared.code(), dict(NAMES))
+    with collected():
+        fresh.fit(X, y)
+    assert est.get_params() == fresh.get_params()
+    assert est.cutoff_ == fresh.cutoff_
+    np.testing.assert_array_equal(est.probability_normal(X), fresh.probability_normal(X))
+    assert f"{fresh.cutoff_:.5g}" in text(shared._numbers.value)
+    p = fresh.probability_normal(X)[shared.setting.row]
+    assert f"{p:.3f} (row {shared.setting.row}," in text(shared._numbers.value)
+
+
+def test_a_change_of_a_slider_changes_the_picture_and_the_numbers(table):
+    explorer = explore(*table, **QUICK)
+    picture, numbers = explorer.picture, explorer._numbers.value
+    assert picture.startswith(PNG) and explorer.before is None
+    explorer.controls["sd"].value = 1.5
+    explorer.wait(SOON)
+    assert explorer.setting.sd == 1.5
+    assert explorer.picture.startswith(PNG) and explorer.picture != picture
+    assert explorer._numbers.value != numbers
+    assert "This is the first setting." in numbers
+    assert "prior sd 1 → 1.5" in explorer._numbers.value
+
+
+def test_the_setting_before_stays_on_the_screen(explorer):
+    first = explorer.estimator
+    explorer.change(sd=1.5)
+    explorer.wait(SOON)
+    assert explorer.before.sd == 1.0
+    grey = re.findall('class="bsvdd-before"[^>]*>([^<]*)<', explorer._numbers.value)
+    assert f"{first.cutoff_:.5g}" in grey
+    drawn = panels.draw(explorer._plane, explorer._view, explorer._before)
+    assert drawn == explorer.picture
+    assert drawn != panels.draw(explorer._plane, explorer._view, None)
+    explorer.change(sd=0.8)
+    explorer.wait(SOON)
+    assert explorer.before.sd == 1.5
+    explorer.change(sd=0.9)
+    explorer.change(sd=0.8)  # back before anything else was seen
+    explorer.wait(SOON)
+    assert (explorer.setting.sd, explorer.before.sd) == (0.8, 1.5)
+
+
+def test_numbers_of_prior_and_likelihood_compile_nothing_and_keep_the_statistics(explorer):
+    before, count = explorer.estimator, compilations()
+    for changes in ({"sd": 0.5}, {"likelihood_scale": 5.0}, {"prior": "Flat"}, {"sd": 2.0}):
+        explorer.change(**changes)
+        explorer.wait(SOON)
+        assert explorer.estimator.gram_ is before.gram_
+    assert compilations() == count
+    assert not np.shares_memory(draws(explorer.estimator), draws(before))
+
+
+def test_a_cutoff_or_another_point_fits_nothing(explorer):
+    before = explorer.estimator
+    for changes in ({"criterion": "f1"}, {"level": 0.8}, {"row": 29}):
+        explorer.change(**changes)
+        explorer.wait(SOON)
+        assert np.shares_memory(draws(explorer.estimator), draws(before))
+    assert explorer.estimator.level_ == 0.8
+
+
+def test_sliders_end_at_their_range(explorer):
+    for name, limits in explorer.ranges.items():
+        control = explorer.controls[name]
+        for value, end in ((1e9, limits.high), (-1e9, limits.low)):
+            control.value = int(value) if limits.whole else value
+            assert control.value == pytest.approx(end)
+            value = getattr(explorer._read_controls(), name)
+            limits.check(name, value)  # rounding does not leave the range
+    explorer.wait(SOON)
+
+
+def test_change_refuses_what_a_control_cannot_reach(explorer):
+    state = explorer._read_controls()
+    with pytest.raises(ValueError, match="sd must lie between 0.1 and 10, got 11"):
+        explorer.change(level=0.3, sd=11)
+    with pytest.raises(ValueError, match="row must lie between 0 and 29, got 30"):
+        explorer.change(row=30)
+    with pytest.raises(TypeError, match="row must be a whole number, got 1.5"):
+        explorer.change(row=1.5)
+    with pytest.raises(ValueError, match="prior must be one of .*, got 'Other'"):
+        explorer.change(prior="Other")
+    with pytest.raises(ValueError, match=r"no controls \['exponents'\]; there are"):
+        explorer.change(exponents=1)
+    assert explorer._read_controls() == state
+
+
+def test_only_what_matters_is_shown(explorer):
+    def shown():
+        return {n for n, c in explorer.controls.items() if c.layout.display != "none"}
+
+    assert not shown() & {"exponent", "a", "b", "bounded", "total", "miss_cost"}
+    explorer.change(prior="RowSum", model="BSVDD-M", bounded=True, criterion="cost")
+    assert {"exponent", "a", "b", "bounded", "total", "miss_cost"} <= shown()
+    explorer.wait(SOON)
+
+
+def test_a_start_computes_one_gram_matrix(table, monkeypatch):
+    from_rows, computed = Gram.from_rows, []
+
+    def count(*rows):
+        computed.append(rows)
+        return from_rows(*rows)
+
+    monkeypatch.setattr(Gram, "from_rows", count)
+    explorer = explore(*table, **QUICK)
+    assert len(computed) == 1
+    resolved = kernels.Standardized(kernels.RBF()).resolve(table[0][table[1] == 0])
+    assert explorer.setting.bandwidth == float(f"{resolved.kernel.bandwidth:.3g}")
+
+
+def test_a_model_that_a_user_registers_is_offered(table, monkeypatch):
+    monkeypatch.setitem(REGISTRY, "SoftplusDD", None)  # the registry of other tests stays
+    example_model.register()
+    explorer = explore(*table, **QUICK)
+    explorer.change(model="SoftplusDD", sd=0.5)
+    est = explorer.wait(SOON).estimator
+    assert type(est) is example_model.SoftplusDD and est.prior.sd == 0.5
+    explorer._show_code()
+    assert "from docs.example_model import SoftplusDD\n" in explorer._code.value
+
+
+def test_a_data_frame_keeps_its_column_names(table):
+    frame = pd.DataFrame(table[0][:, :2], columns=["length", "width"])
+    explorer = explore(frame, pd.Series(table[1]), **QUICK)
+    assert explorer._plane.names == ("column length (sd)", "column width (sd)")
+    explorer.change(sd=0.8)
+    assert explorer.wait(SOON).setting.sd == 0.8  # scikit-learn warns of an array without names
+
+
+def test_without_minority_rows_nothing_that_needs_them_is_offered(table):
+    X, y = table
+    explorer = explore(X[y == 0], **QUICK)
+    assert explorer.controls["criterion"].options == ("false_alarm",)
+    assert explorer.controls["model"].options == ("BSVDD", "BDD")
+    assert explorer._view.counts[1].tolist() == [0, 0]
+    assert "minority" not in text(explorer._numbers.value)
+    with pytest.raises(ValueError, match="model must be one of"):
+        explorer.change(model="BSVDD-M")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda X, y: (np.where(np.arange(X.size).reshape(X.shape) == 4, np.nan, X), y),
+        lambda X, y: (X, y[:-1]),
+        lambda X, y: (X, np.ones_like(y)),
+        lambda X, y: (X, np.arange(len(y))),
+        lambda X, y: (X[0], y),
+        lambda X, y: (X[:1], y[:1]),
+        lambda X, y: (X.astype("datetime64[s]"), y),
+    ],
+)
+def test_wrong_rows_and_labels_get_the_errors_of_fit_at_once(table, spoil):
+    X, y = spoil(*table)
+    with pytest.raises((ValueError, TypeError)) as ours:
+        explore(X, y)
+    with pytest.raises((ValueError, TypeError)) as of_fit:
+        BSVDD(kernel=kernels.Standardized(kernels.RBF())).fit(X, y)
+    assert str(ours.value) == str(of_fit.value)
+    assert ours.type is of_fit.type
+
+
+def test_the_error_without_ipywidgets_names_the_extra(monkeypatch, table):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(ImportError, match=r"pip install 'bsvdd\[jupyter\]'"):
+        explore(*table)
+
+
+def test_an_error_is_in_the_panel_and_the_picture_stays(explorer, monkeypatch):
+    picture, setting = explorer.picture, explorer.setting
+
+    def fail(*_):
+        raise RuntimeError("out of <ink>")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(panels, "draw", fail)
+        explorer.change(sd=0.8)
+        explorer.wait(SOON)
+    assert "RuntimeError: out of &lt;ink&gt;" in explorer._messages.value
+    assert "bsvdd-failed" in explorer._status.value
+    assert explorer.picture == picture and explorer.setting == setting
+    assert PENDING in explorer.widget._dom_classes
+    explorer.change(sd=0.9)
+    explorer.wait(SOON)
+    assert "bsvdd-error" not in explorer._messages.value
+    assert "bsvdd-ready" in explorer._status.value
+    assert PENDING not in explorer.widget._dom_classes
+    assert explorer.before == setting
+
+
+def test_warnings_of_the_fit_are_in_the_panel():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=(60, 2)), np.ones(60)])
+    explorer = explore(X, draws=200)
+    assert "1 column(s) of X are constant" in text(explorer._messages.value)
+    explorer.change(prior="RowSum", sd=0.1, bandwidth=explorer.ranges["bandwidth"].high)
+    explorer.wait(SOON)
+    explorer.change(level=0.4)  # nothing is fitted, and the warnings hold all the same
+    explorer.wait(SOON)
+    assert "the prior weights have collapsed" in text(explorer._messages.value)
+    assert text(explorer._messages.value).count("constant") == 1
+
+
+def test_an_older_request_does_not_block_the_newer_one(explorer, monkeypatch):
+    begun, released = threading.Event(), threading.Event()
+    of = View.of
+
+    def slow(state, *rest):
+        if state.sd == 1.5:
+            begun.set()
+            assert released.wait(SOON)
+        return of(state, *rest)
+
+    monkeypatch.setattr(View, "of", slow)
+    deliver, delivered = explorer._worker._deliver, threading.Event()
+
+    def show(screen):
+        deliver(screen)
+        delivered.set()
+
+    monkeypatch.setattr(explorer._worker, "_deliver", show)
+    explorer.change(sd=1.5)
+    assert begun.wait(SOON)
+    explorer.change(sd=0.8)
+    assert delivered.wait(SOON)  # while the older one still runs
+    assert explorer.setting.sd == 0.8
+    released.set()
+    explorer.wait(SOON)
+    assert (explorer.setting.sd, explorer.before.sd) == (0.8, 1.0)
+
+
+@pytest.mark.slow
+def test_a_superseded_run_of_nuts_stops(table):
+    X, y = table
+    delivered = []
+    worker = LatestWorker(delivered.append, delivered.append)
+    kernel = kernels.RBF(1.5)
+    BSVDD(kernel=kernel, sampler="nuts", draws=500).fit(X, y)  # compiles
+    endless = BSVDD(kernel=kernel, sampler="nuts", draws=100_000_000)
+    worker.request(lambda: endless.fit(X, y))
+    worker.request(lambda: "newer")
+    worker.join(SOON)
+    assert delivered == ["newer"]
+
+
+def test_the_code_is_that_of_the_screen(explorer):
+    explorer._show_code()
+    lines = explorer._code.value.splitlines()
+    assert lines[0] == "from bsvdd import BSVDD, Cutoff, kernels, priors"
+    assert lines[-1] == "est.fit(X, y)"
+    assert explorer.code() in explorer._code.value
+    explorer.change(sd=0.8)
+    explorer.wait(SOON)
+    assert "sd=0.8" in explorer._code.value
+
+
+def test_the_plane_is_that_of_the_principal_components(fitted):
+    est = BSVDD(kernel=kernels.Standardized(kernels.RBF()), **QUICK)
+    X = np.random.default_rng(3).normal(size=(40, 5)) * [3.0, 2.0, 1.0, 1.0, 0.1]
+    with collected():
+        est.fit(X, X[:, 0] > 3)
+    plane = Plane.of(est)
+    scaler = StandardScaler().fit(X[X[:, 0] <= 3])
+    pca = PCA(2).fit(scaler.transform(X))
+    xy = pca.transform(scaler.transform(X))
+    np.testing.assert_allclose(np.abs(plane.xy), np.abs(xy), atol=1e-10)
+    assert plane.share == pytest.approx(pca.explained_variance_ratio_.sum())
+    _, _, grid = plane.grid()
+    on_plane = pca.inverse_transform(pca.transform(scaler.transform(grid)))
+    np.testing.assert_allclose(scaler.transform(grid), on_plane, atol=1e-10)
+    assert "first two principal components" in plane.caption
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_one_or_two_columns_are_shown_themselves(table, columns):
+    X, y = table
+    explorer = explore(X[:, :columns], y, standardize=False, **QUICK)
+    plane, view = explorer._plane, explorer._view
+    np.testing.assert_array_equal(plane.xy[:, :columns], X[:, :columns])
+    grid = plane.grid()[2]
+    assert grid.shape == (GRID**2, columns)
+    p = explorer.estimator.probability_normal(grid)
+    np.testing.assert_array_equal(view.p.ravel(), p)
+    inside = view.margin.ravel() <= 0
+    np.testing.assert_array_equal(inside, explorer.estimator.predict(grid) == 1)
+    assert plane.caption == "P(normal | data) over the columns of X."
+
+
+def test_the_numbers_of_a_view(table):
+    explorer = explore(*table, **QUICK)
+    est, view, y = explorer.estimator, explorer._view, table[1]
+    left_out = est.idata_["decision"]["left_out"].values
+    assert view.counts.tolist() == [
+        [((left_out <= est.cutoff_) & (y == c)).sum(), ((left_out > est.cutoff_) & (y == c)).sum()]
+        for c in (0, 1)
+    ]
+    words = text(explorer._numbers.value).split()
+    for i, name in enumerate(("majority", "minority")):
+        assert words[words.index(name) :][:3] == [name, *map(str, view.counts[i])]
+    w = est.idata_["posterior"]["w"].values.reshape(-1, 24)
+    np.testing.assert_allclose(view.support, 1 / (w**2).sum(axis=1))
+    np.testing.assert_allclose(view.weights[0], w.mean(axis=0))
+    assert view.p_row == est.probability_normal(table[0])[0]
+    d = est.distance(table[0][:1]).values.ravel()
+    np.testing.assert_allclose(view.d, d)
+
+
+def test_densities_have_mass_one_also_where_nothing_moves():
+    x = np.linspace(-8, 8, 4001)
+    for d in (np.random.default_rng(0).normal(size=3000), np.full(50, 0.3)):
+        y = panels._density(d, x)
+        assert np.trapezoid(y, x) == pytest.approx(1.0, abs=1e-6)
+        assert (x * y).sum() / y.sum() == pytest.approx(
+            d[:: max(1, len(d) // 1000)].mean(), abs=1e-6
+        )
+
+
+def test_warnings_are_collected_in_their_thread_only():
+    shown = []
+
+    def elsewhere():
+        with pytest.warns(DataWarning) as record:
+            warn("there", DataWarning)
+        shown.extend(str(w.message) for w in record)
+
+    with collected() as warnings:
+        warn("here", DataWarning)
+        other = threading.Thread(target=elsewhere)
+        other.start()
+        other.join()
+    assert (warnings, shown) == ([("here", DataWarning)], ["there"])
+    with pytest.warns(DataWarning, match="after"):
+        warn("after", DataWarning)
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_the_left_out_distances_are_those_that_the_cutoff_was_chosen_by(fitted, table):
+    est, minority = fitted("BSVDD"), table[1] == 1
+    for policy in (Cutoff("f1"), Cutoff("cost", miss_cost=3), Cutoff("false_alarm")):
+        new = est.with_cutoff(policy)
+        assert policy.choose(new.idata_["decision"]["left_out"].values, minority) == new.cutoff_
+    assert "left_out" not in est.with_cutoff(0.9).idata_["decision"]

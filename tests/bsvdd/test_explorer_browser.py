@@ -1,0 +1,222 @@
+"""The explorer in a real browser: Voilà serves a notebook, headless Chromium opens it.
+
+The screenshots are kept in ``test-artifacts/``.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = shutil.which("chromium")
+ARTIFACTS = Path(__file__).parents[2] / "test-artifacts"
+SERVER, FIRST, CHANGE = 60, 240, 90  # seconds until the server answers, a first fit, a change
+CELLS = [
+    "import bsvdd\n"
+    "from bsvdd.comparison import datasets\n"
+    "data = datasets.embedded('wine_cultivar3')\n"
+    "explorer = bsvdd.explore(data.X, data.minority)\n"
+    "explorer"
+]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.timeout(SERVER + FIRST + 6 * CHANGE),
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium found: apt-get install chromium"),
+]
+
+
+@pytest.fixture
+def address(tmp_path):
+    """Serve the notebook, and end the server and its kernels afterwards."""
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    notebook = {
+        "cells": [{**cell, "id": f"cell-{i}", "source": text} for i, text in enumerate(CELLS)],
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path = tmp_path / "explorer.ipynb"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "RUNTIME", "DATA")}
+    log = tmp_path / "voila.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "voila", path, "--no-browser", f"--port={port}"],
+            cwd=tmp_path,
+            env={**os.environ, **own, "IPYTHONDIR": str(tmp_path), "MPLBACKEND": "agg"},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that what it starts can be ended with it
+        )
+    try:
+        wait_until_listening(server, port, log)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        end(server)
+
+
+def wait_until_listening(server, port, log):
+    deadline = time.monotonic() + SERVER
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            break
+        with socket.socket() as probe:
+            probe.settimeout(1.0)
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    pytest.fail(f"Voilà did not listen on port {port} within {SERVER} s:\n{log.read_text()}")
+
+
+def end(server):
+    """End the server's whole process group, kindly first."""
+    for how, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
+        try:
+            os.killpg(server.pid, how)
+        except ProcessLookupError:
+            break
+        try:
+            server.wait(patience)
+        except subprocess.TimeoutExpired:
+            continue
+    server.wait(10)
+
+
+@pytest.fixture
+def page():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+        )
+        try:
+            yield browser.new_page(viewport={"width": 1400, "height": 1000})
+        finally:
+            browser.close()
+
+
+class Screen:
+    """What a person sees of the explorer."""
+
+    def __init__(self, page):
+        self.page = page
+
+    def wait_until(self, selector, seconds, what):
+        from playwright.sync_api import TimeoutError
+
+        try:
+            self.page.wait_for_selector(selector, timeout=1000 * seconds)
+        except TimeoutError:
+            self.keep("failed")
+            seen = self.page.inner_text("body")
+            pytest.fail(f"{what} not seen within {seconds} s; the page says:\n{seen}")
+
+    def wait_for_change(self, since):
+        """Wait until the picture is another one than ``since``, and up to date."""
+        from playwright.sync_api import TimeoutError
+
+        try:
+            self.page.wait_for_function(
+                """since => document.querySelector("img.bsvdd-picture").src !== since
+                    && document.querySelector(".bsvdd-ready") !== null""",
+                arg=since,
+                timeout=1000 * CHANGE,
+            )
+        except TimeoutError:
+            self.keep("failed")
+            seen = self.page.inner_text("body")
+            pytest.fail(f"no other picture within {CHANGE} s; the page says:\n{seen}")
+
+    @property
+    def source(self):
+        return self.page.get_attribute("img.bsvdd-picture", "src")
+
+    @property
+    def picture(self):
+        """The bytes of the picture, by way of the browser."""
+        return bytes(
+            self.page.evaluate(
+                """async () => {
+                    const url = document.querySelector("img.bsvdd-picture").src;
+                    return Array.from(new Uint8Array(await (await fetch(url)).arrayBuffer()));
+                }"""
+            )
+        )
+
+    @property
+    def figures(self):
+        return self.column("tr td:nth-of-type(1)")
+
+    @property
+    def before(self):
+        return self.column(".bsvdd-before")
+
+    def column(self, selector):
+        return self.page.locator(f".bsvdd-summary {selector}").all_inner_texts()
+
+    def press(self, control, key):
+        handle = self.page.locator(f".bsvdd-{control} .noUi-handle")
+        handle.focus()
+        handle.press(key)
+
+    def type_number(self, control, text):
+        readout = self.page.locator(f".bsvdd-{control} .widget-readout")
+        readout.click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(text)
+        self.page.keyboard.press("Enter")
+
+    def keep(self, name):
+        ARTIFACTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=ARTIFACTS / f"explorer-{name}.png", full_page=True)
+
+
+def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(address, page):
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(address, timeout=1000 * FIRST)
+    screen = Screen(page)
+    screen.wait_until("img.bsvdd-picture", FIRST, "the picture")
+    screen.wait_until(".bsvdd-ready", FIRST, "the status 'up to date'")
+    screen.keep("start")
+    source, picture, figures = screen.source, screen.picture, screen.figures
+    assert picture.startswith(b"\x89PNG")
+    assert figures and not screen.before
+
+    screen.press("sd", "ArrowRight")
+    screen.wait_for_change(source)
+    screen.wait_until("text=prior sd 1 → 1.12", CHANGE, "the change of the prior sd")
+    screen.keep("changed")
+    assert screen.picture != picture
+    assert screen.figures != figures
+    assert page.locator("text=Grey is the setting before").count()
+    assert screen.before == ["before", *figures]
+
+    page.click(".bsvdd-copy")
+    page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
+    code = page.input_value(".bsvdd-code textarea")
+    assert "priors.StandardizedRowSum(sd=1.12)" in code
+    compile(code, "copied", "exec")
+
+    source = screen.source
+    screen.type_number("level", "7")
+    screen.wait_for_change(source)
+    screen.wait_until("text=normal above P 0.5 → 0.95.", CHANGE, "the end of the slider")
+    screen.press("level", "ArrowRight")
+    assert float(page.inner_text(".bsvdd-level .widget-readout")) == 0.95
+    screen.keep("end")
+    assert not errors

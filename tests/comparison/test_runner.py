@@ -1,0 +1,206 @@
+"""The comparison: one protocol, independent cells, an honest table."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.report import table
+from bsvdd.comparison.run import runner
+from bsvdd.comparison.run.cell import FLAG_ALL, FLAG_NONE, Cell, replicate_seed
+from bsvdd.comparison.run.protocol import Candidate, Protocol
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.datasets import Dataset
+from bsvdd.comparison.scenarios.scenario import Real, halves
+from bsvdd.estimators.registry import REGISTRY
+from bsvdd.inference.compiled import compilations
+from sklearn.metrics import f1_score, roc_auc_score
+
+from bsvdd import Cutoff, priors
+
+SMALL = Protocol(draws=150, tune=150)
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+@pytest.fixture(scope="module")
+def moon():
+    return datasets.moon(n0=60, n1=12)
+
+
+@pytest.fixture(scope="module")
+def results(moon):
+    seen = []
+    frame = runner.compare(
+        [moon], replicates=2, protocol=SMALL, on_cell=lambda p: seen.append(p.cell.candidate.name)
+    )
+    assert seen == list(REGISTRY) * 2
+    assert frame["error"][~frame["error"].str.contains("density weights")].eq("").all()
+    return frame
+
+
+def test_every_model_and_both_trivial_rules_are_in_every_replicate(results):
+    expected = {*runner.DEFAULT_MODELS, FLAG_ALL, FLAG_NONE}
+    for _, rows in results.groupby("replicate"):
+        assert set(rows["model"]) == expected
+        assert len(rows) == len(expected)
+
+
+def test_trivial_rules_have_the_values_of_the_base_rate(results, moon):
+    rows = results.set_index("model")
+    share = 6 / 36
+    assert rows.loc[FLAG_ALL, "accuracy"].tolist() == pytest.approx([share] * 2)
+    assert rows.loc[FLAG_ALL, "f1"].tolist() == pytest.approx([2 * share / (1 + share)] * 2)
+    assert rows.loc[FLAG_NONE, "accuracy"].tolist() == pytest.approx([1 - share] * 2)
+    assert rows.loc[FLAG_NONE, "ppv"].isna().all()
+
+
+def test_a_row_is_what_the_estimator_says_on_the_test_half(results, moon):
+    seed = replicate_seed(1, 0)
+    train, test = halves(moon, seed)
+    est = SMALL.estimator("BDD", seed).fit(moon.X[train], moon.minority[train].astype(int))
+    row = results[(results.model == "BDD") & (results.replicate == 1)].iloc[0]
+    flagged = est.predict(moon.X[test]) == -1
+    assert row["f1"] == pytest.approx(f1_score(moon.minority[test], flagged))
+    score = -est.score_samples(moon.X[test])
+    assert row["auc"] == pytest.approx(roc_auc_score(moon.minority[test], score))
+
+
+def test_the_cutoff_of_the_protocol_reaches_every_model(moon):
+    protocol = Protocol(cutoff=Cutoff("f1", level=0.3), draws=50, tune=50)
+    for name, record in REGISTRY.items():
+        est = protocol.estimator(name, 7)
+        assert est.cutoff == Cutoff("f1", level=0.3)
+        assert est.random_state == 7
+        assert type(est) is record.estimator()
+
+
+def test_every_replicate_of_every_seed_has_a_seed_of_its_own():
+    assert replicate_seed(0, 1) != replicate_seed(1, 0)
+    pairs = [(replicate, seed) for replicate in range(40) for seed in range(40)]
+    seeds = [replicate_seed(*pair) for pair in pairs]
+    assert len(set(seeds)) == len(pairs)
+    assert seeds == [replicate_seed(*pair) for pair in pairs]
+    assert all(0 <= seed < 2**31 for seed in seeds)  # what scikit-learn takes
+
+
+def test_the_data_of_a_replicate_are_drawn_once(moon, monkeypatch):
+    """The cells of a replicate and the trivial rules share them, and none is kept at the end."""
+    seeds, pair = [], Real.pair
+
+    def counted(self, seed):
+        seeds.append(seed)
+        return pair(self, seed)
+
+    monkeypatch.setattr(Real, "pair", counted)
+    results = runner.compare([moon], ["SVDD", "OCSVM"], 2, SMALL)
+    assert len(results) == 2 * 4
+    assert seeds == [replicate_seed(0, 0), replicate_seed(1, 0)]
+    runner.compare([moon], ["SVDD"], 1, SMALL)
+    assert len(seeds) == 3
+
+
+def test_a_scenario_that_cannot_be_hashed_is_drawn_for_each_cell(moon):
+    @dataclass(frozen=True)
+    class Listed(Real):
+        notes: list
+
+    row = Cell(Listed(moon, []), Candidate("SVDD", "SVDD"), SMALL, 0, 0).run()
+    assert "error" not in row
+    assert row["auc"] == cell(moon, "SVDD").run()["auc"]
+
+
+def test_names_given_twice_fail_before_a_fit(moon, monkeypatch):
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
+    with pytest.raises(ValueError, match="model 'BDD' is given twice"):
+        runner.compare([moon], ["BDD", "SVDD", "BDD"])
+    other = Dataset("moon", moon.X + 1, moon.minority)
+    with pytest.raises(ValueError, match="data set 'moon' is given twice"):
+        runner.compare([moon, other], ["SVDD"])
+
+
+def test_each_finished_cell_is_told_with_its_row(moon):
+    told = []
+    frame = runner.compare([moon], ["SVDD"], 2, SMALL, seed=3, on_cell=told.append)
+    assert [(p.done, p.failed, p.total) for p in told] == [(1, 0, 2), (2, 0, 2)]
+    assert [p.cell.replicate for p in told] == [0, 1]
+    fitted = frame[frame["model"] == "SVDD"]
+    assert [p.row["f1"] for p in told] == fitted["f1"].tolist()
+    assert [p.row["cutoff"] for p in told] == fitted["cutoff"].tolist()
+
+
+def cell(data, model, replicate=0, protocol=SMALL):
+    return Cell(Real(data), Candidate(model, model), protocol, replicate, seed=0)
+
+
+def test_warnings_of_a_fit_are_kept_in_its_row(moon):
+    data = Dataset("constant", np.column_stack([moon.X, np.ones(len(moon.X))]), moon.minority)
+    assert "constant over the majority rows (2)" in cell(data, "SVDD").run()["notes"]
+
+
+def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon):
+    """Four minority rows in a fold are too few for the density weights of DSVM-CIL."""
+    told = []
+    results = runner.compare([moon], ["DSVM-CIL", "SVM"], 1, SMALL, on_cell=told.append)
+    assert [p.failed for p in told] == [1, 1]
+    results = results.set_index("model")
+    error = results.loc["DSVM-CIL", "error"]
+    assert error.startswith("ValueError: cutoff: a fold with 28 of 36 rows cannot be fitted")
+    assert "density weights with neighbors=5 need at least 6 rows" in error
+    assert np.isnan(results.loc["DSVM-CIL", ["accuracy", "auc"]].astype(float)).all()
+    assert results.loc["SVM", "auc"] > 0.5
+    assert results.loc["SVM", "error"] == ""
+
+
+@pytest.mark.slow
+def test_each_structure_is_compiled_once_in_a_process(moon):
+    """Two models with a sampled posterior: two structures, whatever the cells."""
+    before = compilations()
+    for data in (moon, datasets.moon(n0=50, n1=10, seed=1)):
+        for model, prior in (("BSVDD", priors.RowSum()), ("BSVDD-M", priors.Flat())):
+            protocol = Protocol(cutoff=Cutoff("f1", cv=2), draws=40, tune=40)
+            candidate = Candidate(model, model, {"prior": prior})
+            row = Cell(Real(data), candidate, protocol, 0, 0).run()
+            assert "error" not in row
+    assert compilations() - before <= 2
+
+
+def test_any_error_of_a_cell_is_its_own(moon, monkeypatch):
+    def broken(*_):
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setattr(Protocol, "fit", broken)
+    assert cell(moon, "SVDD").run() == {
+        "data": "moon",
+        "model": "SVDD",
+        "replicate": 0,
+        "error": "LinAlgError: singular",
+    }
+
+
+def test_unknown_model_and_too_few_rows_fail_before_a_fit(moon):
+    with pytest.raises(ValueError, match="unknown model 'LOF'.*BSVDD-M"):
+        runner.compare([moon], ["LOF"])
+    few = Dataset("few", moon.X, np.arange(len(moon.X)) == 0)
+    with pytest.raises(ValueError, match="few: a comparison needs at least 2 minority rows"):
+        runner.compare([few])
+
+
+def test_summary_is_mean_and_sd_over_replicates():
+    rows = [
+        {"data": "a", "model": "M", "replicate": i, **dict.fromkeys(table.METRICS, value)}
+        for i, value in enumerate([0.25, 0.75])
+    ]
+    rows[0]["ppv"] = rows[1]["ppv"] = np.nan
+    shown = table.summary(pd.DataFrame(rows))
+    assert shown.loc[("a", "M"), "F1"] == "0.500 (0.354)"  # sd with n - 1: .25 * sqrt 2
+    assert shown.loc[("a", "M"), "PPV"] == "-"
+    once = table.summary(pd.DataFrame(rows[:1]))
+    assert once.loc[("a", "M"), "F1"] == "0.250"
+
+
+@pytest.mark.parametrize("names", [["007", "12"], ["None", "NA"], ["a,b", 'say "x"\nand y']])
+def test_results_are_read_as_they_were_given(tmp_path, moon, names):
+    data = [Dataset(name, moon.X, moon.minority) for name in names]
+    given = runner.compare(data, ["SVDD", "BDD"], 1, SMALL)
+    given.to_csv(tmp_path / "x.csv", index=False)
+    pd.testing.assert_frame_equal(runner.read(tmp_path / "x.csv"), given)

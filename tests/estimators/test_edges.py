@@ -1,0 +1,241 @@
+"""Numbers at the edge: each either right, by a closed form, or a clear error."""
+
+import numpy as np
+import pytest
+from bsvdd.estimators.registry import REGISTRY
+from bsvdd.inference.warning import DataWarning
+from bsvdd.models import Gram, bdd
+
+import bsvdd
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, OCSVM, SVDD, SVM, kernels, priors
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning"),
+]
+
+QUICK = dict(draws=40, tune=40, chains=2)
+MODELS = {
+    "SVDD": lambda **k: bsvdd.SVDD(**k),
+    "SVDDM": lambda **k: bsvdd.SVDDM(**k),
+    "OCSVM": lambda **k: bsvdd.OCSVM(**k),
+    "BDD": lambda **k: bsvdd.BDD(**QUICK, **k),
+    "BDD simplex": lambda **k: bsvdd.BDD(simplex=True, **k),
+    "BDDM": lambda **k: bsvdd.BDDM(**QUICK, **k),
+    "BSVDD": lambda **k: bsvdd.BSVDD(**QUICK, **k),
+    "BSVDDM": lambda **k: bsvdd.BSVDDM(minority_prior=priors.Beta(total=1), **QUICK, **k),
+}
+ON_SIMPLEX = ["SVDD", "SVDDM", "BDD simplex", "BDDM", "BSVDD", "BSVDDM"]  # sum w = 1
+each = pytest.mark.parametrize("name", MODELS)
+
+rng = np.random.default_rng(70)
+ROWS, MINORITY = rng.normal(size=(20, 2)), rng.normal(2.0, 1.0, size=(4, 2))
+
+
+def fit(name, majority, minority=MINORITY, **parameters):
+    X = np.concatenate([majority, minority])
+    y = np.repeat([0, 1], [len(majority), len(minority)])
+    est = MODELS[name](**parameters).fit(X, y)
+    w = est.idata_["posterior"]["w"].values
+    assert np.isfinite(w).all()
+    assert np.isfinite(est.cutoff_)
+    if name in ON_SIMPLEX:
+        np.testing.assert_allclose(w.sum(axis=-1), 1.0, rtol=1e-8)
+    return est
+
+
+def check_scores(est, Z):
+    """The distances are those of w, by the formula and nothing else."""
+    k, points = est.kernel_, est.gram_.points
+    w = est.idata_["posterior"]["w"].values.reshape(-1, len(points))
+    p = est.probability_normal(Z)
+    assert ((p >= 0) & (p <= 1)).all()
+    if isinstance(est, OCSVM):
+        f = (k(Z, points) @ w.T)[:, 0] + est.idata_["posterior"].attrs["offset"]
+        scale = np.abs(k(Z, points)).max(initial=1.0) * np.abs(w).sum()
+        np.testing.assert_allclose(est.score_samples(Z), f, rtol=1e-9, atol=1e-12 * scale)
+        return
+    K = k(points)
+    d2 = k.diag(Z) - 2 * w @ k(points, Z) + np.einsum("dj,jl,dl->d", w, K, w)[:, None]
+    rounding = 1e-12 * max(K.max(), k.diag(Z).max()) * max(1.0, np.abs(w).sum(axis=1).max() ** 2)
+    d = est.distance(Z).values.reshape(len(w), -1)
+    np.testing.assert_allclose(d**2, np.maximum(d2, 0.0), rtol=1e-8, atol=rounding)
+
+
+@each
+@pytest.mark.parametrize("n0", [1, 2, 3])
+def test_few_majority_rows(name, n0):
+    est = fit(name, ROWS[:n0], kernel=kernels.RBF(1.0))
+    check_scores(est, ROWS)
+
+
+@pytest.mark.parametrize("name", ["SVDD", "BDD simplex", "BSVDD"])
+def test_one_majority_row_is_the_centre(name):
+    """w = 1, so d_z is the distance from that row."""
+    est = fit(name, ROWS[:1], kernel=kernels.RBF(1.0))
+    expected = np.sqrt(2.0 - 2.0 * np.exp(-((ROWS - ROWS[0]) ** 2).sum(axis=1) / 2))
+    np.testing.assert_allclose(-est.score_samples(ROWS), expected, atol=2e-8)
+
+
+def test_two_rows_have_their_middle_as_svdd_centre():
+    est = fit("SVDD", ROWS[:2], kernel=kernels.Linear(), C=1.0)
+    middle = ROWS[:2].mean(axis=0)
+    np.testing.assert_allclose(
+        -est.score_samples(ROWS), np.linalg.norm(ROWS - middle, axis=1), rtol=1e-6
+    )
+    assert est.radius_ == pytest.approx(np.linalg.norm(ROWS[0] - ROWS[1]) / 2, rel=1e-6)
+
+
+def test_bdd_of_one_row_is_normal_with_a_known_mean_and_variance():
+    """k = 1: Lambda = lambda + 1/sd^2, mean = (lambda r + m/sd^2) / Lambda."""
+    gram = Gram.from_rows(kernels.RBF(1.0), ROWS[:1])
+    mean, upper = bdd.posterior(gram, priors.RowSum(sd=0.5), 3.0)
+    assert upper[0, 0] ** 2 == pytest.approx(3.0 + 4.0)
+    assert mean[0] == pytest.approx((3.0 * 1.0 + 4.0 * -1.0) / 7.0)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_one_row_in_all_or_too_few_for_the_bandwidth(name):
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        MODELS[name]().fit(ROWS[:1])
+    with pytest.raises(ValueError, match="needs at least 3 majority rows, got 2; give the band"):
+        fit(name, ROWS[:2])
+
+
+@each
+@pytest.mark.parametrize("p", [1, 2000])
+def test_number_of_columns(name, p):
+    rng = np.random.default_rng(71)
+    majority, minority = rng.normal(size=(15, p)), rng.normal(1.0, 1.0, size=(3, p))
+    check_scores(fit(name, majority, minority), rng.normal(size=(8, p)))
+
+
+@each
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_small_and_large_values(name, scale):
+    """A bandwidth by a criterion takes the scale out of all that is decided."""
+    est, other = (fit(name, s * ROWS, s * MINORITY) for s in (scale, 1.0))
+    assert est.kernel_.bandwidth == pytest.approx(scale * other.kernel_.bandwidth)
+    np.testing.assert_allclose(
+        est.score_samples(scale * ROWS), other.score_samples(ROWS), rtol=1e-4, atol=1e-5
+    )
+    np.testing.assert_allclose(est.cutoff_, other.cutoff_, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_svdd_by_a_linear_kernel_scales_with_the_rows(scale):
+    est, other = (fit("SVDD", s * ROWS, s * MINORITY, kernel=kernels.Linear()) for s in (scale, 1))
+    ours, theirs = est.score_samples(scale * ROWS), other.score_samples(ROWS)
+    np.testing.assert_allclose(ours, scale * theirs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["BDD", "BDDM"])
+def test_a_precision_that_is_singular_in_doubles(name):
+    message = "posterior precision of BDD.* is not positive definite in double precision: .*; use a"
+    with pytest.raises(ValueError, match=message) as caught:
+        fit(name, 1e12 * ROWS, 1e12 * MINORITY, kernel=kernels.Linear())
+    assert caught.type is ValueError
+
+
+@each
+@pytest.mark.parametrize("scale", [1e-200, 1e160])
+def test_values_whose_squares_leave_the_doubles(name, scale):
+    message = "gives (0.0|inf|nan) on these 20 majority rows .*too large or small.*; scale the col"
+    with pytest.raises(ValueError, match=message):
+        fit(name, scale * ROWS, scale * MINORITY)
+    if scale > 1:
+        with pytest.raises(ValueError, match=r"kernel Linear\(\) returned values that are not fin"):
+            fit(name, scale * ROWS, scale * MINORITY, kernel=kernels.Linear())
+    elif name != "OCSVM":  # which says that the origin lies among the rows
+        with pytest.warns(DataWarning, match="leave few digits to distances of 0"):
+            fit(name, scale * ROWS, 0 * MINORITY, kernel=kernels.Linear())
+
+
+@each
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_all_majority_rows_equal(name, value):
+    """K = 11': every w of sum one has the same centre, that row."""
+    equal = np.full((20, 2), value)
+    with pytest.warns(DataWarning, match="all 20 majority rows are equal"):
+        est = fit(name, equal, kernel=kernels.RBF(1.0))
+    check_scores(est, ROWS)
+    if name in ("SVDD", "BDD simplex", "BSVDD"):
+        expected = np.sqrt(2.0 - 2.0 * np.exp(-((ROWS - value) ** 2).sum(axis=1) / 2))
+        np.testing.assert_allclose(-est.score_samples(ROWS), expected, atol=1e-6)
+
+
+@each
+def test_a_kernel_matrix_of_rank_one(name):
+    line = np.outer(np.linspace(1.0, 3.0, 20), [1.0, 2.0])
+    check_scores(fit(name, line, kernel=kernels.Linear()), ROWS)
+
+
+def test_svdd_on_a_line_has_the_middle_of_its_ends():
+    line = np.outer(np.linspace(1.0, 3.0, 20), [1.0, 2.0])
+    est = fit("SVDD", line, kernel=kernels.Linear(), C=1.0)
+    expected = np.linalg.norm(ROWS - [2.0, 4.0], axis=1)
+    np.testing.assert_allclose(-est.score_samples(ROWS), expected, rtol=1e-6)
+
+
+@each
+def test_more_minority_than_majority_rows(name):
+    many = np.random.default_rng(72).normal(2.0, 1.0, size=(15, 2))
+    est = fit(name, ROWS[:3], many, kernel=kernels.RBF(1.0))
+    assert est.gram_.n_points == (18 if est._learns_from_minority else 3)
+    check_scores(est, ROWS)
+
+
+@each
+def test_a_bandwidth_near_zero(name):
+    """K = I: a new row is as far from every point as from any other."""
+    est = fit(name, ROWS, kernel=kernels.RBF(1e-8))
+    far = np.array([[50.0, 50.0], [-80.0, 3.0]])
+    check_scores(est, far)
+    w = est.idata_["posterior"]["w"].values.reshape(-1, est.gram_.n_points)
+    if name != "OCSVM":
+        expected = np.median(np.sqrt(1.0 + (w**2).sum(axis=1)))
+        np.testing.assert_allclose(-est.score_samples(far), expected, atol=0.02)
+    if name == "SVDD":  # all rows are alike, so their weights are
+        np.testing.assert_allclose(w, 1 / 20, rtol=1e-5)
+
+
+@each
+def test_a_bandwidth_near_infinity(name):
+    """K = 11': one point in kernel space, at distance |1 - sum w| from the centre."""
+    est = fit(name, ROWS, kernel=kernels.RBF(1e8))
+    check_scores(est, ROWS)
+    w = est.idata_["posterior"]["w"].values.reshape(-1, est.gram_.n_points)
+    if name != "OCSVM":
+        d = est.distance(ROWS[:3]).values.reshape(len(w), -1)
+        np.testing.assert_allclose(d, np.abs(1 - w.sum(axis=1))[:, None] * [1, 1, 1], atol=2e-6)
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF, kernels.Laplacian])
+@pytest.mark.parametrize("s", [1e-300, 1e-101, 1e101, 1e300])
+def test_a_bandwidth_beyond_reach(kernel, s):
+    with pytest.raises(ValueError, match="bandwidth must lie between 1e-100 and 1e[+]100, .* got"):
+        kernel(s)
+    for edge in (1e-100, 1e100):
+        assert np.isfinite(kernel(edge)(ROWS)).all()
+
+
+@pytest.mark.parametrize("cls", [BDD, BDDM, BSVDD, BSVDDM])
+@pytest.mark.parametrize("name", ["draws", "tune", "chains"])
+def test_too_many_draws_are_refused_before_they_take_memory(cls, name):
+    X, y = np.concatenate([ROWS, MINORITY]), np.repeat([0, 1], [20, 4])
+    message = rf"{name}=1000000000000\b.* make .* GB, and up to 1e[+]09 are taken; ask for fewer"
+    with pytest.raises(ValueError, match=message):
+        cls(kernel=kernels.RBF(1.0), **{name: 10**12}).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [SVDD, OCSVM, SVM, BSVDD])
+def test_too_many_rows_are_refused_before_their_matrix_is_made(cls):
+    X, y = np.zeros((200_000, 1)), np.arange(200_000) < 10
+    with pytest.raises(ValueError, match=r"kernel matrix of \d+ rows needs 3\d\d.* GB, and up to"):
+        cls().fit(X, y)
+
+
+def test_every_model_has_its_row_in_this_table():
+    of_rows = {"SVM", "DSVM-CIL", "LS-SVM", "IDLSSVM-CIL"}  # supervised machines
+    ours = {type(make()).__name__ for make in MODELS.values()}
+    assert ours == {r.class_name for r in REGISTRY.values() if r.name not in of_rows}

@@ -1,0 +1,88 @@
+"""Labels are read by rule: -1 of {-1, 1}, 1 of {0, 1} and booleans, else minor_label."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.estimators.labels import minority_rows
+
+MIXED = [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("y", "minor_label"),
+    [
+        ([1, -1, -1, 1], None),
+        ([1.0, -1.0, -1.0, 1.0], None),
+        ([0, 1, 1, 0], None),
+        ([0.0, 1.0, 1.0, 0.0], None),
+        ([False, True, True, False], None),
+        (pd.Series([0, 1, 1, 0], index=[9, 8, 7, 6]), None),
+        (pd.Series([1, -1, -1, 1], dtype="Int64"), None),
+        (["ok", "bad", "bad", "ok"], "bad"),
+        (pd.Series(["a", "b", "b", "c"]), "b"),
+        (pd.Categorical(["a", "b", "b", "a"]), "b"),
+        ([3, 7, 7, 5], 7),
+        ([1, 0, 0, 1], 0),
+        ([1, -1, -1, 1], -1),
+        ([-1, 1, 1, -1], 1),
+    ],
+    ids=repr,
+)
+def test_rules(y, minor_label):
+    found = minority_rows(y, 4, minor_label)
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, MIXED)
+
+
+def test_without_y_all_rows_are_majority():
+    np.testing.assert_array_equal(minority_rows(None, 3), [False, False, False])
+
+
+def test_one_class_is_clear_when_the_minority_is_named():
+    np.testing.assert_array_equal(minority_rows([0, 0], 2, 1), [False, False])
+    np.testing.assert_array_equal(minority_rows(["a", "a"], 2, "b"), [False, False])
+
+
+@pytest.mark.parametrize("y", [[1, 1, 1], [0, 0, 0], [-1, -1, -1], [True] * 3, ["a"] * 3], ids=repr)
+def test_one_class_only_is_ambiguous(y):
+    with pytest.raises(ValueError, match=r"y has one class only, the label .*name .* minor_label="):
+        minority_rows(y, 3)
+
+
+@pytest.mark.parametrize("y", [[1, 2, 2], ["a", "b", "b"], [-1, 0, 1], [0, 1, 2]], ids=repr)
+def test_other_labels_need_minor_label(y):
+    with pytest.raises(
+        ValueError, match=rf"labels {re.escape(repr(y[0]))}, .*without minor_label="
+    ):
+        minority_rows(y, 3)
+
+
+@pytest.mark.parametrize(
+    ("y", "minor_label"), [(["a", "b"], "c"), ([0, 1], "1"), (["0", "1"], 1)], ids=repr
+)
+def test_minor_label_must_occur(y, minor_label):
+    message = rf"minor_label={minor_label!r} does not occur in y, which has "
+    with pytest.raises(ValueError, match=message):
+        minority_rows(y, 2, minor_label)
+
+
+def test_every_row_minority():
+    with pytest.raises(ValueError, match="every row is minority, and no majority row is left"):
+        minority_rows(["a", "a"], 2, "a")
+
+
+@pytest.mark.parametrize("y", [[0, 1], [[0], [1], [0]], 0], ids=repr)
+def test_one_label_for_each_row(y):
+    message = (
+        rf"y must have shape \(3,\), one label for each row, got {re.escape(str(np.shape(y)))}"
+    )
+    with pytest.raises(ValueError, match=message):
+        minority_rows(y, 3)
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_missing_label_names_its_row(missing):
+    with pytest.raises(ValueError, match=r"y has no label \(NaN\) in row 1 \(2 in all\)"):
+        minority_rows([0, missing, 1, missing], 4)

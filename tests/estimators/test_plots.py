@@ -1,0 +1,125 @@
+"""The plots show the numbers of the estimator."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.scenarios import datasets
+
+from bsvdd import BDD, OCSVM, SVDD, kernels, plots
+
+DATA = datasets.moon(n0=40, n1=6)
+Y = DATA.minority.astype(int)
+
+
+@pytest.fixture(scope="module")
+def two():
+    kernel = kernels.RBF(0.4)
+    return {
+        "SVDD": SVDD(kernel=kernel).fit(DATA.X, Y),
+        "BDD": BDD(kernel=kernel, draws=1000).fit(DATA.X, Y),
+    }
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+def test_boundary_has_a_panel_a_model_with_its_probabilities(two):
+    figure = plots.plot_boundary(two, DATA.X, Y, resolution=11)
+    panels = [ax for ax in figure.axes if ax.get_title()]
+    assert [ax.get_title() for ax in panels] == ["SVDD", "BDD"]
+    for ax, est in zip(panels, two.values(), strict=True):
+        (image,) = ax.get_images()
+        left, right, bottom, top = image.get_extent()
+        corner = est.probability_normal([[left, bottom], [right, top]])
+        shown = image.get_array()
+        assert shown.shape == (11, 11)
+        assert [shown[0, 0], shown[-1, -1]] == pytest.approx(corner.tolist())
+        rows = [c for c in ax.collections if len(c.get_offsets()) in (40, 6)]
+        assert len(rows) == 2  # majority and minority
+
+
+def test_boundary_of_a_fit_to_a_data_frame(two):
+    frame = pd.DataFrame(DATA.X, columns=["left", "up"])
+    est = SVDD(kernel=kernels.RBF(0.4)).fit(frame, Y)
+    (image,) = plots.plot_boundary(est, frame, Y, resolution=11).axes[0].get_images()
+    (same,) = plots.plot_boundary(two["SVDD"], DATA.X, Y, resolution=11).axes[0].get_images()
+    np.testing.assert_array_equal(image.get_array(), same.get_array())
+
+
+def test_posterior_of_d_has_the_cutoff_as_a_line_and_the_probability_written_in(two):
+    est = two["BDD"]
+    figure = plots.plot_distance_posterior(est, DATA.X[:3], ["a", "b", "c"])
+    p = est.probability_normal(DATA.X[:3])
+    assert [ax.get_title() for ax in figure.axes] == [
+        f"{name}: P(normal) = {q:.2f}" for name, q in zip("abc", p, strict=True)
+    ]
+    for ax in figure.axes:
+        assert any(np.allclose(line.get_xdata(), est.cutoff_) for line in ax.lines)
+
+
+def test_distances_are_posterior_medians_with_the_cutoff(two):
+    est = two["BDD"]
+    (ax,) = plots.plot_distances(est).axes
+    majority = ax.collections[1].get_offsets()
+    d = est.idata_["distance"]["d"].values.reshape(-1, len(Y))
+    np.testing.assert_allclose(majority[:, 1], np.median(d, axis=0)[Y == 0])
+    assert any(np.allclose(line.get_ydata(), est.cutoff_) for line in ax.lines)
+    (ax,) = plots.plot_distances(est, DATA.X, Y).axes
+    assert ax.get_title().startswith("BDD")
+
+
+def test_weights_shows_the_largest(two):
+    est = two["BDD"]
+    (ax,) = plots.plot_weights(est, most=5).axes
+    w = np.abs(est.idata_["posterior"]["w"]).mean(("chain", "draw")).values
+    shown = sorted(int(t.get_text()) for t in ax.get_xticklabels())
+    assert shown == sorted(np.argsort(-w)[:5].tolist())
+
+
+def test_bad_input_is_named(two):
+    with pytest.raises(ValueError, match="two columns, got X of shape"):
+        plots.plot_boundary(two, np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="SVDD has one weight vector and no posterior"):
+        plots.plot_distance_posterior(two["SVDD"], DATA.X[:2])
+    with pytest.raises(ValueError, match="names must have one entry for each of 2 rows"):
+        plots.plot_distance_posterior(two["BDD"], DATA.X[:2], ["a"])
+    with pytest.raises(ValueError, match="SVDD has no prior and no posterior"):
+        plots.plot_prior_health(two["SVDD"])
+
+
+@pytest.mark.parametrize("plot", [plots.plot_weights, plots.plot_distances])
+def test_a_hyperplane_has_no_distance_to_show(plot):
+    with pytest.raises(ValueError, match="OCSVM has a hyperplane and no distance from a centre"):
+        plot(OCSVM())
+
+
+def test_the_functions_of_the_package_are_public():
+    assert set(plots.__all__) == {
+        "plot_bandwidths",
+        "plot_boundary",
+        "plot_distance_posterior",
+        "plot_distances",
+        "plot_prior_health",
+        "plot_weights",
+        "show_probability",
+    }
+
+
+def test_prior_health_shows_both_as_shares_of_draws(two):
+    est = two["BDD"]
+    figure = plots.plot_prior_health(est)
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    assert [ax.get_xlabel() for ax in shown] == [
+        "effective number of support points",
+        "largest weight",
+        "median distance of the majority's training rows",
+    ]
+    for ax in shown:
+        prior, posterior = ax.containers
+        assert sum(bar.get_height() for bar in prior) == pytest.approx(1.0)
+        assert sum(bar.get_height() for bar in posterior) == pytest.approx(1.0)
+    assert [text.get_text() for text in shown[0].get_legend().get_texts()] == ["prior", "posterior"]

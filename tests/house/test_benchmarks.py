@@ -1,0 +1,71 @@
+"""The frame of the benchmarks: rows by name, one table, files written at once."""
+
+import json
+
+import numpy as np
+import pytest
+from bsvdd.inference.log_density import LogDensity
+from bsvdd.models import bsvdd
+
+from benchmarks import __main__ as table
+from benchmarks import measure
+from benchmarks.baselines import PRIORS, gram, naive
+
+
+def a_row(quick):
+    return measure.Row("it", "the other", 0.5 if quick else 2.0, 1.0, details={"a": 1.0})
+
+
+def another(quick):
+    return measure.Row("something", "", 3.0, 4.0, "s")
+
+
+@pytest.fixture(autouse=True)
+def rows(monkeypatch):
+    monkeypatch.setattr(table, "ROWS", {"a_row": a_row, "another": another})
+
+
+def test_rows_are_printed_and_saved(tmp_path, capsys):
+    table.main(["--out", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert "something" in said
+    assert "threads" in said
+    saved = json.loads((tmp_path / "benchmarks.json").read_text())["rows"]
+    assert (saved["a_row"]["value"], saved["another"]["unit"]) == (2.0, "s")
+    assert saved["a_row"]["threads"] == measure.threads()
+    assert (tmp_path / "benchmarks.png").stat().st_size > 1000
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_row_by_name_replaces_its_own(tmp_path):
+    table.main(["--out", str(tmp_path), "another"])
+    table.main(["--out", str(tmp_path), "a_row"])
+    assert list(json.loads((tmp_path / "benchmarks.json").read_text())["rows"]) == [
+        "a_row",
+        "another",
+    ]
+
+
+def test_a_quick_run_saves_nothing(tmp_path):
+    table.main(["--quick", "--out", str(tmp_path)])
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_wrong_name_is_an_error(capsys):
+    with pytest.raises(SystemExit):
+        table.main(["nothing"])
+    assert "a_row, another" in capsys.readouterr().err
+
+
+def test_exponent():
+    assert measure.exponent([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_the_naive_model_is_the_same_posterior(name):
+    """Equal log densities but for the constant of the data."""
+    g = gram(15, 3)
+    ours = LogDensity(bsvdd.build(g, PRIORS[name]))
+    theirs = naive(g, PRIORS[name]).compile_logp()
+    for x in np.random.default_rng(0).normal(size=(3, 15)):
+        assert theirs({"beta": x}) == pytest.approx(ours.logp_and_gradient(x)[0], rel=1e-10)

@@ -1,0 +1,81 @@
+"""Metadata that stands in several files says the same in each."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+CONDA_NAMES = {
+    "build": "python-build",
+    "lazy-loader": "lazy_loader",
+    "matplotlib": "matplotlib-base",
+    "playwright": "playwright-python",
+}
+REQUIREMENT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(.*)")
+
+
+def bounds(requirements):
+    """Return {name: sorted version clauses}."""
+    parsed = (REQUIREMENT.fullmatch(line).groups() for line in requirements)
+    return {name: sorted(clauses.replace(" ", "").split(",")) for name, clauses in parsed}
+
+
+def group(name):
+    """Return the requirements of a dependency group, with those of the groups it includes."""
+    for line in PYPROJECT["dependency-groups"][name]:
+        if isinstance(line, str):
+            yield line
+        else:
+            yield from group(line["include-group"])
+
+
+def test_environment_equals_pyproject():
+    project = PYPROJECT["project"]
+    wanted = bounds(
+        [
+            f"python{project['requires-python']}",
+            *project["dependencies"],
+            *group("dev"),
+        ]
+    )
+    conda = [line for line in ENVIRONMENT["dependencies"] if isinstance(line, str)]
+    found = bounds(conda)
+    assert found.pop("pip") == [""]
+    assert found == {CONDA_NAMES.get(name, name): clauses for name, clauses in wanted.items()}
+    assert len(conda) == len(found) + 1, "a package is listed twice"
+
+
+def test_environment_takes_from_pip_only_the_package_itself():
+    from_pip = [line["pip"] for line in ENVIRONMENT["dependencies"] if isinstance(line, dict)]
+    assert from_pip == [["--editable ."]]
+    assert ENVIRONMENT["channels"] == ["conda-forge", "nodefaults"]
+
+
+@pytest.mark.parametrize("requirement", PYPROJECT["project"]["dependencies"])
+def test_every_dependency_has_a_lower_bound(requirement):
+    assert ">=" in requirement
+
+
+def test_citation_names_this_version():
+    assert CITATION["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= set(CITATION)
+    assert CITATION["version"] == PYPROJECT["project"]["version"]
+    assert CITATION["license"] == PYPROJECT["project"]["license"]
+
+
+def test_changelog_starts_with_what_is_unreleased():
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == "Unreleased"
+
+
+def test_licence_is_whole():
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text and "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text

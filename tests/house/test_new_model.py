@@ -1,0 +1,86 @@
+"""A new model enters the house by one file and one line in the registry."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FLOORS = ["models", "inference", "estimators", "comparison"]
+LINE = (
+    'Record("SoftplusDD", "bsvdd.estimators.softplus:SoftplusDD", "Softplus weights", '
+    '"An example", 2026),'
+)
+
+USE = """
+import sys
+from pathlib import Path
+import numpy as np
+import bsvdd
+from bsvdd.comparison import datasets, runner
+from bsvdd.comparison.run.protocol import candidates
+from bsvdd.explorer.state import models
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+est = bsvdd.SoftplusDD(draws=100, tune=100).fit(X)
+assert est.predict([[0.0, 0.0], [9.0, 9.0]]).tolist() == [1, -1]
+est.save(Path(sys.argv[1]) / "model.nc")
+assert bsvdd.load(Path(sys.argv[1]) / "model.nc").cutoff_ == est.cutoff_
+assert est.with_prior(bsvdd.priors.Flat()).kernel_ == est.kernel_
+assert "SoftplusDD" in [candidate.name for candidate in candidates()]
+assert "SoftplusDD" in models()
+results = runner.compare([datasets.embedded("wine_cultivar3")], ["SoftplusDD"], replicates=1)
+assert results["error"].eq("").all(), results["error"].tolist()
+"""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """A copy of the package, by its import paths, with the model of the contributor's guide."""
+    copy = tmp_path_factory.mktemp("house")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "bsvdd", copy / "bsvdd", ignore=ignored)
+    for floor in FLOORS:
+        shutil.copytree(ROOT / floor, copy / "bsvdd" / floor, ignore=ignored)
+    shutil.copytree(ROOT / "tests", copy / "tests", ignore=ignored)
+    for name in ("benchmarks", "docs"):  # which the tests import
+        (copy / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    code = (ROOT / "docs" / "example_model.py").read_text(encoding="utf-8")
+    code = code[: code.index("RECORD = ")].replace("from bsvdd.", "from ..")
+    code = code.replace("import REGISTRY, Record", "import Record")
+    (copy / "bsvdd" / "estimators" / "softplus.py").write_text(code, encoding="utf-8")
+    registry = copy / "bsvdd" / "estimators" / "registry.py"
+    text = registry.read_text(encoding="utf-8")
+    assert text.count("for record in [") == 1
+    registry.write_text(text.replace("for record in [", f"for record in [\n{LINE}"), "utf-8")
+    return copy
+
+
+def run(house, *command):
+    environment = {**os.environ, "PYTHONPATH": str(house)}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=house, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_estimator_study_explorer_and_files_find_it(house, tmp_path):
+    run(house, "-W", "ignore", "-c", USE, str(tmp_path))
+
+
+@pytest.mark.slow
+def test_the_command_lists_it(house):
+    assert "SoftplusDD" in run(house, "-c", "from bsvdd.cli import main; main(['models'])")
+
+
+@pytest.mark.slow
+def test_the_tests_of_the_common_contract_find_it(house):
+    options = ["-n", "0", "-q", "-k", "SoftplusDD", "-p", "no:cacheprovider"]
+    said = run(house, "-m", "pytest", *options, "tests/estimators/test_contract.py")
+    assert " passed" in said and " failed" not in said

@@ -1,0 +1,111 @@
+"""The wheel holds the whole package and nothing else, and its types hold."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = {
+    "bsvdd": "bsvdd",
+    "models": "bsvdd/models",
+    "inference": "bsvdd/inference",
+    "estimators": "bsvdd/estimators",
+    "comparison": "bsvdd/comparison",
+}
+# what decides the wheel, and folders that must stay out of it
+COPIED = [*FOLDERS, "tests", "notebooks", "benchmarks", "docs"]
+IGNORED = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "_build")
+
+pytestmark = pytest.mark.slow
+
+
+def run(*command, cwd):
+    done = subprocess.run([sys.executable, *command], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build the wheel from a copy: a build leaves files behind, and stale ones would get in."""
+    source = tmp_path_factory.mktemp("source")
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy(path, source)
+        elif path.name in COPIED:
+            shutil.copytree(path, source / path.name, ignore=IGNORED)
+    run("-m", "build", "--wheel", "--no-isolation", "--outdir", source / "dist", cwd=source)
+    (path,) = (source / "dist").glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def members(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_wheel_holds_every_file_and_nothing_else(members):
+    wanted = {
+        f"{target}/{path.relative_to(ROOT / folder).as_posix()}"
+        for folder, target in FOLDERS.items()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {name for name in members if ".dist-info/" not in name} == wanted
+
+
+def test_wheel_holds_data_and_types(members):
+    assert len([name for name in members if name.endswith(".npz")]) == 13
+    assert "bsvdd/__init__.pyi" in members
+    assert {f"{target}/py.typed" for target in FOLDERS.values()} <= members
+
+
+def test_wheel_holds_the_licence(members):
+    assert len([name for name in members if name.endswith(".dist-info/licenses/LICENSE")]) == 1
+
+
+@pytest.fixture(scope="module")
+def environment(wheel, tmp_path_factory):
+    """Return the folder of a new environment: the wheel, and what this environment has."""
+    folder = tmp_path_factory.mktemp("environment")
+    run("-m", "venv", "--without-pip", folder, cwd=folder)
+    (site,) = {Path(path) for path in folder.rglob("site-packages") if not path.is_symlink()}
+    (site / "parent.pth").write_text("\n".join(path for path in sys.path if path))
+    with zipfile.ZipFile(wheel) as archive:  # a wheel without scripts is installed by unpacking it
+        archive.extractall(site)
+    return folder
+
+
+def mypy(environment, *arguments, cwd):
+    (python,) = [*environment.glob("bin/python"), *environment.glob("Scripts/python.exe")]
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "mypy", "--python-executable", python),
+            *("--config-file", ROOT / "pyproject.toml", "--cache-dir", environment / "cache"),
+            *arguments,
+        ],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_types_hold_on_the_installed_wheel(environment):
+    (package,) = environment.rglob("site-packages/bsvdd")
+    done = mypy(environment, "-p", "bsvdd", cwd=package.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_types_reach_the_user(environment, tmp_path):
+    (tmp_path / "user.py").write_text(
+        "from bsvdd import BSVDD, kernels\n"
+        "right = BSVDD(kernel=kernels.RBF(1.0), draws=10)\n"
+        "wrong = BSVDD(drows=10)\n"
+    )
+    done = mypy(environment, "user.py", cwd=tmp_path)
+    assert done.stdout.count("error:") == 1, done.stdout + done.stderr
+    assert 'user.py:3: error: Unexpected keyword argument "drows" for "BSVDD"' in done.stdout

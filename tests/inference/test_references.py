@@ -1,0 +1,138 @@
+"""Exact draws, Laplace's and NUTS against the long runs of references.json."""
+
+import json
+import warnings
+
+import arviz as az
+import numpy as np
+import pytest
+from bsvdd.inference.warning import DiagnosticWarning
+from scipy.stats import norm
+
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
+from tests.references import MODELS, STORE, statistics
+
+SETS = json.loads(STORE.read_text(encoding="utf-8"))["sets"]
+ESTIMATORS = {"BDD": BDD, "BDDM": BDDM, "BSVDD": BSVDD, "BSVDDM": BSVDDM}
+SAMPLERS = {
+    "BDD": ["exact", "laplace", "nuts"],
+    "BDDM": ["exact", "laplace", "nuts"],
+    "BSVDD": ["laplace", "nuts"],
+    "BSVDDM": ["laplace", "nuts"],
+}
+
+# of a false alarm of any number in this file, were all of them independent (Bonferroni)
+FALSE_ALARM = 1e-6
+NUMBERS = sum(
+    np.size(SETS[name]["posterior"][model][quantity]["value"]) * len(SAMPLERS[model])
+    for name in SETS
+    for model in MODELS
+    for quantity in ("w", "d")
+)
+LIMIT = norm.isf(FALSE_ALARM / 2 / NUMBERS)
+FEWEST = 400  # effective draws: with fewer an error's own error is no longer small
+WIDEST = 0.1  # posterior sd: a wider error could hide what is wrong
+
+
+def estimator(model, given, **settings):
+    described = dict(given["kernel"])
+    kernel = getattr(kernels, described.pop("type"))(**described)
+    if model in given["minority_prior"]:
+        settings["minority_prior"] = priors.from_dict(given["minority_prior"][model])
+    return ESTIMATORS[model](
+        kernel=kernel,
+        prior=priors.from_dict(given["prior"]),
+        likelihood_scale=given["likelihood_scale"],
+        cutoff=1.0,
+        **settings,
+    )
+
+
+def rows(given):
+    X0, X1 = given["majority"], given["minority"]
+    return np.array(X0 + X1), np.repeat([0, 1], [len(X0), len(X1)])
+
+
+def fit(model, name, **settings):
+    with warnings.catch_warnings():
+        # of the published prior, and of weights that are no shares
+        warnings.filterwarnings("ignore", ".*weights have collapsed", DiagnosticWarning)
+        return estimator(model, SETS[name], **settings).fit(*rows(SETS[name]))
+
+
+def worst(est, model, name):
+    """Return the largest error, in Monte Carlo standard errors of both sides."""
+    given, found = SETS[name], []
+    draws = {
+        "w": est.idata_["posterior"]["w"].values,
+        "d": est.distance(given["rows"]).values,
+    }
+    for quantity, values in draws.items():
+        reference = {k: np.array(v) for k, v in given["posterior"][model][quantity].items()}
+        value, error = statistics(values)
+        assert (error[0] < WIDEST * reference["value"][1]).all()
+        assert az.ess(az.convert_to_dataset({"x": values}))["x"].min() > FEWEST
+        found.append(np.abs(value - reference["value"]) / np.hypot(error, reference["error"]))
+    return max(z.max() for z in found)
+
+
+def cases(*models, sets=tuple(SETS)):
+    """Models with data sets."""
+    return [(model, name) for model in models for name in sets]
+
+
+# Laplace's approximation is not safe for the published priors, and at the walls of BDD-M's cube
+UNSAFE = [
+    ("BSVDD", "glass"),
+    ("BSVDDM", "glass"),
+    ("BSVDDM", "moons"),
+    ("BSVDDM", "ring"),
+    ("BSVDDM", "abalone"),
+]
+SAFE = [case for case in cases("BDD", "BSVDD", "BSVDDM") if case not in UNSAFE]
+NUTS = [*cases("BSVDD", "BSVDDM"), *cases("BDD", "BDDM", sets=("glass", "ring"))]
+
+
+@pytest.mark.parametrize(("model", "name"), cases("BDD", "BDDM"))
+def test_exact(model, name):
+    est = fit(model, name, sampler="exact", draws=2500, chains=4)
+    assert worst(est, model, name) < LIMIT
+
+
+@pytest.mark.parametrize(("model", "name"), SAFE)
+def test_laplace(model, name):
+    est = fit(model, name, sampler="laplace", draws=2500, chains=4)
+    assert worst(est, model, name) < LIMIT
+
+
+@pytest.mark.parametrize(("model", "name"), [*UNSAFE, ("BDDM", "abalone")])
+def test_laplace_says_where_it_is_not_safe(model, name):
+    # an error here, as all warnings are in tests
+    with pytest.raises(DiagnosticWarning, match="'laplace' is not safe here .* use 'nuts'"):
+        fit(model, name, sampler="laplace", draws=2500, chains=4)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_auto_is_the_sampler_that_it_names(model):
+    est = fit(model, "wine", sampler="auto", draws=500, chains=2)
+    sampler = est.idata_["posterior"].attrs["sampler"]
+    assert sampler == SAMPLERS[model][0]
+    other = fit(model, "wine", sampler=sampler, draws=500, chains=2)
+    np.testing.assert_array_equal(est.idata_["posterior"]["w"], other.idata_["posterior"]["w"])
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize(("model", "name"), [("BSVDD", "glass"), ("BSVDDM", "moons")])
+def test_auto_takes_nuts_where_laplace_is_not_safe(model, name):
+    est = fit(model, name, sampler="auto", draws=1000, chains=4)
+    assert est.idata_["posterior"].attrs["sampler"] == "nuts"
+    assert worst(est, model, name) < LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize(("model", "name"), NUTS)
+def test_nuts(model, name):
+    est = fit(model, name, sampler="nuts", draws=1000, tune=500, chains=4)
+    assert worst(est, model, name) < LIMIT

@@ -1,0 +1,209 @@
+"""The potential against sums of squared distances in an explicit feature space."""
+
+from functools import partial
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from bsvdd.inference.log_density import LogDensity
+from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m, svdd
+from bsvdd.models.geometry import (
+    potential,
+    squared_distance,
+    squared_distance_of_points,
+    squared_norm,
+)
+from bsvdd.models.quadratic_form import QuadraticForm
+from pytensor.compile.mode import Mode
+from scipy import stats
+
+from bsvdd import kernels, priors
+
+RNG = np.random.default_rng(20)
+MAJORITY = RNG.normal(size=(6, 2)) + 0.5
+MINORITY = RNG.normal(size=(2, 2)) - 1.0
+SCALE = 1.7  # lambda
+
+
+def linear(x):
+    return x
+
+
+def quadratic(x):
+    """Features of (0.6 x'y + 1.5)^2: the constant, the columns, their products."""
+    return np.concatenate([[1.5], np.sqrt(2 * 1.5 * 0.6) * x, 0.6 * np.outer(x, x).ravel()])
+
+
+SPACES = [(kernels.Linear(), linear), (kernels.Polynomial(2, gamma=0.6, coef0=1.5), quadratic)]
+
+
+def direct(w, points, features, scale):
+    """-lambda/2 sum_i ||phi(x_i) - sum_j w_j phi(u_j)||^2, sum by sum."""
+    center = sum(weight * features(u) for weight, u in zip(w, points, strict=True))
+    return -scale / 2 * sum(((features(x) - center) ** 2).sum() for x in MAJORITY)
+
+
+def softmax(b):
+    return np.exp(b) / np.exp(b).sum()
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+@pytest.mark.parametrize("model", ["bdd", "bsvdd"])
+def test_density_of_one_class_models_is_prior_times_potential(kernel, features, model):
+    gram = Gram.from_rows(kernel, MAJORITY)
+    prior = priors.StandardizedRowSum(sd=0.8)
+    build, weights = {"bdd": (bdd.build, np.asarray), "bsvdd": (bsvdd.build, softmax)}[model]
+    density = LogDensity(build(gram, prior, SCALE))
+    row_sums = np.array([sum(kernel([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY])
+    m = -(row_sums - row_sums.mean()) / row_sums.std()
+    for x in np.random.default_rng(21).normal(size=(4, 6)):
+        log_prior = stats.norm(m, 0.8).logpdf(x).sum()
+        expected = direct(weights(x), MAJORITY, features, SCALE)
+        assert density.logp_and_gradient(x)[0] - log_prior == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+@pytest.mark.parametrize("total", [None, 0.7])
+def test_density_of_bsvdd_m_is_prior_times_potential(kernel, features, total):
+    gram = Gram.from_rows(kernel, MAJORITY, MINORITY)
+    model = bsvdd_m.build(gram, priors.Flat(1.3), priors.Beta(2, 3, total=total), SCALE)
+    density = LogDensity(model)
+    points = np.concatenate([MAJORITY, MINORITY])
+    for x in np.random.default_rng(22).normal(size=(4, 8)):
+        tau, b = x[:6], stats.norm.cdf(x[6:])
+        log_prior = stats.norm(0, 1.3).logpdf(tau).sum()
+        log_prior += (stats.beta(2, 3).logpdf(b) + stats.norm.logpdf(x[6:])).sum()
+        alpha1 = b if total is None else total / 2 * b
+        w = np.concatenate([(1 + alpha1.sum()) * softmax(tau), -alpha1])
+        assert w.sum() == pytest.approx(1.0)
+        expected = direct(w, points, features, SCALE)
+        assert density.logp_and_gradient(x)[0] - log_prior == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+def test_numpy_twin_at_any_weights(kernel, features):
+    gram = Gram.from_rows(kernel, MAJORITY)
+    draws = np.stack(
+        [svdd.solve(gram, 0.4).weights, *np.random.default_rng(23).normal(size=(3, 6))]
+    )
+    expected = [direct(w, MAJORITY, features, SCALE) for w in draws]
+    np.testing.assert_allclose(potential(draws, gram, SCALE), expected, rtol=1e-10)
+    np.testing.assert_allclose(potential(draws[0], gram, SCALE), expected[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+def test_potential_of_a_separate_dictionary(kernel, features):
+    points = np.random.default_rng(24).normal(size=(3, 2))
+    gram = Gram.from_rows(kernel, MAJORITY, dictionary=points)
+    w = np.array([0.2, 1.1, -0.4])
+    assert potential(w, gram) == pytest.approx(direct(w, points, features, 1.0), rel=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
+def test_squared_distance_is_that_in_feature_space(kernel, features):
+    Z = np.random.default_rng(25).normal(size=(5, 2)) * 2
+    w = np.random.default_rng(26).normal(size=(3, 6))
+    norm = squared_norm(w, kernel(MAJORITY))
+    d2 = squared_distance(w, norm, kernel(Z, MAJORITY), kernel.diag(Z))
+    centers = w @ np.stack([features(x) for x in MAJORITY])
+    expected = [[((features(z) - a) ** 2).sum() for a in centers] for z in Z]
+    np.testing.assert_allclose(d2, expected, rtol=1e-10)
+
+
+def test_squared_distance_is_never_negative():
+    """The only row is the centre itself; rounding must not give the root of -1e-16."""
+    kernel = kernels.Polynomial(3)
+    for x in np.random.default_rng(27).normal(size=(50, 1, 3)) * 10:
+        w = np.ones((1, 1))
+        d2 = squared_distance(
+            w, squared_norm(w, kernel(x)) * (1 - 1e-15), kernel(x), kernel.diag(x)
+        )
+        assert 0 <= d2[0, 0] <= 1e-10 * kernel.diag(x)[0]
+
+
+@pytest.mark.parametrize("model", ["bdd", "bsvdd", "bsvdd_m"])
+def test_gradient_is_the_slope(model):
+    kernel = SPACES[1][0]
+    gram = Gram.from_rows(kernel, MAJORITY, MINORITY if model == "bsvdd_m" else None)
+    built = {
+        "bdd": lambda: bdd.build(gram, priors.Flat(), SCALE),
+        "bsvdd": lambda: bsvdd.build(gram, priors.Flat(), SCALE),
+        "bsvdd_m": lambda: bsvdd_m.build(gram, priors.Flat(), priors.Beta(2, 3), SCALE),
+    }[model]()
+    density = LogDensity(built)
+    x = np.random.default_rng(28).normal(size=density.size) / 2
+    slope = np.empty_like(x)
+    for i, step in enumerate(1e-5 * np.eye(len(x))):
+        up, down = density.logp_and_gradient(x + step)[0], density.logp_and_gradient(x - step)[0]
+        slope[i] = (up - down) / 2e-5
+    gradient = density.logp_and_gradient(x)[1]
+    np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max())
+
+
+def test_derivatives_of_the_quadratic_form():
+    A = np.random.default_rng(29).normal(size=(4, 4))
+    K_value, w_value = A @ A.T, np.array([0.3, -1.0, 2.0, 0.5])
+    w, K = pt.vector("w"), pt.matrix("K")
+    form, Kw = QuadraticForm()(w, K)
+    by_w = pt.grad(form, w)
+    hessian = pt.stack([pt.grad(by_w[i], w) for i in range(4)])
+    cube = form * Kw[1]  # by both of its results
+    outputs = [form, Kw, by_w, pt.grad(form, K), hessian, pt.grad(cube, w), pt.grad(Kw[1], K)]
+    function = pytensor.function([w, K], outputs, mode=Mode("py", "fast_compile"))
+    value, Kw, by_w, by_K, hessian, of_both, of_row = function(w_value, K_value)
+    double_sum = sum(w_value[i] * K_value[i, j] * w_value[j] for i in range(4) for j in range(4))
+    assert value == pytest.approx(double_sum, rel=1e-12)
+    np.testing.assert_allclose(Kw, K_value @ w_value, rtol=1e-12)
+    np.testing.assert_allclose(by_w, 2 * K_value @ w_value, rtol=1e-12)
+    np.testing.assert_allclose(by_K, np.outer(w_value, w_value), rtol=1e-12)
+    np.testing.assert_allclose(hessian, 2 * K_value, rtol=1e-12)
+    np.testing.assert_allclose(of_both, 2 * Kw * Kw[1] + double_sum * K_value[1], rtol=1e-12)
+    np.testing.assert_allclose(of_row, np.outer([0, 1, 0, 0], w_value), rtol=1e-12)
+
+
+def test_squared_distance_of_points_is_that_of_rows():
+    kernel, w = kernels.Polynomial(2), np.random.default_rng(30).normal(size=(300, 6))
+    K = kernel(MAJORITY)
+    norm = squared_norm(w, K)
+    expected = squared_distance(w, norm, K, np.diag(K)).T
+    found = squared_distance_of_points(w @ K, norm, np.diag(K))  # over several blocks
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    one = np.full((1, 1), 1 / 3)  # the only row is the centre itself, but for rounding
+    assert squared_distance_of_points(one, one[0] * (1 - 1e-15), one[0])[0, 0] == 0.0
+
+
+ONE, TWO = Gram.from_rows(SPACES[0][0], MAJORITY), Gram.from_rows(SPACES[0][0], MAJORITY, MINORITY)
+MODELS = {
+    "bdd": (partial(bdd.build, ONE, priors.Flat()), {"alpha": "point", "w": "point"}),
+    "bsvdd": (partial(bsvdd.build, ONE, priors.Flat()), {"beta": "point", "w": "point"}),
+    "bsvdd_m": (
+        partial(bsvdd_m.build, TWO, priors.Flat(), priors.TruncatedNormal()),
+        {"tau": "majority", "alpha1": "minority", "w": "point"},
+    ),
+    "bdd_m": (
+        partial(bdd_m.build, TWO, priors.Flat(), priors.TruncatedNormal()),
+        {"alpha1": "minority", "w": "point"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_variables_have_the_names_of_the_papers_and_the_likelihood_counts_once(name):
+    build, dims = MODELS[name]
+    dims = dims | {"r": "point", "Kw": "point"}
+    model = build()
+    named = {k: v for k, v in model.named_vars_to_dims.items() if k in dims}
+    assert named == {k: (v,) for k, v in dims.items()}
+    assert {"K", "r", "T", "n0", "likelihood_scale", "squared_norm"} <= set(model.named_vars)
+    x = np.random.default_rng(5).normal(size=LogDensity(model).size)
+    once = LogDensity(build(likelihood_scale=1.0)).logp_and_gradient(x)[0]
+    assert LogDensity(model).logp_and_gradient(x)[0] == pytest.approx(once, rel=1e-14)
+    assert LogDensity(build(likelihood_scale=2.0)).logp_and_gradient(x)[0] != pytest.approx(once)
+
+
+def test_one_minority_row_is_enough():
+    gram = Gram.from_rows(SPACES[0][0], MAJORITY, MINORITY[:1])
+    model = bsvdd_m.build(gram, priors.Flat(), priors.Beta())
+    assert model["alpha1"].type.ndim == 1
+    assert LogDensity(model).size == 7
