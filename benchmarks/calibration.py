@@ -9,8 +9,8 @@ with phi(x) = x and a = sum_j w_j u_j,
 
 So w drawn from its prior, n0 rows drawn given w, and S draws of the posterior given the rows make
 S + 1 draws that are exchangeable, and the rank of the truth among them is uniform, of any quantity
-(Talts et al. 2018). The prior must not depend on the rows: normal with a mean and a covariance that
-are given, no row sums. Rows enter through r, over V too, T and n0.
+(Talts et al. 2018). The prior must not depend on the rows: normal with a fixed mean and a fixed
+covariance, no row sums. Rows enter through r, over V too, T and n0.
 
 Talts, S., Betancourt, M., Simpson, D., Vehtari, A. and Gelman, A. (2018). Validating Bayesian
 inference algorithms with simulation-based calibration. arXiv:1804.06788.
@@ -97,8 +97,8 @@ def _exact_bdd(gram: Gram, scale: float, seed: int) -> np.ndarray:
 
 
 def _exact_bdd_m(gram: Gram, scale: float, seed: int) -> np.ndarray:
-    found = bdd_m.posterior(gram, NORMAL, CUBE, scale)
-    w = bdd_m.draw(found, STEPS * DRAWS, TUNE, 1, np.random.default_rng(seed))
+    posterior = bdd_m.posterior(gram, NORMAL, CUBE, scale)
+    w = bdd_m.draw(posterior, STEPS * DRAWS, TUNE, 1, np.random.default_rng(seed))
     return w[0, STEPS - 1 :: STEPS]
 
 
@@ -165,7 +165,7 @@ def ranks(
     case, rng = CASES[name], np.random.default_rng(seed)
     minority = MINORITY if case.minority else None
     points = np.concatenate([MAJORITY, MINORITY]) if case.minority else MAJORITY
-    found = []
+    u = []
     for replicate in range(replicates):
         w = case.prior(rng)
         rows = w @ points + rng.standard_normal((N0, 2)) / np.sqrt(SCALE)
@@ -173,8 +173,8 @@ def ranks(
         draws = case.posterior(*wrong(gram, SCALE), 1000 * seed + replicate)
         truth = _quantities(w[None], points, rows)
         below = (_quantities(draws, points, rows) < truth).sum(axis=0)
-        found.append((below + rng.uniform(size=len(below))) / (len(draws) + 1))
-    return np.array(found)
+        u.append((below + rng.uniform(size=len(below))) / (len(draws) + 1))
+    return np.array(u)
 
 
 def p_value(u: np.ndarray) -> float:
@@ -218,13 +218,15 @@ def main() -> None:
     cells = [(name, seed) for name in reversed(CASES) for seed in range(PARTS)]
     n = arguments.replicates // PARTS
     parts = Parallel(arguments.jobs, verbose=10)(delayed(ranks)(name, n, s) for name, s in cells)
-    found = {
-        name: np.concatenate([u for (of, _), u in zip(cells, parts, strict=True) if of == name])
+    u = {
+        name: np.concatenate(
+            [part for (of, _), part in zip(cells, parts, strict=True) if of == name]
+        )
         for name in CASES
     }
-    for name, u in found.items():
-        print(f"{name}: p = {p_value(u):.3g}")
-    figure = picture(found)
+    for name, of_model in u.items():
+        print(f"{name}: p = {p_value(of_model):.3g}")
+    figure = picture(u)
     with atomic(arguments.out / "calibration.png") as temporary:
         figure.savefig(temporary, format="png", dpi=110)
     plt.close(figure)

@@ -90,7 +90,7 @@ def fit(name: str, bandwidth: str, minority_prior: str, seed: int = 0) -> dict[s
         warnings.simplefilter("always", DiagnosticWarning)
         est.fit(data.X[train], data.minority[train])
     seconds = time.process_time() - start
-    found, posterior = est.idata_["diagnostics"], est.idata_["posterior"]
+    diagnostics, posterior = est.idata_["diagnostics"], est.idata_["posterior"]
     d = est.idata_["distance"]["d"].values
     means = d[:, :, :: max(1, d.shape[2] // 20)].mean(axis=1)
     sd = d[:, :, :: max(1, d.shape[2] // 20)].std(axis=(0, 1))
@@ -102,13 +102,13 @@ def fit(name: str, bandwidth: str, minority_prior: str, seed: int = 0) -> dict[s
         "n1": est.gram_.n1,
         "bandwidth": bandwidth,
         "minority prior": minority_prior,
-        "modes": int(found["modes"]) if found["modes"] > 0 else None,
+        "modes": int(diagnostics["modes"]) if diagnostics["modes"] > 0 else None,
         "sampler": posterior.attrs["sampler"],
-        "r_hat": float(found["r_hat"]),
-        "ess": float(found["ess"]),
+        "r_hat": float(diagnostics["r_hat"]),
+        "ess": float(diagnostics["ess"]),
         "spread": float((means.std(axis=0, ddof=1) / sd).max()),
         "auc": [float(min(auc)), float(max(auc))],
-        "divergences": int(found["divergences"]),
+        "divergences": int(diagnostics["divergences"]),
         "seconds": seconds,
         "warned": any(str(each.message).startswith(("R-hat", "the smallest")) for each in caught),
     }

@@ -45,7 +45,7 @@ def measured(case: str, quick: bool) -> dict[str, float]:
     model = naive(gram(n0, kernel=kernel), prior)
     fit(case, n0, 0)
     sample_naive(model, draws=10, tune=10)
-    found: dict[str, list[float]] = {}
+    measures: dict[str, list[float]] = {}
     for seed in range(repeats):
         seconds, products, ess = fit(case, n0, seed)
         tree, naive_seconds = sample_naive(model, seed=seed)
@@ -59,8 +59,8 @@ def measured(case: str, quick: bool) -> dict[str, float]:
             "pm.sample: smallest effective sample size": naive_ess,
             "pm.sample: effective draws a second": naive_ess / naive_seconds,
         }.items():
-            found.setdefault(name, []).append(value)
-    return {name: float(np.median(values)) for name, values in found.items()}
+            measures.setdefault(name, []).append(value)
+    return {name: float(np.median(values)) for name, values in measures.items()}
 
 
 def _products(case: str, target: float, quick: bool) -> Row:

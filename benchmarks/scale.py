@@ -72,9 +72,9 @@ def _from_a_file(n: int, dtype: str, repeats: int) -> dict[str, float]:
         X.flush()
         del X
         # the peak is read before the plain product maps the whole file: one repeat for it
-        found = in_new_process(FROM_A_FILE, path, LANDMARKS, repeats)
+        seconds = in_new_process(FROM_A_FILE, path, LANDMARKS, repeats)
         alone = in_new_process(FROM_A_FILE, path, LANDMARKS, 1)
-    return found | {"MB": alone["MB"]}
+    return seconds | {"MB": alone["MB"]}
 
 
 def _file_row(quick: bool, dtype: str) -> Row:
@@ -111,9 +111,9 @@ def growth_landmarks(quick: bool) -> Row:
     costs = [in_turn({"it": lambda M=M: fits[M].fit(X)}, 5)["it"] for M in sizes]
     details = {f"M = {M}": cost for M, cost in zip(sizes, costs, strict=True)}
     for few, more in itertools.pairwise(sizes):
-        found = approximation.change(fits[few], fits[more], Z)
-        details[f"M = {few} to {more}: root mean square change of d_z"] = found.root_mean_square
-        details[f"M = {few} to {more}: decisions changed"] = found.decisions
+        change = approximation.change(fits[few], fits[more], Z)
+        details[f"M = {few} to {more}: root mean square change of d_z"] = change.root_mean_square
+        details[f"M = {few} to {more}: decisions changed"] = change.decisions
     value = exponent(sizes, costs)
     return Row("fit of BSVDD with M landmarks: exponent of M", "", value, 2.2, "", details)
 

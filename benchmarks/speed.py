@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from bsvdd.inference.sampling import weights_tree
+from bsvdd.inference.draws import Draws, SamplerReport
 from bsvdd.inference.scoring import CenterDraws
 from bsvdd.models import Gram, bsvdd
 from sklearn.svm import OneClassSVM
@@ -19,7 +19,7 @@ from .measure import PEAK, Row, exponent, in_new_process, in_turn
 
 
 def dirichlet(draws: int, points: int) -> np.ndarray:
-    """Return weights of sum one that no sampler had to find, (draws, points)."""
+    """Return weights of sum one that no sampler makes, (draws, points)."""
     return np.random.default_rng(1).dirichlet(np.ones(points), size=draws)
 
 
@@ -34,12 +34,12 @@ def import_time(quick: bool) -> Row:
         "from bsvdd import load, BSVDD": "from bsvdd import load, BSVDD",
         "import pymc, arviz": "import pymc, arviz",
     }
-    found: dict[str, list[float]] = {name: [] for name in codes}
+    seconds: dict[str, list[float]] = {name: [] for name in codes}
     for _ in range(5):
         for name, code in codes.items():
-            found[name].append(in_new_process(timed.format(code))["s"])
-    seconds = {name: float(np.median(s)) for name, s in found.items()}
-    return Row("import bsvdd", "", seconds["import bsvdd"], 0.3, "s", seconds)
+            seconds[name].append(in_new_process(timed.format(code))["s"])
+    medians = {name: float(np.median(s)) for name, s in seconds.items()}
+    return Row("import bsvdd", "", medians["import bsvdd"], 0.3, "s", medians)
 
 
 def _density(n0: int, calls: int) -> Row:
@@ -85,7 +85,7 @@ def distances(quick: bool) -> Row:
     K = g.kernel(g.points, Z)
     sides = {
         "distances": lambda: center.values(Z),
-        "predict": lambda: center.decisive(Z, 0.5),
+        "predict": lambda: center.distance_quantile(Z, 0.5),
         "probability_normal": lambda: center.probability_normal(Z, 0.9),
         "product": lambda: center.weights @ K,
     }
@@ -99,7 +99,8 @@ def memory(quick: bool) -> Row:
     """Measure the peak of a process that loads a model and scores many rows."""
     n = 100_000 if quick else 1_000_000
     est = BSVDD(draws=1000, chains=2, cutoff=0.9)
-    est._sample = lambda *_: weights_tree(dirichlet(2000, 900)[None], sampler="drawn")
+    draws = Draws({"w": dirichlet(2000, 900)[None]}, SamplerReport("drawn"))
+    est._draw = lambda *_: draws
     code = f"""
 import json, sys
 import numpy as np
@@ -114,10 +115,10 @@ print(json.dumps({{"rows": X.nbytes / 2**20, "before": before, "peak": peak()}})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.nc"
         est.fit(rows(900, 20)).save(path)
-        found = in_new_process(code, path, n)
+        megabytes = in_new_process(code, path, n)
     what = f"peak of a process that scores {n:,} x 20 rows by 2,000 draws, n0 = 900"
-    value = found["peak"] - found["rows"]
-    return Row(what, "the rows themselves", value, 300.0, "MB more", found)
+    value = megabytes["peak"] - megabytes["rows"]
+    return Row(what, "the rows themselves", value, 300.0, "MB more", megabytes)
 
 
 def svdd(quick: bool) -> Row:
@@ -163,16 +164,16 @@ print(json.dumps({"first fit": first, "new prior": float(np.median(seconds[1:]))
 
 def new_prior(quick: bool) -> Row:
     """Measure new prior numbers to new probabilities."""
-    found = in_new_process(PRIOR_TO_PROBABILITY)
+    seconds = in_new_process(PRIOR_TO_PROBABILITY)
     what = "new prior to probabilities of 1,000 rows, n0 = 300"
-    return Row(what, "", found["new prior"], 0.15, "s", found)
+    return Row(what, "", seconds["new prior"], 0.15, "s", seconds)
 
 
 def new_prior_share(quick: bool) -> Row:
     """Measure it against the first fit of the process, which compiles."""
-    found = in_new_process(PRIOR_TO_PROBABILITY)
-    value = found["new prior"] / found["first fit"]
-    return Row("new prior to probabilities", "first fit of a process", value, 1 / 50, "", found)
+    seconds = in_new_process(PRIOR_TO_PROBABILITY)
+    value = seconds["new prior"] / seconds["first fit"]
+    return Row("new prior to probabilities", "first fit of a process", value, 1 / 50, "", seconds)
 
 
 def _sizes(quick: bool) -> list[int]:
@@ -227,7 +228,7 @@ def growth_scoring(quick: bool) -> Row:
     def make(n: int) -> Callable[[], object]:
         g = gram(n, 20)
         center, Z = CenterDraws.of(dirichlet(1000, n), g), rows(1000, 20, seed=1)
-        return lambda: center.decisive(Z, 0.5)
+        return lambda: center.distance_quantile(Z, 0.5)
 
     return _growth("predict 1,000 rows by 1,000 draws", 1.2, quick, make)
 

@@ -2,10 +2,58 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
+TRUTH = {"True": True, "False": False, "true": True, "false": False}
+
+
+def read_labels(texts: Sequence[str]) -> np.ndarray:
+    """Return labels that were read as text, by one rule for the whole column.
+
+    They are whole numbers if all texts are whole numbers without a leading zero, truth values if
+    all are ``True`` or ``False``, floats if all are finite numbers with a decimal point or an
+    exponent, or whole numbers beside these; else every label stays the text that was written:
+    ``01`` is not ``1``, and ``NA`` is a label. An empty text is a missing label.
+
+    Parameters
+    ----------
+    texts : sequence of str
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.labels import read_labels
+    >>> read_labels(["0", "1", "1"]).tolist(), read_labels(["0", "1", "unknown"]).tolist()
+    ([0, 1, 1], ['0', '1', 'unknown'])
+    """
+    distinct = {text.strip() for text in texts} - {""}
+    as_type: Any = str
+    if all(WHOLE.fullmatch(text) for text in distinct):
+        as_type = int
+    elif distinct <= set(TRUTH):
+        as_type = TRUTH.__getitem__
+    elif all(map(_is_float, distinct)):
+        as_type = float
+    if as_type is str:
+        return np.array([text if text.strip() else None for text in texts], dtype=object)
+    if not all(text.strip() for text in texts):
+        values = [as_type(text.strip()) if text.strip() else None for text in texts]
+        return np.array(values, dtype=object)
+    return np.array([as_type(text.strip()) for text in texts])
+
+
+def _is_float(text: str) -> bool:
+    whole = re.sub(r"[.eE].*", "", text)  # a leading zero makes a code of it, not a number
+    try:
+        number = float(text)
+    except ValueError:
+        return False
+    return bool(np.isfinite(number)) and (not whole or WHOLE.fullmatch(whole) is not None)
 
 
 def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
@@ -23,10 +71,12 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     Raises
     ------
     ValueError
-        The labels are ambiguous, missing, of the wrong number, or leave one class empty.
+        The labels are ambiguous, missing, of the wrong number, of numbers and texts at once, or
+        leave one class empty.
     """
     if y is None:
         return np.zeros(n_rows, dtype=bool)
+    _refuse_mixed(y)
     y = np.asarray(y)
     if y.shape != (n_rows,):
         raise ValueError(f"y must have shape ({n_rows},), one label for each row, got {y.shape}")
@@ -56,3 +106,20 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     if minority.all():
         raise ValueError("y has one class only: every row is minority, and no majority row is left")
     return minority
+
+
+def _refuse_mixed(y: Any) -> None:
+    """Raise a ValueError where y has numbers and texts: 1 and "1" could be one class or two."""
+    if hasattr(y, "dtype") and y.dtype != np.dtype(object):
+        return
+    values = np.asarray(y, dtype=object)
+    if values.ndim != 1:
+        return
+    texts = np.array([isinstance(value, str) for value in values], dtype=bool)
+    numbers = ~texts & ~pd.isna(values)
+    if texts.any() and numbers.any():
+        first, other = int(np.argmax(texts)), int(np.argmax(numbers))
+        raise ValueError(
+            f"y mixes texts and numbers: row {first} is {values[first]!r}, row {other} is "
+            f"{values[other]!r}; give labels of one type, for instance y.astype(str)"
+        )

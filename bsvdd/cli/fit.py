@@ -44,7 +44,7 @@ def fit(
         from ..comparison.scenarios import datasets
 
         check_output(out, csv)
-        table = datasets.read_table(csv)
+        table = datasets.read_table(csv, label)
         if label is None:
             X, y = datasets.features(table), None
         else:

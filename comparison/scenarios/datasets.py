@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_moons
 
-from ...estimators.labels import minority_rows
-from ...estimators.rows.files import csv_header, reading_csv
+from ...estimators.labels import minority_rows, read_labels
+from ...estimators.rows.files import csv_header, csv_options, reading_csv
 
 DATA = files(__package__) / "data"
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
@@ -121,8 +121,14 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
     return Dataset("moon", X, y == 1)
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
+def read_table(path: str | Path, label: str | None = None) -> pd.DataFrame:
     """Read a CSV file with a header.
+
+    Parameters
+    ----------
+    path : str or path
+    label : str, optional
+        The class column, which is read by the rule of :func:`bsvdd.estimators.labels.read_labels`.
 
     Raises
     ------
@@ -130,9 +136,12 @@ def read_table(path: str | Path) -> pd.DataFrame:
         The file is not CSV, its header lacks a name or repeats one, or it has no rows.
     """
     path = Path(path)
-    csv_header(path)
+    columns = csv_header(path)
     with reading_csv(path):
-        table = pd.read_csv(path, index_col=False)
+        table = pd.read_csv(path, **csv_options(columns))
+        if label in columns:
+            texts = pd.read_csv(path, **csv_options(columns, as_text=True))[label].tolist()
+            table[label] = pd.Series(read_labels(texts), table.index)
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")
     return table
@@ -187,22 +196,17 @@ def split_label(
             f"label column {label!r} is not in the table; it has "
             f"{', '.join(map(str, table.columns))}"
         )
-    y = table[label]
+    y = table[label].to_numpy()
     value: Any = minor
     if minor is not None:
-        if pd.api.types.is_bool_dtype(y) or not pd.api.types.is_numeric_dtype(y):
-            y = y.where(y.isna(), y.astype(str))
-        else:
-            try:
-                value = float(minor)
-            except ValueError:
-                value = minor  # not a number, so it cannot occur: reported below
-        if not (y == value).any():
+        texts = any(isinstance(each, str) for each in y)
+        value = minor if texts else read_labels([minor])[0]
+        if isinstance(value, np.bool_) != (y.dtype == bool) or not (y == value).any():
             values = ", ".join(map(str, pd.unique(y)[:10]))
             raise ValueError(
                 f"the minority value {minor!r} never occurs in column {label!r}; it has {values}"
             )
-    return features(table.drop(columns=label)), minority_rows(y.to_numpy(), len(y), value)
+    return features(table.drop(columns=label)), minority_rows(y, len(y), value)
 
 
 def from_csv(path: str | Path, label: str, minor: str | None) -> Dataset:
@@ -220,7 +224,7 @@ def from_csv(path: str | Path, label: str, minor: str | None) -> Dataset:
     ValueError
         As in :func:`read_table` and :func:`split_label`.
     """
-    X, minority = split_label(read_table(path), label, minor)
+    X, minority = split_label(read_table(path, label), label, minor)
     return Dataset(Path(path).stem, X.to_numpy(dtype=float), minority)
 
 

@@ -12,6 +12,7 @@ from typing import Any, override
 import numpy as np
 import pandas as pd
 
+from ..labels import read_labels
 from . import blocks
 from .blocks import ArrayRows, NamedRows, Rows, as_array, checked, release
 
@@ -35,10 +36,14 @@ class _Table(NamedRows):
     @override
     def labels(self, name: str) -> np.ndarray:
         self._use(self._columns, name)
-        parts = [frame[name].to_numpy() for frame in self._frames([name])]
-        labels = np.concatenate(parts) if parts else np.empty(0)
+        labels = self._labels(name)
         self.n_rows = len(labels)
         return labels
+
+    def _labels(self, name: str) -> np.ndarray:
+        """Return the column ``name``, of one type for all blocks."""
+        parts = [frame[name].to_numpy() for frame in self._frames([name])]
+        return np.concatenate(parts) if parts else np.empty(0)
 
     @override
     def blocks(self) -> Iterator[tuple[int, pd.DataFrame]]:
@@ -91,15 +96,30 @@ class CsvRows(_Table):
         return csv_header(self.path)
 
     @override
-    def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+    def _labels(self, name: str) -> np.ndarray:
+        # as text, because the parser takes the type of each block from that block alone
+        return read_labels([text for frame in self._frames([name], True) for text in frame[name]])
+
+    @override
+    def _frames(self, columns: list[str], as_text: bool = False) -> Iterator[pd.DataFrame]:
         size = self._block_rows(self._columns)
         # of all columns: with ``usecols`` the parser cuts rows with too many fields
+        options = csv_options(self._columns, as_text)
         with (
             reading_csv(self.path),
-            pd.read_csv(self.path, index_col=False, chunksize=size, low_memory=False) as pieces,
+            pd.read_csv(self.path, chunksize=size, **options) as pieces,
         ):
             for frame in pieces:
                 yield frame[columns]
+
+
+def csv_options(columns: list[str], as_text: bool = False) -> dict[str, Any]:
+    """Return how pandas reads a CSV file with these columns, as numbers or as it is written.
+
+    In a file of one column a blank line is a gap, and not a line to skip.
+    """
+    text = {"dtype": str, "keep_default_na": False} if as_text else {"low_memory": False}
+    return {"index_col": False, "skip_blank_lines": len(columns) > 1, **text}
 
 
 def csv_header(path: Path) -> list[str]:
@@ -158,6 +178,7 @@ def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
 
 
 def open_file(path: Path) -> Rows:
+    """Return the rows of a file, by the ending of its name."""
     if path.suffix not in FILES:
         raise ValueError(f"X={str(path)!r}: expected a file named {', '.join(FILES)}")
     if path.is_dir():

@@ -39,6 +39,7 @@ def encode(name: str, value: Any) -> Any:
 
 
 def decode(value: Any, functions: dict[str, Any]) -> Any:
+    """Return the value that :func:`encode` wrote, with the user's functions by their names."""
     if isinstance(value, list):
         raise ValueError("a list has no type; expected a dict with type and items")
     if not isinstance(value, dict):
@@ -56,6 +57,7 @@ def decode(value: Any, functions: dict[str, Any]) -> Any:
 
 
 def holes(value: Any) -> Iterator[str]:
+    """Yield the names of the functions that are not stored."""
     if isinstance(value, dict):
         if value.get("type") == "function":
             yield value["name"]
