@@ -1,4 +1,4 @@
-"""What users fit: estimators, their rows, saved files and plots."""
+"""The estimators that users fit, with their rows, saved files and plots."""
 
 import pkgutil
 

@@ -1,4 +1,4 @@
-"""What a dictionary of landmarks costs: the same fit beside one with more of them."""
+"""The error of a dictionary of landmarks, by comparison with a fit with more landmarks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .bayesian import BayesianDataDescription
 
 @dataclass(frozen=True)
 class Change:
-    """How much the results of one fit differ from those of another, over some rows.
+    """How much the results of two fits differ on some rows.
 
     Attributes
     ----------
     root_mean_square, largest : float
-        Of the change of the decisive distance (at level 0.5: the posterior median of d_z).
+        Change of the distance quantile (at level 0.5: the posterior median of d_z).
     decisions : float
-        Share of rows that are normal by one fit and abnormal by the other.
+        Share of rows that one fit calls normal and the other abnormal.
     """
 
     root_mean_square: float
@@ -28,23 +28,23 @@ class Change:
 
 
 def change(few: BayesianDataDescription, more: BayesianDataDescription, Z: Any) -> Change:
-    """Return how much the rows Z change from a fit with few landmarks to one with more.
+    """Return how much the results on the rows Z change with more landmarks.
 
     Parameters
     ----------
     few, more : fitted estimators
-        See :meth:`.BayesianDataDescription.with_dictionary`.
+        With few and with more landmarks, see :meth:`.BayesianDataDescription.with_dictionary`.
     Z : array-like of shape (q, p)
 
     Examples
     --------
     >>> import numpy as np
     >>> from bsvdd import BDD
-    >>> from bsvdd.inference import approximation
+    >>> from bsvdd.estimators import approximation
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
     >>> few = BDD(dictionary=40).fit(X)
-    >>> found = approximation.change(few, few.with_dictionary(80, X), X)
-    >>> found.largest < 0.1
+    >>> change = approximation.change(few, few.with_dictionary(80, X), X)
+    >>> change.largest < 0.1
     True
     """
     d = more.score_samples(Z) - few.score_samples(Z)

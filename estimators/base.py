@@ -1,4 +1,4 @@
-"""What all estimators share: rows and labels in, one cutoff, a decision out."""
+"""The base of all estimators: they take rows and labels, and decide by a distance and a cutoff."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     # scikit-learn has no types, and a base of unknown type takes any keyword argument
 
     class BaseEstimator:
-        """What is used of scikit-learn's."""
+        """The part of scikit-learn's that is used."""
 
         n_features_in_: int
 
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
         def __sklearn_tags__(self) -> Any: ...
 
     class OutlierMixin:
-        """Only fit_predict, which BaseDetector has itself."""
+        """It has fit_predict only, which BaseDetector overrides."""
 
 else:
     from sklearn.base import BaseEstimator, OutlierMixin
 
 
-Summary = Callable[[ScoringRule, np.ndarray], np.ndarray]  # one number for each row, by a rule
+Summary = Callable[[ScoringRule, np.ndarray], np.ndarray]  # one number per row, from a rule
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BaseDetector(OutlierMixin, BaseEstimator):
-    """A rule that calls a row abnormal when one number, its distance, exceeds a cutoff.
+    """A detector that calls a row abnormal if its distance exceeds a cutoff.
 
-    A subclass says how the weights are made, in ``_draw``, and which rule they make, in ``_rule``.
+    A subclass computes the weights in ``_draw``, and makes a scoring rule of them in ``_rule``.
     """
 
     kernel: Kernel | Callable[..., Any] = RBF()
@@ -68,23 +68,23 @@ class BaseDetector(OutlierMixin, BaseEstimator):
     random_state: Any = 0
 
     _learns_from_minority: ClassVar[bool] = False
-    _solution: ClassVar[tuple[str, ...]] = ()  # numbers that the solver adds to the weights
+    _solution: ClassVar[tuple[str, ...]] = ()  # numbers of the solver besides the weights
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the description.
+        """Fit the model and choose the cutoff.
 
         Parameters
         ----------
         X : array-like of shape (n, p), path of a .npy, .parquet or .csv file, or dask collection
-            Training rows; with ``kernels.Precomputed`` their kernel matrix (n, n). With a
-            ``dictionary`` an array, a memory map, a file or a dask array or data frame is read
-            in blocks, in its own precision (kernel values of float32 rows are computed in
-            float32), and never as a whole.
+            Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). With a
+            ``dictionary``, an array, a memory map, a file or a dask array or data frame is read in
+            blocks and never as a whole, in its own precision (kernel values of float32 rows are
+            computed in float32).
         y : array-like of shape (n,), or name of a column of the file or data frame, optional
-            Which rows are minority: -1 in {-1, 1}, 1 in {0, 1} and booleans, else
-            ``minor_label``. Without y all rows are majority. One-class models fit on the
-            majority rows, and minority rows only tune the cutoff.
+            Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
+            ``minor_label`` otherwise. Without y, all rows are majority. One-class models learn from
+            the majority rows; minority rows only tune their cutoff.
 
         Returns
         -------
@@ -93,29 +93,29 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Rows with NaN, infinity or masked values, too few or too many rows, labels that are
-            ambiguous, one class only where a model or a cutoff needs two, a kernel that is none,
-            or a parameter out of its range. The message says what to do.
+            Rows with NaN, infinity or masked values, too few or too many rows, ambiguous labels,
+            one class only if a model or a cutoff needs two, an invalid kernel, or a parameter out
+            of its range. The message says what to do.
         TypeError
-            X is no table of numbers, or a parameter is of another type.
+            X is not a table of numbers, or a parameter has the wrong type.
 
         Warns
         -----
         DataWarning
-            Constant columns, equal rows, kernel values that leave few digits.
+            Constant columns, equal rows, or kernel values so large that distances have few digits.
         DiagnosticWarning
-            Chains that disagree, few effective draws, divergences, weights that have collapsed
+            Chains that disagree, few effective draws, divergences, or weights that have collapsed
             on a few rows.
         """
         policy = as_cutoff(self.cutoff)
-        new = copy.copy(self)  # a fit that fails leaves this estimator as it was
+        new = copy.copy(self)  # a fit that fails leaves this estimator unchanged
         data = new._training_data(X, y, policy)
-        new._take(new._state(data), policy)
+        new._finish(new._state(data), policy)
         self.__dict__ = new.__dict__
         return self
 
     def _training_data(self, X: Any, y: Any, policy: Cutoff) -> TrainingData:
-        """Return what a fit starts from, after all checks of rows, labels and cutoff."""
+        """Return the training data, after all checks of rows, labels and cutoff."""
         self._validate_params()
         self._check_policy(policy)
         source, labels = self._source(X, y)
@@ -128,10 +128,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         dictionary = self._dictionary()
-        held = dictionary.held_rows(minority_of_all, seed)
-        minority = minority_of_all[held]
+        row_numbers = dictionary.held_rows(minority_of_all, seed)
+        minority = minority_of_all[row_numbers]
         policy.check(minority)
-        rows = np.array(source.take(held), order="C")  # the fit's own: the caller may change X
+        rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
         rows.setflags(write=False)
         kernel = as_kernel(self.kernel)
         if not kernel.pairwise:
@@ -157,14 +157,14 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         """Return ``fit(X, y).predict(X)``."""
         return self.fit(X, y, **kwargs).predict(X)
 
-    # what a model says of itself
+    # hooks of the models
 
     def _draw(self, gram: Gram, seed: int) -> Draws:
-        """Return the weights, one estimate or draws of their posterior."""
+        """Return the weights: a single estimate, or draws of their posterior."""
         raise NotImplementedError
 
     def _rule(self, draws: Draws, gram: Gram) -> ScoringRule:
-        """Return the rule that the draws make."""
+        """Return the scoring rule of the draws."""
         raise NotImplementedError
 
     def _state(self, data: TrainingData) -> FitState:
@@ -172,39 +172,38 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _own_cutoff(self, state: FitState) -> float | None:
-        """Return the boundary of the model itself, None where it has none."""
+        """Return the model's own boundary, or None if it has none."""
         return None
 
     def _dictionary(self) -> Dictionary:
-        """Return where the points come from."""
+        """Return the dictionary, which chooses the points of the centre."""
         return AllRows(self._learns_from_minority)
 
     def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
-        """Return how one fit gives left-out distances, None where only refits do."""
+        """Return the leave-one-out that needs no refit, or None if only refits leave rows out."""
         return None
 
     # the cutoff
 
     def _check_policy(self, policy: Cutoff) -> None:
-        """Raise a ValueError for a cutoff that this model cannot have, whatever the rows."""
+        """Raise a ValueError for a cutoff that this model cannot have for any rows."""
         if policy.criterion == "model" and type(self)._own_cutoff is BaseDetector._own_cutoff:
             raise ValueError(
-                "cutoff: criterion='model' is for models that have a boundary of their own, such "
-                f"as SVDD; {type(self).__name__} has none"
+                "cutoff: criterion='model' is for models with a boundary of their own, such as "
+                f"SVDD; {type(self).__name__} has none: use another criterion"
             )
 
-    def _take(self, state: FitState, policy: Cutoff) -> None:
+    def _finish(self, state: FitState, policy: Cutoff) -> None:
         """Choose the cutoff for ``state``, and only then set the fitted attributes."""
         left_out = None
-        own = self._own_cutoff(state) if policy.criterion == "model" else None
-        if own is not None:
-            cutoff = own
+        own_cutoff = self._own_cutoff(state) if policy.criterion == "model" else None
+        if own_cutoff is not None:
+            cutoff = own_cutoff
         elif not isinstance(policy.criterion, str):
             cutoff = float(policy.criterion)
         else:
-            one_fit = self._leave_one_out(state.data)
             left_out = leave_out.distance_quantiles(
-                state, policy, one_fit, partial(self._refit, state.data)
+                state, policy, self._leave_one_out(state.data), partial(self._refit, state.data)
             )
             usable = ~np.isnan(left_out)
             cutoff = policy.choose(left_out[usable], state.data.minority[usable])
@@ -222,29 +221,29 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         self._set_fitted(state, state.tree(decision))
 
     def _set_fitted(self, state: FitState, tree: xr.DataTree) -> None:
-        """Set the fitted attributes from a state and its DataTree, which has the decision."""
+        """Set the fitted attributes from a state and its DataTree, which includes the decision."""
         decision = tree.children["decision"].dataset
         self._fit, self.idata_ = state, tree
         self.cutoff_, self.level_ = float(decision["cutoff"]), float(decision["level"])
         self.offset_ = -self.cutoff_
 
     def _refit(self, data: TrainingData, train: np.ndarray) -> ScoringRule:
-        """Return the rule that the rows ``train`` of ``data`` make."""
+        """Return the scoring rule of a fit to the rows ``train`` of ``data``."""
         gram = data.fold(train)
         return self._rule(self._draw(gram, data.seed), gram)
 
     def with_cutoff(self, cutoff: Any) -> Self:
-        """Return this fitted estimator with another cutoff; nothing is fitted again.
+        """Return this fitted estimator with another cutoff; the model is not fitted again.
 
         Parameters
         ----------
         cutoff : Cutoff, str, float or None
-            As in the constructor. Only ``Cutoff(cv=K)`` refits, one fit for each fold.
+            As in the constructor. Only ``Cutoff(cv=K)`` refits, once per fold.
 
         Raises
         ------
         ValueError
-            The criterion needs minority rows, or folds more rows, than the fit has.
+            The criterion needs minority rows and the fit has none, or the folds need more rows.
 
         Examples
         --------
@@ -262,10 +261,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         new._check_policy(policy)
         data = self._fit.data
         leave_out.check(policy, data, new._leave_one_out(data), type(self).__name__)
-        new._take(self._fit, policy)
+        new._finish(self._fit, policy)
         return new
 
-    # what is known after a fit
+    # fitted attributes
 
     @property
     def kernel_(self) -> Kernel:
@@ -279,7 +278,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
     @property
     def support_(self) -> np.ndarray:
-        """Which points of the dictionary scoring uses; all others have weight 0."""
+        """Indices of the dictionary points that scoring uses; all others count with weight 0."""
         return self._fit.rule.support
 
     # scores of new rows
@@ -290,30 +289,30 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p), path of a file, or dask collection
-            As in ``fit``. A file is read in blocks; for a dask array or data frame this and the
-            other results of one number a row are lazy dask arrays. The column of a file or data
-            frame that held the labels of the fit is left out.
+            As in ``fit``. A file is read in blocks. For a dask array or data frame, this method
+            and the others with one number per row return lazy dask arrays. If the labels of the
+            fit were a column of the file or data frame, this column is ignored.
 
         Returns
         -------
         ndarray of shape (n,)
-            Share of the posterior draws of d_z at or below the cutoff, in [0, 1]; 0 or 1 for a
-            model without a posterior.
+            Share of the posterior draws of d_z at or below the cutoff, in [0, 1]. For a model
+            without a posterior it is 0 or 1.
 
         Raises
         ------
         ValueError
-            Another number of columns than in ``fit``, NaN or infinity.
+            X has another number of columns than in ``fit``, NaN or infinity.
         sklearn.exceptions.NotFittedError
         """
         check_is_fitted(self)
         return self._by_row(X, partial(_probability_normal, cutoff=self.cutoff_))
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return minus the decisive distance (at level 0.5: the posterior median of d_z).
+        """Return minus the distance quantile (at level 0.5: the posterior median of d_z).
 
-        Larger is more normal; shape (n,), on the scale of d_z. A row is normal exactly when it is
-        at least ``-cutoff_``. X and errors as in :meth:`probability_normal`.
+        Larger is more normal; shape (n,), on the scale of d_z. A row is normal exactly if its score
+        is at least ``-cutoff_``. X and errors are those of :meth:`probability_normal`.
         """
         return -self._distance_quantile(X)
 
@@ -324,17 +323,17 @@ class BaseDetector(OutlierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) where ``P(d_z <= cutoff_ | data) > level_``, else -1 (abnormal).
 
-        Shape (n,). X and errors as in :meth:`probability_normal`.
+        Shape (n,). X and errors are those of :meth:`probability_normal`.
         """
         return np.where(self._distance_quantile(X) <= self.cutoff_, 1, -1)
 
     def _distance_quantile(self, X: Any) -> np.ndarray:
-        """Return the number that decides each row."""
+        """Return the distance quantile that decides each row."""
         check_is_fitted(self)
         return self._by_row(X, partial(_distance_quantile, level=self.level_))
 
     def decision(self, X: Any) -> pd.DataFrame:
-        """Return the decision on each row and its numbers, by one pass over the rows.
+        """Return the decision on each row, with its probability and distance, from one pass.
 
         Parameters
         ----------
@@ -343,17 +342,17 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            For new rows what ``idata_["decision"]`` has for the training rows, with the index of X
-            where that is a data frame: ``probability_normal``, as :meth:`probability_normal`;
-            ``distance``, the decisive one, minus :meth:`score_samples`; ``cutoff`` and ``level``;
-            and whether the row is ``normal``, as :meth:`predict` says.
+            For new rows what ``idata_["decision"]`` has for the training rows. It has the index of
+            X if X is a data frame, and the columns ``probability_normal``, as
+            :meth:`probability_normal`; ``distance``, the distance quantile, which is minus
+            :meth:`score_samples`; ``cutoff`` and ``level``; and ``normal``, as :meth:`predict`.
 
         Raises
         ------
         ValueError
-            Another number of columns than in ``fit``, NaN or infinity, a file without rows.
+            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file).
         TypeError
-            X is a dask collection, of which the methods for one number a row are lazy.
+            X is a dask collection; the methods with one number per row accept it, and are lazy.
         sklearn.exceptions.NotFittedError
 
         Examples
@@ -367,8 +366,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         if hasattr(X, "__dask_graph__"):
             raise TypeError(
-                "X is a dask collection, and decision computes; probability_normal, score_samples "
-                "and predict give lazy dask arrays"
+                "X is a dask collection, but decision computes its result at once; use "
+                "probability_normal, score_samples or predict, which return lazy dask arrays"
             )
         parts = [
             self._fit.rule.decision(self._new_rows(block), self.cutoff_, self.level_)
@@ -385,22 +384,22 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
 
     def _by_row(self, X: Any, summary: Summary) -> np.ndarray:
-        """Return one number for each row of X; for a dask collection lazily."""
+        """Return one number per row of X; for a dask collection, as a lazy array."""
         if hasattr(X, "__dask_graph__"):
             from .rows.dask import by_block
 
-            light = copy.copy(self)  # each worker gets the rule, and not the training rows
-            light._fit, light.idata_ = self._fit.for_scoring(), xr.DataTree()
-            lazy: Any = by_block(self._without_label(X), partial(_scores, light, summary=summary))
+            scorer = copy.copy(self)  # workers get the rule without the training rows
+            scorer._fit, scorer.idata_ = self._fit.for_scoring(), xr.DataTree()
+            lazy: Any = by_block(self._without_label(X), partial(_scores, scorer, summary=summary))
             return lazy
         return np.concatenate([_scores(self, block, summary) for block in self._blocks(X)])
 
     def _blocks(self, X: Any) -> Iterable[Any]:
-        """Return the blocks of a file, or X itself as the only one."""
+        """Return the blocks of a file, or X itself as the only block."""
         return tables(X, self._fit.data.label) if isinstance(X, str | os.PathLike) else [X]
 
     def _new_rows(self, X: Any) -> np.ndarray:
-        """Return new rows in the form that the kernel of the fit takes."""
+        """Return new rows in the form that the fit's kernel expects."""
         check_is_fitted(self)
         rows = [
             self._rows_for(self.kernel_, self._without_label(block)) for block in self._blocks(X)
@@ -408,12 +407,12 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
     def _rows_for(self, kernel: Kernel, X: Any) -> np.ndarray:
-        """Return new rows as ``kernel``, that of a fit, takes them."""
+        """Return new rows in the form that ``kernel``, resolved by a fit, expects."""
         X = validated(self, X, reset=False, pairwise=kernel.pairwise)
         return kernel.new_rows(X, self.n_features_in_)
 
     def _source(self, X: Any, y: Any) -> tuple[Rows, Any]:
-        """Return the training rows and their labels; what is read in blocks is not read yet."""
+        """Return the training rows and their labels; blocks are not read yet."""
         kernel = as_kernel(self.kernel)
         in_blocks = self._dictionary().reads_blocks or not isinstance(X, np.ndarray)
         source = rows_of(X) if in_blocks and not kernel.pairwise else None
@@ -430,7 +429,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         return source, labels
 
     def _without_label(self, X: Any) -> Any:
-        """Return X without the column of the labels, if it is a data frame that has it."""
+        """Return X; without the column of the labels if it is a data frame with this column."""
         label = self._fit.data.label
         if label is not None and hasattr(X, "columns") and label in X.columns:
             return X[[name for name in X.columns if name != label]]
@@ -442,8 +441,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = getattr(self.kernel, "pairwise", False)
-        if self._learns_from_minority:  # labels are needed, so by scikit-learn's book it is not
-            tags.estimator_type = None  # an outlier detector, which fits without any
+        if self._learns_from_minority:
+            tags.estimator_type = None  # scikit-learn's outlier detectors must fit without labels
             tags.target_tags.required = True
         return tags
 
@@ -453,14 +452,14 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         path : str or path
-            Complete or not there at all: it is written beside its place and renamed.
+            The file is complete or absent: it is written under another name and then renamed.
 
         Raises
         ------
         TypeError
-            A parameter is an object that JSON cannot hold.
+            A parameter is an object that JSON cannot store.
         ValueError
-            ``idata_`` was given something that the format has no place for.
+            ``idata_`` has additions that the format cannot store.
         """
         save(self, path)
 
@@ -473,16 +472,16 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         seed: int,
         columns: list[str] | int,
     ) -> Self:
-        """Return the fitted estimator whose state a saved file holds.
+        """Return the fitted estimator of a saved file.
 
         Parameters
         ----------
         parameters : dict
-            Of the constructor.
+            Parameters of the constructor.
         tree : DataTree
-            ``idata_``, checked.
+            ``idata_``, already validated.
         kernel : Kernel
-            Resolved.
+            Resolved kernel.
         seed : int
         columns : list of str or int
             Names of the columns of X, or their number.
@@ -498,11 +497,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         return est
 
     def _restored(self, data: TrainingData, tree: xr.DataTree) -> FitState:
-        """Return the state that a saved DataTree holds."""
+        """Return the state of a saved fit from its DataTree."""
         raise NotImplementedError
 
 
-# functions, and not methods of a rule, so that a worker can be sent them
+# functions of this module, which can be sent to workers
 
 
 def _scores(est: BaseDetector, X: Any, summary: Summary) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Descriptions whose weights have a posterior, and the effect of another prior on it."""
+"""Data descriptions with a posterior of the weights, and the effect of another prior."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import diagnostics, reweighting, sampling, sensitivity, weight_summaries
+from ..inference import diagnostics, sampling, sensitivity, weight_summaries
 from ..inference.cutoff import as_cutoff
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.scoring import CenterDraws
@@ -28,6 +28,7 @@ from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of
 from ..models.priors import Prior, StandardizedRowSum
 from ..models.priors.variable import describe
+from . import prior_swapping
 from .base import BaseDetector
 from .description import DataDescription
 from .dictionary import KEPT_ROWS, MAX_POINTS, Dictionary, LandmarkPoints
@@ -36,15 +37,15 @@ from .training import FitState, TrainingData
 if TYPE_CHECKING:
     import pymc as pm
 
-MAX_DRAWN = 10**9  # values of an array of draws: 8 GB
+MAX_DRAWN = 10**9  # values in an array of draws: 8 GB
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BayesianDataDescription(DataDescription):
-    """A description whose weights have a posterior: a PyMC model and a sampler.
+    """A data description with a posterior of the weights: a PyMC model and a sampler.
 
-    A subclass builds its model in ``_build``. Priors are the parameters whose names end with
-    "prior". Where the posterior is known in closed form, ``_closed_form`` returns it.
+    A subclass builds its model in ``_build``. The parameters whose names end with "prior" are
+    priors. If the posterior has a closed form, ``_closed_form`` returns it.
     """
 
     prior: Prior = StandardizedRowSum()
@@ -73,7 +74,7 @@ class BayesianDataDescription(DataDescription):
     }
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Show the priors, and what other parameters are not the defaults."""
+        """Show the priors, and the other parameters that differ from their defaults."""
         defaults, priors = inspect.signature(type(self)).parameters, self._priors()
         shown = {
             name: describe(value) if name in priors else repr(value)
@@ -87,7 +88,7 @@ class BayesianDataDescription(DataDescription):
         raise NotImplementedError
 
     def _closed_form(self, gram: Gram) -> ClosedForm | None:
-        """Return the posterior in closed form, or None where a sampler is needed."""
+        """Return the posterior in closed form, or None if it needs a sampler."""
         return None
 
     def _model(self, gram: Gram) -> pm.Model | None:
@@ -100,7 +101,7 @@ class BayesianDataDescription(DataDescription):
         return [name for name in cls._get_param_names() if name.endswith("prior")]
 
     def _priors(self) -> dict[str, Any]:
-        """Return the priors by the names of their parameters, that of the majority first."""
+        """Return the priors by the names of their parameters; the majority's comes first."""
         names = sorted(self._prior_names(), key=lambda name: name != "prior")
         return {name: getattr(self, name) for name in names}
 
@@ -116,7 +117,7 @@ class BayesianDataDescription(DataDescription):
         check_is_fitted(self)
         return self._build(self.gram_)
 
-    # from the rows to a fit
+    # the fit
 
     def _settings(self, seed: int) -> SamplerSettings:
         return SamplerSettings(
@@ -126,6 +127,7 @@ class BayesianDataDescription(DataDescription):
     @override
     def _state(self, data: TrainingData) -> FitState:
         model = self._model(data.gram)
+        self._likelihood(model)  # raises an error before anything is sampled
         return self._described_by(data, self._draw(data.gram, data.seed, model), model)
 
     @override
@@ -158,29 +160,29 @@ class BayesianDataDescription(DataDescription):
         )
 
     def _check_draws(self, n: int) -> None:
-        """Raise a ValueError where draws of n weights or distances would fill the memory."""
+        """Raise a ValueError if draws of n weights or distances would fill the memory."""
         values = self.chains * max(self.draws, self.tune) * n
         if values > MAX_DRAWN:
             raise ValueError(
                 f"draws={self.draws}, tune={self.tune} and chains={self.chains} make {values:.3g} "
-                f"values of {n} points or rows, {8e-9 * values:.3g} GB, and up to {MAX_DRAWN:.0e} "
-                "are taken; ask for fewer draws, or give a dictionary"
+                f"values for {n} points or rows, {8e-9 * values:.3g} GB, and up to {MAX_DRAWN:.0e} "
+                "are accepted; use fewer draws, or a dictionary"
             )
 
     def _likelihood(self, model: pm.Model | None) -> Likelihood:
-        """Return the likelihood of the model, in numbers."""
+        """Return the likelihood of the model as a function of numbers."""
         return KernelLikelihood(self.likelihood_scale) if model is None else likelihood_of(model)
 
     def _described_by(self, data: TrainingData, draws: Draws, model: pm.Model | None) -> FitState:
-        """Return the fit with these draws, and warn of what is wrong with them."""
+        """Return the fit with these draws, and warn if they are unreliable."""
         likelihood, prior = self._likelihood(model), None
         if draws.is_posterior and model is not None:
             prior = diagnostics.prior_draws(model, data.seed)
         state = self._described(data, draws, likelihood, prior)
-        found = state.groups["diagnostics"]
+        values = state.groups["diagnostics"]
         if draws.is_posterior:
-            diagnostics.warn_of_draws(found, *draws.shape, data.gram.n1)
-        diagnostics.warn_of_collapse(found, data.gram.n_points)
+            diagnostics.warn_of_draws(values, *draws.shape, data.gram.n1)
+        diagnostics.warn_of_collapse(values, data.gram.n_points)
         attrs = {"likelihood_scale": float(self.likelihood_scale)}
         if draws.is_posterior:
             attrs |= {name: describe(prior) for name, prior in self._priors().items()}
@@ -189,15 +191,15 @@ class BayesianDataDescription(DataDescription):
     def with_dictionary(self, dictionary: Any, X: Any, y: Any = None) -> Self:
         """Return the estimator fitted to the same rows with another dictionary.
 
-        The kernel stays, with its bandwidth, and so does all else; what the number of landmarks
-        changes is shown by :func:`bsvdd.estimators.approximation.change`.
+        The kernel with its bandwidth and all other parameters stay the same. See
+        :func:`bsvdd.estimators.approximation.change` for the effect of the number of landmarks.
 
         Parameters
         ----------
         dictionary : int, Landmarks, array or None
             As in the constructor.
         X, y
-            The rows and labels of the fit, which itself holds a sample of them at most.
+            The rows and labels of the fit, which holds at most a sample of them.
         """
         check_is_fitted(self)
         new = clone(self).set_params(kernel=self.kernel_, dictionary=dictionary)
@@ -206,24 +208,25 @@ class BayesianDataDescription(DataDescription):
     def with_prior(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
         """Return the estimator fitted to the same rows with another prior.
 
-        Kernel and Gram statistics stay; where only numbers change, so does the compiled model.
+        Kernel and Gram statistics are used again, and so is the compiled model if the new prior
+        differs in its numbers only.
 
         Parameters
         ----------
         prior : prior, optional
-            Of the majority's weights; the present one when left out.
+            Prior of the majority's weights. Default: the present one.
         minority_prior : prior, optional
-            Of the minority's weights, for models that have one.
+            Prior of the minority's weights, for models that have one. Default: the present one.
         **others : prior
-            Further priors of the model, by the names of their parameters.
+            Other priors of the model, by the names of their parameters.
 
         Raises
         ------
         ValueError
-            No prior is given, the model has no prior of that name, or the prior does not go with
-            the rows.
+            No prior is given, the model has no prior of that name, or the prior does not suit the
+            rows.
         TypeError
-            It is no prior.
+            The argument is not a prior.
 
         Examples
         --------
@@ -235,79 +238,58 @@ class BayesianDataDescription(DataDescription):
         >>> other.prior, other.kernel_ == est.kernel_
         (Flat(sd=0.5), True)
         """
-        new, data = (
-            self._with_priors(prior=prior, minority_prior=minority_prior, **others),
-            self._fit.data,
-        )
-        new._take(new._state(data), as_cutoff(self.cutoff))
+        new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
+        new._finish(new._state(self._fit.data), as_cutoff(self.cutoff))
         return new
 
     def reweighted(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
-        """Return this estimator with another prior by its draws at hand; nothing is fitted.
+        """Return this estimator with another prior, by reweighting its draws instead of a refit.
 
-        The draws are drawn again by importance weights, the new prior's density over that of
-        the old one, smoothed by a Pareto distribution (:mod:`.reweighting`). Cutoff and all else
-        follow as from a fit. ``idata_["posterior"].attrs`` has ``pareto_k``, ``ess``, the effective
-        sample size, and ``r_hat``, that of the draws before.
+        The draws are resampled by importance weights: the density of the new prior over that of
+        the old one, smoothed by a Pareto distribution (:mod:`.reweighting`). The cutoff and all
+        other results follow as in a fit. ``idata_["posterior"].attrs`` has ``pareto_k``, the
+        effective sample size ``ess``, and ``r_hat`` of the original draws.
 
         Parameters
         ----------
         prior, minority_prior, **others : prior, optional
-            As in :meth:`with_prior`, which is right for any prior.
+            As in :meth:`with_prior`, which works for any prior.
 
         Raises
         ------
         RefitNeededError
-            The draws at hand do not reach where the new posterior lies (Pareto k is above 0.7, or
-            there are fewer than 100 draws), or the new prior has other free variables, or makes
-            other weights of the same ones, as ``Beta`` with another ``total`` does.
+            The draws do not cover the new posterior (Pareto k is above 0.7, or there are fewer
+            than 100 draws), or the new prior has other free variables, or makes other weights of
+            the same variables, as ``Beta`` with another ``total`` does.
+        ValueError
+            The draws are reweighted already, or there is no posterior.
         """
-        new, state = (
-            self._with_priors(prior=prior, minority_prior=minority_prior, **others),
-            self._fit,
-        )
-        draws, data = self._draws, state.data
+        new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
+        draws, data = self._draws, self._fit.data
         if draws.report.sampler == "reweighted":
             raise ValueError(
-                "these draws are reweighted already; reweight those of the estimator that was "
-                "fitted, or refit, with est.with_prior(...)"
+                "these draws are reweighted already; reweight the draws of the fitted estimator, "
+                "or refit, with est.with_prior(...)"
             )
         model = new._build(data.gram)
         log_prior = new._log_prior(draws, data.gram, model)
-        weights = reweighting.Weights.of(reweighting.log_ratio(log_prior, draws.log_prior))
-        weights.check()
-        found = state.groups["diagnostics"]
-        report = SamplerReport(
-            "reweighted",
-            why=f"asked for; Pareto k {weights.pareto_k:.2f}",
-            pareto_k=weights.pareto_k,
-            r_hat=float(found["r_hat"]),
-            ess=float(found["ess"]) * weights.effective,
+        draws = prior_swapping.reweighted_draws(
+            draws, log_prior, self._fit.groups["diagnostics"], data.seed
         )
-        draws = replace(draws, log_prior=log_prior, report=report)
-        draws = reweighting.resampled(draws, weights, data.seed)
-        new._take(new._described_by(data, draws, model), as_cutoff(self.cutoff))
+        new._finish(new._described_by(data, draws, model), as_cutoff(self.cutoff))
         return new
 
     def _with_priors(self, **priors: Any) -> Self:
         check_is_fitted(self)
-        changes = {name: prior for name, prior in priors.items() if prior is not None}
-        names = self._prior_names()
-        if not changes:
-            needed = ", ".join(f"{name}=..." for name in self._priors())
-            raise ValueError(f"another prior needs at least one of {needed}")
-        if unknown := sorted(set(changes) - set(names)):
-            raise ValueError(
-                f"{type(self).__name__} has no parameter {unknown[0]!r}; its priors are "
-                f"{', '.join(self._priors())}"
-            )
+        names = list(self._priors())
+        changes = prior_swapping.changed_priors(priors, names, type(self).__name__)
         new = copy.copy(self)
         new.set_params(**changes)
         return new
 
     @property
     def _draws(self) -> Draws:
-        """The draws of the fit; a ValueError for a single estimate."""
+        """The draws of the posterior; a ValueError for a single estimate."""
         check_is_fitted(self)
         if not self._fit.draws.is_posterior:
             raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
@@ -316,56 +298,36 @@ class BayesianDataDescription(DataDescription):
     def _log_prior(
         self, draws: Draws, gram: Gram, model: pm.Model, compared: slice = slice(None)
     ) -> dict[str, np.ndarray]:
-        """Return the log density of the priors in draws of a fit to ``gram``, by variable.
+        """Return the log density of these priors in draws of a fit to ``gram``, by variable.
 
-        Raises
-        ------
-        RefitNeededError
-            The draws lack a free variable of the priors, or these priors make other weights of
-            the same variables; of the weights, the points ``compared`` are compared.
+        Errors and ``compared`` as in :func:`.prior_swapping.log_prior`.
         """
         closed_form = self._closed_form(gram)
         if closed_form is not None:
             return closed_form.log_prior(draws.w)
-        from ..inference.log_density import LogDensity
-
-        density = LogDensity(model)
-        lacking = sorted(set(density.free) - set(draws.variables))
-        if lacking:
-            raise reweighting.RefitNeededError(
-                f"the new prior has the free variable(s) {', '.join(lacking)}, of which the fit "
-                "has no draws; refit, with est.with_prior(...)"
-            )
-        flat = {name: draws.flat(name) for name in draws.variables}
-        w = density.weights(flat)[:, compared]
-        if not np.allclose(w, draws.weights[:, compared], rtol=1e-6, atol=1e-9):
-            raise reweighting.RefitNeededError(
-                "the new prior makes other weights of the same variables, as Beta with another "
-                "total does, so the draws are no draws of its weights; refit, with "
-                "est.with_prior(...)"
-            )
-        return sampling.log_prior(density, draws)
+        return prior_swapping.log_prior(draws, model, compared)
 
     def sensitivity(self, X: Any) -> pd.DataFrame:
-        r"""Return how much the prior and the data weigh in d_z and P(normal), a row for each z.
+        r"""Return the sensitivity of d_z and P(normal) to prior and likelihood, a row for each z.
 
-        By power-scaling (:mod:`.sensitivity`): the posterior with a little more or less of the
-        prior, or of the likelihood, by importance weights.
+        By power-scaling (:mod:`.sensitivity`): importance weights give the posterior under a
+        slightly stronger or weaker prior or likelihood.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            The rows z; a few, as each takes some milliseconds.
+            The rows z. Give few rows, because each takes some milliseconds.
 
         Returns
         -------
         pandas.DataFrame
-            ``d_prior``, ``d_likelihood``: how far the posterior of d_z moves, by ``az.psense``
-            (a distance between distributions for each doubling); above .05 is sensitive, and
-            sensitive to the prior but not to the likelihood means that the prior decides.
-            ``probability_normal`` at ``cutoff_``, which is held, and ``probability_prior``,
-            ``probability_likelihood``: :math:`\mathrm d P / \mathrm d \log_2 \alpha`, about
-            what a doubling of the prior's or the likelihood's weight adds to it.
+            ``d_prior``, ``d_likelihood``: the change of the posterior of d_z by ``az.psense``, a
+            distance between distributions per doubling. Values above .05 are sensitive; if only
+            the prior's value is, the prior decides. ``d_prior_noise``, ``d_likelihood_noise``:
+            about the value without any sensitivity. ``probability_normal``: P(normal) at
+            ``cutoff_``, which is held fixed. ``probability_prior``, ``probability_likelihood``:
+            :math:`\mathrm d P / \mathrm d \log_2 \alpha`, about the change of P(normal) if
+            the weight of the prior or the likelihood is doubled; with standard errors (``_se``).
         """
         draws, state = self._draws, self._fit
         likelihood = self._likelihood(self._model(self.gram_))
@@ -379,16 +341,16 @@ class BayesianDataDescription(DataDescription):
         )
 
     def prior_health(self) -> pd.DataFrame:
-        """Return the prior and the posterior of what tells how weights and distances spread.
+        """Return the same summaries of weights and distances for the prior and the posterior.
 
         Median and 90 % interval of ``effective_support``, ``largest_weight``, ``minority_total``
         (with minority points) and ``typical_distance``, the median of d over the majority's
-        training rows; see :mod:`.weight_summaries`. ``plots.plot_prior_health`` shows them.
+        training rows; see :mod:`.weight_summaries`. ``plots.plot_prior_health`` plots them.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each quantity, a column for each of (group, quantile).
+            A row for each quantity, a column for each (group, quantile).
 
         Raises
         ------
@@ -400,12 +362,12 @@ class BayesianDataDescription(DataDescription):
         )
 
     def health_draws(self, group: str) -> dict[str, np.ndarray]:
-        """Return the draws that :meth:`prior_health` sums up, of "prior" or "posterior"."""
+        """Return the draws that :meth:`prior_health` summarizes, of "prior" or "posterior"."""
         data = self._fit.data
         return weight_summaries.quantities(self._center(group), data.gram.n1, data.majority_rows)
 
     def _center(self, group: str) -> CenterDraws:
-        """Return the centre of the weights of the prior or the posterior, unpruned."""
+        """Return the centre under the prior or the posterior, without pruning."""
         draws = self._draws
         if group == "posterior":
             return CenterDraws.of(draws.weights, self.gram_)
@@ -414,14 +376,14 @@ class BayesianDataDescription(DataDescription):
     def prior_distance(
         self, X: Any, y: Any = None, Z: Any = None, draws: int = diagnostics.PRIOR_DRAWS
     ) -> xr.DataArray:
-        """Return draws of d_z from the prior, dims (chain, draw, obs); nothing is fitted.
+        """Return draws of d_z from the prior, dims (chain, draw, obs), without a fit.
 
         Parameters
         ----------
         X, y
             Training rows and labels, as in ``fit``.
         Z : array-like of shape (m, p), optional
-            The rows z; the training rows when left out.
+            The rows z. Default: the training rows.
         draws : int, default=200
 
         Raises
@@ -439,7 +401,7 @@ class BayesianDataDescription(DataDescription):
 
 
 def _distances_of_points(gram: Gram, named: dict[str, np.ndarray]) -> np.ndarray:
-    """Return d (draws, points) of some dictionary points."""
+    """Return d (draws, points) of the monitored dictionary points."""
     j = diagnostics.spread(gram.n_points)
     d2 = squared_distance_of_points(named["Kw"][:, j], named["squared_norm"], np.diag(gram.K)[j])
     return np.sqrt(d2)

@@ -39,11 +39,11 @@ class BDD(BayesianDataDescription):
     prior : prior or callable, default=StandardizedRowSum()
         Prior of the weights.
     simplex : bool, default=False
-        Take the posterior mode under sum w = 1, w >= 0 instead of draws: one w, and P(normal)
-        is 0 or 1.
+        Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
+        P(normal) is 0 or 1.
     sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
-        ``"exact"`` takes independent draws of the normal posterior; ``"auto"`` does where the
-        prior is normal, and else as in :class:`BSVDD`.
+        ``"exact"`` makes independent draws of the normal posterior. ``"auto"`` is ``"exact"`` if
+        the prior is normal, else as in :class:`BSVDD`.
 
     Attributes
     ----------
@@ -107,7 +107,8 @@ class BDD(BayesianDataDescription):
     def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
         if self.simplex:
             return super()._leave_one_out(data)
-        closed_form = self._closed_form(data.gram)  # else the weights do not sum to one
+        # without a closed form only refits leave rows out, as the weights do not sum to one
+        closed_form = self._closed_form(data.gram)
         return None if closed_form is None else FromClosedForm(closed_form)
 
 
@@ -124,34 +125,34 @@ class BDDM(BayesianDataDescription):
     kernel, likelihood_scale, dictionary, draws, tune, chains : optional
         As in :class:`BSVDDM`.
     cutoff : Cutoff, str, float or None, default=None
-        As in :class:`BSVDD`. The default is by leave-one-out of the posterior itself, from the
-        draws of the one fit: see Notes. It needs a ``TruncatedNormal`` minority prior; with
-        another 5 folds are refitted, and where the fit holds a sample of the rows, points are
-        left out of the centre as in BSVDDM, an approximation.
+        As in :class:`BSVDD`. By default, rows are left out of the posterior itself, with the draws
+        of the one fit (see Notes). This needs a ``TruncatedNormal`` minority prior. With another
+        prior, 5 folds are refitted; if the fit holds a sample of the rows only, points are left
+        out of the centre as in BSVDDM, which is an approximation.
     minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
     prior : GaussianPrior, default=StandardizedRowSum()
-        Of alpha0, before the condition on its sum.
+        Prior of alpha0, before the condition on its sum.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
-        Of alpha1.
+        Prior of alpha1.
     sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
         ``"exact"`` draws alpha1 from its truncated normal posterior by exact Hamiltonian Monte
-        Carlo, and alpha0 given alpha1 independently from its normal one; ``"auto"`` does where
-        the minority prior is ``TruncatedNormal``, and else as in :class:`BSVDD`.
+        Carlo, and alpha0 given alpha1 independently from its normal posterior. ``"auto"`` is
+        ``"exact"`` if the minority prior is ``TruncatedNormal``, else as in :class:`BSVDD`.
 
     Attributes
     ----------
     map_weights_ : ndarray of shape (M,)
-        The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior.
+        The posterior mode, by a quadratic program; only for a ``TruncatedNormal`` minority prior.
     idata_, model_, kernel_, gram_, cutoff_, level_
         As in :class:`BSVDDM`.
 
     Notes
     -----
-    Leave-one-out takes row j from the dictionary, and a majority row from the likelihood too. Each
-    draw keeps its alpha1 (a minority row's own weight becomes 0), gets alpha0 from its normal
-    posterior without row j, and counts by the ratio of the densities of alpha1 without and with
-    row j. Means and covariances of the priors stay those of all rows.
+    Leave-one-out removes row j from the dictionary, and a majority row from the likelihood too.
+    Each draw keeps its alpha1 (the weight of a left-out minority row becomes 0) and gets alpha0
+    from its normal posterior without row j. Its importance weight is the ratio of the densities
+    of alpha1 without and with row j. Means and covariances of the priors still use all rows.
 
     References
     ----------
@@ -192,7 +193,7 @@ class BDDM(BayesianDataDescription):
         draws = super()._draw(gram, seed, model)
         if "x" not in draws.variables:
             return draws
-        # alpha0 is x with its sum moved: the sum of x itself says nothing
+        # alpha0 is x shifted to the right sum; the sum of x itself has no meaning
         draws = draws.without("x")
         log_prior = self._log_prior(draws, gram, model or self._build(gram))
         return replace(draws, log_prior=log_prior)
@@ -204,7 +205,7 @@ class BDDM(BayesianDataDescription):
         if self._closed_form(gram) is not None:
             return super()._log_prior(draws, gram, model, compared)
         m = gram.n_majority_points
-        x = np.zeros((*draws.shape, m))  # alpha0 is compared by its own density
+        x = np.zeros((*draws.shape, m))  # a placeholder: alpha0 has its own density
         with_x = replace(draws, variables={**draws.variables, "x": x})
         others = super()._log_prior(with_x, gram, model, slice(m, None))
         del others["x"]
@@ -219,10 +220,10 @@ class BDDM(BayesianDataDescription):
 
     @property
     def map_weights_(self) -> np.ndarray:
-        """The posterior mode, by a quadratic program; for a ``TruncatedNormal`` minority prior."""
+        """The posterior mode, by a quadratic program, for a ``TruncatedNormal`` minority prior."""
         if not isinstance(self.minority_prior, TruncatedNormal):
             raise AttributeError(
-                "map_weights_ is there for minority_prior=priors.TruncatedNormal(...) only, got "
-                f"{self.minority_prior!r}; take a mean of the draws idata_['posterior']['w']"
+                "map_weights_ exists for minority_prior=priors.TruncatedNormal(...) only, got "
+                f"{self.minority_prior!r}; use the mean of the draws, idata_['posterior']['w']"
             )
         return bdd_m.map_weights(self.gram_, self.prior, self.minority_prior, self.likelihood_scale)

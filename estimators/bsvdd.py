@@ -30,25 +30,27 @@ class BSVDD(BayesianDataDescription):
     prior : prior or callable, default=StandardizedRowSum()
         Prior of beta, see :mod:`bsvdd.priors`.
     likelihood_scale : float, default=1
-        lambda, the weight of the quasi-likelihood against the prior.
+        lambda, the weight of the quasi-likelihood relative to the prior.
     dictionary : int, Landmarks, array of shape (M, p) or None, default=None
-        The points that the centre is made of: None takes the majority rows themselves; a number
-        draws that many of them, :class:`Landmarks` says how. The likelihood counts all rows all
-        the same, in one pass over blocks, so their number is no limit. The rest (bandwidth,
-        landmarks, cutoff, what ``idata_`` tells of rows) comes from the rows, or from a random
-        sample of 10,000 of each class that has more. A row that is no point of the dictionary
-        enters by its share of r and T only, and its distance counts as left out.
+        The points of the centre. None: all majority rows. A number: that many landmarks, drawn
+        from the majority rows; :class:`Landmarks` has other methods. An array: these points. With
+        landmarks, the likelihood still uses all rows, in one pass over blocks, so their number is
+        not limited. Bandwidth, landmarks, cutoff and the rows in ``idata_`` come from all rows, or
+        from a random sample of 10,000 rows of a class that has more. A row that is not a point
+        affects the centre through r and T only, so its distance counts as left out.
     sampler : {"auto", "laplace", "nuts", "metropolis"}, default="auto"
-        ``"auto"`` takes draws by Laplace's approximation where they are safe, else NUTS; which
-        and why stands in ``idata_["posterior"].attrs``. See :mod:`bsvdd.inference.sampling`.
+        ``"auto"`` uses Laplace's approximation if its draws are safe, else NUTS;
+        ``idata_["posterior"].attrs`` has the sampler and the reason. See
+        :mod:`bsvdd.inference.sampling`.
     draws, tune, chains : int, default=1000, 500, 2
+        Draws per chain that are kept, draws per chain that only tune the sampler, and chains.
     cutoff : Cutoff, str, float or None, default=None
-        How D_opt is chosen: a :class:`Cutoff`, the name of a criterion, or D_opt itself.
-        ``None`` takes the best G-mean where y has minority rows, else a false-alarm rate of
-        0.1, by leave-one-out in closed form.
+        How D_opt is chosen: a :class:`Cutoff`, the name of a criterion, or D_opt itself. ``None``
+        is the best G-mean if y has minority rows, else a false-alarm rate of 0.1, on
+        leave-one-out distances in closed form.
     minor_label : optional
-        Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} and
-        booleans (1 is minority).
+        Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1 is minority)
+        and booleans (True is minority).
     random_state : int, RandomState or None, default=0
     progressbar : bool, default=False
 
@@ -58,15 +60,15 @@ class BSVDD(BayesianDataDescription):
         Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (effective
         support), ``distance`` (d of the training rows), ``log_likelihood`` (pointwise, majority
         rows), ``decision`` (with ``left_out``, the left-out distances that the cutoff was chosen
-        by), ``diagnostics``, ``constant_data``.
+        from), ``diagnostics``, ``constant_data``.
     model_ : pymc.Model
     kernel_ : Kernel
-        With its bandwidth as a number, and the criterion that it came from.
+        With its bandwidth as a number, and the criterion that gave it.
     gram_ : Gram
     cutoff_ : float
         D_opt, on the scale of d_z.
     level_ : float
-        Normal is ``P(d_z <= cutoff_) > level_``.
+        A row z is normal if ``P(d_z <= cutoff_) > level_``.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -106,30 +108,31 @@ class BSVDDM(BayesianDataDescription):
     kernel, likelihood_scale, sampler, draws, tune, chains : optional
         As in :class:`BSVDD`.
     dictionary : int, Landmarks, array of shape (M, p) or None, default=None
-        As in :class:`BSVDD`; minority rows join it, up to M of them.
+        As in :class:`BSVDD`; up to M minority rows are added to it.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
     prior : prior or callable, default=StandardizedRowSum()
         Prior of tau.
     minority_prior : prior or callable, default=Beta(1, 1)
-        Prior of the minority weights. The published Beta(1, 1) lets their total grow with n1;
-        its posterior often has several modes, between which chains hardly go, and a fit warns
-        of that. ``Beta(total=1)`` bounds it, and mixes better (``python -m benchmarks.modes``).
+        Prior of the minority weights. With the published Beta(1, 1), their total grows with n1.
+        The posterior then often has several modes, between which chains rarely move, and the fit
+        warns. ``Beta(total=1)`` bounds the total, and chains mix better
+        (``python -m benchmarks.modes``).
 
     Attributes
     ----------
     idata_, model_, kernel_, gram_, cutoff_, level_
-        As in :class:`BSVDD`; minority rows are the last dictionary points, and their weights, at
-        most 0, the last of ``w``.
+        As in :class:`BSVDD`. Minority rows are the last dictionary points; their weights, at most
+        0, come last in ``w``.
 
     See Also
     --------
-    BSVDD : needs no minority rows.
+    BSVDD : learns from majority rows only.
 
     Notes
     -----
-    It needs y, and is thus no outlier detector by scikit-learn's book (whose checks fit
-    without y); its methods are those of one all the same.
+    It needs y, so scikit-learn does not count it as an outlier detector (its checks fit without
+    y), although it has the methods of one.
 
     References
     ----------

@@ -1,11 +1,10 @@
-"""Detectors by the distance from a centre in kernel space: one centre, or a posterior of it."""
+"""Data descriptions: detectors by the distance from a centre in kernel space."""
 
 from __future__ import annotations
 
 import copy
 import math
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Self, override
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
 from ..inference.scoring import CenterDraws
 from ..inference.warning import DataWarning, warn
+from ..models.checks import is_number
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.potential import KernelLikelihood, Likelihood
@@ -24,11 +24,11 @@ from .base import BaseDetector
 from .leave_out import LeaveOneOut, Renormalized
 from .training import FitState, TrainingData
 
-FEW_DIGITS = 1e-4  # of a squared distance: rounding from which on distances have few digits
+FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
 
 
 class DataDescription(BaseDetector):
-    """A detector whose distance is d_z, from the centre of the majority in kernel space."""
+    """A detector whose distance d_z is that from the majority's centre in kernel space."""
 
     @override
     def _rule(self, draws: Draws, gram: Gram) -> CenterDraws:
@@ -50,18 +50,17 @@ class DataDescription(BaseDetector):
         likelihood: Likelihood,
         prior: xr.Dataset | None = None,
     ) -> FitState:
-        """Return the fit with these draws: distances of the rows, log-likelihood, diagnostics."""
+        """Return the fit with these draws, its distances, log-likelihood and diagnostics."""
         rule = self._rule(draws, data.gram)
         values = _distances_of_rows(data, draws, rule)
-        draws = draws.without("Kw")  # the distances of the points have been made of it
+        draws = draws.without("Kw")  # no longer needed: it gave the distances of the points
         d, obs = draws.of_rows(values), np.arange(len(data.rows))
         majority = ~data.minority
         pointwise = likelihood.pointwise(d.values if majority.all() else d.values[..., majority])
-        found = diagnostics.diagnose(draws, d.values, prior)
         groups = {
             "distance": xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs}),
             "log_likelihood": xr.Dataset({"kernel": (d.dims, pointwise)}, {"obs": obs[majority]}),
-            "diagnostics": found,
+            "diagnostics": diagnostics.diagnose(draws, d.values, prior),
         }
         if prior is not None:
             groups["prior"] = prior
@@ -75,20 +74,20 @@ class DataDescription(BaseDetector):
         draws = Draws.from_tree(tree, self._solution)
         rule = self._rule(draws, data.gram)
         if "pruning" in tree.children:
-            kept = tree.children["pruning"].dataset["kept"].values
-            rule = rule.restricted(np.flatnonzero(kept))
+            is_kept = tree.children["pruning"].dataset["kept"].values
+            rule = rule.restricted(np.flatnonzero(is_kept))
         names = ("prior", "distance", "log_likelihood", "diagnostics", "gram", "pruning")
         groups = {n: tree.children[n].to_dataset() for n in names if n in tree.children}
         d = groups["distance"]["d"].values
         attrs = tree.children["posterior"].attrs
-        known = {*draws.report.attrs(), *draws.solution}
+        attrs_of_draws = {*draws.report.attrs(), *draws.solution}
         return FitState(
             data=data,
             draws=draws,
             rule=rule,
             values=d.reshape(-1, d.shape[-1]),
             groups=groups,
-            attrs={name: value for name, value in attrs.items() if name not in known},
+            attrs={name: v for name, v in attrs.items() if name not in attrs_of_draws},
         )
 
     @override
@@ -99,48 +98,46 @@ class DataDescription(BaseDetector):
             raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
 
     def pruned(self, tolerance: float) -> Self:
-        r"""Return this fitted estimator with fewer points to score by, so that it scores faster.
+        r"""Return this fitted estimator with fewer points, so that it scores faster.
 
-        Points leave the dictionary, those of the least weight first, as long as in every draw
+        Points are dropped, those with the smallest weights first, as long as in every draw
 
         .. math:: |d_z - \tilde d_z| \le \|a - \tilde a\| \le
             \sum_{j \text{ dropped}} |w_j| \sqrt{k_{jj}} \le \text{tolerance}
 
-        with :math:`\tilde d_z` the distance from the centre :math:`\tilde a` of the points kept,
-        by the triangle inequality: no row's distance changes by more, wherever it lies.
-        ``support_`` says which points are kept and ``pruning_error_`` the sum that was reached.
+        with :math:`\tilde d_z` the distance from the centre :math:`\tilde a` of the remaining
+        points. By the triangle inequality, no distance of any row changes by more than the
+        tolerance. ``support_`` has the remaining points, and ``pruning_error_`` the largest sum.
 
-        Only scoring is by fewer points. The cutoff stays, and so does all that ``idata_`` says of
-        the posterior and of the training rows, by which ``with_cutoff`` chooses as before
-        pruning; ``with_prior`` fits anew and prunes nothing. A point whose
-        weight is 0 in all draws, as most have in SVDD, is never used, with or without pruning.
+        Only the scores of new rows use fewer points. The cutoff does not change, nor do the
+        posterior and the training rows in ``idata_``, so ``with_cutoff`` chooses as before
+        pruning. ``with_prior`` fits again, without pruning. A point with weight 0 in all draws,
+        like most points in SVDD, is never used, with or without pruning.
 
         Parameters
         ----------
         tolerance : float
-            At least 0, on the scale of d_z. What it saves depends on the posterior: weights
-            spread over all points leave little to drop.
+            At least 0, on the scale of d_z. If the weights are spread over all points, few points
+            can be dropped.
 
         Raises
         ------
         ValueError
-            The tolerance is no number of at least 0.
+            The tolerance is not a number of at least 0.
         """
         check_is_fitted(self)
-        given: Any = tolerance
-        number = isinstance(given, Real) and not isinstance(given, bool)
-        if not (number and 0 <= given < math.inf):
+        if not (is_number(tolerance) and 0 <= tolerance < math.inf):
             raise ValueError(f"tolerance must be a number of at least 0, got {tolerance!r}")
         state = self._fit
         center = self._rule(state.draws, state.data.gram)
         dropped, bound = center.negligible(float(tolerance))
-        kept = np.ones(state.data.gram.n_points, dtype=bool)
-        kept[dropped] = False
-        pruning = xr.Dataset({"kept": ("point", kept), "bound": bound})
+        is_kept = np.ones(state.data.gram.n_points, dtype=bool)
+        is_kept[dropped] = False
+        pruning = xr.Dataset({"kept": ("point", is_kept), "bound": bound})
         new = copy.copy(self)
         new._fit = replace(
             state,
-            rule=center.restricted(np.flatnonzero(kept)),
+            rule=center.restricted(np.flatnonzero(is_kept)),
             groups={**state.groups, "pruning": pruning},
         )
         new.idata_ = self.idata_.copy()
@@ -149,7 +146,7 @@ class DataDescription(BaseDetector):
 
     @property
     def pruning_error_(self) -> float:
-        """The most that any d_z of this estimator is off by pruning, see :meth:`pruned`."""
+        """A bound on the error of any d_z by pruning, see :meth:`pruned`."""
         pruning = self._fit.groups.get("pruning")
         return 0.0 if pruning is None else float(pruning["bound"])
 
@@ -163,37 +160,40 @@ class DataDescription(BaseDetector):
         Returns
         -------
         xarray.DataArray of dims (chain, draw, obs)
-            d_z is a norm in kernel space: it has no units of X, and for a kernel with k(z, z) = 1
-            and weights on the simplex it lies between 0 and the root of 2.
+            d_z is a norm in kernel space, so it does not have the units of X. For a kernel with
+            values in [0, 1], k(z, z) = 1 and weights on the simplex, it lies between 0 and the
+            square root of 2.
 
         Raises
         ------
         ValueError
-            Another number of columns than in ``fit``, NaN or infinity.
+            X has another number of columns than in ``fit``, NaN or infinity.
         """
         rows = self._new_rows(X)
         return self._fit.draws.of_rows(self._fit.rule.values(rows))
 
 
 def _distances_of_rows(data: TrainingData, draws: Draws, rule: CenterDraws) -> np.ndarray:
-    """Return d (draws, n) of the training rows; those of points are made of Kw, in its place."""
+    """Return d (draws, n) of the training rows; those of points overwrite Kw."""
     if "Kw" not in draws.variables or not (data.all_rows and data.dictionary.points_are_rows):
         return rule.values(data.rows)
-    at = squared_distance_of_points(draws.flat("Kw"), rule.squared_norm, np.diag(data.gram.K))
-    np.sqrt(at, out=at)
+    of_points = squared_distance_of_points(
+        draws.flat("Kw"), rule.squared_norm, np.diag(data.gram.K)
+    )
+    np.sqrt(of_points, out=of_points)
     if np.array_equal(data.row_of_point, np.arange(len(data.rows))):
-        return at
-    d, others = np.empty((len(at), len(data.rows))), np.ones(len(data.rows), dtype=bool)
+        return of_points
+    d, others = np.empty((len(of_points), len(data.rows))), np.ones(len(data.rows), dtype=bool)
     others[data.row_of_point] = False
-    d[:, data.row_of_point] = at
+    d[:, data.row_of_point] = of_points
     d[:, others] = rule.values(data.rows[others])
     return d
 
 
 def _warn_of_rounding(data: TrainingData, d: np.ndarray) -> None:
-    """Warn of kernel values so large that distances (chains, draws, n) have few digits."""
-    largest, typical = data.gram.largest, float(np.median(d[:, ::10]))  # of a tenth of the draws
-    differ = np.ptp(data.majority_rows, axis=0).any()  # else distances are 0, whatever the kernel
+    """Warn if kernel values are so large that distances (chains, draws, n) have few digits."""
+    largest, typical = data.gram.largest, float(np.median(d[:, ::10]))  # every tenth draw
+    differ = np.ptp(data.majority_rows, axis=0).any()  # else all distances are 0
     if differ and data.gram.rounding >= FEW_DIGITS * typical**2:
         warn(
             f"kernel values of up to {largest:.3g} leave few digits to distances of "

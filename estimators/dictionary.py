@@ -1,4 +1,4 @@
-"""The dictionary: the points that a centre is made of, all training rows or landmarks."""
+"""The dictionary, the points of the centre: all training rows, or landmarks."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ..models.landmarks import Landmarks, as_landmarks, choose, residual
 from .rows.blocks import Rows
 from .training import TrainingData
 
-MAX_POINTS = 20_000  # of which the kernel matrix takes 3.2 GB
-KEPT_ROWS = 10_000  # of each class that a fit with landmarks holds, drawn at random
-RESIDUAL_ROWS = 1000  # whose mean Nystroem residual is reported
-LARGE_RESIDUAL = 0.5  # from which on points given by the user are warned of
+MAX_POINTS = 20_000  # their kernel matrix takes 3.2 GB
+KEPT_ROWS = 10_000  # per class, drawn at random, that a fit with landmarks holds
+RESIDUAL_ROWS = 1000  # for the mean Nystroem residual
+LARGE_RESIDUAL = 0.5  # above this, the user's own points get a warning
 
 
 class Dictionary(Protocol):
-    """Where the points of the centre come from."""
+    """The rule that chooses the points of the centre."""
 
     @property
     def reads_blocks(self) -> bool:
-        """Whether rows are read in blocks, and never as a whole."""
+        """Whether rows are read in blocks and never as a whole."""
         ...
 
     @property
@@ -35,7 +35,7 @@ class Dictionary(Protocol):
         ...
 
     def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
-        """Return which of all training rows the fit holds; ValueError where they are too many."""
+        """Return the training rows that the fit holds; a ValueError if they are too many."""
         ...
 
     def statistics(
@@ -47,12 +47,12 @@ class Dictionary(Protocol):
         minority_of_all: np.ndarray,
         seed: int,
     ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics, and which of ``rows`` each point is (-1 for none).
+        """Return the Gram statistics, and the index in ``rows`` of each point (-1: not a row).
 
         Parameters
         ----------
         kernel : Kernel
-            Resolved.
+            Resolved kernel.
         rows, minority
             The rows that the fit holds.
         source, minority_of_all
@@ -62,32 +62,32 @@ class Dictionary(Protocol):
         ...
 
     def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
-        """Return the statistics of the rows ``train`` of ``data``."""
+        """Return the Gram statistics of the rows ``train`` of ``data``."""
         ...
 
     def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
-        """Return the groups of the DataTree that the held rows do not give."""
+        """Return the groups of the DataTree that do not follow from the held rows."""
         ...
 
     def restored(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
     ) -> tuple[Gram, np.ndarray, bool]:
-        """Return statistics, row of each point, and whether all rows are held, of a saved fit."""
+        """Return, for a saved fit: Gram statistics, row of each point, whether all rows are held."""
         ...
 
 
 @dataclass(frozen=True)
 class AllRows:
-    """Every training row of the classes that are learnt from is a point.
+    """Every training row of the classes that the model learns from is a point.
 
     Parameters
     ----------
     with_minority : bool
         Whether minority rows are points too.
     unlimited : bool
-        Whether any number of rows is taken; else at most ``MAX_POINTS``.
+        Whether any number of rows is accepted; else at most ``MAX_POINTS``.
     matrix_free_above : int or None
-        Rows above which the kernel matrix is not formed.
+        Largest number of rows for which the kernel matrix is formed.
     """
 
     with_minority: bool
@@ -98,18 +98,18 @@ class AllRows:
     points_are_rows = True
 
     def held_rows(self, minority: np.ndarray, seed: int) -> slice:
-        """Return all rows; a ValueError where their kernel matrix would be too large."""
+        """Return all rows; a ValueError if their kernel matrix would be too large."""
         n = len(minority) if self.with_minority else int((~minority).sum())
         if n > MAX_POINTS and not self.unlimited:
             raise ValueError(
                 f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
-                f"{MAX_POINTS} rows are taken; give a Bayesian model such as BSVDD a dictionary, "
+                f"{MAX_POINTS} rows are accepted; use a Bayesian model such as BSVDD with "
                 "dictionary=500, or fit fewer rows"
             )
         return slice(None)
 
     def gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
-        """Return the statistics of rows."""
+        """Return the Gram statistics of rows."""
         if self.matrix_free_above is not None and len(rows) > self.matrix_free_above:
             return Gram.matrix_free(kernel, rows[~minority], rows[minority])
         return Gram.from_rows(
@@ -125,18 +125,18 @@ class AllRows:
         minority_of_all: np.ndarray,
         seed: int,
     ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics, and which of ``rows`` each point is."""
+        """Return the Gram statistics, and the index in ``rows`` of each point."""
         return self.gram(kernel, rows, minority), self.row_of_point(minority)
 
     def row_of_point(self, minority: np.ndarray) -> np.ndarray:
-        """Return which row each point is: majority rows first, then minority rows."""
+        """Return the row of each point: majority rows first, then minority rows."""
         majority = np.flatnonzero(~minority)
         if not self.with_minority:
             return majority
         return np.concatenate([majority, np.flatnonzero(minority)])
 
     def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
-        """Return the statistics of the rows ``train`` of ``data``."""
+        """Return the Gram statistics of the rows ``train`` of ``data``."""
         minority = data.minority[train]
         gram = self.gram(data.kernel, data.rows[train], minority)
         place = np.cumsum(~data.minority)[train][~minority] - 1
@@ -144,29 +144,29 @@ class AllRows:
         return replace(gram, place=place, minority_place=minority_place)
 
     def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
-        """Return nothing: the rows give all statistics."""
+        """Return no group, because all statistics follow from the rows."""
         return {}
 
     def restored(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
     ) -> tuple[Gram, np.ndarray, bool]:
-        """Return statistics, row of each point, and whether all rows are held, of a saved fit."""
+        """Return, for a saved fit: Gram statistics, row of each point, whether all rows are held."""
         row_of_point = self.row_of_point(minority)
         if tree["posterior"]["w"].shape[-1] != len(row_of_point):
             raise ValueError(f"posterior/w: expected weights of {len(row_of_point)} points")
-        self.held_rows(minority, 0)  # refuses rows whose kernel matrix is too large
+        self.held_rows(minority, 0)  # an error if the kernel matrix is too large
         return self.gram(kernel, rows, minority), row_of_point, True
 
 
 @dataclass(frozen=True, eq=False)
 class LandmarkPoints:
-    """A few points stand for the majority; the likelihood counts every row all the same.
+    """A few points represent the majority, and the likelihood still uses all rows.
 
     Parameters
     ----------
     dictionary : int, Landmarks or array of shape (M, p)
     with_minority : bool
-        Whether minority rows are points too, at most as many as landmarks.
+        Whether minority rows are points too, at most as many as there are landmarks.
     progressbar : bool
     """
 
@@ -179,11 +179,11 @@ class LandmarkPoints:
 
     def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray:
         """Return all rows of a class, or a random sample of a large class."""
-        held, rng = [], np.random.default_rng(seed)
+        row_numbers, rng = [], np.random.default_rng(seed)
         for members in (np.flatnonzero(~minority), np.flatnonzero(minority)):
             large = len(members) > KEPT_ROWS
-            held.append(rng.choice(members, KEPT_ROWS, replace=False) if large else members)
-        return np.sort(np.concatenate(held))
+            row_numbers.append(rng.choice(members, KEPT_ROWS, replace=False) if large else members)
+        return np.sort(np.concatenate(row_numbers))
 
     def statistics(
         self,
@@ -194,7 +194,7 @@ class LandmarkPoints:
         minority_of_all: np.ndarray,
         seed: int,
     ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics, by one pass over all rows, and which row each point is."""
+        """Return the Gram statistics from one pass over all rows, and the row of each point."""
         points, row_of_point, n1 = self._points(kernel, rows, minority, seed)
         sums = source.sums(kernel, points, minority_of_all, self.progressbar)
         return Gram.from_sums(kernel, sums, points, n1), row_of_point
@@ -202,7 +202,7 @@ class LandmarkPoints:
     def _points(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, seed: int
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return the points, which of ``rows`` each of them is, and how many are minority."""
+        """Return the points, the row of each point, and the number of minority points."""
         landmarks = as_landmarks(self.dictionary)
         members = np.flatnonzero(~minority)
         if isinstance(landmarks, Landmarks):
@@ -229,7 +229,7 @@ class LandmarkPoints:
         )
 
     def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
-        """Return the statistics of the rows ``train``; a point that is another row leaves."""
+        """Return the Gram statistics of the rows ``train``; points that are other rows are dropped."""
         stays = (data.row_of_point < 0) | np.isin(data.row_of_point, train)
         m, points = data.gram.n_majority_points, data.gram.points
         majority = data.rows[train][~data.minority[train]]
@@ -239,7 +239,7 @@ class LandmarkPoints:
         )
 
     def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
-        """Return the statistics, and the share of the rows' images that the points miss."""
+        """Return the Gram statistics, and the share of the rows' images that the points miss."""
         gram = data.gram
         statistics = xr.Dataset(
             {
@@ -253,12 +253,12 @@ class LandmarkPoints:
             }
         )
         majority = data.majority_rows
-        some = majority[:: max(1, len(majority) // RESIDUAL_ROWS)]
-        share = residual(data.kernel, gram.points[: gram.n_majority_points], some)
+        sample = majority[:: max(1, len(majority) // RESIDUAL_ROWS)]
+        share = residual(data.kernel, gram.points[: gram.n_majority_points], sample)
         if share > LARGE_RESIDUAL and not isinstance(as_landmarks(self.dictionary), Landmarks):
             warn(
                 f"the points given as dictionary miss a share of {share:.3g} of the rows' images "
-                "(nystroem_residual), so the centre can hardly lie amid the rows; give points in "
+                "(nystroem_residual), so the centre cannot lie among the rows; give points with "
                 "the columns and the scaling of X, such as some of its rows, or dictionary=500",
                 DataWarning,
             )
@@ -267,9 +267,9 @@ class LandmarkPoints:
     def restored(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
     ) -> tuple[Gram, np.ndarray, bool]:
-        """Return statistics, row of each point, and whether all rows are held, of a saved fit."""
+        """Return, for a saved fit: Gram statistics, row of each point, whether all rows are held."""
         if "gram" not in tree.children:
-            raise ValueError("gram is missing: the rows do not give the statistics of landmarks")
+            raise ValueError("gram is missing: rows alone do not give the statistics of landmarks")
         saved = tree.children["gram"].dataset
         if len(saved["r"]) > 2 * MAX_POINTS:  # landmarks, and as many minority points
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Rows as users give them: what is refused, and what is warned of."""
+"""Checks of the rows that users give: errors and warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
     Parameters
     ----------
     est : estimator
-        Whose names and number of columns are set (``reset``), or compared.
+        Its names and number of columns are set (``reset``), or compared with those of X.
     X : array-like
     reset : bool
     pairwise : bool
@@ -28,7 +28,7 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
     Raises
     ------
     ValueError, TypeError
-        X is no such table; the message says what came, and what to do.
+        X is not such a table. The message says what X is, and what to do.
     """
     _refuse(X)
     how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
@@ -37,7 +37,7 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
             X = check_array(X, **how)
         else:
             X = validate_data(est, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
-    except (TypeError, ValueError) as error:  # some of which do not say what they are about
+    except (TypeError, ValueError) as error:  # some messages do not name X
         if "X" in str(error):
             raise
         kind = ValueError if isinstance(error, ValueError) else TypeError
@@ -46,35 +46,35 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
 
 
 def _refuse(X: Any) -> None:
-    """Raise an error for what would silently become other numbers than meant."""
+    """Raise an error for values that would silently become other numbers."""
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise ValueError(
-            f"X has {np.ma.count_masked(X)} masked values, which would be taken as if they were "
-            "not; drop or impute these rows"
+            f"X has {np.ma.count_masked(X)} masked values, which would count as if they were not "
+            "masked; drop or impute these rows"
         )
     types = X.dtypes if isinstance(X, pd.DataFrame) else [getattr(X, "dtype", None)]
     dates = [dtype for dtype in types if getattr(dtype, "kind", None) in ("m", "M")]
     if dates:
         raise TypeError(
-            f"X must be numbers, got {dates[0]}; make dates numbers in a unit of your choice, "
-            "such as days since the first"
+            f"X must be numbers, got {dates[0]}; convert dates to numbers in a unit of your "
+            "choice, such as days since the first date"
         )
 
 
 def warn_of_constant_columns(X: np.ndarray) -> None:
-    """Warn of columns that are constant over the majority rows X, or of rows that are equal."""
+    """Warn if columns are constant over the majority rows X, or if all rows are equal."""
     constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
     if len(constant) == X.shape[1]:
         warn(
-            f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, and a "
-            "cutoff chosen from these alone calls such rows normal or abnormal by chance; give "
-            "rows that differ, or the cutoff as a number",
+            f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so a "
+            "cutoff chosen from them calls such rows normal or abnormal by chance; give rows that "
+            "differ, or the cutoff as a number",
             DataWarning,
         )
     elif len(constant):
         shown = ", ".join(map(str, constant[:5])) + (", ..." if len(constant) > 5 else "")
         warn(
             f"{len(constant)} column(s) of X are constant over the majority rows ({shown}): they "
-            "say nothing about the majority, but a new row that differs there will look abnormal",
+            "do not describe the majority, but a new row with another value will look abnormal",
             DataWarning,
         )

@@ -1,4 +1,4 @@
-"""Which rows are minority: labels are read by rule, never guessed."""
+"""Labels: which rows are minority, by fixed rules and without guessing."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
+INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
 
 
 def read_labels(texts: Sequence[str]) -> np.ndarray:
-    """Return labels that were read as text, by one rule for the whole column.
+    """Return the labels of a column of texts, all of one type.
 
-    They are whole numbers if all texts are whole numbers without a leading zero, truth values if
-    all are ``True`` or ``False``, floats if all are finite numbers with a decimal point or an
-    exponent, or whole numbers beside these; else every label stays the text that was written:
-    ``01`` is not ``1``, and ``NA`` is a label. An empty text is a missing label.
+    They are integers if all texts are integers without a leading zero, booleans if all are
+    ``True`` or ``False``, and floats if all are finite numbers and one has a decimal point or an
+    exponent. Otherwise all labels stay texts: ``01`` is not ``1``, and ``NA`` is a label. An empty
+    text is a missing label.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def read_labels(texts: Sequence[str]) -> np.ndarray:
     """
     distinct = {text.strip() for text in texts} - {""}
     as_type: Any = str
-    if all(WHOLE.fullmatch(text) for text in distinct):
+    if all(INTEGER.fullmatch(text) for text in distinct):
         as_type = int
     elif distinct <= set(TRUTH):
         as_type = TRUTH.__getitem__
@@ -48,16 +48,16 @@ def read_labels(texts: Sequence[str]) -> np.ndarray:
 
 
 def _is_float(text: str) -> bool:
-    whole = re.sub(r"[.eE].*", "", text)  # a leading zero makes a code of it, not a number
+    digits = re.sub(r"[.eE].*", "", text)  # with a leading zero the text is a code, not a number
     try:
         number = float(text)
     except ValueError:
         return False
-    return bool(np.isfinite(number)) and (not whole or WHOLE.fullmatch(whole) is not None)
+    return bool(np.isfinite(number)) and (not digits or INTEGER.fullmatch(digits) is not None)
 
 
 def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
-    """Return a boolean array, True for minority rows.
+    """Return a boolean array that is True for minority rows.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     Raises
     ------
     ValueError
-        The labels are ambiguous, missing, of the wrong number, of numbers and texts at once, or
+        The labels are ambiguous, missing, of the wrong number, a mix of numbers and texts, or they
         leave one class empty.
     """
     if y is None:
@@ -91,8 +91,8 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
             raise ValueError(f"minor_label={minor_label!r} does not occur in y, which has {shown}")
     elif len(labels) == 1:
         raise ValueError(
-            f"y has one class only, the label {shown}, and it could be either class; leave y out "
-            "when all rows are majority, or name the minority's label by minor_label="
+            f"y has one class only, the label {shown}, which could be either class; omit y if all "
+            "rows are majority, or name the minority's label by minor_label="
         )
     elif set(labels.tolist()) == {-1, 1}:
         minority = y == -1
@@ -100,8 +100,8 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
         minority = y == 1
     else:
         raise ValueError(
-            f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are read without "
-            "minor_label=, which names the minority's label"
+            f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are accepted without "
+            "minor_label=; name the minority's label by minor_label="
         )
     if minority.all():
         raise ValueError("y has one class only: every row is minority, and no majority row is left")
@@ -109,7 +109,7 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
 
 
 def _refuse_mixed(y: Any) -> None:
-    """Raise a ValueError where y has numbers and texts: 1 and "1" could be one class or two."""
+    """Raise a ValueError if y mixes numbers and texts: 1 and "1" may be one class or two."""
     if hasattr(y, "dtype") and y.dtype != np.dtype(object):
         return
     values = np.asarray(y, dtype=object)

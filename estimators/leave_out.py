@@ -20,41 +20,41 @@ AUTO_FOLDS = 5
 
 
 class LeaveOneOut(Protocol):
-    """How one fit gives the distance of each dictionary point from the centre without it."""
+    """Leave-one-out without a refit: each dictionary point leaves the centre."""
 
     def quantiles(self, state: FitState, level: float) -> np.ndarray:
-        """Return the distance quantile (M,) of each point, left out."""
+        """Return the distance quantile (M,) of each left-out point."""
         ...
 
 
 @dataclass(frozen=True)
 class Renormalized:
-    """The other weights of each draw are scaled to sum to one; see :mod:`.leave_one_out`.
+    """The other weights of each draw are rescaled to sum to one; see :mod:`.leave_one_out`.
 
-    Rows that are no points need nothing: minority rows of a one-class model are left out anyway,
-    and a majority row beside landmarks enters by its share of r and T only.
+    Rows that are not points keep their distances: the centre of a one-class model does not depend
+    on minority rows, and on a majority row beside landmarks only through r and T.
     """
 
     def quantiles(self, state: FitState, level: float) -> np.ndarray:
-        """Return the distance quantile (M,) of each point, left out."""
+        """Return the distance quantile (M,) of each left-out point."""
         row_of_point, d = state.data.row_of_point, None
         if (row_of_point >= 0).all():
             d = state.values
             if not np.array_equal(row_of_point, np.arange(d.shape[1])):
                 d = d[:, row_of_point]
         gram = state.data.gram
-        left = leave_one_out(state.rule.weights, gram.K, gram.n1, d)
-        return distance_quantile(left, level)
+        left_out = leave_one_out(state.rule.weights, gram.K, gram.n1, d)
+        return distance_quantile(left_out, level)
 
 
 @dataclass(frozen=True, eq=False)
 class FromClosedForm:
-    """The posterior without each row, by the model's closed form."""
+    """Each row leaves the posterior, by the model's closed form."""
 
     closed_form: ClosedForm
 
     def quantiles(self, state: FitState, level: float) -> np.ndarray:
-        """Return the distance quantile (M,) of each point, left out."""
+        """Return the distance quantile (M,) of each left-out point."""
         rng = np.random.default_rng(state.data.seed)
         d, log_weight = self.closed_form.leave_one_out(state.rule.weights, rng)
         if log_weight is None:
@@ -63,35 +63,35 @@ class FromClosedForm:
         return weighted_distance_quantile(d, log_weight, level)
 
 
-def resolved_cv(policy: Cutoff, data: TrainingData, one_fit: LeaveOneOut | None) -> str | int:
+def resolved_cv(policy: Cutoff, data: TrainingData, loo: LeaveOneOut | None) -> str | int:
     """Return how rows are left out: "loo", "train" or a number of folds.
 
     Raises
     ------
     ValueError
-        Folds are asked for where the fit holds a sample of the rows only.
+        The cutoff needs folds, but the fit holds a sample of the rows only.
     """
     cv = policy.cv
     if cv == "auto":
-        cv = "loo" if one_fit is not None or not data.all_rows else _auto_folds(data.minority)
+        cv = "loo" if loo is not None or not data.all_rows else _auto_folds(data.minority)
     if isinstance(cv, int) and not data.all_rows:
         raise ValueError(
-            f"cutoff: cv={cv} folds are refitted to their rows, but the fit holds a sample of "
+            f"cutoff: cv={cv} folds are refitted to all rows, but the fit holds a sample of "
             f"{len(data.minority)} rows only; use cv='auto', or a number as the cutoff"
         )
     return cv
 
 
-def check(policy: Cutoff, data: TrainingData, one_fit: LeaveOneOut | None, model: str) -> None:
-    """Raise a ValueError for a cutoff that cannot be chosen, before anything is sampled."""
-    if policy.cv == "loo" and one_fit is None:
+def check(policy: Cutoff, data: TrainingData, loo: LeaveOneOut | None, model: str) -> None:
+    """Raise a ValueError, before sampling, if the cutoff cannot be chosen."""
+    if policy.cv == "loo" and loo is None:
         raise ValueError(
             f"cutoff: {model} has no leave-one-out in closed form here (BDD has it for a normal "
             "prior, BDD-M for a truncated normal minority_prior); use cv='auto' or a number of "
             "folds"
         )
     if isinstance(policy.criterion, str) and policy.criterion != "model":
-        cv = resolved_cv(policy, data, one_fit)
+        cv = resolved_cv(policy, data, loo)
         policy = replace(policy, cv=cv)  # type: ignore[arg-type]
     policy.check(data.minority)
 
@@ -99,22 +99,22 @@ def check(policy: Cutoff, data: TrainingData, one_fit: LeaveOneOut | None, model
 def distance_quantiles(
     state: FitState,
     policy: Cutoff,
-    one_fit: LeaveOneOut | None,
+    loo: LeaveOneOut | None,
     refit: Callable[[np.ndarray], ScoringRule],
 ) -> np.ndarray:
-    """Return the distance quantile (n,) of each training row; NaN where it cannot be left out.
+    """Return the distance quantile (n,) of each training row; NaN if it cannot be left out.
 
     Parameters
     ----------
     state : FitState
     policy : Cutoff
-    one_fit : LeaveOneOut or None
-        None where the model has no leave-one-out by one fit.
+    loo : LeaveOneOut or None
+        None if the model has no leave-one-out without a refit.
     refit : callable
-        Takes row numbers, and returns the rule that these rows give.
+        Takes row numbers, and returns the scoring rule of a fit to these rows.
     """
     data, level = state.data, policy.level
-    cv = resolved_cv(policy, data, one_fit)
+    cv = resolved_cv(policy, data, loo)
     if isinstance(cv, int):
         folds = cross_validation.folds(data.minority, cv, data.seed)
         return cross_validation.refitted_distances(data.rows, folds, refit, level)
@@ -122,8 +122,8 @@ def distance_quantiles(
     if cv == "loo":
         is_row = data.row_of_point >= 0
         points = np.full(data.gram.n_points, np.nan)
-        if one_fit is not None:
-            points = one_fit.quantiles(state, level)
+        if loo is not None:
+            points = loo.quantiles(state, level)
         out[data.row_of_point[is_row]] = points[is_row]
         others[data.row_of_point[is_row]] = False
     if others.any():

@@ -1,4 +1,4 @@
-"""One record for each model: what it is called, where it comes from, which class it is."""
+"""One record for each model: its name, its source and its class."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ Class = Literal["majority", "minority", "unlabelled"]
 
 @dataclass(frozen=True)
 class Record:
-    """A model of the collection; what follows from its class is read from the class.
+    """The record of a model; its other properties are read from its class.
 
     Attributes
     ----------
     name : str
-        As tables and figures show it.
+        The name in tables and figures.
     path : str
-        Where its estimator is, "module:class".
+        Place of its estimator, "module:class".
     title, reference : str
     year : int
-        Of the reference.
+        Year of the reference.
     since : str
         First version of bsvdd that has it.
     doi : str or None
     formula : str or None
-        The module whose docstring has the formula; that of the estimator when left out.
+        The module whose docstring has the formula. Default: the module of the estimator.
     """
 
     name: str
@@ -41,23 +41,23 @@ class Record:
 
     @property
     def class_name(self) -> str:
-        """Name of the estimator, in :mod:`bsvdd` too."""
+        """Name of the estimator's class, also in :mod:`bsvdd`."""
         return self.path.partition(":")[2]
 
     @property
     def module(self) -> str:
-        """The module whose docstring is the model's page: formula and reference."""
+        """The module whose docstring has the model's formula and reference."""
         return self.formula or self.path.partition(":")[0]
 
     def estimator(self) -> Any:
-        """Return the estimator's class; imports it."""
+        """Import and return the estimator's class."""
         return pkgutil.resolve_name(self.path)
 
     @property
     def learns_from(self) -> tuple[Class, ...]:
-        """The rows that its weights depend on; imports it.
+        """The rows that the weights depend on; imports the class.
 
-        Minority rows may tune the cutoff of any model; unlabelled rows enter by a prior.
+        Minority rows can tune the cutoff of any model. Unlabelled rows enter through a prior.
         """
         minority: tuple[Class, ...] = (
             ("minority",) if self.estimator()._learns_from_minority else ()
@@ -67,12 +67,12 @@ class Record:
 
     @property
     def bayesian(self) -> bool:
-        """Whether its weights have a posterior; imports it."""
+        """Whether the weights have a posterior; imports the class."""
         return "prior" in self.parameters
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The estimator's parameters and their defaults, by name; imports it."""
+        """The estimator's parameters and their defaults, by name; imports the class."""
         signature = inspect.signature(self.estimator())
         return {name: p.default for name, p in signature.parameters.items()}
 

@@ -28,16 +28,16 @@ class SVDD(DataDescription):
     kernel : Kernel or callable, default=RBF()
         See :mod:`bsvdd.kernels`.
     C : float, optional
-        Largest weight, at least 1/n0; from 1 on no row is left outside. ``None`` is
+        Largest weight, at least 1/n0. With C >= 1 no row lies outside. ``None`` is
         1/(n0 ``outlier_fraction``) (Tax and Duin 2004).
     outlier_fraction : float, default=0.1
-        The share of majority rows that may lie outside, at most; used when C is None.
+        The largest share of majority rows that may lie outside; used if C is None.
     cutoff : Cutoff, str, float or None, default="model"
-        ``"model"`` is the sphere of the description; the rest as in :class:`BSVDD`.
+        ``"model"`` is the sphere of the description; other values as in :class:`BSVDD`.
     minor_label : optional
         Label of the minority in y, see :class:`BSVDD`.
     random_state : int, RandomState or None, default=0
-        Seed of the folds, where ``cutoff`` asks for folds.
+        Seed of the folds, if ``cutoff`` refits folds.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class SVDD(DataDescription):
 
     References
     ----------
-    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. HyperplaneDetector
+    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
     Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
 
     Examples
@@ -79,7 +79,7 @@ class SVDD(DataDescription):
     _solution = ("C", "C2")
 
     def _bounds(self, gram: Gram) -> tuple[float, float | None]:
-        """Return the largest weights: C, and C2 where minority rows are learnt from."""
+        """Return the largest weights: C, and C2 if the model learns from minority rows."""
         return _largest_weight(self.C, gram.n0, self.outlier_fraction), None
 
     @override
@@ -99,12 +99,12 @@ class SVDD(DataDescription):
 
     @property
     def C_(self) -> float:
-        """The largest weight of a majority row, as it was used."""
+        """The largest weight of a majority row in the fit."""
         return self._fit.draws.solution["C"]
 
     @property
     def weights_(self) -> np.ndarray:
-        """The weights of the dictionary: the majority rows, then minority rows if learnt from."""
+        """The weights of the dictionary: majority rows first, then minority rows if it has them."""
         return self._fit.rule.weights[0]
 
     @property
@@ -119,13 +119,13 @@ class SVDD(DataDescription):
 
     @property
     def kkt_residual_(self) -> float:
-        """The largest violation of the optimality conditions, on the scale of d^2."""
+        """The largest violation of the optimality (KKT) conditions, on the scale of d^2."""
         return self._sphere(self._fit).kkt_residual
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SVDDM(SVDD):
-    r"""Support vector data description with minority rows, which are to lie outside.
+    r"""Support vector data description with minority rows, which should lie outside.
 
     .. math::
         \max_w \sum_j w_j K_{jj} - w^\top K w, \qquad w = [\alpha_0, -\alpha_1], \quad
@@ -136,14 +136,14 @@ class SVDDM(SVDD):
     kernel, cutoff, minor_label, random_state
         As in :class:`SVDD`.
     C : float, optional
-        Price of majority rows outside, at least 1/n0. ``None`` is 1/(n0 ``outlier_fraction``).
+        Cost of majority rows outside, at least 1/n0. ``None`` is 1/(n0 ``outlier_fraction``).
     outlier_fraction : float, default=0.1
-        Used when C is None. At most the share ``outlier_fraction`` (1 + sum(alpha1)) of majority
-        rows lies outside, as each takes C of the sum of their weights.
+        Used if C is None. At most the share ``outlier_fraction`` (1 + sum(alpha1)) of majority
+        rows lies outside, because each such row has weight C.
     C2 : float, optional
-        Price of minority rows inside. ``None`` is 1/(n1 ``minority_fraction``).
+        Cost of minority rows inside. ``None`` is 1/(n1 ``minority_fraction``).
     minority_fraction : float, default=0.1
-        Used when C2 is None. At most the share ``minority_fraction`` sum(alpha1) of minority rows
+        Used if C2 is None. At most the share ``minority_fraction`` sum(alpha1) of minority rows
         lies inside.
 
     Attributes
@@ -153,7 +153,7 @@ class SVDDM(SVDD):
 
     References
     ----------
-    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. HyperplaneDetector
+    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
     Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
 
     Examples
@@ -184,5 +184,5 @@ class SVDDM(SVDD):
 
 
 def _largest_weight(C: float | None, n: int, fraction: float) -> float:
-    """Return C, or 1/(n fraction) where it is not given (Tax and Duin 2004)."""
+    """Return C, or 1/(n fraction) if C is None (Tax and Duin 2004)."""
     return 1.0 / (n * fraction) if C is None else float(C)

@@ -1,4 +1,4 @@
-"""Detectors by a hyperplane in kernel space: the one-class SVM and the supervised SVMs."""
+"""Hyperplane detectors in kernel space: the one-class SVM and the supervised SVMs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .base import BaseDetector
 from .dictionary import AllRows, Dictionary
 from .training import FitState, TrainingData
 
-MAX_RESIDUAL = 1e-6  # of a linear system whose right-hand side is 1 and -1
-DENSE_ROWS = 10_000  # rows up to which the kernel matrix (800 MB) is held
+MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
+DENSE_ROWS = 10_000  # most rows for which the kernel matrix (800 MB) is formed
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HyperplaneDetector(BaseDetector):
-    """A detector by f(z) = sum_j w_j k(u_j, z) + b; its "distance" is -f(z), its cutoff 0.
+    """A detector by f(z) = sum_j w_j k(u_j, z) + b, with -f(z) as the distance and cutoff 0.
 
-    A subclass solves for the weights in ``_solve``.
+    A subclass computes the weights in ``_solve``.
     """
 
     cutoff: Cutoff | str | float | None = "model"
@@ -36,7 +36,7 @@ class HyperplaneDetector(BaseDetector):
     _solution = ("offset",)
 
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        """Return signed weights, and by name ``offset`` and the solver's other numbers."""
+        """Return the signed weights, and the numbers of the solver by name, such as ``offset``."""
         raise NotImplementedError
 
     @override
@@ -79,7 +79,7 @@ class HyperplaneDetector(BaseDetector):
 
     @property
     def weights_(self) -> np.ndarray:
-        """Signed weights of the training rows: majority first, then minority if learnt from."""
+        """Signed weights of the training rows: majority first, then minority if it has them."""
         return self._fit.rule.weights[0]
 
     @property
@@ -100,17 +100,17 @@ class OCSVM(HyperplaneDetector):
     kernel, minor_label, random_state
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1
-        Upper bound of the share of margin errors, lower bound of that of support vectors.
+        Upper bound on the share of margin errors, and lower bound on the share of support vectors.
     cutoff : Cutoff, str, float or None, default="model"
-        ``"model"`` is f = 0; the rest as in :class:`bsvdd.BSVDD`, with -f as the distance.
+        ``"model"`` is f = 0; other values as in :class:`bsvdd.BSVDD`, with -f as the distance.
 
     Attributes
     ----------
     rho_, norm_w_, distance_from_origin_ : float
-        rho, ||w||, and rho/||w||; where the origin lies among the rows 0, 0 and NaN, with a
-        warning.
+        rho, ||w||, and rho/||w||. If the origin lies among the rows, they are 0, 0 and NaN, with
+        a warning.
     support_vector_share_, margin_error_share_ : float
-        At least, and at most, ``nu``.
+        At least ``nu``, and at most ``nu``.
     support_case_ : ndarray of str
         ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, for each majority row.
     weights_ : ndarray
@@ -142,8 +142,8 @@ class OCSVM(HyperplaneDetector):
     @override
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         plane = ocsvm.solve(gram, self.nu)
-        # in units of rho, f does not depend on the number of rows that alpha is spread over, so
-        # that left-out values of folds can stand beside those of the whole fit
+        # in units of rho, f does not depend on the number of rows with alpha > 0, so that left-out
+        # values of folds are comparable with those of the full fit
         unit = plane.rho if plane.norm > 0 and plane.rho > 0 else 1.0
         return plane.alpha / unit, {
             "offset": -plane.rho / unit,
@@ -157,8 +157,8 @@ class OCSVM(HyperplaneDetector):
         state = super()._state(data)
         if state.draws.solution["norm"] == 0:
             warn(
-                "the origin of the kernel space lies among the majority rows, so that no "
-                "hyperplane parts them from it (w = 0) and f says nothing; use kernels.RBF or "
+                "the origin of the kernel space lies among the majority rows, so no hyperplane "
+                "separates them from it (w = 0) and f has no information; use kernels.RBF or "
                 "SVDD, or do not centre the columns",
                 DataWarning,
             )
@@ -173,7 +173,7 @@ class OCSVM(HyperplaneDetector):
     @property
     @override
     def intercept_(self) -> float:
-        """The offset of the hyperplane that ``weights_`` make, -rho."""
+        """The offset -rho of the hyperplane with ``weights_``."""
         return super().intercept_ * self._fit.draws.solution["unit"]
 
     @property
@@ -182,7 +182,7 @@ class OCSVM(HyperplaneDetector):
 
     @property
     def support_case_(self) -> np.ndarray:
-        """Where each majority row lies, by its weight."""
+        """The position of each majority row, from its weight."""
         return self._plane.case
 
     @property
@@ -213,7 +213,7 @@ class OCSVM(HyperplaneDetector):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SVM(HyperplaneDetector):
-    r"""Class-weighted SVM, the supervised yardstick.
+    r"""Class-weighted SVM, a supervised baseline.
 
     .. math:: f(z) = \sum_i y_i \alpha_i k(x_i, z) + b, \qquad
         0 \le \alpha_i \le C\, \frac{n}{2 n_{y_i}}
@@ -224,9 +224,9 @@ class SVM(HyperplaneDetector):
         As in :class:`bsvdd.BSVDD`.
     C : float, default=1
     balanced : bool, default=True
-        Whether the price of a row grows as its class shrinks; if not, it is C for all.
+        Whether the cost of an error is C n / (2 n_y), larger for the smaller class; if not, it is C.
     cutoff : Cutoff, str, float or None, default="model"
-        ``"model"`` is f = 0; the rest as in :class:`bsvdd.BSVDD`, with -f as the distance.
+        ``"model"`` is f = 0; other values as in :class:`bsvdd.BSVDD`, with -f as the distance.
 
     Attributes
     ----------
@@ -280,11 +280,12 @@ class DSVM(SVM):
     kernel, C, cutoff, minor_label, random_state
         As in :class:`SVM`.
     balanced : bool, default=False
-        Whether the class sizes enter the prices too.
+        Whether the class sizes enter the costs too.
     neighbors : int, default=5
-        k. It needs k + 1 rows of each class, also in each fold that a cutoff refits.
+        k. Each class needs k + 1 rows, also in each fold that a cutoff refits.
     count_self : bool, default=False
-        Whether a row is its own first neighbour, as in the authors' code; then k rows do.
+        Whether a row is its own first neighbour, as in the authors' code; each class then needs k
+        rows.
 
     Attributes
     ----------
@@ -337,14 +338,14 @@ class LSSVM(HyperplaneDetector):
         As in :class:`SVM`.
     C : float, default=1
     epsilon : float, default=0
-        Added to the whole diagonal.
+        Added to each element of the diagonal.
 
     Attributes
     ----------
     weights_, intercept_ : ndarray of shape (n,), float
         y_i alpha_i, majority rows first, y = +1 for them; and b.
     kkt_residual_ : float
-        Largest violation of the system.
+        Largest violation of the linear system.
     slack_ : ndarray of shape (n,)
         phi_i = 1 - y_i f(x_i).
 
@@ -399,8 +400,8 @@ class LSSVM(HyperplaneDetector):
         residual = state.draws.solution["kkt_residual"]
         if residual > MAX_RESIDUAL:
             warn(
-                f"the linear system of {type(self).__name__} is solved with a residual of "
-                f"{residual:.2g} only, where y is 1 or -1: it is nearly singular with "
+                f"the solution of the linear system of {type(self).__name__} has a residual of "
+                f"{residual:.2g}, where y is 1 or -1: the system is nearly singular with "
                 f"C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns",
                 DataWarning,
             )
@@ -430,10 +431,10 @@ class IDLSSVM(LSSVM):
     kernel, C, epsilon, cutoff, minor_label, random_state
         As in :class:`LSSVM`.
     neighbors, count_self
-        As in :class:`DSVM`, with as many rows of each class.
+        As in :class:`DSVM`, with the same number of rows needed in each class.
     zero_weight : {"drop", "epsilon"}, default="drop"
-        What becomes of a row with d = 0, whose ridge is infinite: it has weight zero, or its
-        ridge is epsilon only.
+        How a row with d = 0, whose ridge is infinite, is treated: it gets weight zero, or its
+        ridge is only epsilon.
 
     Attributes
     ----------
@@ -487,7 +488,7 @@ class IDLSSVM(LSSVM):
 
 
 def _density(gram: Gram, k: int, count_self: bool) -> np.ndarray:
-    """Return the density weights of both classes, each taken within its class."""
+    """Return the density weights of both classes, each computed within its class."""
     rows, m = gram.kernel.inputs(gram.points), gram.n_majority_points
     both = [density.weights(part, k, count_self) for part in (rows[:m], rows[m:])]
     for name, d in zip(("majority", "minority"), both, strict=True):

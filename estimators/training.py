@@ -1,4 +1,4 @@
-"""What a fit starts from, and what it is once it is made."""
+"""The training data of a fit, and its state before the cutoff is chosen."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainingData:
-    """What a fit starts from.
+    """The training data of a fit: rows, classes and Gram statistics.
 
     Attributes
     ----------
     rows : ndarray of shape (n, p)
-        Training rows in the form that the kernel takes; a copy that nothing can write to.
+        Training rows in the form that the kernel expects; a read-only copy.
     minority : ndarray of bool, shape (n,)
     gram : Gram
     row_of_point : ndarray of int, shape (M,)
-        Which of ``rows`` each dictionary point is, -1 for a point that is no row.
+        For each dictionary point its index in ``rows``, or -1 if it is not a row.
     dictionary : Dictionary
-        How the points come from the rows.
+        The rule that chose the points.
     seed : int
     all_rows : bool
-        Whether ``rows`` are all training rows, and not a sample of them.
+        Whether ``rows`` has all training rows, or only a sample.
     label : str, optional
         The column of X that held the labels.
     """
@@ -50,7 +50,7 @@ class TrainingData:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel with everything that it learns from the rows."""
+        """The resolved kernel, with the bandwidth and scales that it learned from the rows."""
         return self.gram.kernel
 
     @property
@@ -59,7 +59,7 @@ class TrainingData:
         return self.rows[~self.minority]
 
     def fold(self, train: np.ndarray) -> Gram:
-        """Return the statistics of the rows ``train`` only."""
+        """Return the Gram statistics of the rows ``train`` only."""
         return self.dictionary.fold(self, train)
 
     def dataset(self) -> xr.Dataset:
@@ -73,7 +73,7 @@ class TrainingData:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FitState:
-    """A fit without its cutoff: made once, and never changed.
+    """A fit without its cutoff; it never changes.
 
     Attributes
     ----------
@@ -81,11 +81,11 @@ class FitState:
     draws : Draws
     rule : ScoringRule
     values : ndarray of shape (draws, n)
-        The rule's values of the training rows.
+        The values of the training rows under the rule.
     groups : dict of Dataset
         Further groups of the DataTree by name, such as ``distance`` and ``diagnostics``.
     attrs : dict
-        Attributes of the group ``posterior`` beside those of the draws.
+        Attributes of the group ``posterior`` in addition to those of the draws.
     """
 
     data: TrainingData
@@ -96,12 +96,12 @@ class FitState:
     attrs: Mapping[str, Any] = field(default_factory=dict)
 
     def tree(self, decision: xr.Dataset) -> xr.DataTree:
-        """Return all of the fit, and what the cutoff decides, as a DataTree."""
+        """Return the fit and the decision by the cutoff as a DataTree."""
         groups = {**self.draws.datasets(), "constant_data": self.data.dataset(), **self.groups}
         groups["posterior"] = groups["posterior"].assign_attrs(self.attrs)
         return xr.DataTree.from_dict({**groups, "decision": decision})
 
     def for_scoring(self) -> Self:
-        """Return the fit without its training rows: all that scoring new rows needs."""
+        """Return the fit without its training rows; it still scores new rows."""
         data = replace(self.data, rows=self.data.rows[:0], minority=self.data.minority[:0])
         return replace(self, data=data, values=self.values[:, :0], groups={})

@@ -1,4 +1,4 @@
-"""From a model to a decision: sampling, distance, cutoff, decision, estimators, plots."""
+"""From a model to a decision: samplers, distances, cutoffs and diagnostics."""
 
 import pkgutil
 

@@ -1,4 +1,4 @@
-"""Long computations that may be asked to stop: they call :func:`checkpoint` now and then."""
+"""Cancellation of long computations, which call :func:`checkpoint` from time to time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ superseded: ContextVar[Callable[[], bool] | None] = ContextVar("superseded", def
 
 
 class SupersededError(Exception):
-    """A newer request was made, so nobody waits for this computation."""
+    """A newer request has made this computation obsolete."""
 
 
 def stoppable() -> bool:
@@ -18,9 +18,9 @@ def stoppable() -> bool:
 
 
 def checkpoint() -> None:
-    """Raise :class:`SupersededError` if the request in this thread was superseded.
+    """Raise :class:`SupersededError` if a newer request superseded that of this thread.
 
-    Outside of a request it does nothing.
+    Outside a request, do nothing.
     """
     is_superseded = superseded.get()
     if is_superseded is not None and is_superseded():

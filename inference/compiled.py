@@ -2,8 +2,8 @@
 
 A model's log density is compiled with its ``pm.Data`` and the lengths of its dims as inputs,
 so the same function serves other rows, another number of rows, and other prior numbers.
-Whether two models have the same structure is asked of their graphs, which makes it right for
-any prior a user writes.
+Two models have the same structure if their graphs are equal, so this is correct for any prior that
+a user writes.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from ..models.quadratic_form import QuadraticForm
 
 @node_rewriter([OpFromGraph])
 def _inlined(fgraph: Any, node: Apply) -> list[Variable]:
-    """Replace an operation by what it is made of, which else is compiled as a function apart."""
+    """Replace a composite operation by its parts; it would be compiled as a separate function."""
     return inline_ofg_node(node)
 
 
-# NumPy's own functions, for what is called some hundred times, or on batches: there is nothing
-# to compile, and products of matrices are BLAS's
+# functions that are called a few hundred times, or on batches, run in NumPy: nothing has to be
+# compiled, and BLAS computes the matrix products
 NUMPY = (
     Mode(linker="py", optimizer="fast_run")
     .excluding("fusion", "inplace")
     .register((dfs_rewriter(_inlined), 3.0))
 )
-EARLY = -0.5  # among PyTensor's rewrites: before operations are replaced by what they are made of
+EARLY = -0.5  # position among PyTensor's rewrites: before composite operations are replaced
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Graph:
     logp: Variable
     named: dict[str, Variable]  # free variables, then deterministics
     free: list[Variable]  # the free random variables
-    potentials: list[Variable]  # of these, those that priors have made
-    w: Variable  # of the free random variables
+    potentials: list[Variable]  # those that priors add, as functions of the free variables
+    w: Variable  # the weights, as a function of the free variables
 
     @classmethod
     def of(cls, model: pm.Model) -> Graph:
@@ -85,10 +85,10 @@ class Graph:
         """The log density, then the named quantities."""
         return [self.logp, *self.named.values()]
 
-    def of_active_points(self) -> Graph:
-        """Return the log density with the weights of some points only in the likelihood.
+    def restricted(self) -> Graph:
+        """Return the log density whose likelihood has the weights of some points only.
 
-        One more of the shared variables, the last, says which points K and r are of.
+        It has one more shared variable, the last: the indices of these points.
         """
         forms = (v.owner for v in ancestors([self.logp]) if v.owner is not None)
         w = next(node.inputs[0] for node in forms if isinstance(node.op, QuadraticForm))
@@ -97,7 +97,7 @@ class Graph:
         return replace(self, shared=[*self.shared, active], logp=logp, named={})
 
     def same_structure(self, other: Graph) -> bool:
-        """Return whether the two graphs differ in nothing but their data."""
+        """Return whether the two graphs are equal up to their data."""
         mine, theirs = [*self.values, *self.shared], [*other.values, *other.shared]
         return (
             len(mine) == len(theirs)
@@ -109,34 +109,34 @@ class Graph:
         )
 
 
-# PyTensor rewrites graphs and compiles in one thread at a time: its rewriters hold state
+# PyTensor's rewriters hold state, so only one thread at a time may rewrite graphs and compile
 lock = threading.RLock()
 
 
 def _unchecked(logps: list[Variable]) -> list[Variable]:
-    """Return log densities that are -inf for a parameter out of range, and raise no error.
+    """Return log densities that are -inf, and no error, for a parameter out of range.
 
-    A sampler may look there. PyMC does so too, when it compiles; but for batches it has to be
-    done before: one member out of range would make the density of all 0.
+    A sampler may propose such a parameter. PyMC does the same when it compiles; batches need it
+    before, because one vector out of range would set the density of the whole batch to 0.
     """
     graph = FunctionGraph(outputs=clone_replace(logps), clone=False)  # with the same inputs
     in2out(local_check_parameter_to_ninf_switch).rewrite(graph)
-    found: list[Variable] = graph.outputs
-    return found
+    outputs: list[Variable] = graph.outputs
+    return outputs
 
 
 def _batches(variables: list[Variable]) -> dict[Variable, Variable]:
-    """Return, for each variable, one with a first axis more."""
+    """Return, for each variable, a variable with one more axis, the first."""
     return {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in variables}
 
 
 class CompiledFunctions:
-    """The functions of one structure, each compiled when it is first called for.
+    """The functions of one model structure, each compiled on first use.
 
-    They take the unconstrained parameters, or batches of them, and then the shared data. A function
-    of PyTensor keeps its inputs and results in storage of its own while it runs, so two threads
-    must not run it at once: who calls one holds ``running`` until its results are copied. Machine
-    code keeps nothing between calls and needs no lock.
+    Their inputs are the unconstrained parameters, or batches of them, and then the shared data. A
+    PyTensor function keeps its inputs and results in its own storage while it runs, so two threads
+    must not run it at once: a caller holds ``running`` until the results are copied. Machine code
+    keeps no state between calls and needs no lock.
     """
 
     def __init__(self, graph: Graph):
@@ -165,21 +165,21 @@ class CompiledFunctions:
 
     @cached_property
     def machine_code(self) -> Callable:
-        """Return log density and gradients, by numba."""
-        from .symmetric import by_one_triangle  # and numba, which takes its time to import
+        """Log density and gradients as a function, compiled by numba."""
+        from .symmetric import by_one_triangle  # late: numba is slow to import
 
         mode = get_mode("NUMBA").register((in2out(by_one_triangle), EARLY))
-        # the bare jitted function keeps nothing between calls, so chains can share it
+        # the bare jitted function keeps no state between calls, so chains can share it
         return self._function(self.graph.values, self._logp_and_gradient, mode).vm.jit_fn
 
     @cached_property
     def logp_and_gradient(self) -> Callable:
-        """Return log density and gradients, by NumPy."""
+        """Log density and gradients as a function, run in NumPy."""
         return self._function(self.graph.values, self._logp_and_gradient)
 
     @cached_property
     def batch(self) -> Callable:
-        """Return the log densities and the named quantities of a batch."""
+        """The log densities and the named quantities of a batch, as a function."""
         batches = _batches(self.graph.values)
         outputs = vectorize_graph(_unchecked(self.graph.outputs), batches)
         return self._function(
@@ -188,11 +188,11 @@ class CompiledFunctions:
 
     @cached_property
     def log_prior(self) -> Callable:
-        """Return the log prior densities of a batch of the free variables.
+        """The log prior densities of a batch of the free variables, as a function.
 
-        Of these variables themselves, unlike the rest: a transform to unconstrained parameters
-        has no part in it, nor has that of a share to its probit. After the densities of the free
-        variables come the potentials that priors have made.
+        They are densities of the variables themselves, with no Jacobian of the transform to
+        unconstrained parameters, or of a share to its probit. The potentials that priors add come
+        after the densities of the free variables.
         """
         values = {rv: rv.type(name=rv.name) for rv in self.graph.free}
         logps = conditional_logp(values)
@@ -207,19 +207,19 @@ class CompiledFunctions:
             densities.append(pt.sum(density))
         sums = _unchecked([*densities, *potentials])
         sums = vectorize_graph(sums, batches)
-        # one number for a whole batch, where a density is constant as that of pm.Flat is
-        sums = [pt.broadcast_to(one, inputs[0].shape[:1]) for one in sums]
+        # a constant density, such as that of pm.Flat, is one number for the batch
+        sums = [pt.broadcast_to(total, inputs[0].shape[:1]) for total in sums]
         return self._function(inputs, sums)
 
     @cached_property
     def weights(self) -> Callable:
-        """Return the weights of a batch of the free variables."""
+        """The weights of a batch of the free variables, as a function."""
         batches = _batches(self.graph.free)
         return self._function(list(batches.values()), vectorize_graph(self.graph.w, batches))
 
     @cached_property
     def hessian_products(self) -> Callable:
-        """Return products of the Hessian at one point with a batch of vectors."""
+        """The products of the Hessian at one point with a batch of vectors, as a function."""
         values = self.graph.values
         vectors = [v.type(name=f"vector_{v.name}") for v in values]
         gradients = pt.grad(self._logp, values)
@@ -229,7 +229,7 @@ class CompiledFunctions:
         return self._function([*values, *batches.values()], vectorize_graph(products, batches))
 
 
-KEPT = 32  # structures; a notebook's lambdas could pile up
+MAX_STRUCTURES = 32  # kept in memory: the lambdas of a notebook could pile up
 _compiled: list[CompiledFunctions] = []
 _count = 0
 
@@ -240,15 +240,15 @@ def compilations() -> int:
 
 
 def compiled(graph: Graph) -> CompiledFunctions:
-    """Return the compiled functions of ``graph``; they take the inputs in its order."""
+    """Return the compiled functions of ``graph``, with inputs in the order of its variables."""
     global _count
     with lock:
-        for i, known in enumerate(_compiled):
-            if graph.same_structure(known.graph):
+        for i, functions in enumerate(_compiled):
+            if graph.same_structure(functions.graph):
                 _compiled.append(_compiled.pop(i))  # the most recently used last
-                return known
+                return functions
         functions = CompiledFunctions(graph)
         _count += 1
         _compiled.append(functions)
-        del _compiled[:-KEPT]
+        del _compiled[:-MAX_STRUCTURES]
         return functions

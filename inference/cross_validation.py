@@ -11,7 +11,7 @@ from .scoring import ScoringRule
 
 
 def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield training and left-out rows of n folds, stratified where there are minority rows."""
+    """Yield training and left-out rows of n folds, stratified if there are minority rows."""
     split = (StratifiedKFold if minority.any() else KFold)(n, shuffle=True, random_state=seed)
     yield from split.split(minority, minority)
 
@@ -22,7 +22,7 @@ def refitted_distances(
     refit: Callable[[np.ndarray], ScoringRule],
     level: float,
 ) -> np.ndarray:
-    """Return the distance quantile (n,) of each row from the model of the other folds."""
+    """Return the distance quantile (n,) of each row under the model of the other folds."""
     out = np.empty(len(rows))
     for train, test in folds:
         try:

@@ -1,4 +1,4 @@
-"""D_opt: the cutoff of the distance, chosen from distances of rows that were left out."""
+"""The cutoff D_opt of the distance, chosen from the distances of left-out rows."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", 
 
 @dataclass(frozen=True)
 class Cutoff:
-    r"""How the cutoff D_opt is chosen, apart from the fit.
+    r"""The rule that chooses the cutoff D_opt; it is independent of the fit.
 
     Parameters
     ----------
     criterion : str or float, default="auto"
-        D_opt itself as a number, or what is best over the left-out distances:
+        D_opt itself as a number, or what the cutoff optimizes over the left-out distances:
 
         - ``"g_mean"``: :math:`\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}`;
         - ``"balanced_accuracy"``: (TPR + TNR)/2, that is Youden's J;
-        - ``"f1"``: F1 of the minority, as published (on weak signal it flags everything);
-        - ``"cost"``: least false alarms + ``miss_cost`` x misses;
+        - ``"f1"``: F1 of the minority, as published (with a weak signal it flags all rows);
+        - ``"cost"``: the smallest sum, false alarms + ``miss_cost`` x misses;
         - ``"false_alarm"``: the smallest cutoff with at most ``false_alarm_rate`` of the
           majority rows above it; needs no minority rows;
-        - ``"model"``: the boundary that the model itself has, such as the radius of SVDD;
-        - ``"auto"``: ``"g_mean"`` where there are minority rows, else ``"false_alarm"``.
+        - ``"model"``: the model's own boundary, such as the radius of SVDD;
+        - ``"auto"``: ``"g_mean"`` if there are minority rows, else ``"false_alarm"``.
     cv : "auto", "loo", int or "train", default="auto"
-        ``"loo"``: leave-one-out in closed form (one fit: the row leaves the centre, whose other
-        weights are scaled up, and stays in the posterior; for BDD and BDD-M with normal priors
-        it leaves the posterior too, as in a refit; prior means made of row sums stay those of all
-        rows). A number: that many folds refitted, with the
-        bandwidth of all rows. ``"train"``: the training distances as they are. ``"auto"``:
-        ``"loo"`` where the model has it, else 5 folds (fewer where a class has fewer rows).
+        ``"loo"``: leave-one-out in closed form, from one fit. The row leaves the centre, whose
+        other weights are rescaled, and stays in the posterior. For BDD and BDD-M with normal
+        priors it leaves the posterior too, as in a refit, but prior means made of row sums still
+        use all rows. A number: that many folds are refitted, with the bandwidth of all rows.
+        ``"train"``: the training distances, with no row left out. ``"auto"``: ``"loo"`` if the
+        model has it, else 5 folds (fewer if a class has fewer rows).
     level : float, default=0.5
         Normal means P(d_z <= D_opt) > level, with 0 <= level < 1.
     false_alarm_rate : float, default=0.1
@@ -98,9 +98,9 @@ class Cutoff:
             )
 
     def check(self, minority: np.ndarray) -> None:
-        """Raise a ValueError where these classes leave nothing to choose by."""
-        names = ("g_mean", "balanced_accuracy", "f1", "cost")
-        if self.criterion in names and not minority.any():
+        """Raise a ValueError if the classes have too few rows for the criterion or the folds."""
+        two_class = ("g_mean", "balanced_accuracy", "f1", "cost")
+        if self.criterion in two_class and not minority.any():
             raise ValueError(
                 f"cutoff: criterion={self.criterion!r} compares majority with minority rows, but "
                 "there is no minority row; use criterion='false_alarm'"
@@ -109,18 +109,21 @@ class Cutoff:
             if isinstance(self.cv, int) and 0 < members.sum() < self.cv:
                 raise ValueError(
                     f"cutoff: cv={self.cv} folds need at least {self.cv} {name} rows, got "
-                    f"{members.sum()}; use fewer folds, or cv='loo' where the model has it"
+                    f"{members.sum()}; use fewer folds, or cv='loo' if the model has it"
                 )
 
     def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:
-        """Return D_opt from left-out distances (n,) and which rows are minority (n,)."""
+        """Return D_opt from left-out distances (n,) and a mask of the minority rows (n,)."""
         if not isinstance(self.criterion, str):
             return float(self.criterion)
         criterion = self.criterion
         if criterion == "auto":
             criterion = "g_mean" if minority.any() else "false_alarm"
         if criterion == "model":
-            raise ValueError("cutoff: criterion='model' is no choice among distances")
+            raise ValueError(
+                "cutoff: criterion='model' is the model's own boundary and needs no distances; "
+                "use another criterion"
+            )
         if criterion == "false_alarm":
             return _smallest_with_rate(distance[~minority], self.false_alarm_rate)
         self.check(minority)
@@ -132,21 +135,24 @@ class Cutoff:
             value = -(fp + self.miss_cost * fn)
         else:
             value = rates(tp, fp, fn, tn)[criterion]
-        best = value >= value.max() - 1e-12 * max(1.0, abs(value.max()))  # equal but for rounding
+        best = value >= value.max() - 1e-12 * max(1.0, abs(value.max()))  # ties, up to rounding
         return float(cutoffs[best][-1])
 
 
 def candidates(distance: np.ndarray) -> np.ndarray:
-    """Return one cutoff for each way to split the distances, ascending.
+    """Return one cutoff for each way to split the distances, in ascending order.
 
-    Half-way between neighbours, so that it transfers to new rows; below the smallest (all are
-    flagged) and at the largest (none is) at the ends.
+    A cutoff lies half-way between two neighbours, so that it suits new rows too. The first lies
+    below the smallest distance (all rows are flagged), the last at the largest (none is).
     """
     values = np.unique(distance[np.isfinite(distance)])
     if not len(values):
-        raise ValueError("cutoff: every left-out distance is infinite; the weights have collapsed")
+        raise ValueError(
+            "cutoff: every left-out distance is infinite; the weights have collapsed on a few "
+            "rows: use another prior, or a number as the cutoff"
+        )
     middle = (values[:-1] + values[1:]) / 2
-    middle = np.where(middle < values[1:], middle, values[:-1])  # neighbours without a middle
+    middle = np.where(middle < values[1:], middle, values[:-1])  # adjacent floats have no middle
     return np.concatenate([[np.nextafter(values[0], -np.inf)], middle, values[-1:]])
 
 
@@ -163,7 +169,7 @@ def _smallest_with_rate(distance: np.ndarray, rate: float) -> float:
 
 
 def as_cutoff(cutoff: Any) -> Cutoff:
-    """Return the policy: itself, ``Cutoff()`` for None, ``Cutoff(cutoff)`` for a name or number."""
+    """Return a Cutoff: itself, ``Cutoff()`` for None, ``Cutoff(x)`` for a name or a number."""
     if isinstance(cutoff, Cutoff):
         return cutoff
     return Cutoff() if cutoff is None else Cutoff(cutoff)

@@ -15,24 +15,24 @@ def probability_normal(d: np.ndarray, cutoff: float) -> np.ndarray:
 
 
 def is_normal(d: np.ndarray, cutoff: float, level: float = 0.5) -> np.ndarray:
-    """Return whether the decisive distance is at most the cutoff; (draws, rows) -> (rows,)."""
+    """Return whether the distance quantile is at most the cutoff; (draws, rows) -> (rows,)."""
     return (d <= cutoff).sum(axis=0) > _rank(level, len(d))
 
 
 def _rank(level: float, draws: int) -> int:
-    """Return how many of the draws lie below the decisive one."""
+    """Return the index of the distance quantile in the sorted draws."""
     rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
-    return min(rank, draws - 1)  # a level so near to 1 that it asks for all draws
+    return min(rank, draws - 1)  # a level near 1 would give the index after the last
 
 
 def distance_quantile(d: np.ndarray, level: float = 0.5, overwrite: bool = False) -> np.ndarray:
-    """Return the distance that decides each row; (draws, rows) -> (rows,).
+    """Return the quantile of the distance that decides each row; (draws, rows) -> (rows,).
 
-    More than a share ``level`` of the draws lies at or below the cutoff exactly when the
-    order statistic number floor(level * draws) + 1 does. So a row is normal when its decisive
-    distance is at most the cutoff, and one number per row is all that a cutoff, a ranking or
-    a score needs. At the level 0.5 it is the (upper) median. ``overwrite`` lets it sort in
-    ``d`` itself.
+    It is the order statistic number floor(level * draws) + 1; at level 0.5, the (upper) median.
+    More than a share ``level`` of the draws lies at or below the cutoff exactly if this order
+    statistic does. So a row is normal if its distance quantile is at most the cutoff, and this
+    one number per row is all that a cutoff, a ranking or a score needs. With ``overwrite`` the
+    values of ``d`` are reordered, which saves a copy.
     """
     rank = _rank(level, len(d))
     if overwrite:
@@ -50,7 +50,7 @@ def distance_quantile(d: np.ndarray, level: float = 0.5, overwrite: bool = False
 def weighted_distance_quantile(
     d: np.ndarray, log_weight: np.ndarray, level: float = 0.5
 ) -> np.ndarray:
-    """Return :func:`distance_quantile` of draws that count by their weights.
+    """Return :func:`distance_quantile` of weighted draws.
 
     It is the smallest distance such that the draws at or below it have more than a share
     ``level`` of the weight of their row.
@@ -58,7 +58,7 @@ def weighted_distance_quantile(
     Parameters
     ----------
     d, log_weight : ndarray of shape (draws, rows)
-        The weights of each row up to a factor.
+        Distances, and log weights of the draws; the weights of a row need not sum to one.
     level : float, default=0.5
     """
     order = np.argsort(d, axis=0)
@@ -69,6 +69,6 @@ def weighted_distance_quantile(
     return np.take_along_axis(d, order, axis=0)[rank, np.arange(d.shape[1])]
 
 
-# their former names
+# former names
 decisive_distance = distance_quantile
 weighted_decisive_distance = weighted_distance_quantile

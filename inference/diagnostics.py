@@ -1,4 +1,4 @@
-"""Diagnostics: whether the draws can be trusted, and how many rows the weights rest on."""
+"""Diagnostics: whether the draws are reliable, and how many points the weights rest on."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 MAX_R_HAT = 1.01
 MIN_ESS_PER_CHAIN = 100
-MIN_DRAWS = 8  # of whose halves ArviZ has an R-hat
+MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
-MIN_LEFT_OUT = 50  # effective draws of a row left out
-POINTS = 20  # training rows, evenly spread, whose d_z are diagnosed
+MIN_LEFT_OUT = 50  # effective draws for a left-out row
+POINTS = 20  # evenly spaced training rows whose d_z are monitored
 PRIOR_DRAWS = 200
 
 
@@ -31,21 +31,22 @@ def effective_support(weights: np.ndarray) -> np.ndarray:
 
     .. math:: \left(\textstyle\sum_j |w_j|\right)^2 / \textstyle\sum_j w_j^2
 
-    which is 1/sum w^2 for weights on the simplex: M for M equal weights, 1 for all weight on
-    one point. (Kish 1965, of absolute values, so that signed weights count too.)
+    For weights on the simplex this is 1/sum w^2: M for M equal weights, 1 for all weight on one
+    point. It is Kish's effective sample size (1965) of the absolute values, so it holds for signed
+    weights too.
     """
     return np.abs(weights).sum(axis=-1) ** 2 / np.vecdot(weights, weights)
 
 
 def spread(n: int) -> np.ndarray:
-    """Return which of n rows stand for all of them in diagnostics, evenly spread."""
+    """Return the indices of the monitored rows: at most 20 of n rows, evenly spaced."""
     return np.linspace(0, n - 1, min(POINTS, n)).astype(int)
 
 
 def mixing(values: np.ndarray) -> tuple[float, float]:
     """Return the largest R-hat and the smallest bulk effective sample size of several values.
 
-    Those of ArviZ: of normal scores of ranks, with split chains (Vehtari et al. 2021).
+    As in ArviZ, both use the normal scores of ranks and split chains (Vehtari et al. 2021).
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def mixing(values: np.ndarray) -> tuple[float, float]:
     Returns
     -------
     tuple of float
-        NaN where a value never moves; R-hat is NaN for one chain too.
+        Both are NaN if a value never changes; R-hat is NaN for one chain too.
     """
     from arviz_stats.base import array_stats
 
@@ -67,14 +68,14 @@ def mixing(values: np.ndarray) -> tuple[float, float]:
             return np.nan, float(ess.min())
         folded = _normal_scores(np.abs(split - np.median(split, axis=(0, 1))))
         bulk, tail = (
-            array_stats.rhat(each, chain_axis=0, draw_axis=1, method="identity")
-            for each in (scores, folded)
+            array_stats.rhat(z, chain_axis=0, draw_axis=1, method="identity")
+            for z in (scores, folded)
         )
     return float(np.maximum(bulk, tail).max()), float(ess.min())
 
 
 def _normal_scores(values: np.ndarray) -> np.ndarray:
-    """Return the values' ranks as normal quantiles, of all values at once, unlike ArviZ."""
+    """Return normal scores of the ranks, for all q values in one call, unlike ArviZ."""
     ranks = rankdata(values.reshape(-1, values.shape[-1]), axis=0)
     return ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(values.shape)
 
@@ -82,8 +83,8 @@ def _normal_scores(values: np.ndarray) -> np.ndarray:
 def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRAWS) -> xr.Dataset:
     """Return draws of the weights ``w`` from their prior, dims (chain, draw, point).
 
-    Empty for an improper prior, which has no draws. The draws ignore potentials that a prior adds;
-    a warning says so.
+    The dataset is empty for an improper prior, which has no draws. The draws ignore potentials
+    that a prior adds, with a warning.
     """
     import pymc as pm
 
@@ -92,8 +93,8 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     added = [v.name for v in prior_potentials(model)]
     if added:
         warn(
-            f"draws of the prior leave out the potential(s) {', '.join(added)} that it adds, so "
-            "prior_health and the effective support of the prior are those without",
+            f"draws of the prior ignore the potential(s) {', '.join(added)} that the prior adds, "
+            "so prior_health and the prior's effective support describe the prior without them",
             DiagnosticWarning,
         )
     try:
@@ -106,20 +107,19 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
 
 
 def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr.Dataset:
-    """Return the diagnostics of a fit as scalars, one variable each.
+    """Return the diagnostics of a fit, one scalar variable for each.
 
     - ``r_hat``: the largest R-hat of d over (up to 20) training rows;
     - ``ess``: the smallest bulk effective sample size of d over the same rows;
     - ``divergences``: number of divergent transitions;
     - ``effective_support``: posterior median of :func:`effective_support`;
-    - ``prior_effective_support``: its prior median, where there is a prior;
+    - ``prior_effective_support``: its prior median, if the prior is proper;
     - ``largest_weight``: posterior median of the largest absolute weight;
-    - ``modes``, where they were searched for: how many the sampler found (NaN: the search failed);
-    - ``nystroem_residual``, with a dictionary only and added where the rows are known: the share
-      of the majority rows' images that the points do not span.
+    - ``modes``: the number of modes found, if the sampler searched (NaN: the search failed);
+    - ``nystroem_residual``, for landmarks only, added by the dictionary: the share of the majority
+      rows' images that the points do not span.
 
-    R-hat and effective sample size are NaN for a single estimate, and for a distance that never
-    moves.
+    R-hat and effective sample size are NaN for a single estimate, and if a distance never changes.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr
     """
     report, w = draws.report, draws.w
     values: dict[str, float] = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
-    if report.r_hat is not None and report.ess is not None:  # by the sampler, of these distances
+    if report.r_hat is not None and report.ess is not None:  # from the sampler
         values["r_hat"], values["ess"] = report.r_hat, report.ess
     elif d.shape[1] >= MIN_DRAWS:
         values["r_hat"], values["ess"] = mixing(d[:, :, spread(d.shape[2])])
@@ -148,35 +148,34 @@ def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr
 
 
 def warn_of_draws(diagnostics: xr.Dataset, chains: int, draws: int, n1: int = 0) -> None:
-    """Warn of draws that cannot be trusted, and say what to do."""
+    """Warn if the draws are unreliable; each warning says what to do."""
     value = {name: float(v) for name, v in diagnostics.items()}
-    several = value.get("modes", 1) > 1
-    if several and chains == 1:
+    several_modes = value.get("modes", 1) > 1
+    if several_modes and chains == 1:
         warn(
             f"the posterior has several modes ({value['modes']:.0f} found), and one chain cannot "
-            "tell whether it visits them in proportion; use chains=4",
+            "show whether it visits them in the right proportion; use chains=4",
             DiagnosticWarning,
         )
-    # written so that a NaN, which no comparison holds for, is out of bounds
+    # "not <=" instead of ">", so that NaN counts as out of bounds
     if draws < MIN_DRAWS:
         warn(
-            f"{draws} draw(s) of each chain are too few to diagnose or to trust; use draws=500 or "
-            "more",
+            f"{draws} draw(s) per chain are too few to diagnose or to trust; use draws=500 or more",
             DiagnosticWarning,
         )
     elif math.isnan(value["ess"]) or (chains > 1 and math.isnan(value["r_hat"])):
         warn(
-            "R-hat of d_z is undefined, as a distance is the same in all draws of a chain: the "
-            "weights do not move; look at the prior, and at rows that are equal",
+            "R-hat of d_z is undefined, because a distance is the same in all draws of a chain: "
+            "the weights do not change; check the prior, and look for equal rows",
             DiagnosticWarning,
         )
     else:
         if chains > 1 and not value["r_hat"] <= MAX_R_HAT:
+            cause = ", because the posterior has several modes" if several_modes else ""
             bound = ", or bound the minority weights: priors.Beta(total=1)" if n1 else ""
             warn(
                 f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree"
-                f"{', as the posterior has several modes' if several else ''}; use more draws, and "
-                f"more tune for NUTS{bound}",
+                f"{cause}; use more draws, and more tune for NUTS{bound}",
                 DiagnosticWarning,
             )
         if not value["ess"] >= MIN_ESS_PER_CHAIN * chains:
@@ -194,11 +193,11 @@ def warn_of_draws(diagnostics: xr.Dataset, chains: int, draws: int, n1: int = 0)
 
 
 def warn_of_collapse(diagnostics: xr.Dataset, n_points: int) -> None:
-    """Warn of weights that rest on few points, say why, and what to do."""
+    """Warn if the weights rest on few points; each warning gives the cause and a remedy."""
     value = {name: float(v) for name, v in diagnostics.items()}
     few = min(MIN_SUPPORT, n_points / 4)  # with few points, few support points are no collapse
-    by_prior = value.get("prior_effective_support", n_points) < few
-    if by_prior:
+    prior_collapsed = value.get("prior_effective_support", n_points) < few
+    if prior_collapsed:
         warn(
             f"the prior weights have collapsed: {value['prior_effective_support']:.1f} effective "
             f"support points of {n_points}, before any likelihood, because the prior means or sd "
@@ -207,35 +206,35 @@ def warn_of_collapse(diagnostics: xr.Dataset, n_points: int) -> None:
             DiagnosticWarning,
         )
     if value["effective_support"] < few:
-        why = (
-            "as the prior does"
-            if by_prior
+        cause = (
+            "like the prior weights"
+            if prior_collapsed
             else "because the likelihood, n0 rows times likelihood_scale, outweighs the prior"
         )
-        do = (
+        remedy = (
             "use priors.StandardizedRowSum(), or a smaller exponent in priors.RowSum"
-            if by_prior
+            if prior_collapsed
             else "use a smaller likelihood_scale, or a smaller sd of the prior"
         )
         warn(
             f"the posterior weights have collapsed: {value['effective_support']:.1f} effective "
-            f"support points of {n_points}, {why}; {do}",
+            f"support points of {n_points}, {cause}; {remedy}",
             DiagnosticWarning,
         )
 
 
 def warn_of_weights(log_weight: np.ndarray) -> None:
-    r"""Warn where left-out rows rest on few draws; log importance weights (draws, rows).
+    r"""Warn if left-out distances rest on few draws; log importance weights (draws, rows).
 
-    The effective number of draws is :math:`(\sum \omega)^2 / \sum \omega^2`.
+    The effective number of draws of a row is :math:`(\sum \omega)^2 / \sum \omega^2`.
     """
     weight = np.exp(log_weight - log_weight.max(axis=0))
     effective = effective_support(weight.T)
-    few = effective < min(MIN_LEFT_OUT, len(weight) / 4)  # few draws are warned of as such
+    few = effective < min(MIN_LEFT_OUT, len(weight) / 4)  # few draws have their own warning
     if few.any():
         warn(
-            f"cutoff: leave-one-out of {few.sum()} of {len(few)} rows rests on few draws (down to "
-            f"{effective.min():.1f} effective ones of {len(weight)}): these rows change the "
-            "posterior much; use more draws, or Cutoff(cv=5), which refits",
+            f"cutoff: leave-one-out of {few.sum()} of {len(few)} rows rests on few draws (as few "
+            f"as {effective.min():.1f} effective draws of {len(weight)}): these rows change the "
+            "posterior strongly; use more draws, or Cutoff(cv=5), which refits",
             DiagnosticWarning,
         )

@@ -1,4 +1,4 @@
-"""Draws of the weights, and what a sampler reports of them."""
+"""Draws of the weights, the settings of a sampler, and its report."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SAMPLE = ("chain", "draw")
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """How draws are made.
+    """Settings of a sampler.
 
     Attributes
     ----------
     sampler : str
         A name of :data:`bsvdd.inference.sampling.SAMPLERS`, or "exact".
     draws, tune, chains : int
-        Draws of each chain that are kept, draws that only tune the sampler, and chains.
+        Draws per chain that are kept, draws per chain that only tune the sampler, and chains.
     seed : int or None
     progressbar : bool
     """
@@ -39,7 +39,7 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class SamplerReport:
-    """What a sampler reports; None where it does not apply.
+    """The report of a sampler on its draws; a field that does not apply is None.
 
     Attributes
     ----------
@@ -47,21 +47,21 @@ class SamplerReport:
         The sampler that made the draws: "laplace", "nuts", "metropolis", "exact", "reweighted",
         or "none" for a single estimate.
     why : str
-        Why this sampler was taken.
+        Why this sampler was used.
     library : str
         The package that sampled.
     seconds : float
     products : float
-        Products K w; a batch of S weights counts as S. NaN where PyMC samples by itself.
+        Number of products K w; a batch of S weight vectors counts as S. NaN if PyMC samples.
     modes : float
-        Modes of the posterior that the searches reached; NaN where the search failed.
+        Number of posterior modes that the searches found; NaN if a search failed.
     active_points : int
-        Dictionary points in NUTS's log density.
+        Number of dictionary points in the log density of NUTS.
     r_hat, ess : float
-        The largest R-hat and the smallest effective sample size of the monitored values, where
-        the sampler was judged by them.
+        The largest R-hat and the smallest effective sample size of the monitored values, if the
+        sampler monitors values.
     pareto_k : float
-        Of importance weights.
+        Pareto k of the importance weights.
     """
 
     sampler: str
@@ -76,7 +76,7 @@ class SamplerReport:
     pareto_k: float | None = None
 
     def attrs(self) -> dict[str, Any]:
-        """Return what applies, by name."""
+        """Return the fields that apply, by name."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -98,13 +98,13 @@ class Draws:
     log_prior : dict of ndarray of shape (chains, draws)
         Log prior densities, by variable.
     statistics : dict of ndarray of shape (chains, draws)
-        Of the sampler, such as ``diverging``.
+        Statistics of the sampler, such as ``diverging``.
     dims : dict of tuple of str
-        Dimensions of a variable beside chain and draw.
+        Dimensions of each variable besides chain and draw.
     coords : dict of sequence
-        Of these dimensions.
+        Coordinates of these dimensions.
     solution : dict of float
-        What a solver says beside the weights, such as ``offset`` or ``C``.
+        Numbers that a solver returns besides the weights, such as ``offset`` or ``C``.
     """
 
     variables: dict[str, np.ndarray]
@@ -128,13 +128,13 @@ class Draws:
             name: tuple(str(d) for d in (model.named_vars_to_dims.get(name) or ()) if d is not None)
             for name in variables
         }
-        names = {d for each in dims.values() for d in each if d in model.coords}
-        coords = {d: list(model.coords[d]) for d in names}
+        all_dims = {d for of_variable in dims.values() for d in of_variable}
+        coords = {d: list(model.coords[d]) for d in all_dims if d in model.coords}
         return cls(variables, report, statistics=statistics, dims=dims, coords=coords)
 
     @classmethod
     def of_weights(cls, w: np.ndarray, solution: dict[str, float] | None = None) -> Self:
-        """Return one estimate of the weights, shape (M,), and what its solver says."""
+        """Return a single estimate of the weights, shape (M,), and the numbers of its solver."""
         return cls(
             {"w": w[None, None]},
             SamplerReport("none"),
@@ -150,9 +150,9 @@ class Draws:
         Parameters
         ----------
         tree : DataTree
-            With the group ``posterior``, and ``log_prior`` and ``sample_stats`` where there are.
+            With the group ``posterior``, and ``log_prior`` and ``sample_stats`` if they exist.
         solution : iterable of str
-            Names of the solver's numbers, which are read where they are there.
+            Names of the solver's numbers; missing ones are skipped.
         """
 
         def values(group: str) -> dict[str, np.ndarray]:
@@ -162,7 +162,7 @@ class Draws:
 
         posterior = tree.children["posterior"].dataset
         dims = {str(n): tuple(map(str, v.dims[2:])) for n, v in posterior.data_vars.items()}
-        named = {d for each in dims.values() for d in each if d in posterior.coords}
+        all_dims = {d for of_variable in dims.values() for d in of_variable}
         attrs = tree.children["posterior"].attrs
         return cls(
             values("posterior"),
@@ -170,7 +170,7 @@ class Draws:
             values("log_prior"),
             values("sample_stats"),
             dims,
-            {d: posterior[d].values for d in named},
+            {d: posterior[d].values for d in all_dims if d in posterior.coords},
             {name: float(attrs[name]) for name in solution if name in attrs},
         )
 
@@ -186,7 +186,7 @@ class Draws:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of chains and of draws of each."""
+        """Number of chains, and number of draws per chain."""
         chains, draws = self.w.shape[:2]
         return chains, draws
 
@@ -202,8 +202,8 @@ class Draws:
 
     def without(self, name: str) -> Self:
         """Return the draws without one variable."""
-        left = {n: v for n, v in self.variables.items() if n != name}
-        return replace(self, variables=left)
+        others = {n: v for n, v in self.variables.items() if n != name}
+        return replace(self, variables=others)
 
     def datasets(self) -> dict[str, xr.Dataset]:
         """Return the groups ``posterior``, ``log_prior`` and ``sample_stats`` of a DataTree."""
@@ -215,12 +215,12 @@ class Draws:
         return groups
 
     def by_draw(self, values: dict[str, np.ndarray]) -> xr.Dataset:
-        """Return one number for each draw by name, dims (chain, draw)."""
+        """Return a dataset of variables with one number per draw, dims (chain, draw)."""
         numbers = {name: (SAMPLE, v.reshape(self.shape)) for name, v in values.items()}
         return xr.Dataset(numbers, self._sample_coords())
 
     def of_rows(self, values: np.ndarray) -> xr.DataArray:
-        """Return values (chains * draws, n) of n rows, dims (chain, draw, obs)."""
+        """Return values (chains * draws, n) of n rows with dims (chain, draw, obs)."""
         return xr.DataArray(
             values.reshape(*self.shape, -1),
             dims=(*SAMPLE, "obs"),

@@ -15,8 +15,8 @@ from pytensor.compile.mode import Mode
 from .cancellation import checkpoint
 from .compiled import Graph, compiled
 
-BATCH_VALUES = 200_000  # of a batch that is evaluated at once: its copies stay in the cache
-HESSIAN_VALUES = 2_000_000  # of second derivatives that are taken at once
+BATCH_VALUES = 200_000  # values evaluated at once, so that copies fit into the CPU cache
+HESSIAN_VALUES = 2_000_000  # second derivatives computed at once
 
 
 class LogDensity:
@@ -27,8 +27,8 @@ class LogDensity:
     size : int
         Number of unconstrained parameters.
     products : float
-        Products of K with a vector that were taken so far; a batch takes one for each of its
-        members, and a product with the active part of K counts as that part.
+        Number of products of K with a vector so far. A batch of S vectors counts as S, and a
+        product with a part of K counts as that share of its entries.
     """
 
     def __init__(self, model: pm.Model):
@@ -46,20 +46,16 @@ class LogDensity:
         if discrete or not graph.values:
             raise ValueError(
                 "the priors must make continuous free variables, but "
-                + (
-                    f"{', '.join(discrete)} is discrete"
-                    if discrete
-                    else "there is none that is free"
-                )
+                + (f"{', '.join(discrete)} is discrete" if discrete else "there is none")
             )
         self._center = np.concatenate([np.ravel(self._point[name]) for name in self._names])
         self._bounds = np.cumsum([0, *(int(np.prod(s)) for s in self._shapes)])
         self.size = int(self._bounds[-1])
         self.products = 0.0
-        self._part = 1.0  # of K that a product takes
+        self._share_of_K = 1.0  # that a product uses
 
     def _split(self, x: np.ndarray) -> list[np.ndarray]:
-        """Take the last axis of ``x`` apart into the model's parameters."""
+        """Split the last axis of ``x`` into the model's parameters."""
         return [
             x[..., a:b].reshape(x.shape[:-1] + shape)
             for a, b, shape in zip(self._bounds[:-1], self._bounds[1:], self._shapes, strict=True)
@@ -73,13 +69,13 @@ class LogDensity:
 
     def _logp_and_gradient(self, function: Callable, x: np.ndarray) -> tuple[float, np.ndarray]:
         checkpoint()
-        self.products += self._part
+        self.products += self._share_of_K
         logp, *gradients = function(*self._split(x), *self._data)
         return float(logp), self._join(gradients)
 
     def machine_code(self) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-        """Return :meth:`logp_and_gradient` in machine code, for a sampler that asks often."""
-        with self._functions.running:  # compiled once, also when two threads ask for it
+        """Return :meth:`logp_and_gradient` as machine code, for samplers that call it often."""
+        with self._functions.running:  # so that two threads compile it only once
             function = self._functions.machine_code
         return lambda x: self._logp_and_gradient(function, x)
 
@@ -90,20 +86,20 @@ class LogDensity:
 
     def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return log densities (S,) and all named quantities (S, ...) of a batch (S, size)."""
-        self.products += self._part * len(x)
+        self.products += self._share_of_K * len(x)
         step = max(1, BATCH_VALUES // self.size)
-        whole: list[np.ndarray] = []
+        outputs: list[np.ndarray] = []
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             with self._functions.running:
                 parts = self._functions.batch(*self._split(x[rows]), *self._data)
-                whole = whole or self._like(parts, len(x))
-                for values, part in zip(whole, parts, strict=True):
+                outputs = outputs or self._empty_outputs(parts, len(x))
+                for values, part in zip(outputs, parts, strict=True):
                     values[rows] = part
-        return whole[0], dict(zip(self._graph.named, whole[1:], strict=True))
+        return outputs[0], dict(zip(self._graph.named, outputs[1:], strict=True))
 
-    def _like(self, parts: list[np.ndarray], n: int) -> list[np.ndarray]:
-        """Return empty arrays for n members of a batch of which ``parts`` are some."""
+    def _empty_outputs(self, parts: list[np.ndarray], n: int) -> list[np.ndarray]:
+        """Return empty arrays for a batch of n vectors; ``parts`` are the outputs of some."""
         ndims = [v.type.ndim for v in self._graph.outputs]
         shapes = [v.shape[v.ndim - ndim :] for v, ndim in zip(parts, ndims, strict=True)]
         return [np.empty((n, *s), v.dtype) for v, s in zip(parts, shapes, strict=True)]
@@ -114,7 +110,7 @@ class LogDensity:
 
     def hessian(self, x: np.ndarray) -> np.ndarray:
         """Return the second derivatives at the unconstrained vector ``x``, (size, size)."""
-        self.products += self._part * self.size
+        self.products += self._share_of_K * self.size
         H, step = np.empty((self.size, self.size)), max(1, HESSIAN_VALUES // self.size)
         for start in range(0, self.size, step):
             rows = slice(start, min(start + step, self.size))
@@ -124,48 +120,49 @@ class LogDensity:
                     *self._split(x), *self._split(vectors), *self._data
                 )
                 H[rows] = self._join(products, (len(vectors),))
-        return (H + H.T) / 2.0  # products of BLAS are symmetric up to rounding only
+        return (H + H.T) / 2.0  # BLAS makes it symmetric up to rounding only
 
     def jittered_points(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Return PyMC's initial point n times, with U(-2, 2) added on the unconstrained scale.
 
-        That is the jitter of Stan; PyMC's, U(-1, 1), has a smaller sd than a standard normal prior.
+        Stan uses this jitter; PyMC's U(-1, 1) has a smaller sd than a standard normal prior.
         """
         return self._center + rng.uniform(-2.0, 2.0, (n, self.size))
 
     def check(self) -> None:
-        """Raise a ValueError where the density of the initial point is not finite."""
+        """Raise a ValueError if the density at the initial point is not finite."""
         logp, gradient = self.logp_and_gradient(self._center)
         if not (np.isfinite(logp) and np.isfinite(gradient).all()):
             raise ValueError(
-                f"the log density is {logp} with {int((~np.isfinite(gradient)).sum())} gradients "
-                "that are not finite at PyMC's initial point, so it cannot be sampled; a prior's "
-                f"parameters are not finite, or exclude that point. By variable: {self._guilty()}"
+                f"the log density is {logp} at PyMC's initial point, with "
+                f"{int((~np.isfinite(gradient)).sum())} gradients that are not finite, so it "
+                "cannot be sampled; check the priors: their parameters are not finite, or exclude "
+                f"this point. By variable: {self._density_by_variable()}"
             )
 
-    def _guilty(self) -> str:
-        """Return what each variable has to do with a density that is not finite."""
-        found, values = [], self.model.value_vars
-        mode = Mode(linker="py", optimizer=None)  # which lets parameters out of range raise
+    def _density_by_variable(self) -> str:
+        """Return each variable's log density at the initial point, or its prior's error."""
+        terms, values = [], self.model.value_vars
+        mode = Mode(linker="py", optimizer=None)  # raises an error for parameters out of range
         for variable in [*self.model.free_RVs, *self.model.potentials]:
             logp = self.model.logp(vars=variable, jacobian=False)
             function = pytensor.function(values, logp, mode=mode, on_unused_input="ignore")
             try:
                 value = float(function(*(self._point[v.name] for v in values)))
-                found.append(f"{variable.name}: log density {value:.6g}")
+                terms.append(f"{variable.name}: log density {value:.6g}")
             except ParameterValueError as error:
                 condition = str(error).splitlines()[0]
-                found.append(f"prior of {variable.name}: its parameters must meet {condition}")
-        return "; ".join(found)
+                terms.append(f"prior of {variable.name}: its parameters must meet {condition}")
+        return "; ".join(terms)
 
     def dispersed_points(self, n: int, width: float, rng: np.random.Generator) -> list[np.ndarray]:
-        """Return PyMC's initial point, its average in each parameter, and n random points.
+        """Return PyMC's initial point, its average within each variable, and n random points.
 
-        These are uniform around that average, over the range of the initial point or ``width``,
-        whichever is more: with prior means far apart, weights of a softmax that start near them
-        would all start at the same few points. Of several variables, every other point moves each
-        as a whole too: a sum of many parameters, such as the total of the minority weights, is
-        hardly dispersed by what moves each of them apart.
+        The random points are uniform around the average; their largest deviation is the range of
+        the initial point or ``width``, whichever is larger. With prior means far apart, softmax
+        weights that start near these means would all rest on the same few points. If there are
+        several variables, every second random point also shifts each variable as a whole: noise in
+        single parameters hardly changes their sum, such as the total of the minority weights.
         """
         average, reach = np.empty(self.size), np.empty(self.size)
         for a, b in zip(self._bounds[:-1], self._bounds[1:], strict=True):
@@ -184,7 +181,7 @@ class LogDensity:
     def log_prior(self, draws: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return log prior densities (S,), each summed over its elements.
 
-        They are those of the free variables and the potentials that priors have made, by name.
+        They are named: the free variables, and the potentials that priors add.
 
         Parameters
         ----------
@@ -192,17 +189,17 @@ class LogDensity:
             Draws of the free variables, as :meth:`named` has them.
         """
         with self._functions.running:
-            parts = self._of_free(self._functions.log_prior, draws)
+            parts = self._in_batches(self._functions.log_prior, draws)
             names = [*self.free, *(v.name for v in self._graph.potentials)]
             return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
 
     def weights(self, draws: dict[str, np.ndarray]) -> np.ndarray:
-        """Return the weights (S, M) that the model makes of draws of its free variables."""
+        """Return the weights (S, M) that follow from draws of the free variables."""
         with self._functions.running:
-            return np.concatenate(self._of_free(self._functions.weights, draws))
+            return np.concatenate(self._in_batches(self._functions.weights, draws))
 
-    def _of_free(self, function: Callable, draws: dict[str, np.ndarray]) -> list[Any]:
-        """Return what ``function`` makes of the draws of the free variables, batch by batch."""
+    def _in_batches(self, function: Callable, draws: dict[str, np.ndarray]) -> list[Any]:
+        """Return the outputs of ``function`` for the free variables' draws, batch by batch."""
         step, free = max(1, BATCH_VALUES // self.size), [draws[name] for name in self.free]
         return [
             function(*(v[i : i + step] for v in free), *self._data)
@@ -219,14 +216,14 @@ class LogDensity:
         """Number of dictionary points."""
         return len(self._data[self._shared.index("r")])
 
-    def on(self, active: np.ndarray) -> LogDensity:
-        """Return the log density that leaves all points but the ``active`` ones out of K and r."""
+    def restricted(self, active: np.ndarray) -> LogDensity:
+        """Return the log density with only the ``active`` points in K and r."""
         new = copy.copy(self)
-        new._graph = self._graph.of_active_points()
+        new._graph = self._graph.restricted()
         new._functions = compiled(new._graph)
         K, r = (self._data[self._shared.index(name)] for name in ("K", "r"))
-        part = {"K": np.ascontiguousarray(K[np.ix_(active, active)]), "r": r[active]}
+        active_data = {"K": np.ascontiguousarray(K[np.ix_(active, active)]), "r": r[active]}
         shared = zip(self._shared, self._data, strict=True)
-        new._data = [*(part.get(name, value) for name, value in shared), active]
-        new.products, new._part = 0.0, (len(active) / self.n_points) ** 2
+        new._data = [*(active_data.get(name, value) for name, value in shared), active]
+        new.products, new._share_of_K = 0.0, (len(active) / self.n_points) ** 2
         return new

@@ -1,4 +1,4 @@
-"""Metrics of a decision. Positive = minority = abnormal, in every one of them."""
+"""Metrics of a decision. In all of them, positive means minority, that is, abnormal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sklearn.metrics import roc_auc_score
 
 
 def rates(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> dict[str, np.ndarray]:
-    r"""Return the metrics that follow from the four counts; arrays are taken elementwise.
+    r"""Return the metrics that follow from the four counts, elementwise for arrays.
 
-    A ratio without cases (PPV when nothing is flagged, FNR without minority rows) is NaN.
+    A ratio with denominator 0 (PPV if no row is flagged, FNR without minority rows) is NaN.
 
     Returns
     -------
@@ -53,8 +53,9 @@ def evaluate(
         )
     ]
     result = {name: float(value) for name, value in rates(*counts).items()}
-    both = minority.any() and not minority.all()
-    result["auc"] = float(roc_auc_score(minority, score)) if both and score is not None else np.nan
+    result["auc"] = np.nan
+    if score is not None and minority.any() and not minority.all():
+        result["auc"] = float(roc_auc_score(minority, score))
     return result
 
 

@@ -1,13 +1,14 @@
-r"""Another prior without another fit: the draws at hand, weighted and drawn again.
+r"""Another prior without another fit: importance resampling of the draws.
 
-Draws of the posterior under one prior become draws under another, p', by the importance weights
+Draws of the posterior under one prior p become draws under another prior p' by the importance
+weights
 
 .. math:: \omega_s \propto \frac{p'(\theta_s)}{p(\theta_s)},
 
-as the likelihood is the same. Their largest are smoothed by a Pareto distribution, whose shape k
-tells whether the draws at hand reach where the new posterior lies: above 0.7 no number of draws
-that one could wait for would do (Vehtari, Simpson, Gelman, Yao and Gabry 2024, Pareto smoothed
-importance sampling, Journal of Machine Learning Research 25).
+because the likelihood is the same. The largest weights are smoothed by a Pareto distribution. Its
+shape k shows whether the draws cover the new posterior: above 0.7, no practical number of draws is
+enough (Vehtari, Simpson, Gelman, Yao and Gabry 2024, Pareto smoothed importance sampling, Journal
+of Machine Learning Research 25).
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from .draws import SAMPLE, Draws
 
 MAX_PARETO_K = 0.7
 MIN_DRAWS = 100
-ROUNDING = 1e-8  # of a log ratio
+ROUNDING = 1e-8  # rounding error of a log ratio
 
 
 class RefitNeededError(ValueError):
-    """The draws at hand cannot tell of another prior."""
+    """The draws cannot be reweighted to the new prior: a refit is needed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of draws, and whether they can be used.
+    """Smoothed importance weights of draws.
 
     Attributes
     ----------
     values : ndarray of shape (S,)
         They sum to one.
     pareto_k : float
-        Of the unsmoothed weights.
+        Pareto k of the unsmoothed weights.
     """
 
     values: np.ndarray
@@ -62,18 +63,17 @@ class Weights:
 
     @property
     def effective(self) -> float:
-        """The share of the draws that they are worth, 1 / (S sum of squares)."""
+        """The effective sample size as a share of the draws, 1 / (S sum of squared weights)."""
         return float(effective_support(self.values) / len(self.values))
 
     def check(self) -> None:
-        """Raise a RefitNeededError where the weights cannot be used."""
-        # written so that a NaN, which no comparison holds for, cannot be used
+        """Raise a RefitNeededError if Pareto k is too large."""
+        # "not <=" instead of ">", so that NaN is an error too
         if not self.pareto_k <= MAX_PARETO_K:
             raise RefitNeededError(
-                f"the draws at hand do not reach where the posterior of the new prior lies: "
-                f"Pareto k of the importance weights is {self.pareto_k:.2f}, and should be at most "
-                f"{MAX_PARETO_K}, so no number from them could be trusted; refit, "
-                "with est.with_prior(...)"
+                "the draws do not cover the posterior under the new prior: Pareto k of the "
+                f"importance weights is {self.pareto_k:.2f}, and should be at most {MAX_PARETO_K}, "
+                "so reweighted results would be unreliable; refit, with est.with_prior(...)"
             )
 
 
@@ -88,7 +88,7 @@ def log_ratio(new: dict[str, np.ndarray], old: dict[str, np.ndarray]) -> np.ndar
     Raises
     ------
     RefitNeededError
-        They are not densities of the same variables.
+        The two priors are densities of different variables.
     """
     if set(new) != set(old):
         raise RefitNeededError(
@@ -99,9 +99,9 @@ def log_ratio(new: dict[str, np.ndarray], old: dict[str, np.ndarray]) -> np.ndar
 
 
 def resampled(draws: Draws, weights: Weights, seed: int) -> Draws:
-    """Return as many draws as there are, drawn again by ``weights``.
+    """Return the same number of draws S, resampled by ``weights``.
 
-    Stratified: a draw of weight v comes S v times, give or take less than 2.
+    The resampling is stratified: a draw of weight v occurs S v times, with an error below 2.
     """
     import arviz as az
 
@@ -116,14 +116,14 @@ def resampled(draws: Draws, weights: Weights, seed: int) -> Draws:
         random_seed=seed,
     ).values
 
-    def again(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def resample(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {
             name: v.reshape(S, *v.shape[2:])[chosen].reshape(v.shape) for name, v in values.items()
         }
 
     return replace(
         draws,
-        variables=again(draws.variables),
-        log_prior=again(draws.log_prior),
-        statistics=again(draws.statistics),
+        variables=resample(draws.variables),
+        log_prior=resample(draws.log_prior),
+        statistics=resample(draws.statistics),
     )

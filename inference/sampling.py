@@ -1,14 +1,15 @@
 """Draws of the weights from a PyMC model, by the sampler that suits its posterior.
 
-``auto`` takes ``laplace`` where that is safe, else ``nuts``:
+``auto`` uses ``laplace`` if it is safe, else ``nuts``:
 
 - ``laplace``: independence Metropolis-Hastings with proposals from Laplace's approximation
   (:mod:`.samplers.laplace`);
 - ``nuts``: the No-U-Turn sampler, by nutpie (:mod:`.samplers.nuts`);
 - ``metropolis``: random-walk Metropolis, as published (:mod:`.samplers.metropolis`).
 
-Chains of NUTS start dispersed around the modes that the searches of Laplace's approximation
-reach, in different modes where there are several: R-hat does not see a mode that no chain visits.
+Laplace's approximation searches for modes from several starting points. NUTS chains start dispersed
+around these modes, in different modes if there are several: R-hat does not detect a mode that no
+chain visits.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
 SAMPLERS = ["auto", "laplace", "nuts", "metropolis"]
 
-# A dictionary point is left out of NUTS where its weight is negligible in all of AROUND draws of
-# Laplace's approximation around each mode
-AROUND = 200
+# NUTS omits a dictionary point if its weight is at most NEGLIGIBLE in each of DRAWS_PER_MODE draws
+# from Laplace's approximation at each mode
+DRAWS_PER_MODE = 200
 NEGLIGIBLE = 1e-8
 
 Monitor = Callable[[dict[str, np.ndarray]], np.ndarray]
@@ -67,15 +68,15 @@ def sample(
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior``, ``log_prior`` and ``sample_stats``; ``posterior.attrs`` has what
-        :class:`.SamplerReport` says.
+        Groups ``posterior``, ``log_prior`` and ``sample_stats``; ``posterior.attrs`` has the
+        fields of :class:`.SamplerReport`.
 
     Raises
     ------
     ValueError
         An unknown sampler, NUTS without tuning, or a density that cannot be sampled.
     KeyboardInterrupt
-        When interrupted: draws of a part of the run are never returned.
+        The run was interrupted; the draws of a partial run are never returned.
     """
     settings = SamplerSettings(sampler, draws, tune, chains, seed, progressbar)
     return xr.DataTree.from_dict(draw(model, settings, monitor).datasets())
@@ -89,8 +90,8 @@ def draw(model: pm.Model, settings: SamplerSettings, monitor: Monitor | None = N
     model : pymc.Model
     settings : SamplerSettings
     monitor : callable, optional
-        Takes the named quantities of S draws and returns values (S, q); R-hat and effective
-        sample size of these values tell whether ``laplace`` is safe. All weights when left out.
+        Takes the named quantities of S draws and returns values (S, q). Whether ``laplace`` is
+        safe depends on R-hat and effective sample size of these values. Default: all weights.
     """
     sampler = settings.sampler
     if sampler not in SAMPLERS:
@@ -126,7 +127,7 @@ def _weights(named: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Monitor) -> Draws:
-    """Return draws by Laplace's approximation, or by NUTS if asked for or if that is not safe."""
+    """Return draws by Laplace's approximation, or by NUTS if requested or if it is not safe."""
     from .samplers import laplace, nuts
 
     rng = np.random.default_rng(settings.seed)
@@ -143,20 +144,21 @@ def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Mo
     else:
         modes, why = len(approximation.modes), ""
         if approximation.several_modes:
+            distance = approximation.largest_distance
             why = (
-                f"there are several modes, {approximation.apart:.3g} posterior sd apart; the "
+                f"there are several modes, {distance:.3g} posterior sd apart; the "
                 f"chains start in {min(chains, modes)} of the {modes} modes"
             )
         elif sampler != "nuts":
-            run, quality = laplace.sample(
+            run, diagnostics = laplace.sample(
                 density, approximation, settings.draws, chains, rng, monitor
             )
-            if quality.safe or sampler == "laplace":
-                return _of_laplace(density, run, quality, settings)
-            why = f"Laplace's approximation is not safe: {quality}"
+            if diagnostics.safe or sampler == "laplace":
+                return _laplace_draws(density, run, diagnostics, settings)
+            why = f"Laplace's approximation is not safe: {diagnostics}"
         starts = approximation.starts(chains, rng)
         if sampler == "auto":
-            w = density.named(approximation.around(AROUND, rng))["w"]
+            w = density.named(approximation.draw_at_ends(DRAWS_PER_MODE, rng))["w"]
             active = np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
     if sampler == "nuts":
         why = "; ".join(["asked for", why] if why else ["asked for"])
@@ -166,18 +168,18 @@ def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Mo
     return replace(result, report=replace(result.report, why=why, modes=modes))
 
 
-def _of_laplace(
-    density: LogDensity, run: Chains, quality: ProposalDiagnostics, settings: SamplerSettings
+def _laplace_draws(
+    density: LogDensity, run: Chains, diagnostics: ProposalDiagnostics, settings: SamplerSettings
 ) -> Draws:
-    """Return the chains of Laplace's approximation as draws, with a warning if not safe."""
+    """Return the chains as draws, and warn if they are not safe."""
     from .samplers import laplace
 
-    why = f"Laplace's approximation is {'' if quality.safe else 'not '}safe: {quality}"
+    why = f"Laplace's approximation is {'' if diagnostics.safe else 'not '}safe: {diagnostics}"
     report = SamplerReport("laplace", why=why, library="bsvdd", products=density.products, modes=1)
-    if run.accepted.shape[1] >= laplace.MIN_STEPS:  # the draws returned are those monitored
-        report = replace(report, r_hat=quality.r_hat, ess=quality.ess)
-    if not quality.safe:
-        warn(f"sampler='laplace' is not safe here ({quality}); use 'nuts'", DiagnosticWarning)
+    if run.accepted.shape[1] >= laplace.MIN_STEPS:  # the returned draws are the monitored ones
+        report = replace(report, r_hat=diagnostics.r_hat, ess=diagnostics.ess)
+    if not diagnostics.safe:
+        warn(f"sampler='laplace' is not safe here ({diagnostics}); use 'nuts'", DiagnosticWarning)
     if settings.progressbar:
         print(why, file=sys.stderr)
     statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio}

@@ -1,4 +1,4 @@
-"""Rules: draws of a weighted sum in kernel space, and one number for each draw and row."""
+"""Scoring rules: a weighted sum in kernel space gives one value for each draw and row."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..models.geometry import squared_distance, squared_norm
 from ..models.gram import Gram
 from .decision import distance_quantile, probability_normal
 
-BLOCK_VALUES = 4_000_000  # values held at once, at most: 32 MB
-BLOCK_ROWS = 512  # rows at once, at most: more make the products no faster
+BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
+BLOCK_ROWS = 512  # most rows at once: more do not make the products faster
 
 
 @dataclass(frozen=True, eq=False)
 class ScoringRule:
-    r"""Draws of :math:`a = \sum_j w_j \varphi(u_j)`, and what a cutoff is compared with.
+    r"""Draws of :math:`a = \sum_j w_j \varphi(u_j)`; they give the values to compare with a cutoff.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class ScoringRule:
     gram : Gram
         With the dictionary u_1..u_M.
     support : ndarray of int
-        The points that enter a value, by default all with a weight that is not 0 in some draw.
+        The points that the values use; by default those with a nonzero weight in some draw.
     """
 
     weights: np.ndarray
@@ -37,13 +37,13 @@ class ScoringRule:
 
     @cached_property
     def _supported(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (draws, support) and points of the support."""
+        """The weights (draws, support) and the points of the support."""
         if len(self.support) == self.gram.n_points:
             return self.weights, self.gram.points
         return np.ascontiguousarray(self.weights[:, self.support]), self.gram.points[self.support]
 
     def values(self, rows: np.ndarray) -> np.ndarray:
-        """Return all values at once, shape (draws, rows); larger is more abnormal."""
+        """Return the values of all draws, shape (draws, rows); larger is more abnormal."""
         out = np.empty((len(rows), len(self.weights)))
         for block in self._blocks(len(rows)):
             self._value(self._raw(rows[block], out[block]))
@@ -57,7 +57,7 @@ class ScoringRule:
         return out
 
     def distance_quantile(self, rows: np.ndarray, level: float) -> np.ndarray:
-        """Return the quantile of each row that decides, see :mod:`.decision`, shape (rows,)."""
+        """Return the distance quantile of each row, see :mod:`.decision`, shape (rows,)."""
         out = np.empty(len(rows))
         for block in self._blocks(len(rows)):
             out[block] = distance_quantile(self._raw(rows[block]).T, level, overwrite=True)
@@ -66,7 +66,7 @@ class ScoringRule:
     def decision(
         self, rows: np.ndarray, cutoff: float, level: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return :meth:`distance_quantile` and :meth:`probability_normal`, by one pass."""
+        """Return :meth:`distance_quantile` and :meth:`probability_normal` from one pass."""
         distance, probability = np.empty((2, len(rows)))
         cutoff = self._raw_cutoff(cutoff)
         for block in self._blocks(len(rows)):
@@ -76,13 +76,13 @@ class ScoringRule:
         return self._value(distance), probability
 
     def _blocks(self, n: int) -> Iterator[slice]:
-        """Yield which rows are taken at once: draws x rows are held for those only."""
+        """Yield slices of rows, so few that their draws x rows values fit in memory."""
         step = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(self.weights.shape)))
         for start in range(0, n, step):
             yield slice(start, min(start + step, n))
 
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return (rows, draws) numbers in the order of the values, quicker to have."""
+        """Return (rows, draws) numbers that are cheaper than the values and in the same order."""
         raise NotImplementedError
 
     def _value(self, raw: np.ndarray) -> np.ndarray:
@@ -108,28 +108,28 @@ class CenterDraws(ScoringRule):
 
     @classmethod
     def of(cls, weights: np.ndarray, gram: Gram, norm: np.ndarray | None = None) -> CenterDraws:
-        """Return the centre of ``weights``, whose squared norm may be known already."""
+        """Return the centre of ``weights``; ``norm`` is its squared norm, if known."""
         norm = squared_norm(weights, gram.K) if norm is None else norm
         return cls(weights, gram, supported(weights), norm)
 
     def restricted(self, support: np.ndarray) -> CenterDraws:
-        """Return the centre of the weights of ``support`` only, all others taken as 0."""
+        """Return the centre of the points ``support`` only; all other weights become 0."""
         norm = squared_norm(self.weights[:, support], self.gram.K[np.ix_(support, support)])
         return replace(self, support=support, squared_norm=norm)
 
     def negligible(self, tolerance: float) -> tuple[np.ndarray, float]:
-        r"""Return points that can go, and how far the centre moves without them, at most.
+        r"""Return the points that can be dropped, and a bound on the move of the centre.
 
         .. math:: \max_{\text{draws}} \sum_{j \text{ dropped}} |w_j| \sqrt{k_{jj}}
             \le \text{tolerance}
 
-        Points go in the order of their mean :math:`|w_j| \sqrt{k_{jj}}` over the draws, as many
-        as the tolerance lets: for one draw no choice drops more.
+        Points are dropped in the order of their mean :math:`|w_j| \sqrt{k_{jj}}` over the draws,
+        as many as the tolerance allows. For a single draw, no other choice drops more points.
         """
         length = np.abs(self.weights) * np.sqrt(np.diag(self.gram.K))
         order = np.argsort(length.mean(axis=0), kind="stable")
         bound = np.cumsum(length[:, order], axis=1).max(axis=0)
-        dropped = min(int((bound <= tolerance).sum()), len(order) - 1)  # one point has to stay
+        dropped = min(int((bound <= tolerance).sum()), len(order) - 1)  # at least one point stays
         return order[:dropped], float(bound[dropped - 1]) if dropped else 0.0
 
     @override
@@ -179,7 +179,7 @@ class Hyperplane(ScoringRule):
 
 
 def supported(weights: np.ndarray) -> np.ndarray:
-    """Return the points with a weight that is not 0 in some draw, (draws, M) -> (support,)."""
+    """Return the points with a nonzero weight in some draw, (draws, M) -> (support,)."""
     return np.flatnonzero(weights.any(axis=0))
 
 

@@ -1,8 +1,8 @@
-r"""Sensitivity to power-scaling: what a little more or less of the prior, or of the data, does.
+r"""Power-scaling: sensitivity to a slightly stronger or weaker prior or likelihood.
 
-The posterior :math:`\propto p(\theta)^{\alpha}\, p(x \mid \theta)` for alpha near 1, and the same
-with the likelihood, come from the draws at hand by importance weights (Kallioinen, Paananen,
-Buerkner and Vehtari 2024, Detecting and diagnosing prior and likelihood sensitivity with
+The posterior :math:`\propto p(\theta)^{\alpha}\, p(x \mid \theta)` for alpha near 1, and the
+counterpart with a power of the likelihood, follow from the draws by importance weights (Kallioinen,
+Paananen, Buerkner and Vehtari 2024, Detecting and diagnosing prior and likelihood sensitivity with
 power-scaling, Statistics and Computing 34. doi:10.1007/s11222-023-10366-5).
 """
 
@@ -18,8 +18,8 @@ import xarray as xr
 from .warning import DiagnosticWarning, warn
 
 STEP = 0.01  # of alpha, on either side of 1
-SENSITIVE = 0.05  # from which on az.psense calls a posterior sensitive
-NOISE = 0.37  # psense of what does not depend on a log density, in sd of it / sqrt(ess): simulated
+SENSITIVE = 0.05  # above this, az.psense calls a posterior sensitive
+NOISE = 0.37  # simulated psense of independent values, per sd of the log density / sqrt(ess)
 
 
 def power_scaling(
@@ -35,7 +35,7 @@ def power_scaling(
     ----------
     d : DataArray of dims (chain, draw, obs)
     cutoff : float
-        Held as it is.
+        D_opt, which is held fixed.
     log_prior : dict of ndarray of shape (chains, draws)
         Log prior densities, by variable.
     log_likelihood : ndarray of shape (chains, draws)
@@ -56,14 +56,14 @@ def power_scaling(
     for name, values in densities.items():
         noise = NOISE * values.std() / math.sqrt(ess)
         columns[f"d_{name}"], columns[f"d_{name}_noise"] = 0.0, noise
-        if np.ptp(values) > 0:  # it is 0 for a constant density, as that of pm.Flat
-            found = az.psense(tree, "d", group=name, alphas=(1 - STEP, 1 + STEP))
-            columns[f"d_{name}"] = found["d"].values
+        if np.ptp(values) > 0:  # a constant density, such as that of pm.Flat, has no effect
+            psense = az.psense(tree, "d", group=name, alphas=(1 - STEP, 1 + STEP))
+            columns[f"d_{name}"] = psense["d"].values
         if noise > SENSITIVE:
             warn(
-                f"the draws are too few to tell a sensitivity of d_z to the {name} of .05 from "
-                f"chance (about {noise:.2f}); use {math.ceil((noise / SENSITIVE) ** 2)} times as "
-                "many draws, or read it beside its noise only",
+                f"too few draws: a sensitivity of d_z to the {name} of .05 is below the noise "
+                f"(about {noise:.2f}); use {math.ceil((noise / SENSITIVE) ** 2)} times as many "
+                f"draws, or compare d_{name} with d_{name}_noise",
                 DiagnosticWarning,
             )
     for name, values in densities.items():

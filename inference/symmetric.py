@@ -1,7 +1,8 @@
-"""K w for a symmetric K, of which BLAS reads one triangle: half of what has to be waited for.
+"""The product K w for a symmetric K by BLAS's ``dsymv``, which reads one triangle of K only.
 
-The graph of a model says ``K @ w``, as any reader and any of PyMC's samplers would have it. Where
-this package compiles a log density itself, :func:`by_one_triangle` puts ``dsymv`` in its place.
+Reading K takes most of the time, so this halves it. The graph of a model has ``K @ w``, which is
+readable and works with PyMC's samplers. When this package compiles a log density itself,
+:func:`by_one_triangle` replaces the product by ``dsymv``.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ class SymmetricProduct(Op):
 
 @node_rewriter([QuadraticForm])
 def by_one_triangle(fgraph: Any, node: Apply) -> list[Variable]:
-    """Replace w'Kw and Kw by what reads one triangle of K."""
+    """Replace w'Kw and Kw by operations that read one triangle of K."""
     w, K = node.inputs
     Kw = SymmetricProduct()(K, w)
     return [w @ Kw, Kw]
 
 
-# by a name, which machine code that is kept on disk can ask for; addresses differ by process
+# machine code cached on disk finds the function by this name; addresses differ by process
 add_symbol("bsvdd_dsymv", get_cython_function_address("scipy.linalg.cython_blas", "dsymv"))
 _DSYMV: Any = types.ExternalFunction("bsvdd_dsymv", types.void(*[types.uintp] * 10))
 _LOWER, _ONE, _STEP = np.array([ord("L")], np.int8), np.ones(1), np.ones(1, np.int32)
@@ -77,4 +78,4 @@ def _in_machine_code(op: SymmetricProduct, node: Apply, **kwargs: Any) -> tuple[
         _add_product(rows, vector, y, n)
         return y
 
-    return product, 1  # its version, in the key of what is kept on disk
+    return product, 1  # version in the key of the disk cache

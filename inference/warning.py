@@ -9,44 +9,44 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-Heard = list[tuple[str, type[Warning]]]
+Messages = list[tuple[str, type[Warning]]]
 
-_heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
+_collecting: ContextVar[Messages | None] = ContextVar("collecting", default=None)
 
 
 class DataWarning(UserWarning):
-    """Something in the rows that a fit can live with, but its reader should know."""
+    """A problem in the rows that does not stop a fit, but that the user should know."""
 
 
 class DiagnosticWarning(UserWarning):
-    """The draws or the weights are not to be relied on without a look."""
+    """The draws or the weights may be unreliable; check them before use."""
 
 
 @contextmanager
-def collected() -> Iterator[Heard]:
-    """Collect this package's warnings of the block, in this thread, instead of showing them.
+def collected() -> Iterator[Messages]:
+    """Collect this package's warnings in the block and this thread, instead of showing them.
 
-    ``warnings.catch_warnings`` would change what all threads do.
+    ``warnings.catch_warnings`` would affect all threads.
     """
-    heard: Heard = []
-    token = _heard.set(heard)
+    messages: Messages = []
+    token = _collecting.set(messages)
     try:
-        yield heard
+        yield messages
     finally:
-        _heard.reset(token)
+        _collecting.reset(token)
 
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the first line outside of this package."""
-    heard = _heard.get()
-    if heard is not None:
-        heard.append((message, category))
+    messages = _collecting.get()
+    if messages is not None:
+        messages.append((message, category))
         return
     warnings.warn(message, category, skip_file_prefixes=_folders())
 
 
 def _folders() -> tuple[str, ...]:
-    """Return the folders of this package's sub-packages, which may lie apart."""
+    """Return the folders of this package's sub-packages, which may lie in different places."""
     package = __name__.partition(".")[0]
     return tuple(
         os.path.join(folder, "")

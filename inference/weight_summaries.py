@@ -1,4 +1,4 @@
-"""Prior health: what the prior says, and what the data made of it, in the same quantities."""
+"""Prior health: the same summaries of the weights under the prior and the posterior."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from .scoring import CenterDraws
 
 
 def quantities(center: CenterDraws, n1: int, rows: np.ndarray) -> dict[str, np.ndarray]:
-    r"""Return what tells how draws of the weights spread, one number a draw.
+    r"""Return summaries of the weights and distances, one number per draw.
 
     - ``effective_support``: :math:`(\sum |w_j|)^2 / \sum w_j^2`, which is :math:`1 / \sum w_j^2`
       on the simplex;
     - ``largest_weight``: :math:`\max_j |w_j|`;
-    - ``minority_total``: :math:`\sum_j \alpha_{1j}`, where there are minority points;
+    - ``minority_total``: :math:`\sum_j \alpha_{1j}`, if there are minority points;
     - ``typical_distance``: the median of d over ``rows``.
 
     Parameters
     ----------
     center : CenterDraws
     n1 : int
-        Number of minority points, the last ones.
+        Number of minority points, which come last.
     rows : ndarray of shape (n, p)
     """
     w = center.weights
-    found = {
+    summaries = {
         "effective_support": effective_support(w),
         "largest_weight": np.abs(w).max(axis=-1),
     }
     if n1:
-        found["minority_total"] = -w[:, -n1:].sum(axis=-1)
-    found["typical_distance"] = np.median(center.values(rows), axis=1)
-    return found
+        summaries["minority_total"] = -w[:, -n1:].sum(axis=-1)
+    summaries["typical_distance"] = np.median(center.values(rows), axis=1)
+    return summaries
 
 
 def table(groups: dict[str, dict[str, np.ndarray]], prob: float = 0.9) -> pd.DataFrame:
-    """Return the median and the interval of each quantity, a column for each group's."""
+    """Return median and central interval: a row per quantity, columns (group, quantile)."""
     tail = 50 * (1 - prob)
     columns = {
-        (group, label): [np.percentile(v, q) for v in found.values()]
-        for group, found in groups.items()
+        (group, label): [np.percentile(v, q) for v in summaries.values()]
+        for group, summaries in groups.items()
         for label, q in ((f"{tail:g}%", tail), ("median", 50.0), (f"{100 - tail:g}%", 100 - tail))
     }
     index = next(iter(groups.values()))
@@ -50,7 +50,7 @@ def table(groups: dict[str, dict[str, np.ndarray]], prob: float = 0.9) -> pd.Dat
 
 
 def weights(draws: xr.Dataset) -> np.ndarray:
-    """Return the weights (S, M) of draws of prior or posterior.
+    """Return the weights (S, M) of draws of the prior or the posterior.
 
     Raises
     ------

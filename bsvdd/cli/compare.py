@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import options
-from .errors import plain_errors
+from .errors import check_output_folder, plain_errors
 from .progress import progress_bar, show_cells
 
 
@@ -72,6 +72,7 @@ def compare(
         from ..inference.warning import DataWarning, DiagnosticWarning
 
         if csv is not None and label is not None:
+            check_output_folder(out, csv, ("results.csv", "report.html"))
             data = [datasets.from_csv(csv, label, minor)]
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
@@ -99,14 +100,17 @@ def print_table(console: Any, summary: Any, data: dict[str, Any]) -> None:
     """Print the table of a comparison, one block for each data set."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     narrow = console.width < 8 + 15 * len(summary.columns)  # then the sd goes below the mean
 
     for name in dict.fromkeys(key[0] for key in summary.index):
         dataset = data[name]
         block = Table(
-            title=f"{name}: {len(dataset.X)} rows, {dataset.X.shape[1]} columns, base rate "
-            f"{dataset.base_rate:.3f}; positive = minority; mean (sd) over splits",
+            title=Text(
+                f"{name}: {len(dataset.X)} rows, {dataset.X.shape[1]} columns, base rate "
+                f"{dataset.base_rate:.3f}; positive = minority; mean (sd) over splits"
+            ),
             title_justify="left",
             box=box.SIMPLE_HEAD,
             padding=(0, 1, 0, 0),

@@ -25,3 +25,28 @@ def check_output(out: Path, *inputs: Path) -> None:
     for path in inputs:
         if out.exists() and out.samefile(path):
             raise ValueError(f"--out {out} would replace {path}, which is read; name another file")
+
+
+def check_output_folder(out: Path, source: Path, outputs: tuple[str, ...] = ()) -> None:
+    """Raise a ValueError if ``out`` is the folder ``source``, or an output would replace it.
+
+    Parameters
+    ----------
+    out : path
+        Folder of the outputs.
+    source : path
+        A file or a folder that is read.
+    outputs : tuple of str
+        Names of the files that are written.
+    """
+    if source.is_dir() and out.exists() and out.samefile(source):
+        raise ValueError(
+            f"--out {out} is the folder that is read: results would be read as data the next time; "
+            "name another folder"
+        )
+    for name in outputs:
+        if (out / name).exists() and (out / name).samefile(source):
+            raise ValueError(
+                f"--out {out}: its {name} would replace {source}, which is read; name another "
+                "folder"
+            )

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from . import options
-from .errors import plain_errors
+from .errors import check_output_folder, plain_errors
 from .progress import progress_bar, show_cells
 
 
@@ -148,6 +148,7 @@ def real(
         from ..comparison.scenarios import datasets
 
         if data_dir is not None:
+            check_output_folder(run.out, data_dir)
             data = datasets.from_folder(data_dir, label, minor)
         else:
             chosen = names or (datasets.QUICK if run.quick else datasets.names())
@@ -176,6 +177,7 @@ def _run(studies: list[Any], run: RunOptions) -> dict[str, Any]:
     from rich.console import Console
 
     from ..comparison.report import pages, table
+    from ..comparison.run import runner
     from ..comparison.run.store import Store
 
     workers = run.workers
@@ -196,7 +198,7 @@ def _run(studies: list[Any], run: RunOptions) -> dict[str, Any]:
             results[study.name] = study.run(store, workers, run.retry, on_cell)
     for study in studies:
         rows = results[study.name]
-        pages.save(study.file(run.out, "results.csv"), rows.to_csv(index=False).encode())
+        pages.save(study.file(run.out, "results.csv"), runner.to_csv(rows).encode())
         for suffix, text in table.formats(rows).items():
             pages.save(study.file(run.out, f"table.{suffix}"), text.encode())
         for _, row in rows[rows["error"] != ""].iterrows():

@@ -69,8 +69,8 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None) -> None:
         ax.plot(*xy.T, marker, color=color, markersize=4.5, mec="white", mew=0.4)
     z = plane.xy[view.state.row]
     ax.plot(*z, "*", color=CHOSEN, markersize=15, mec="black", mew=0.9, zorder=5)
-    ax.set_xlabel(plane.names[0], fontsize=9)
-    ax.set_ylabel(plane.names[1], fontsize=9)
+    ax.set_xlabel(plane.names[0], fontsize=9, parse_math=False)
+    ax.set_ylabel(plane.names[1], fontsize=9, parse_math=False)
     ax.set_title("Decision boundary, and P(normal | data) in colour", fontsize=10, loc="left")
     ax.add_patch(
         Rectangle(

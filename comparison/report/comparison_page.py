@@ -13,6 +13,7 @@ import pandas as pd
 from ...estimators import plots
 from ...estimators.registry import REGISTRY
 from ..run.protocol import Protocol
+from ..run.runner import to_csv
 from ..scenarios.datasets import Dataset, moon
 from . import pages
 from .pages import Figures
@@ -81,7 +82,7 @@ def write(
         metrics=list(METRICS.values()),
         sections=[_section(each, table, results) for each in data],
     )
-    pages.save(folder / "results.csv", results.to_csv(index=False).encode())
+    pages.save(folder / "results.csv", to_csv(results).encode())
     return path
 
 

@@ -95,8 +95,15 @@ def overview(results: pd.DataFrame) -> Figure:
                 fontsize=7,
                 color="white" if value < 0.6 else "black",
             )
-    ax.set_xticks(range(values.shape[1]), values.columns, rotation=45, ha="right", fontsize=8)
-    ax.set_yticks(range(len(values)), values.index, fontsize=8)
+    ax.set_xticks(
+        range(values.shape[1]),
+        values.columns,
+        rotation=45,
+        ha="right",
+        fontsize=8,
+        parse_math=False,
+    )
+    ax.set_yticks(range(len(values)), values.index, fontsize=8, parse_math=False)
     figure.colorbar(image, ax=ax, label="G-mean", shrink=0.6)
     return figure
 

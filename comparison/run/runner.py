@@ -171,6 +171,7 @@ class Study:
 
 
 TEXT = ("data", "model", "chosen", "notes", "error")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
@@ -183,11 +184,30 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     return table.astype({"replicate": int})
 
 
+def to_csv(results: pd.DataFrame) -> str:
+    """Return results as CSV, in which no text is a formula to a spreadsheet.
+
+    A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a quote gets a quote before it,
+    which :func:`read` takes away.
+    """
+    safe = results.copy()
+    for name in TEXT:
+        safe[name] = [f"'{text}" if text.startswith(FORMULA) else text for text in safe[name]]
+    return str(safe.to_csv(index=False))
+
+
+def _text(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+
+
 def read(path: str | Path) -> pd.DataFrame:
     """Return the results that a study wrote to the CSV file ``path``, exactly as its run did."""
     with open(path, newline="", encoding="utf-8") as file:
         rows: list[Row] = [
-            {name: text if name in TEXT else float(text or "nan") for name, text in row.items()}
+            {
+                name: _text(cell) if name in TEXT else float(cell or "nan")
+                for name, cell in row.items()
+            }
             for row in csv.DictReader(file)
         ]
     return frame(rows)

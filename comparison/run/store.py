@@ -21,7 +21,7 @@ import numpy as np
 
 from ...estimators.storage.atomic import atomic, remove_stale
 
-FORMAT = 1
+FORMAT = 2
 Row = dict[str, str | float | None]
 Memo = dict[int, tuple[Any, dict[str, Any]]]
 
@@ -149,7 +149,13 @@ class Store:
 
     def put(self, key: Key, row: Row) -> None:
         """Write the result of a cell, all or nothing."""
-        record = {"format": FORMAT, "bsvdd": self.version, "cell": key.cell, "row": row}
+        record = {
+            "format": FORMAT,
+            "bsvdd": self.version,
+            "cell": key.cell,
+            "row": row,
+            "sha256": _digest([key.cell, row]),
+        }
         with atomic(self.folder / key.file) as temporary:
             temporary.write_text(json.dumps(record, allow_nan=False) + "\n", encoding="utf-8")
         self._rows[key.file] = row
@@ -168,6 +174,8 @@ class Store:
             )
         if path.name != _file_name(cell, self.version) or not isinstance(row, dict):
             raise NoResultError("its name is not the hash of its content")
+        if record.get("sha256") != _digest([cell, row]):
+            raise NoResultError("its values are not those that were written")
         return row
 
 
@@ -183,5 +191,9 @@ def ensure_writable(folder: Path) -> None:
 
 
 def _file_name(cell: Any, version: str) -> str:
-    content = json.dumps([FORMAT, version, cell], sort_keys=True, allow_nan=False)
-    return hashlib.sha256(content.encode()).hexdigest()[:32] + ".json"
+    return _digest([FORMAT, version, cell])[:32] + ".json"
+
+
+def _digest(value: Any) -> str:
+    content = json.dumps(value, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()

@@ -88,7 +88,7 @@ def plot_boundary(
         below_cutoff = (est.cutoff_ - decision["distance"]).to_numpy().reshape(x1.shape)
         ax.contour(x1, x2, below_cutoff, [0.0], colors="#333333", linewidths=1.4)
         _scatter_rows(ax, X, minority)
-        ax.set_title(name)
+        ax.set_title(name, parse_math=False)
     for ax in axes.flat[len(estimators) :]:
         ax.set_visible(False)
     figure.colorbar(axes.flat[0].images[0], ax=axes, label="P(normal | data)", shrink=0.7)

@@ -89,7 +89,7 @@ def plot_distance_posterior(
             fontsize=8,
             va="top",
         )
-        ax.set_title(f"{name}: P(normal) = {probability:.2f}", fontsize=10)
+        ax.set_title(f"{name}: P(normal) = {probability:.2f}", fontsize=10, parse_math=False)
         ax.set_xlabel(r"$d_z$")
     return panels.viz["figure"].item()
 

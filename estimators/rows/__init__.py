@@ -1,4 +1,4 @@
-"""Sources of rows: arrays, files, dask collections."""
+"""Sources of rows: arrays, files and dask collections."""
 
 import pkgutil
 

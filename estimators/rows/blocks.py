@@ -1,8 +1,8 @@
-"""Rows that are read in blocks: a random sample, and sums of kernel values over all rows.
+"""Rows that are read in blocks, for samples and for sums of kernel values.
 
-A fit with a dictionary needs two things of its rows: a random sample (:meth:`Rows.take`) and the
-sums of their kernel values (:meth:`Rows.sums`), by one pass over blocks, however many rows there
-are.
+A fit with landmarks needs two things of its rows: a random sample (:meth:`Rows.take`), and the sums
+of their kernel values (:meth:`Rows.sums`), which one pass over blocks computes for any number of
+rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...models.gram import Sums
 from ...models.kernels import Kernel
 
 BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
-SCATTERED = 1000  # rows from all over a memory map taken at once: each may read 64 KB or more
+SCATTERED = 1000  # scattered rows of a memory map read at once: each may read 64 KB or more
 
 
 class Rows:
@@ -31,7 +31,7 @@ class Rows:
     ----------
     n_rows, n_columns : int
     names : list of str or None
-        Of the columns, where they have names.
+        Names of the columns, if they have names.
     """
 
     n_rows: int
@@ -39,35 +39,35 @@ class Rows:
     names: list[str] | None = None
 
     def blocks(self) -> Iterator[tuple[int, Any]]:
-        """Yield the number of its first row and a block, from first to last."""
+        """Yield the blocks in order, each with the number of its first row."""
         raise NotImplementedError
 
     def labels(self, name: str) -> np.ndarray:
-        """Return the column ``name`` of classes, which is then no column of the rows."""
+        """Return the labels in the column ``name``, and remove it from the columns of the rows."""
         raise ValueError(
             f"y={name!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
-            "data frame of dask); expected one label for each row"
+            "dask data frame); give one label for each row"
         )
 
     def take(self, which: np.ndarray | slice) -> np.ndarray:
         """Return some rows in float64, (k, p); ``which`` is ascending."""
-        wanted = np.arange(self.n_rows)[which]
+        numbers = np.arange(self.n_rows)[which]
         parts = []
         for start, block in self.blocks():
-            inside = wanted[(start <= wanted) & (wanted < start + len(block))]
-            if len(inside):
-                parts.append(pick(block, start, inside))
+            in_block = numbers[(start <= numbers) & (numbers < start + len(block))]
+            if len(in_block):
+                parts.append(pick(block, start, in_block))
         return np.concatenate(parts).astype(float, copy=False)
 
     def sums(
         self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
     ) -> Sums:
-        """Return the sums over all rows that are not minority.
+        """Return the sums over all majority rows.
 
-        Blocks are summed in float64, in their order whatever the number of threads; there are
-        as many threads as BLAS would take.
+        Blocks are summed in float64 and in order, so the result does not depend on the number of
+        threads, which is the number that BLAS would use.
         """
-        with _shown(int((~minority).sum()), progressbar) as advance, _threads() as n:
+        with _progress(int((~minority).sum()), progressbar) as advance, _one_blas_thread_each() as n:
             tasks = (
                 joblib.delayed(sums_of_block)(
                     kernel, points, start, block, minority[start : start + len(block)]
@@ -88,7 +88,7 @@ class ArrayRows(Rows):
     ----------
     X : ndarray of shape (n, p)
     is_checked : bool, default=False
-        Whether X is known to be float64 and finite.
+        Whether X is already known to be float64 and finite.
     """
 
     def __init__(self, X: np.ndarray, is_checked: bool = False) -> None:
@@ -117,9 +117,9 @@ class ArrayRows(Rows):
 
 
 class NamedRows(Rows):
-    """Rows with named columns, of which one may hold the classes."""
+    """Rows with named columns, one of which may be the labels."""
 
-    origin: str  # for errors
+    origin: str  # name of the file or table, for errors
 
     def _use(self, columns: list[str], label: str | None = None) -> None:
         if label is not None and label not in columns:
@@ -128,23 +128,23 @@ class NamedRows(Rows):
         self.names = [name for name in columns if name != label]
         self.n_columns = len(self.names)
         if not self.names:
-            raise ValueError(f"{self.origin} has no columns but that of the classes")
+            raise ValueError(f"{self.origin} has no column besides that of the labels")
 
 
 def pick(block: Any, start: int, numbers: np.ndarray) -> np.ndarray:
-    """Return the rows ``numbers`` of a block that starts with row ``start``."""
+    """Return the rows ``numbers`` of a block whose first row is ``start``."""
     return checked(as_array(block, start)[numbers - start], numbers)
 
 
 def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
-    """Return rows of finite floats, or raise a ValueError that names the first value at fault.
+    """Return rows of finite floats, or raise a ValueError that names the first wrong value.
 
-    float32 stays as it is, and any other type becomes float64; ``numbers`` are the numbers of the
+    float32 stays float32, and any other type becomes float64. ``numbers`` are the numbers of the
     rows in X.
     """
     rows = rows if rows.dtype == np.float32 else rows.astype(float, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
-        total = rows.sum()  # finite where all values are: no mask of a million rows
+        total = rows.sum()  # finite if all values are, which saves a mask of all values
     if not np.isfinite(total) and (bad := ~np.isfinite(rows)).any():
         i, column = np.argwhere(bad)[0]
         raise ValueError(
@@ -159,31 +159,31 @@ def sums_of_block(
 ) -> Sums:
     """Return the sums over the majority rows of a block, whose first row is ``start``."""
     rows = checked(as_array(block, start), range(start, start + len(block)))
-    found = Sums.of(kernel, rows[~minority] if minority.any() else rows, points)
+    sums = Sums.of(kernel, rows[~minority] if minority.any() else rows, points)
     release(block)
-    return found
+    return sums
 
 
 def as_array(block: Any, start: int) -> np.ndarray:
-    """Return a block, from row ``start`` on, as an array, if its columns are numbers."""
+    """Return a block, whose first row is ``start``, as an array if its columns are numbers."""
     if not isinstance(block, pd.DataFrame):
         return np.asarray(block)
-    odd = [name for name in block if block[name].dtype.kind not in "fiub"]
-    if odd:
+    others = [name for name in block if block[name].dtype.kind not in "fiub"]
+    if others:
         raise TypeError(
-            f"column {odd[0]!r} is not numeric (rows {start} to {start + len(block) - 1} are "
-            f"{block[odd[0]].dtype}); drop it, make it a number, or, if it holds the classes, "
-            "name it: y='name'"
+            f"column {others[0]!r} is not numeric (rows {start} to {start + len(block) - 1} are "
+            f"{block[others[0]].dtype}); drop it, convert it to numbers, or, if it has the "
+            "labels, name it: y='name'"
         )
     if all(isinstance(dtype, np.dtype) for dtype in block.dtypes):
         return block.to_numpy(np.result_type(*block.dtypes))
-    return block.to_numpy(float, na_value=np.nan)  # types of pandas, which may have nulls
+    return block.to_numpy(float, na_value=np.nan)  # pandas' own types, which may have nulls
 
 
 def release(block: Any) -> None:
-    """Let go of pages of a memory map that were read: they stay in the system's cache only."""
+    """Free the pages of a memory map that were read; the system's cache still has them."""
     if not isinstance(block, np.memmap) or block.mode == "c" or not block.flags.c_contiguous:
-        return  # what was written to a copy-on-write map would be lost
+        return  # freeing pages of a copy-on-write map would lose its changes
     pages: Any = block
     while isinstance(pages, np.ndarray):
         pages = pages.base
@@ -195,16 +195,16 @@ def release(block: Any) -> None:
 
 
 @contextmanager
-def _threads() -> Iterator[int]:
-    """Give the number of threads that BLAS would take, and have BLAS take one in each of them."""
+def _one_blas_thread_each() -> Iterator[int]:
+    """Give the number of threads that BLAS would use, and limit BLAS to one thread each."""
     n = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
     with threadpool_limits(1, user_api="blas"):
         yield max(n, default=1)
 
 
 @contextmanager
-def _shown(n_rows: int, progressbar: bool) -> Iterator[Callable[[int], None]]:
-    """Give a function that is told of rows read, and shows them on stderr if asked to."""
+def _progress(n_rows: int, progressbar: bool) -> Iterator[Callable[[int], None]]:
+    """Give a function that counts rows as read, on stderr if ``progressbar`` is true."""
     if not progressbar:
         yield lambda length: None
         return

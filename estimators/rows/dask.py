@@ -1,7 +1,7 @@
-"""Rows on a cluster: fits and scores of dask arrays and data frames, as a map and a reduction.
+"""Rows on a cluster: dask arrays and data frames are fitted and scored by map and reduce.
 
-Work goes to the dask client that is active (``distributed.Client(address)``), or to threads of
-this machine where there is none. Each block gives its :class:`.gram.Sums`, and sums add up.
+Tasks run on the active dask client (``distributed.Client(address)``), or in threads of this machine
+if there is none. Each block gives its :class:`.gram.Sums`, and the sums are added.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ...models.gram import Sums
 from ...models.kernels import Kernel
 from .blocks import NamedRows, pick, sums_of_block
 
-FAN_IN = 8  # sums that are added up in one task
+FAN_IN = 8  # sums that one task adds
 
 
 class DaskRows(NamedRows):
@@ -60,17 +60,17 @@ class DaskRows(NamedRows):
 
     @override
     def take(self, which: np.ndarray | slice) -> np.ndarray:
-        wanted = np.arange(self.n_rows)[which]
-        cuts = np.searchsorted(wanted, self._starts)
+        numbers = np.arange(self.n_rows)[which]
+        cuts = np.searchsorted(numbers, self._starts)
         parts = [
-            dask.delayed(_pick)(block, start, stop, wanted[a:b])
+            dask.delayed(_pick)(block, start, stop, numbers[a:b])
             for block, start, stop, a, b in zip(
                 self._blocks, self._starts[:-1], self._starts[1:], cuts[:-1], cuts[1:], strict=True
             )
             if b > a
         ]
-        (found,) = dask.compute(parts)
-        return np.concatenate(found).astype(float, copy=False)
+        (rows,) = dask.compute(parts)
+        return np.concatenate(rows).astype(float, copy=False)
 
     @override
     def sums(
@@ -87,7 +87,7 @@ class DaskRows(NamedRows):
             sums = [
                 dask.delayed(_reduce)(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)
             ]
-        # a thread of dask has one of BLAS; a cluster shows its progress on its own page
+        # one BLAS thread per dask thread; a cluster has its own page for progress
         with threadpool_limits(1, user_api="blas"):
             if not progressbar:
                 return sums[0].compute()
@@ -96,15 +96,15 @@ class DaskRows(NamedRows):
 
 
 def _is_frame(X: Any) -> bool:
-    """Tell a data frame from an array of dask, and refuse what is neither."""
+    """Return whether X is a dask data frame; a TypeError if it is not a dask array either."""
     if is_dataframe_like(X):
         return True
     if isinstance(X, da.Array) and X.ndim == 2 and X.dtype.kind in "fiub":
         return False
     got = f"an array of {X.dtype}, {X.shape}" if isinstance(X, da.Array) else type(X)
     raise TypeError(
-        "X must be a dask array (rows, columns) of numbers, or a data frame of dask, got "
-        f"{got}; a dask series becomes a data frame by to_frame()"
+        "X must be a dask array (rows, columns) of numbers, or a dask data frame, got "
+        f"{got}; convert a dask series by to_frame()"
     )
 
 
@@ -122,7 +122,7 @@ def _check_length(block: Any, start: int, stop: int) -> None:
     if len(block) != stop - start:
         raise ValueError(
             f"the block of X that starts with row {start} has {len(block)} rows, but its chunk "
-            f"says {stop - start}; make X with the right chunks, or with unknown ones (nan)"
+            f"size is {stop - start}; give X its true chunk sizes, or unknown ones (nan)"
         )
 
 
@@ -131,13 +131,13 @@ def _reduce(sums: list[Sums]) -> Sums:
 
 
 def by_block(X: Any, scores: Callable[[Any], np.ndarray]) -> da.Array:
-    """Return one number for each row of a dask array or data frame, as a lazy dask array.
+    """Return one number per row of a dask array or data frame, as a lazy dask array.
 
     Parameters
     ----------
     X : dask array or data frame
     scores : callable
-        Takes a block, and returns one number for each row; it is sent to the workers.
+        Takes a block and returns one number per row. It is sent to the workers.
     """
     sent = dask.delayed(_Blockwise(scores), traverse=False)
     if _is_frame(X):
@@ -150,7 +150,7 @@ def by_block(X: Any, scores: Callable[[Any], np.ndarray]) -> da.Array:
 
 @dataclass(frozen=True, eq=False)
 class _Blockwise:
-    """Scores of a block, with errors that say which block it is."""
+    """Scores of a block, with errors that name the block."""
 
     scores: Callable[[Any], np.ndarray]
 

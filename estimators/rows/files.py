@@ -41,7 +41,7 @@ class _Table(NamedRows):
         return labels
 
     def _labels(self, name: str) -> np.ndarray:
-        """Return the column ``name``, of one type for all blocks."""
+        """Return the column ``name``, with one type for all blocks."""
         parts = [frame[name].to_numpy() for frame in self._frames([name])]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -84,11 +84,11 @@ class ParquetRows(_Table):
 
 
 class CsvRows(_Table):
-    """Rows of a CSV file with a header; each pass parses it anew, so Parquet is quicker."""
+    """Rows of a CSV file with a header; each pass parses it again, so Parquet is faster."""
 
     @cached_property
     def n_rows(self) -> int:  # type: ignore[override]
-        """Counted by the parser, as a quoted field may have several lines."""
+        """The number of rows; the parser counts them, because a quoted field can span lines."""
         return sum(len(frame) for frame in self._frames(self._columns[:1]))
 
     @override
@@ -97,13 +97,13 @@ class CsvRows(_Table):
 
     @override
     def _labels(self, name: str) -> np.ndarray:
-        # as text, because the parser takes the type of each block from that block alone
+        # as text, because the parser chooses the type of each block separately
         return read_labels([text for frame in self._frames([name], True) for text in frame[name]])
 
     @override
     def _frames(self, columns: list[str], as_text: bool = False) -> Iterator[pd.DataFrame]:
         size = self._block_rows(self._columns)
-        # of all columns: with ``usecols`` the parser cuts rows with too many fields
+        # read all columns: with ``usecols`` the parser accepts rows with too many fields
         options = csv_options(self._columns, as_text)
         with (
             reading_csv(self.path),
@@ -114,19 +114,19 @@ class CsvRows(_Table):
 
 
 def csv_options(columns: list[str], as_text: bool = False) -> dict[str, Any]:
-    """Return how pandas reads a CSV file with these columns, as numbers or as it is written.
+    """Return pandas' options to read a CSV file with these columns, as numbers or as text.
 
-    In a file of one column a blank line is a gap, and not a line to skip.
+    In a file with one column, a blank line is a missing value and is not skipped.
     """
     text = {"dtype": str, "keep_default_na": False} if as_text else {"low_memory": False}
     return {"index_col": False, "skip_blank_lines": len(columns) > 1, **text}
 
 
 def csv_header(path: Path) -> list[str]:
-    """Return the names of the columns of a CSV file; what is no header is a ValueError.
+    """Return the names of the columns of a CSV file; a ValueError if the header is invalid.
 
-    It is read as a row beside the next one: a first row with more fields is an error then, where
-    else pandas takes its first fields as an index, and those of all rows.
+    The header is read as a row, together with the next row. If the next row has more fields, this
+    is an error; with a header, pandas would take the first fields of all rows as an index.
     """
     with reading_csv(path):
         rows = pd.read_csv(path, header=None, nrows=2, dtype=str, keep_default_na=False)
@@ -134,16 +134,18 @@ def csv_header(path: Path) -> list[str]:
     if (names == "").any():
         raise ValueError(
             f"{path}: column {int((names == '').argmax())} (counted from 0) has no name in the "
-            "header; name it, or leave it out (pandas writes its index so: to_csv(index=False))"
+            "header; name it, or leave it out (pandas writes the index without a name: use "
+            "to_csv(index=False))"
         )
-    twice = names[names.duplicated()]
-    if len(twice):  # pandas would rename one of them
-        raise ValueError(f"{path}: the header has the column {twice.iloc[0]!r} twice; rename one")
+    duplicates = names[names.duplicated()]
+    if len(duplicates):  # pandas would rename one of them
+        name = duplicates.iloc[0]
+        raise ValueError(f"{path}: the header has the column {name!r} twice; rename one")
     return names.tolist()
 
 
 def reading_csv(path: Path) -> AbstractContextManager[None]:
-    """Turn what pandas says of a file that is no CSV into a ValueError that names it."""
+    """Turn pandas' errors on a file that is not CSV into a ValueError that names the file."""
     errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
     kind = "CSV in UTF-8 with a header that names every field of the rows"
     return _readable(path, kind, *errors)
@@ -159,9 +161,9 @@ def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]
 
 
 def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
-    """Yield the blocks of a file to be scored, without the column of the labels if it has one.
+    """Yield the blocks of a file to score, without the column ``without``, that of the labels.
 
-    They are checked here, as here it is known which rows of the file they are.
+    The values are checked here, because here the numbers of the rows in the file are known.
     """
     empty = True
     for start, block in open_file(Path(path)).blocks():
@@ -178,7 +180,7 @@ def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
 
 
 def open_file(path: Path) -> Rows:
-    """Return the rows of a file, by the ending of its name."""
+    """Return the rows of a file; the ending of its name gives the format."""
     if path.suffix not in FILES:
         raise ValueError(f"X={str(path)!r}: expected a file named {', '.join(FILES)}")
     if path.is_dir():
@@ -194,10 +196,10 @@ def open_file(path: Path) -> Rows:
         return ParquetRows(path) if path.suffix == ".parquet" else CsvRows(path)
     try:
         X = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, OSError) as error:  # whose texts advise to unpickle, which runs code
+    except (ValueError, OSError) as error:  # their texts advise to unpickle, which runs code
         raise ValueError(
-            f"{path} is damaged, or not a .npy file of numbers; expected one that np.save wrote "
-            "(pickled arrays, of objects, are not read)"
+            f"{path} is damaged, or not a .npy file of numbers; expected a file that np.save "
+            "wrote (pickled arrays of objects are not read)"
         ) from error
     if X.ndim != 2 or X.dtype.kind not in "fiub" or not X.size:
         raise ValueError(

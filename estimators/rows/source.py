@@ -1,4 +1,4 @@
-"""Which source of rows an X is: an array, a file, or a dask collection."""
+"""Chooses the source of rows for X: an array, a file, or a dask collection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .files import open_file
 
 
 def source(X: Any) -> Rows | None:
-    """Return a source that reads ``X`` in blocks, or None for what has to be made an array.
+    """Return a source that reads ``X`` in blocks, or None if X must become an array first.
 
     Parameters
     ----------

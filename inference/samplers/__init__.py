@@ -1,4 +1,4 @@
-"""Samplers, one file for each algorithm."""
+"""Samplers, one file per algorithm."""
 
 import pkgutil
 

@@ -1,15 +1,14 @@
 r"""Laplace's approximation of a posterior, and the chains that correct it.
 
-With :math:`\hat x` the mode of the log density and :math:`H` minus its second derivatives there,
-draws of q, :math:`N(\hat x, H^{-1})` with a share of wider ones, are the proposals of
-independence Metropolis-Hastings chains (Tierney 1994), which move from x to a proposal y with
-probability
+Let :math:`\hat x` be the mode of the log density and :math:`H` its negative Hessian there. The
+proposals are draws of q: most from :math:`N(\hat x, H^{-1})`, a small share wider. Independence
+Metropolis-Hastings chains (Tierney 1994) move from x to a proposal y with probability
 
 .. math:: \min\left(1, \frac{p(y)\, q(x)}{p(x)\, q(y)}\right).
 
-All proposals are scored at once, in one product of matrices, and a chain is a walk along their
-ratios p/q. Where q is narrower than p it sticks, and the Pareto k of the ratios (Vehtari et al.
-2024) says so.
+The densities of all proposals are computed at once, in one product of matrices; a chain then only
+compares ratios p/q. Where q is narrower than p, a chain gets stuck, and the Pareto k of the ratios
+(Vehtari et al. 2024) is large.
 """
 
 from __future__ import annotations
@@ -27,20 +26,21 @@ from scipy.optimize import minimize
 from ..diagnostics import MAX_R_HAT, MIN_ESS_PER_CHAIN, mixing
 from ..log_density import LogDensity
 
-STARTS = 3  # of the search for the mode, at random: several modes are to be seen
-DISPERSION = 4.0  # of these starts, at least, on the unconstrained scale
-CLOSE = 0.01  # posterior sd from the mode at which a search has come to it
+STARTS = 3  # random starts of the search for the mode, to find several modes
+DISPERSION = 4.0  # smallest dispersion of these starts, on the unconstrained scale
+CLOSE = 0.01  # posterior sd from the mode, where a search has converged
+OPTIONS = {"maxiter": 2000}  # of each search
 NEWTON_STEPS = 50
-ROUNDING = 10 * np.finfo(float).eps  # of a pivot, a row, as a share of the largest curvature
-SAME_MODE = 1.0  # posterior sd between two ends of searches that have found the same mode
-DISPERSED = 2.0  # times a posterior sd around the modes, from where chains of NUTS start
+ROUNDING = 10 * np.finfo(float).eps  # error of a pivot per row, relative to the largest curvature
+SAME_MODE = 1.0  # posterior sd: two searches that end within this distance found the same mode
+DISPERSED = 2.0  # posterior sd of the NUTS starts around a mode
 WIDER_SHARE = 0.05  # of the proposals
-WIDER_BY = 3.0  # sd of the radius of a normal vector, about
-WARM_UP = 50  # steps of each chain that are not kept
-MIN_STEPS = 500  # of a chain that is judged
-THIN = 4  # steps for each draw, where one is not enough
+WIDER_BY = 3.0  # about so many sd of the radius of a normal vector
+WARM_UP = 50  # discarded steps of each chain
+MIN_STEPS = 500  # of a chain, before its diagnostics are computed
+THIN = 4  # steps per draw, if one step is not enough
 
-MAX_PARETO_K = 0.5  # up to which the ratios have a variance; Vehtari et al. (2024) take 0.7
+MAX_PARETO_K = 0.5  # the ratios have a finite variance up to 0.5; Vehtari et al. (2024) allow 0.7
 MIN_ACCEPTANCE = 0.1
 
 
@@ -57,7 +57,7 @@ class Laplace:
     mode : ndarray of shape (n,)
     upper : ndarray of shape (n, n)
     ends : ndarray of shape (k, n)
-        Where the searches for the mode ended, the highest density first.
+        The points where the searches for the mode ended, highest density first.
     """
 
     mode: np.ndarray
@@ -68,7 +68,7 @@ class Laplace:
     def of(cls, density: LogDensity, rng: np.random.Generator) -> Self:
         """Return the approximation of ``density``.
 
-        The mode is searched for from PyMC's initial point and from dispersed ones.
+        The search for the mode starts from PyMC's initial point and from dispersed points.
 
         Raises
         ------
@@ -76,71 +76,71 @@ class Laplace:
             A search fails, or the curvature at the mode is not positive.
         """
 
-        def minus(x: np.ndarray) -> tuple[float, np.ndarray]:
+        def minus_logp(x: np.ndarray) -> tuple[float, np.ndarray]:
             logp, gradient = density.logp_and_gradient(x)
             return -logp, -gradient
 
-        found = []
+        searches = []
         for start in density.dispersed_points(STARTS, DISPERSION, rng):
-            search = minimize(minus, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
+            search = minimize(minus_logp, start, jac=True, method="L-BFGS-B", options=OPTIONS)
             if not (search.success and np.isfinite(search.fun)):
-                raise NoApproximationError(f"the search for the mode ended with: {search.message}")
-            found.append(search)
-        found.sort(key=lambda search: search.fun)
-        best = found[0].x
+                raise NoApproximationError(f"the search for the mode failed: {search.message}")
+            searches.append(search)
+        searches.sort(key=lambda search: search.fun)
+        best = searches[0].x
         upper = _root_of_curvature(density, best)
         mode = _newton(density, best, upper)
-        if np.linalg.norm(upper @ (mode - best)) > CLOSE:  # stiff, so that the search ended early
+        if np.linalg.norm(upper @ (mode - best)) > CLOSE:  # a stiff density: the search ended early
             upper = _root_of_curvature(density, mode)
-        ends = np.array([_newton(density, search.x, upper) for search in found])
+        ends = np.array([_newton(density, search.x, upper) for search in searches])
         return cls(mode, upper, ends)
 
     @property
-    def apart(self) -> float:
-        """How far the ends of the searches lie from the mode, in posterior sd, at most."""
+    def largest_distance(self) -> float:
+        """The largest distance of a search's end from the mode, in posterior sd."""
         return float(self._distance(self.ends, self.mode).max(initial=0))
 
     @cached_property
     def modes(self) -> np.ndarray:
-        """The modes found, each more than ``SAME_MODE`` from those before it; the highest first."""
+        """The modes, each more than ``SAME_MODE`` from those before it; the highest first."""
         modes = self.mode[None]
         for end in self.ends:
-            # written so that a NaN, which no comparison holds for, is a mode of its own
+            # "not any <=", so that an end with NaN is a mode of its own
             if not (self._distance(modes, end) <= SAME_MODE).any():
                 modes = np.concatenate([modes, end[None]])
         return modes
 
     def _distance(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return how far the rows of x lie from y, in posterior sd."""
+        """Return the distance of each row of x from y, in posterior sd."""
         length: np.ndarray = np.linalg.norm((x - y) @ self.upper.T, axis=1)
         return length
 
     @property
     def several_modes(self) -> bool:
-        """Whether the searches have found other modes too."""
+        """Whether the searches found more than one mode."""
         return len(self.modes) > 1
 
     def starts(self, chains: int, rng: np.random.Generator) -> np.ndarray:
-        """Return a point for each chain to start at, (chains, n).
+        """Return a starting point for each chain, (chains, n).
 
-        They lie dispersed around the modes, which take turns: chains that start in one mode
-        agree, and R-hat says nothing of the others, unless they go there by themselves.
+        The points are dispersed around the modes, which take turns. If all chains started in one
+        mode and stayed there, they would agree, and R-hat would not detect the other modes.
         """
         z = DISPERSED * rng.standard_normal((len(self.mode), chains))
-        around = self.modes[np.arange(chains) % len(self.modes)]
-        return around + solve_triangular(self.upper, z).T
+        modes = self.modes[np.arange(chains) % len(self.modes)]
+        return modes + solve_triangular(self.upper, z).T
 
-    def around(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return draws around each end of the searches, of the one curvature."""
+    def draw_at_ends(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return ``size`` draws around each end of the searches, with the mode's curvature."""
         z = rng.standard_normal((len(self.mode), size * len(self.ends)))
         return np.repeat(self.ends, size, axis=0) + solve_triangular(self.upper, z).T
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return proposals (size, n), and their log densities (size,) up to a constant.
 
-        A share of them is wider, by as much as takes them just out of the shell around the
-        mode in which a normal vector lies: a likelihood that is bounded leaves the posterior the
-        wider tails of its prior.
+        A share of the proposals is wider, just enough to leave the shell around the mode where
+        normal vectors lie: with a bounded likelihood the posterior has the wider tails of its
+        prior.
         """
         n = len(self.mode)
         z = rng.standard_normal((size, n))
@@ -161,7 +161,7 @@ def _root_of_curvature(density: LogDensity, x: np.ndarray) -> np.ndarray:
     try:
         upper = cholesky(curvature)
     except (LinAlgError, ValueError) as error:
-        raise NoApproximationError("the curvature at the mode is not positive") from error
+        raise NoApproximationError("the curvature at the mode is not positive definite") from error
     pivots = np.square(np.diag(upper))
     if pivots.min() <= ROUNDING * len(pivots) * np.diag(curvature).max():
         raise NoApproximationError("the curvature at the mode is zero in some direction")
@@ -169,7 +169,7 @@ def _root_of_curvature(density: LogDensity, x: np.ndarray) -> np.ndarray:
 
 
 def _newton(density: LogDensity, x: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the end of Newton's steps from x, of one curvature and at most one sd each."""
+    """Return the end of Newton steps from x, with fixed curvature and at most one sd each."""
     for _ in range(NEWTON_STEPS):
         gradient = density.logp_and_gradient(x)[1]
         step = cho_solve((upper, False), gradient)
@@ -204,7 +204,7 @@ class Chains:
     def start(
         cls, density: LogDensity, q: Laplace, chains: int, steps: int, rng: np.random.Generator
     ) -> Self:
-        """Return chains that start at draws of q, each its own, after a warm-up."""
+        """Return chains after a warm-up; each starts at its own draw of q."""
         named, first = _proposals(density, q, (chains, 1), rng)
         start = cls(named, np.ones((chains, 1), dtype=bool), first, first[:, 0])
         return start.next(density, q, WARM_UP, rng).next(density, q, steps, rng)
@@ -214,39 +214,39 @@ class Chains:
         chains = len(self.last)
         named, log_ratio = _proposals(density, q, (chains, steps), rng)
         threshold = np.log(rng.uniform(size=(chains, steps)))
-        state, last = np.empty((chains, steps), dtype=int), []  # the proposal that each state is
+        state, last = np.empty((chains, steps), dtype=int), []  # index of each state's proposal
         for chain in range(chains):
-            at, ratio = -1, float(self.last[chain])
+            current, ratio = -1, float(self.last[chain])
             rows = zip(log_ratio[chain].tolist(), threshold[chain].tolist(), strict=True)
             for step, (new, limit) in enumerate(rows):
                 if limit <= new - ratio:
-                    at, ratio = step, new
-                state[chain, step] = at
+                    current, ratio = step, new
+                state[chain, step] = current
             last.append(ratio)
         accepted = state == np.arange(steps)
         rejected = np.nonzero(~accepted)
-        before = np.nonzero(state < 0)  # the state that these steps go on from
-        for name, values in named.items():  # the accepted are where they should be
+        before = np.nonzero(state < 0)  # steps that stay in the last state of the run before
+        for name, values in named.items():  # accepted proposals are in place
             values[rejected] = values[rejected[0], state[rejected]]
             values[before] = self.named[name][before[0], -1]
         return type(self)(named, accepted, log_ratio, np.array(last))
 
-    def taken(self, which: slice) -> Self:
-        """Return some of the steps only."""
-        named = {name: values[:, which].copy() for name, values in self.named.items()}
-        return type(self)(named, self.accepted[:, which], self.log_ratio[:, which], self.last)
+    def select(self, steps: slice) -> Self:
+        """Return the chains with some of their steps only."""
+        named = {name: values[:, steps].copy() for name, values in self.named.items()}
+        return type(self)(named, self.accepted[:, steps], self.log_ratio[:, steps], self.last)
 
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:
-        """Return chains of which these are the parts, one after the other."""
+        """Return the chains that join ``parts``, one after the other."""
         named, accepted, log_ratio = (
             [getattr(part, name) for part in parts] for name in ("named", "accepted", "log_ratio")
         )
-        together = {
+        joined_named = {
             name: np.concatenate([values[name] for values in named], axis=1) for name in named[0]
         }
         return cls(
-            together,
+            joined_named,
             np.concatenate(accepted, axis=1),
             np.concatenate(log_ratio, axis=1),
             parts[-1].last,
@@ -256,7 +256,7 @@ class Chains:
 def _proposals(
     density: LogDensity, q: Laplace, shape: tuple[int, int], rng: np.random.Generator
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return proposals as their named quantities, and their log p/q."""
+    """Return the named quantities of proposals, and their log p/q."""
     x, log_q = q.draw(shape[0] * shape[1], rng)
     logp, named = density.evaluate(x)
     named = {name: values.reshape(*shape, *values.shape[1:]) for name, values in named.items()}
@@ -265,11 +265,12 @@ def _proposals(
 
 @dataclass(frozen=True, eq=False)
 class ProposalDiagnostics:
-    """Whether chains can be trusted.
+    """Diagnostics of the chains and their proposals.
 
     Attributes
     ----------
     pareto_k, acceptance, r_hat, ess : float
+    chains : int
     """
 
     pareto_k: float
@@ -280,7 +281,7 @@ class ProposalDiagnostics:
 
     @classmethod
     def of(cls, run: Chains, monitored: np.ndarray) -> Self:
-        """Judge by the steps of ``run`` and values (chains, steps, q) of interest there."""
+        """Return the diagnostics of ``run`` and of its monitored values (chains, steps, q)."""
         from arviz_stats.base import array_stats
 
         # psislw takes log likelihoods, whose negative is the log ratio
@@ -289,13 +290,13 @@ class ProposalDiagnostics:
 
     @property
     def unusable(self) -> bool:
-        """Whether more steps would not help."""
-        # written so that a NaN, which no comparison holds for, is not safe
+        """Whether the proposals are so poor that more steps would not help."""
+        # "not <=" instead of ">", so that NaN is unusable
         return not (self.pareto_k <= MAX_PARETO_K and self.acceptance >= MIN_ACCEPTANCE)
 
     @property
     def safe(self) -> bool:
-        """Whether the chains can be trusted."""
+        """Whether the chains are reliable."""
         mixed = (
             self.r_hat <= MAX_R_HAT or self.chains == 1
         ) and self.ess >= MIN_ESS_PER_CHAIN * self.chains
@@ -316,10 +317,10 @@ def sample(
     rng: np.random.Generator,
     monitor: Callable[[dict[str, np.ndarray]], np.ndarray],
 ) -> tuple[Chains, ProposalDiagnostics]:
-    """Return chains of ``draws`` steps, and a quality.
+    """Return chains of ``draws`` steps, and their diagnostics.
 
-    ``monitor`` takes named quantities of S draws to the values (S, q) by which is judged. Where
-    that helps, more steps are taken than there are draws.
+    ``monitor`` turns the named quantities of S draws into the values (S, q) whose R-hat and
+    effective sample size count. If these are not good enough yet, each draw takes THIN steps.
     """
 
     def assess(run: Chains) -> ProposalDiagnostics:
@@ -329,12 +330,12 @@ def sample(
 
     steps = max(draws, MIN_STEPS)
     run = Chains.start(density, q, chains, steps, rng)
-    quality = assess(run)
-    if not (quality.safe or quality.unusable or quality.ess < MIN_ESS_PER_CHAIN):
-        parts = [run.taken(slice(THIN - 1, None, THIN))]
+    diagnostics = assess(run)
+    if not (diagnostics.safe or diagnostics.unusable or diagnostics.ess < MIN_ESS_PER_CHAIN):
+        parts = [run.select(slice(THIN - 1, None, THIN))]
         for n in range(1, THIN):
             run = run.next(density, q, steps, rng)
-            parts.append(run.taken(slice((THIN - 1 - n * steps) % THIN, None, THIN)))
+            parts.append(run.select(slice((THIN - 1 - n * steps) % THIN, None, THIN)))
         run = Chains.joined(parts)
-        quality = assess(run)
-    return (run if draws == steps else run.taken(slice(-draws, None))), quality
+        diagnostics = assess(run)
+    return (run if draws == steps else run.select(slice(-draws, None))), diagnostics

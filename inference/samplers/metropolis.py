@@ -1,4 +1,4 @@
-"""Random-walk Metropolis, the published sampler, by PyMC."""
+"""Random-walk Metropolis by PyMC, the sampler of the published models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sample(density: LogDensity, starts: np.ndarray, settings: SamplerSettings) -
     Raises
     ------
     KeyboardInterrupt
-        When interrupted: PyMC ends such a run early, and a part of a run is not returned.
+        The run was interrupted: PyMC returns a partial run, which is discarded.
     """
     import pymc as pm
 

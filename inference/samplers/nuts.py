@@ -1,10 +1,10 @@
 """The No-U-Turn sampler, by nutpie, on this package's log density.
 
-Chains run one after another: nutpie does not say for which chain it asks a starting point, and
-the log density is a Python function, which two threads could not run at once.
+Chains run one after another: nutpie does not tell which chain asks for a starting point, and two
+threads cannot run the log density, a Python function, at the same time.
 
-Dictionary points whose weight is negligible are left out of the log density while NUTS runs,
-unless that changes the log density of its draws by more than ``MAX_GAP``.
+Dictionary points with negligible weight are left out of the log density while NUTS runs. If this
+changes the log density of the draws by more than ``MAX_GAP``, NUTS runs again with all points.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..draws import Draws, SamplerReport, SamplerSettings
 from ..log_density import LogDensity
 
 STATISTICS = ["diverging", "energy", "n_steps", "step_size"]
-MAX_GAP = 1e-3  # by which the log density may vary where points are left out
+MAX_GAP = 1e-3  # range over the draws of the log density's change when points are left out
 POLL = 0.05  # seconds between two checks whether the computation was superseded
 
 
@@ -37,15 +37,14 @@ def sample(
         Where the chains start, on the unconstrained scale.
     settings : SamplerSettings
     active : ndarray of int, optional
-        The dictionary points whose weights are not negligible; all where left out.
+        The dictionary points whose weights are not negligible. Default: all.
     """
-    few = active is not None and len(active) <= density.n_points / 2
     x, n_points = None, density.n_points
-    if active is not None and few:
-        part = density.on(active)
-        x, statistics = _run(part, starts, settings)
-        gap = np.ptp(density.logp(x) - part.logp(x))
-        density.products += part.products
+    if active is not None and len(active) <= n_points / 2:
+        restricted = density.restricted(active)
+        x, statistics = _run(restricted, starts, settings)
+        gap = np.ptp(density.logp(x) - restricted.logp(x))
+        density.products += restricted.products
         if gap <= MAX_GAP:
             n_points = len(active)
         else:
@@ -93,7 +92,7 @@ def _run(
         try:
             traces.append(_result(run))
         except BaseException as error:
-            if type(error).__name__ == "PanicException":  # Rust's, which no one would catch
+            if type(error).__name__ == "PanicException":  # of Rust; ``except Exception`` misses it
                 raise RuntimeError(
                     f"nutpie failed ({error}): the posterior may be improper, or its scales too "
                     "far apart; use another prior, or sampler='metropolis'"
@@ -109,7 +108,7 @@ def _run(
 
 
 def _result(run: Any) -> Any:
-    """Return the result of a run of nutpie, or stop when the computation is superseded."""
+    """Return the result of a nutpie run; stop if a newer request supersedes it."""
     while stoppable():
         try:
             return run.wait(timeout=POLL)

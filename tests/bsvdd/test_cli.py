@@ -164,3 +164,42 @@ def test_interrupting_a_report_leaves_no_half_written_file(csv, tmp_path, monkey
     result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", out, *few)
     assert result.exit_code != 0
     assert list(out.iterdir()) == []
+
+
+def test_an_output_that_would_replace_the_input_is_refused_before_any_fit(csv, tmp_path):
+    mine = tmp_path / "results.csv"
+    mine.write_bytes(csv.read_bytes())
+    result = call("compare", mine, "--label", "kind", "--minor", "odd", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "its results.csv would replace" in result.output
+    assert mine.read_bytes() == csv.read_bytes()
+    result = call(
+        "study",
+        "real",
+        "--data-dir",
+        tmp_path,
+        "--label",
+        "kind",
+        "--minor",
+        "odd",
+        "--out",
+        tmp_path,
+    )
+    assert result.exit_code == 1
+    assert "is the folder that is read" in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
+
+
+@pytest.mark.slow
+def test_a_name_of_any_text_stays_a_text(csv, tmp_path):
+    """Dollars are no formula of matplotlib, brackets no markup, = no formula of a spreadsheet."""
+    path = tmp_path / "=cost_$_per_$unit [red].csv"
+    path.write_bytes(csv.read_bytes())
+    out = tmp_path / "out"
+    few = ["--replicates", 1, "--draws", 100, "--tune", 100, "--model", "SVDD"]
+    result = call("compare", path, "--label", "kind", "--minor", "odd", "--out", out, *few)
+    assert result.exit_code == 0, result.output
+    assert path.stem in result.output.replace("\n", "")
+    lines = (out / "results.csv").read_text().splitlines()
+    assert all(line.startswith("'=cost") for line in lines[1:])
+    assert set(runner.read(out / "results.csv")["data"]) == {path.stem}

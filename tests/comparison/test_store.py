@@ -173,3 +173,14 @@ def test_a_folder_that_cannot_be_written_to_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         Store(tmp_path / "file" / "store")
+
+
+@pytest.mark.parametrize("edit", [0.99, True, float("nan"), "another set"], ids=repr)
+def test_an_edited_value_is_not_believed(edit, tmp_path):
+    study = replace(STUDY, replicates=1)
+    study.run(Store(tmp_path))
+    path = sorted(tmp_path.glob("*.json"))[0]
+    record = json.loads(path.read_text())
+    record["row"]["data" if isinstance(edit, str) else "g_mean"] = edit
+    path.write_text(json.dumps(record))
+    assert "values are not those that were written" in Store(tmp_path).foreign[path.name]

@@ -123,3 +123,15 @@ def test_prior_health_shows_both_as_shares_of_draws(two):
         assert sum(bar.get_height() for bar in prior) == pytest.approx(1.0)
         assert sum(bar.get_height() for bar in posterior) == pytest.approx(1.0)
     assert [text.get_text() for text in shown[0].get_legend().get_texts()] == ["prior", "posterior"]
+
+
+def test_a_title_with_dollars_is_text(two):
+    import io
+
+    est, X = two["BDD"], DATA.X
+    name = r"cost_$_per_$unit \frac"
+    for figure in (
+        plots.plot_boundary({name: est}, X, resolution=10),
+        plots.plot_distance_posterior(est, X[:1], [name]),
+    ):
+        figure.savefig(io.BytesIO(), format="png")

@@ -27,9 +27,9 @@ def rows(monkeypatch):
 
 def test_rows_are_printed_and_saved(tmp_path, capsys):
     table.main(["--out", str(tmp_path)])
-    said = capsys.readouterr().out
-    assert "something" in said
-    assert "threads" in said
+    output = capsys.readouterr().out
+    assert "something" in output
+    assert "threads" in output
     saved = json.loads((tmp_path / "benchmarks.json").read_text())["rows"]
     assert (saved["a_row"]["value"], saved["another"]["unit"]) == (2.0, "s")
     assert saved["a_row"]["threads"] == measure.threads()

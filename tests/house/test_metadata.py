@@ -46,10 +46,10 @@ def test_environment_equals_pyproject():
         ]
     )
     conda = [line for line in ENVIRONMENT["dependencies"] if isinstance(line, str)]
-    found = bounds(conda)
-    assert found.pop("pip") == [""]
-    assert found == {CONDA_NAMES.get(name, name): clauses for name, clauses in wanted.items()}
-    assert len(conda) == len(found) + 1, "a package is listed twice"
+    listed = bounds(conda)
+    assert listed.pop("pip") == [""]
+    assert listed == {CONDA_NAMES.get(name, name): clauses for name, clauses in wanted.items()}
+    assert len(conda) == len(listed) + 1, "a package is listed twice"
 
 
 def test_environment_takes_from_pip_only_the_package_itself():

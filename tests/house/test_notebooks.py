@@ -79,6 +79,6 @@ def test_runs_from_start_to_end(name, kernel):
     notebook = read(name)
     notebook.cells = jupytext.reads(FRESH, fmt="py:percent").cells + notebook.cells
     execute(notebook, kernel)
-    said = printed(code(notebook), "stderr").splitlines()
-    first = [line for line in said if not line.startswith("  ")]  # the next shows the source
+    messages = printed(code(notebook), "stderr").splitlines()
+    first = [line for line in messages if not line.startswith("  ")]  # the next shows the source
     assert [line for line in first if not OF_FEW_DRAWS.search(line)] == []

@@ -1,0 +1,128 @@
+"""A model with another potential, other weights or a third prior works, or fails clearly."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pymc as pm
+import pytest
+from bsvdd.estimators.bayesian import BayesianDataDescription
+from bsvdd.models.potential import kernel_potential
+from bsvdd.models.priors.variable import make_variable
+
+from bsvdd import Cutoff, kernels, priors
+
+QUICK = dict(draws=120, tune=60, kernel=kernels.RBF(1.5))
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+@dataclass(frozen=True)
+class Cubic:
+    """The numbers of a potential of the first point only, -scale/3 d^3."""
+
+    scale: float
+
+    def pointwise(self, d):
+        return -self.scale / 3 * d**3
+
+    def total(self, w, gram):
+        norm = np.einsum("...j,...j->...", w @ gram.K, w)
+        d2 = gram.K[0, 0] - 2 * (w @ gram.K)[..., 0] + norm
+        return -self.scale / 3 * d2**1.5
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OtherPotential(BayesianDataDescription):
+    silent: bool = False
+
+    def _build(self, gram):
+        with pm.Model(coords={"point": range(gram.n_points)}) as model:
+            beta = make_variable(self.prior, gram, "beta", "point")
+            w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
+            K = pm.Data("K", gram.K)
+            r = pm.Data("r", gram.r, dims="point")
+            Kw = pm.Deterministic("Kw", K @ w, dims="point")
+            norm = pm.Deterministic("squared_norm", w @ Kw)
+            d2 = K[0, 0] - 2 * Kw[0] + norm + 0 * r[0]
+            added = pm.Potential("cubic", -self.likelihood_scale / 3 * d2**1.5)
+            if not self.silent:
+                added.tag.likelihood = Cubic(self.likelihood_scale)
+        return model
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DoubledWeights(BayesianDataDescription):
+    def _build(self, gram):
+        with pm.Model(coords={"point": range(gram.n_points)}) as model:
+            beta = make_variable(self.prior, gram, "beta", "point")
+            w = pm.Deterministic("w", 2 * pm.math.softmax(beta), dims="point")
+            kernel_potential(w, gram, self.likelihood_scale)
+        return model
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ThreePriors(BayesianDataDescription):
+    _learns_from_minority: ClassVar[bool] = True
+
+    minority_prior: object = priors.Beta(total=1)
+    scale_prior: object = priors.Flat(sd=0.1)
+
+    def _build(self, gram):
+        coords = {
+            "point": range(gram.n_points),
+            "majority": range(gram.n_majority_points),
+            "minority": range(gram.n1),
+        }
+        with pm.Model(coords=coords) as model:
+            tau = make_variable(self.prior, gram, "tau", "majority")
+            alpha1 = make_variable(self.minority_prior, gram, "alpha1", "minority")
+            scale = make_variable(self.scale_prior, gram, "scale", "majority")
+            alpha0 = (1 + pm.math.sum(alpha1)) * pm.math.softmax(tau + scale)
+            w = pm.math.concatenate([alpha0, -alpha1])
+            kernel_potential(pm.Deterministic("w", w, dims="point"), gram, self.likelihood_scale)
+        return model
+
+
+def test_the_log_likelihood_is_the_models_own(table):
+    X, y = table
+    est = OtherPotential(sampler="nuts", cutoff=0.9, **QUICK).fit(X, y)
+    d = est.idata_["distance"]["d"].values[..., y == 0]
+    np.testing.assert_allclose(est.idata_["log_likelihood"]["kernel"], -(d**3) / 3)
+    w = est.idata_["posterior"]["w"].values
+    total = Cubic(1.0).total(w, est.gram_)
+    slope = est.sensitivity(X[:3])["probability_likelihood"]
+    normal = (est.distance(X[:3]) <= est.cutoff_).values
+    centred = (total - total.mean())[..., None] * (normal - normal.mean(axis=(0, 1)))
+    np.testing.assert_allclose(slope, np.log(2) * centred.mean(axis=(0, 1)))
+
+
+def test_a_potential_that_says_no_likelihood_is_an_error(table):
+    est = OtherPotential(silent=True, sampler="nuts", cutoff=0.9, **QUICK)
+    with pytest.raises(
+        NotImplementedError, match=r"0 potentials .* \(it has cubic\).*tag.likelihood"
+    ):
+        est.fit(*table)
+
+
+def test_weights_that_do_not_sum_to_one_are_not_renormalised(table):
+    with pytest.raises(ValueError, match=r"weights that sum to one, .* sum to 2; .*Cutoff\(cv=5\)"):
+        DoubledWeights(**QUICK).fit(*table)
+    est = DoubledWeights(cutoff=Cutoff("g_mean", cv=3), **QUICK).fit(*table)
+    assert np.isfinite(est.cutoff_)
+
+
+def test_a_third_prior_is_swapped_reweighted_and_shown(table):
+    est = ThreePriors(sampler="nuts", **QUICK | {"draws": 200}).fit(*table)
+    assert "scale_prior=Flat(sd=0.1)" in repr(est)
+    attrs = est.idata_["posterior"].attrs
+    assert attrs["scale_prior"] == "Flat(sd=0.1)" and "prior" in attrs and "minority_prior" in attrs
+    other = est.with_prior(scale_prior=priors.Flat(sd=0.2))
+    assert other.scale_prior == priors.Flat(sd=0.2) and other.prior == est.prior
+    spread = [e.idata_["posterior"]["scale"].values.std() for e in (est, other)]
+    assert spread[1] > 1.5 * spread[0]
+    near = est.reweighted(scale_prior=priors.Flat(sd=0.101))
+    assert near.idata_["posterior"].attrs["sampler"] == "reweighted"
+    with pytest.raises(
+        ValueError, match="has no parameter 'other_prior'; its priors are prior, min"
+    ):
+        est.with_prior(other_prior=priors.Flat())
