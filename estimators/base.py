@@ -39,7 +39,10 @@ if TYPE_CHECKING:
         """The part of scikit-learn's that is used."""
 
         n_features_in_: int
+        feature_names_in_: np.ndarray
 
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
         def set_params(self, **params: Any) -> Self: ...  # noqa: D102
         def _validate_params(self) -> None: ...

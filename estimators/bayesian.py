@@ -183,7 +183,7 @@ class BayesianDataDescription(DataDescription):
         if draws.is_posterior:
             diagnostics.warn_of_draws(values, *draws.shape, data.gram.n1)
         diagnostics.warn_of_collapse(values, data.gram.n_points)
-        attrs = {"likelihood_scale": float(self.likelihood_scale)}
+        attrs: dict[str, Any] = {"likelihood_scale": float(self.likelihood_scale)}
         if draws.is_posterior:
             attrs |= {name: describe(prior) for name, prior in self._priors().items()}
         return replace(state, attrs=attrs)

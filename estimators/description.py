@@ -87,7 +87,7 @@ class DataDescription(BaseDetector):
             rule=rule,
             values=d.reshape(-1, d.shape[-1]),
             groups=groups,
-            attrs={name: v for name, v in attrs.items() if name not in attrs_of_draws},
+            attrs={str(name): v for name, v in attrs.items() if name not in attrs_of_draws},
         )
 
     @override

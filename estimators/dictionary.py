@@ -72,7 +72,7 @@ class Dictionary(Protocol):
     def restored(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
     ) -> tuple[Gram, np.ndarray, bool]:
-        """Return, for a saved fit: Gram statistics, row of each point, whether all rows are held."""
+        """Return a saved fit's Gram statistics, the row of each point, and if all rows are held."""
         ...
 
 
@@ -150,7 +150,7 @@ class AllRows:
     def restored(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
     ) -> tuple[Gram, np.ndarray, bool]:
-        """Return, for a saved fit: Gram statistics, row of each point, whether all rows are held."""
+        """Return a saved fit's Gram statistics, the row of each point, and if all rows are held."""
         row_of_point = self.row_of_point(minority)
         if tree["posterior"]["w"].shape[-1] != len(row_of_point):
             raise ValueError(f"posterior/w: expected weights of {len(row_of_point)} points")
@@ -229,7 +229,7 @@ class LandmarkPoints:
         )
 
     def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
-        """Return the Gram statistics of the rows ``train``; points that are other rows are dropped."""
+        """Return the Gram statistics of the rows ``train``, without points that are other rows."""
         stays = (data.row_of_point < 0) | np.isin(data.row_of_point, train)
         m, points = data.gram.n_majority_points, data.gram.points
         majority = data.rows[train][~data.minority[train]]
@@ -267,7 +267,7 @@ class LandmarkPoints:
     def restored(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
     ) -> tuple[Gram, np.ndarray, bool]:
-        """Return, for a saved fit: Gram statistics, row of each point, whether all rows are held."""
+        """Return a saved fit's Gram statistics, the row of each point, and if all rows are held."""
         if "gram" not in tree.children:
             raise ValueError("gram is missing: rows alone do not give the statistics of landmarks")
         saved = tree.children["gram"].dataset

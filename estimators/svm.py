@@ -33,7 +33,7 @@ class HyperplaneDetector(BaseDetector):
 
     cutoff: Cutoff | str | float | None = "model"
 
-    _solution = ("offset",)
+    _solution: ClassVar[tuple[str, ...]] = ("offset",)
 
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         """Return the signed weights, and the numbers of the solver by name, such as ``offset``."""
@@ -224,7 +224,7 @@ class SVM(HyperplaneDetector):
         As in :class:`bsvdd.BSVDD`.
     C : float, default=1
     balanced : bool, default=True
-        Whether the cost of an error is C n / (2 n_y), larger for the smaller class; if not, it is C.
+        Whether the cost of an error is C n / (2 n_y), larger in the smaller class; else it is C.
     cutoff : Cutoff, str, float or None, default="model"
         ``"model"`` is f = 0; other values as in :class:`bsvdd.BSVDD`, with -f as the distance.
 
@@ -282,10 +282,10 @@ class DSVM(SVM):
     balanced : bool, default=False
         Whether the class sizes enter the costs too.
     neighbors : int, default=5
-        k. Each class needs k + 1 rows, also in each fold that a cutoff refits.
+        k. It needs k + 1 rows of each class, also in each fold that a cutoff refits.
     count_self : bool, default=False
-        Whether a row is its own first neighbour, as in the authors' code; each class then needs k
-        rows.
+        Whether a row is its own first neighbour, as in the authors' code; k rows of each
+        class are then enough.
 
     Attributes
     ----------
@@ -431,7 +431,7 @@ class IDLSSVM(LSSVM):
     kernel, C, epsilon, cutoff, minor_label, random_state
         As in :class:`LSSVM`.
     neighbors, count_self
-        As in :class:`DSVM`, with the same number of rows needed in each class.
+        As in :class:`DSVM`; they need the same number of rows of each class.
     zero_weight : {"drop", "epsilon"}, default="drop"
         How a row with d = 0, whose ridge is infinite, is treated: it gets weight zero, or its
         ridge is only epsilon.

@@ -81,7 +81,7 @@ class SamplerReport:
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
-    def from_attrs(cls, attrs: Mapping[str, Any]) -> Self:
+    def from_attrs(cls, attrs: Mapping[Any, Any]) -> Self:
         """Return the report that :meth:`attrs` wrote."""
         return cls(**{f.name: attrs[f.name] for f in fields(cls) if f.name in attrs})
 

@@ -2,7 +2,7 @@
 
     uv run python tests/references.py
 
-writes references.json beside this file, from which test_inference_references.py reads the rows, the
+writes references.json beside this file, from which inference/test_references.py reads the rows, the
 priors, and what the draws of the samplers must agree with. Each model is its formula in plain
 PyMC, each kernel value a call of a function of two rows; the chains are nutpie's. Of BDD, whose
 posterior is normal, the mean and the covariance are checked against the closed form.

@@ -67,7 +67,7 @@ class Rows:
         Blocks are summed in float64 and in order, so the result does not depend on the number of
         threads, which is the number that BLAS would use.
         """
-        with _progress(int((~minority).sum()), progressbar) as advance, _one_blas_thread_each() as n:
+        with _progress(int((~minority).sum()), progressbar) as advance, _blas_threads() as n:
             tasks = (
                 joblib.delayed(sums_of_block)(
                     kernel, points, start, block, minority[start : start + len(block)]
@@ -195,7 +195,7 @@ def release(block: Any) -> None:
 
 
 @contextmanager
-def _one_blas_thread_each() -> Iterator[int]:
+def _blas_threads() -> Iterator[int]:
     """Give the number of threads that BLAS would use, and limit BLAS to one thread each."""
     n = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
     with threadpool_limits(1, user_api="blas"):

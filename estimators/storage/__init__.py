@@ -1,4 +1,4 @@
-"""Saved estimators: NetCDF files that hold numbers and JSON, nothing that is executed."""
+"""Saved estimators: NetCDF files with numbers and JSON; nothing in them is executed."""
 
 import pkgutil
 

@@ -1,4 +1,4 @@
-"""Parameters of estimators as JSON: kernels, priors and cutoffs by name and fields."""
+"""Parameters of estimators as JSON: kernels, priors and cutoffs by their name and fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VALUES: dict[str, type] = {
 
 
 def encode(name: str, value: Any) -> Any:
-    """Return ``value`` as JSON; ``name`` is its place among the parameters."""
+    """Return ``value`` as JSON; ``name`` is the name of the parameter, for errors and functions."""
     if type(value) in VALUES.values():
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         encoded = {field: encode(f"{name}.{field}", v) for field, v in fields.items()}
@@ -39,7 +39,7 @@ def encode(name: str, value: Any) -> Any:
 
 
 def decode(value: Any, functions: dict[str, Any]) -> Any:
-    """Return the value that :func:`encode` wrote, with the user's functions by their names."""
+    """Return the value that :func:`encode` encoded; ``functions`` are the user's, by name."""
     if isinstance(value, list):
         raise ValueError("a list has no type; expected a dict with type and items")
     if not isinstance(value, dict):
@@ -56,13 +56,13 @@ def decode(value: Any, functions: dict[str, Any]) -> Any:
     return VALUES[value["type"]](**fields)
 
 
-def holes(value: Any) -> Iterator[str]:
-    """Yield the names of the functions that are not stored."""
+def function_names(value: Any) -> Iterator[str]:
+    """Yield the names of the user's functions in encoded ``value``, which are not stored."""
     if isinstance(value, dict):
         if value.get("type") == "function":
             yield value["name"]
         for v in value.values():
-            yield from holes(v)
+            yield from function_names(v)
     elif isinstance(value, list):
         for v in value:
-            yield from holes(v)
+            yield from function_names(v)

@@ -1,4 +1,4 @@
-"""Fitted estimators read from NetCDF files; see :mod:`.saving`."""
+"""Loads fitted estimators from NetCDF files; see :mod:`.saving`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...models import kernels
 from ..registry import REGISTRY
 from . import schema
 from .container import UnreadableFileError, unsealed
-from .encoding import decode, holes
+from .encoding import decode, function_names
 
 KEYS = {"estimator", "parameters", "kernel", "features", "seed"}
 
@@ -25,26 +25,27 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
     ----------
     path : str or path
     functions : dict, optional
-        The user's own functions among its parameters, by the names that the error without
-        them gives: ``load(path, {"prior": my_prior})``.
+        The user's own functions among the parameters, for instance
+        ``load(path, {"prior": my_prior})``. Without them, the error names those that are needed.
 
     Returns
     -------
     estimator
-        Fitted, of the class that was saved.
+        A fitted estimator of the class that was saved.
 
     Raises
     ------
     UnreadableFileError
-        The file is not what ``est.save`` writes.
+        The file is not one that ``est.save`` wrote, or it is damaged.
     ValueError
-        A function is missing, or one is given that the file does not ask for.
+        A function is missing, or a function is given that the file does not need.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>>     >>> import bsvdd
+    >>> import numpy as np
+    >>> import bsvdd
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> est = bsvdd.SVDD().fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -53,29 +54,29 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
     >>> same.cutoff_ == est.cutoff_
     True
     """
-    with unsealed(path) as file:  # a file that is open cannot become another one, or an address
+    with unsealed(path) as file:  # the file that was checked: a path may change
         try:
             with xr.open_datatree(file, engine="h5netcdf") as opened:
                 tree = opened.load()
             header = _checked_header(json.loads(tree.attrs.pop("bsvdd")))
-            missing = set(holes(header))
+            needed = set(function_names(header))
         except Exception as error:
             raise UnreadableFileError(f"{path} is damaged: {error}") from error
-    given = dict(functions or {})
-    if set(given) != missing:
-        needs = ", ".join(sorted(missing)) or "no functions"
+    own_functions = dict(functions or {})
+    if set(own_functions) != needed:
+        names = ", ".join(sorted(needed)) or "no functions"
         raise ValueError(
-            f"{path} was saved with {needs}, which are not stored: give a dict with just these "
-            f"names, load(path, {{name: function}}), got {sorted(given) or 'none'}"
+            f"{path} was saved with {names}, which are not stored: give a dict with exactly these "
+            f"names, load(path, {{name: function}}), got {sorted(own_functions) or 'none'}"
         )
     try:
-        return _restore(tree, header, given)
+        return _restore(tree, header, own_functions)
     except Exception as error:
         raise UnreadableFileError(f"{path} is damaged: {error}") from error
 
 
 def _checked_header(header: Any) -> dict[str, Any]:
-    """Return the header, if it has all that it must have and nothing else."""
+    """Return the header if its keys, types and values are valid."""
     if not isinstance(header, dict) or set(header) != KEYS:
         raise ValueError(f"expected a header of {', '.join(sorted(KEYS))}")
     features, seed = header["features"], header["seed"]
@@ -89,13 +90,13 @@ def _checked_header(header: Any) -> dict[str, Any]:
 
 
 def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any]) -> Any:
-    """Return the estimator of a tree and a header, after a check of both."""
+    """Return the estimator of a tree and a header, after checks of both."""
     classes = {record.class_name: record for record in REGISTRY.values()}
     if header["estimator"] not in classes:
         raise ValueError(f"unknown estimator {header['estimator']!r}")
     cls: Any = classes[header["estimator"]].estimator()
     parameters = {name: decode(v, functions) for name, v in header["parameters"].items()}
-    if set(parameters) != set(cls._get_param_names()):  # a default in its place would be a guess
+    if set(parameters) != set(cls._get_param_names()):  # a default would be a guess
         differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
         raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ}")
     kernel = kernels.as_kernel(decode(header["kernel"], functions))

@@ -1,10 +1,10 @@
-"""Fitted estimators as NetCDF files: numbers and JSON, nothing that is executed.
+"""Saves fitted estimators as NetCDF files: numbers and JSON, nothing that is executed.
 
-The file is ``idata_`` (training rows, draws, distances, decision), one attribute, ``bsvdd``,
-with the estimator's parameters as JSON, and at its end the version of the format and a checksum
-(:mod:`.sealing`; docs/format.md describes it all). Kernels, priors and cutoffs of this package
-are written as their name and fields; in the place of a user's own function stays a hole, which
-:func:`load` is told how to fill.
+The file has ``idata_`` (training rows, draws, distances, decision), one attribute, ``bsvdd``, with
+the estimator's parameters as JSON, and at the end the version of the format and a checksum
+(:mod:`.container`; docs/format.md describes the format). Kernels, priors and cutoffs of this
+package are stored as their name and fields. A user's own function is stored as its name only, and
+must be given to :func:`.loading.load`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def save(est: BaseDetector, path: str | os.PathLike[str]) -> None:
-    """Write the fitted estimator ``est`` to ``path``, all or nothing.
+    """Write the fitted estimator ``est`` to ``path``, completely or not at all.
 
     Raises
     ------
     TypeError
-        A parameter is an object that JSON cannot hold.
+        A parameter is an object that JSON cannot store.
     ValueError
-        ``idata_`` was given something that the format has no place for, such as complex numbers.
+        ``idata_`` has additions that the format cannot store, such as complex numbers.
     OSError
-        It cannot be written there.
+        The file cannot be written.
     """
     check_is_fitted(est)
     parameters = est.get_params(deep=False) | {"kernel": kernels.as_kernel(est.kernel)}
@@ -49,13 +49,13 @@ def save(est: BaseDetector, path: str | os.PathLike[str]) -> None:
     }
     tree = est.idata_.copy()
     tree.attrs["bsvdd"] = json.dumps(header)
-    text = {  # as characters: strings of any length could not be bounded before they are read
+    text = {  # characters have a known length; strings of any length cannot be bounded in a check
         f"/{name}": {
             v: {"dtype": "S1"} for v in group.variables if group.dataset[v].dtype.kind in "OUT"
         }
         for name, group in tree.children.items()
     }
-    # first into memory, as on a full disk the HDF5 library takes the whole process with it
+    # first into memory, because the HDF5 library crashes the process if the disk is full
     content = io.BytesIO()
     tree.to_netcdf(content, engine="h5netcdf", encoding=text)
     with atomic(Path(path)) as temporary:
@@ -70,6 +70,6 @@ def _check_that_it_loads(file: BinaryIO) -> None:
         inspect(file)
     except ValueError as error:
         raise ValueError(
-            f"idata_ holds what no saved file may hold: {error}; take it out of idata_ and save "
+            f"idata_ has content that cannot be saved: {error}; remove it from idata_ and save "
             "again"
         ) from error

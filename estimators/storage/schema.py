@@ -1,4 +1,4 @@
-"""What must be so in the tree of a saved fit before it is believed: shapes, types and ranges."""
+"""Validates shapes, types and ranges in the tree of a loaded fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_SEED = 2**31 - 1
 
 
 def check(tree: xr.DataTree, kernel: Kernel) -> None:
-    """Raise a ValueError that names the first variable of ``tree`` that cannot be of a fit."""
+    """Raise a ValueError that names the first invalid variable of ``tree``."""
     rows = _values(tree, "constant_data/X", (None, None))
     n, p = rows.shape
     minority = _values(tree, "constant_data/minority", (n,), "b")
@@ -33,9 +33,9 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
         _values(tree, "gram/n1", (), "i", 0, M - 1)
         _values(tree, "gram/whole", (), "b")
         rows = np.concatenate([rows, points])
-    if kernel.pairwise:  # a row ends with its place among the columns
-        place = rows[:, -1] if p > 2 else np.array([-1.0])
-        if not (np.isin(place, np.arange(p - 2))).all():
+    if kernel.pairwise:  # the last entry of a row is its index among the columns
+        index = rows[:, -1] if p > 2 else np.array([-1.0])
+        if not np.isin(index, np.arange(p - 2)).all():
             raise ValueError(f"constant_data/X: expected rows of a kernel of {p - 2} columns")
     if "distance" in tree.children:
         _values(tree, "distance/d", (chains, draws, n), low=0.0)
@@ -63,15 +63,15 @@ def _values(
     low: float = -math.inf,
     high: float = math.inf,
 ) -> np.ndarray:
-    """Return the finite values ``group/variable``; a length of None may be any."""
+    """Return the finite values of ``group/variable``; None in ``shape`` is any length."""
     group, _, variable = name.partition("/")
     if group not in tree.children or variable not in tree.children[group].dataset:
         raise ValueError(f"{name} is missing")
     values: np.ndarray = tree.children[group].dataset[variable].values
-    same = len(values.shape) == len(shape) and all(
+    same_shape = len(values.shape) == len(shape) and all(
         expected in (None, length) for expected, length in zip(shape, values.shape, strict=True)
     )
-    if not same or values.dtype.kind != kind:
+    if not same_shape or values.dtype.kind != kind:
         lengths = ", ".join("any" if length is None else str(length) for length in shape)
         type_ = {"f": "float", "i": "integer", "b": "boolean"}[kind]
         raise ValueError(

@@ -39,18 +39,17 @@ def sample(
     active : ndarray of int, optional
         The dictionary points whose weights are not negligible. Default: all.
     """
-    x, n_points = None, density.n_points
+    run, n_points = None, density.n_points
     if active is not None and len(active) <= n_points / 2:
         restricted = density.restricted(active)
-        x, statistics = _run(restricted, starts, settings)
-        gap = np.ptp(density.logp(x) - restricted.logp(x))
+        run = _run(restricted, starts, settings)
+        gap = np.ptp(density.logp(run[0]) - restricted.logp(run[0]))
         density.products += restricted.products
         if gap <= MAX_GAP:
             n_points = len(active)
         else:
-            x = None
-    if x is None:
-        x, statistics = _run(density, starts, settings)
+            run = None
+    x, statistics = run or _run(density, starts, settings)
     named = density.named(x)
     report = SamplerReport(
         "nuts", library="nutpie", products=density.products, active_points=n_points

@@ -224,7 +224,7 @@ def test_a_worker_that_will_not_do_is_refused_when_it_joins(cluster, tmp_path):
 
 # --- full disks ---------------------------------------------------------------------------
 
-FULL = r"No space left on device; nothing was written.*make room, and run the same again"
+FULL = r"No space left on device; nothing was written.*unchanged: free some space and try again"
 
 
 @pytest.mark.parametrize("seed", range(3))

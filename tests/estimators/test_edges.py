@@ -223,7 +223,7 @@ def test_a_bandwidth_beyond_reach(kernel, s):
 @pytest.mark.parametrize("name", ["draws", "tune", "chains"])
 def test_too_many_draws_are_refused_before_they_take_memory(cls, name):
     X, y = np.concatenate([ROWS, MINORITY]), np.repeat([0, 1], [20, 4])
-    message = rf"{name}=1000000000000\b.* make .* GB, and up to 1e[+]09 are taken; ask for fewer"
+    message = rf"{name}=1000000000000\b.* make .* GB, and up to 1e[+]09 are accepted; use fewer"
     with pytest.raises(ValueError, match=message):
         cls(kernel=kernels.RBF(1.0), **{name: 10**12}).fit(X, y)
 

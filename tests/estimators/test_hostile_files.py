@@ -116,7 +116,7 @@ def test_another_version(whole, path):
 
 def test_a_file_of_another_kind_or_version_says_so(path, whole):
     path.write_bytes(whole[:-90])  # as before format 2
-    with pytest.raises(UnreadableFileError, match="its end is not the seal that save writes"):
+    with pytest.raises(UnreadableFileError, match="it does not end with the seal that save writes"):
         bsvdd.load(path)
 
 
@@ -245,24 +245,24 @@ def many_groups(file):
 
 
 HARM = {
-    huge: "would make it more than the",
+    huge: "would make the content larger than the",
     huge_beyond_64_bits: "is in chunks, compressed, or in another file",
     bomb: "is in chunks, compressed, or in another file",
     sparse: "is in chunks, compressed, or in another file",
     texts: "attribute 'texts' of /posterior has 1000 values",
-    external_link: "/posterior has 'w', a ExternalLink to elsewhere",
-    external_group: "/ has 'posterior', a ExternalLink to elsewhere",
-    soft_link: "/posterior has 'w', a SoftLink to elsewhere",
+    external_link: "/posterior has 'w', a ExternalLink to another place",
+    external_group: "/ has 'posterior', a ExternalLink to another place",
+    soft_link: "/posterior has 'w', a SoftLink to another place",
     external_values: "is in chunks, compressed, or in another file",
     virtual: "is in chunks, compressed, or in another file",
-    cycle: "expected a Dataset: groups stand side by side",
+    cycle: "expected a Dataset: a file has groups, and groups have variables only",
     own_parent: "is a Group, expected a Dataset",
     nested: "is a Group, expected a Dataset",
     named_type: "is a Datatype, expected a Dataset",
     variable_texts: "is of type object, expected numbers or characters",
     structures: "is of type .*, expected numbers or characters",
     references: "is of type object, expected numbers or characters",
-    many_groups: "/ has 12.. members, and 1000 are read",
+    many_groups: "/ has 12.. members, expected at most 1000",
 }
 
 
@@ -276,7 +276,7 @@ def test_harmful_files_are_refused_before_values_are_read(path, monkeypatch, har
 
     monkeypatch.setattr(xr, "open_datatree", fail)
     monkeypatch.setattr(h5py.Dataset, "__getitem__", fail)
-    message = rf"fit\.nc is refused, as no save of bsvdd writes such a file: .*{HARM[harm]}"
+    message = rf"fit\.nc is refused, because bsvdd never saves such a file: .*{HARM[harm]}"
     with pytest.raises(UnreadableFileError, match=message):
         bsvdd.load(path)
 
@@ -516,7 +516,7 @@ def test_texts_and_numbers_of_the_users_own_come_back(make, table, tmp_path):
 def test_what_could_not_be_loaded_is_not_saved(make, table, tmp_path):
     est = make("SVDD").fit(*table)
     est.idata_["a/b"] = xr.Dataset({"x": ("i", [1.0])})
-    message = "idata_ holds what no saved file may hold: .*/a/b.*; take it out of idata_"
+    message = "idata_ has content that cannot be saved: .*/a/b.*; remove it from idata_"
     with pytest.raises(ValueError, match=message):
         est.save(tmp_path / "fit.nc")
     assert not list(tmp_path.iterdir())

@@ -221,7 +221,7 @@ BAD_CUTOFFS = [
     (Cutoff("g_mean", cv=7), ValueError, "cv=7 folds need at least 7 minority rows, got 6; use"),
     (Cutoff(0.7, cv=25), ValueError, "cv=25 folds need at least 25 majority rows, got 24; use"),
 ]
-OF_NO_MODEL = ("model", ValueError, "'model' is for models that have a boundary .* has none")
+OF_NO_MODEL = ("model", ValueError, "'model' is for models with a boundary .* has none: use")
 OF_TWO_CLASSES = [
     (c, ValueError, f"criterion='{c}' compares .*no minority row; use criterion='false_alarm'")
     for c in ("g_mean", "balanced_accuracy", "f1", "cost")

@@ -317,9 +317,9 @@ def test_other_bad_input(tmp_path):
         make().fit(da.from_array(X[0], chunks=2))
     frame, fit = dd.from_pandas(FRAME, npartitions=2), make().fit(X, FRAME["label"])
     for odd in (frame["a"], dask.delayed(X), da.from_array(X + 1j)):
-        with pytest.raises(TypeError, match="X must be a dask array .* or a data frame of dask"):
+        with pytest.raises(TypeError, match="X must be a dask array .* or a dask data frame"):
             make().fit(odd)
-        with pytest.raises(TypeError, match="X must be a dask array .* or a data frame of dask"):
+        with pytest.raises(TypeError, match="X must be a dask array .* or a dask data frame"):
             fit.predict(odd)
     wide = make(kernel=kernels.RBF(1.0)).fit(X, FRAME["label"])
     with pytest.raises(ValueError, match="X has 3 features, but BDD is expecting 4"):
@@ -348,7 +348,7 @@ def test_scores_of_dask_are_lazy(expected, method):
 
 
 def test_the_decision_of_dask_is_refused(expected):
-    with pytest.raises(TypeError, match="decision computes; probability_normal, .* lazy"):
+    with pytest.raises(TypeError, match="decision computes .*; use probability_normal, .* lazy"):
         expected.decision(da.from_array(X, chunks=(70, 3)))
 
 
@@ -392,7 +392,7 @@ def test_a_block_shorter_than_declared(monkeypatch, kept):
     monkeypatch.setattr("bsvdd.estimators.dictionary.KEPT_ROWS", kept)
     short = da.from_delayed(dask.delayed(X[:65]), (70, 4), float)
     data = da.concatenate([da.from_array(X[:70]), short, da.from_array(X[:70])])
-    text = "block of X that starts with row 70 has 65 rows, but its chunk says 70; make X with"
+    text = "block of X that starts with row 70 has 65 rows, but its chunk size is 70; give X its"
     with pytest.raises(ValueError, match=text):
         make(dictionary=4).fit(data)
 

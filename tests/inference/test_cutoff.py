@@ -213,7 +213,7 @@ def test_a_number_is_chosen_whatever_the_distances_are(value):
 
 
 def test_the_boundary_of_a_model_is_no_choice_among_distances():
-    with pytest.raises(ValueError, match="criterion='model' is no choice among distances"):
+    with pytest.raises(ValueError, match="criterion='model' is the model's own .*; use another"):
         Cutoff("model").choose(DISTANCE, MINORITY)
 
 

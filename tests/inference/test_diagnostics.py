@@ -118,7 +118,7 @@ def test_too_few_draws_for_diagnostics_are_warned_of(healthy, draws):
     d, w = healthy
     messages = warned(fit(d[:, :draws], w[:, :draws]))
     assert messages == [
-        f"{draws} draw(s) of each chain are too few to diagnose or to trust; use draws=500 or more"
+        f"{draws} draw(s) per chain are too few to diagnose or to trust; use draws=500 or more"
     ]
 
 
@@ -159,7 +159,7 @@ def test_support_warns_by_its_own_name(healthy):
         "the posterior weights have collapsed",
     ]
     assert all("StandardizedRowSum" in m and "exponent" in m for m in both)
-    assert ", as the prior does; " in both[1]
+    assert ", like the prior weights; " in both[1]
 
 
 def test_few_points_are_no_collapse(healthy):
@@ -174,7 +174,7 @@ def test_one_draw_has_no_r_hat():
     assert np.isnan(values["r_hat"])
     assert np.isnan(values["ess"])
     assert "prior_effective_support" not in values
-    assert [m[:14] for m in warned(single, 4)] == ["1 draw(s) of e"]
+    assert [m[:14] for m in warned(single, 4)] == ["1 draw(s) per "]
 
 
 @pytest.fixture(scope="module")

@@ -71,7 +71,7 @@ def test_products_are_counted():
     density.logp(np.zeros((5, 12)))
     density.hessian(np.zeros(12))
     assert density.products == 1 + 1 + 5 + 12
-    part = density.on(np.arange(3))
+    part = density.restricted(np.arange(3))
     part.logp_and_gradient(np.zeros(12))
     assert part.products == pytest.approx((3 / 12) ** 2)
     assert density.products == 19
@@ -98,7 +98,7 @@ def test_active_points_are_the_model_without_the_others():
     K, r, w_active = GRAM.K[np.ix_(active, active)], GRAM.r[active], w[active]
     likelihood = -(GRAM.T - 2 * w_active @ r + GRAM.n0 * w_active @ K @ w_active)
     prior = stats.norm(priors.StandardizedRowSum().mean(GRAM), 1.0).logpdf(x).sum()
-    assert density.on(active).logp_and_gradient(x)[0] == pytest.approx(likelihood + prior)
+    assert density.restricted(active).logp_and_gradient(x)[0] == pytest.approx(likelihood + prior)
 
 
 def log_q(x):
@@ -162,11 +162,11 @@ def test_chains_go_on_where_they_ended():
 
 def test_parts_of_chains():
     run = Chains.start(Skewed(), at(0.5, 2.0), 2, 30, rng())
-    whole = Chains.joined([run.taken(slice(0, 12)), run.taken(slice(12, None))])
+    whole = Chains.joined([run.select(slice(0, 12)), run.select(slice(12, None))])
     for name in ("accepted", "log_ratio", "last"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(run, name))
     np.testing.assert_array_equal(whole.named["x"], run.named["x"])
-    np.testing.assert_array_equal(run.taken(slice(3, None, 4)).named["x"], run.named["x"][:, 3::4])
+    np.testing.assert_array_equal(run.select(slice(3, None, 4)).named["x"], run.named["x"][:, 3::4])
 
 
 def test_pareto_k_sees_proposals_that_are_too_narrow():
@@ -188,12 +188,12 @@ def test_more_steps_where_they_help(monkeypatch):
     q = Laplace.of(density, rng())
     density.products = 0.0
     monkeypatch.setattr(laplace, "MAX_PARETO_K", 1.0)  # few rows leave the prior's wider tails
-    taken, take = [], Chains.taken
-    monkeypatch.setattr(Chains, "taken", lambda run, which: taken.append(run) or take(run, which))
+    parts, select = [], Chains.select
+    monkeypatch.setattr(Chains, "select", lambda run, part: parts.append(run) or select(run, part))
     run, judgement = laplace.sample(density, q, 602, 2, rng(), lambda v: v["w"])
     assert judgement.safe
     assert run.named["w"].shape == (2, 602, 12)
-    steps = np.concatenate([part.named["w"] for part in taken], axis=1)
+    steps = np.concatenate([part.named["w"] for part in parts], axis=1)
     np.testing.assert_array_equal(run.named["w"], steps[:, laplace.THIN - 1 :: laplace.THIN])
     assert density.products == 2 * (1 + laplace.WARM_UP + 4 * 602)
 
@@ -205,7 +205,7 @@ def two_modes(gram, name, dims):
 def test_several_modes_are_no_approximation():
     q = Laplace.of(LogDensity(bsvdd.build(GRAM, two_modes)), rng())
     assert q.several_modes
-    assert q.apart > 5
+    assert q.largest_distance > 5
     assert not Laplace.of(LogDensity(MODELS["bsvdd"]()), rng()).several_modes
 
 
@@ -216,7 +216,7 @@ def test_modes_far_from_the_prior_mean_are_seen():
     rows = np.concatenate([r.normal(size=(120, 2)), 6 * r.normal(size=(6, 2))])
     gram = Gram.from_rows(kernels.RBF().resolve(rows), rows)
     density = LogDensity(bsvdd.build(gram, priors.RowSum(), 30.0))
-    assert Laplace.of(density, rng()).apart > 10
+    assert Laplace.of(density, rng()).largest_distance > 10
 
 
 def test_curvature_that_is_not_positive_is_no_approximation():
@@ -330,7 +330,9 @@ NOT_FINITE = {
 @pytest.mark.parametrize("sampler", sampling.SAMPLERS)
 @pytest.mark.parametrize("prior", NOT_FINITE.values(), ids=NOT_FINITE)
 def test_a_density_that_is_not_finite_is_named(prior, sampler):
-    with pytest.raises(ValueError, match="log density is nan .* By variable: .*nan"):
+    with pytest.raises(
+        ValueError, match="log density is nan at .*check the priors.* By variable: .*nan"
+    ):
         sample(bsvdd.build(GRAM, prior), sampler, draws=10, tune=10, chains=1, seed=1)
 
 

@@ -65,12 +65,12 @@ def test_fits_to_two_modes_warn(sampler):
     with pytest.warns(DiagnosticWarning) as caught:
         est.fit(ROWS)
     said = [str(each.message) for each in caught]
-    assert any("the chains disagree, as the posterior has several modes; use" in m for m in said)
+    assert any("disagree, because the posterior has several modes; use" in m for m in said)
     assert float(est.idata_["diagnostics"]["modes"]) == 2
     with pytest.warns(DiagnosticWarning) as caught:
         est.set_params(chains=1).fit(ROWS)
     said = [str(each.message) for each in caught]
-    assert any("several modes (2 found), and one chain cannot tell" in m for m in said)
+    assert any("several modes (2 found), and one chain cannot show" in m for m in said)
 
 
 def test_modes_take_turns_as_starts_and_are_dispersed():
@@ -86,7 +86,7 @@ def test_modes_take_turns_as_starts_and_are_dispersed():
         np.testing.assert_allclose(z.mean(), 0.0, atol=0.1)
     one = Laplace(ends[0], upper, ends[[0, 2]])
     assert not one.several_modes
-    assert one.apart == pytest.approx(np.linalg.norm(upper @ ends[2]))
+    assert one.largest_distance == pytest.approx(np.linalg.norm(upper @ ends[2]))
     lost = Laplace(ends[0], upper, np.full((2, n), np.nan))
     assert lost.several_modes
 

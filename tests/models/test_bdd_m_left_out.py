@@ -243,7 +243,9 @@ def test_few_draws_that_count_are_warned_of(data, monkeypatch):
         return d, log_weight
 
     monkeypatch.setattr(bdd_m_left_out, "leave_one_out", uneven)
-    message = r"leave-one-out of 3 of 32 rows rests on few draws \(down to 20\.\d effective ones of"
+    message = (
+        r"leave-one-out of 3 of 32 rows rests on few draws \(as few as 20\.\d effective draws of"
+    )
     with pytest.warns(DiagnosticWarning, match=message):
         est.with_cutoff("g_mean")
     monkeypatch.undo()

@@ -391,7 +391,7 @@ def test_a_large_residual_is_said(data, recwarn):
     X, y = stacked(data)
     LSSVM(kernel=RBF, C=1e3).fit(X, y)
     assert not recwarn.list
-    message = r"of LSSVM is solved with a residual of .*use a smaller C"
+    message = r"of LSSVM has a residual of .*use a smaller C"
     with pytest.warns(DataWarning, match=message):
         est = LSSVM(kernel=kernels.Linear(), C=1e12).fit(X, y)
     assert est.kkt_residual_ > 1e-6
