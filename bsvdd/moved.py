@@ -1,4 +1,4 @@
-"""Public modules at their former places.
+"""Public modules at their former places, and by their short names.
 
 Most of the package was once in ``bsvdd.inference``. An import from such a place still works: it
 gives the names of today, and a DeprecationWarning says where they are.
@@ -21,7 +21,6 @@ PACKAGE = __name__.partition(".")[0]
 MODULES: dict[str, tuple[str, ...]] = {
     "comparison.advice": ("comparison.report.guidelines_page",),
     "comparison.cell": ("comparison.run.cell",),
-    "comparison.datasets": ("comparison.scenarios.datasets",),
     "comparison.generators": ("comparison.scenarios.generators",),
     "comparison.guidelines": (
         "comparison.report.guidelines",
@@ -38,13 +37,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         "comparison.report.reproduction",
         "comparison.report.reproduction_page",
     ),
-    "comparison.runner": ("comparison.run.runner",),
     "comparison.setting": ("comparison.scenarios.scenario",),
     "comparison.shapes": ("comparison.scenarios.shapes",),
     "comparison.slides": ("comparison.scenarios.slides",),
     "comparison.store": ("comparison.run.store",),
     "comparison.studies": ("comparison.run.studies", "comparison.scenarios.designs"),
-    "comparison.table": ("comparison.report.table",),
     "comparison.workers": ("comparison.run.workers",),
     "inference.approximation": ("estimators.approximation",),
     "inference.bayesian": ("estimators.bayesian",),
@@ -70,6 +67,16 @@ MODULES: dict[str, tuple[str, ...]] = {
     "models.variable": ("models.priors.variable",),
 }
 
+# modules by the names that the documentation gives them; these are no former places
+PUBLIC = {
+    "comparison.datasets": "comparison.scenarios.datasets",
+    "comparison.runner": "comparison.run.runner",
+    "comparison.table": "comparison.report.table",
+    "kernels": "models.kernels",
+    "plots": "estimators.plots",
+    "priors": "models.priors",
+}
+
 # old module: names that are others today
 NAMES: dict[str, dict[str, str]] = {
     "comparison.guidelines": {
@@ -87,7 +94,6 @@ NAMES: dict[str, dict[str, str]] = {
         "with_bandwidths": "bandwidth_candidates",
         "with_priors": "prior_candidates",
     },
-    "comparison.table": {"fits": "success_counts"},
     "inference.bayesian": {"BayesianDescription": "BayesianDataDescription"},
     "inference.cluster": {"score": "by_block"},
     "inference.compilation": {"Density": "LogDensity"},
@@ -132,13 +138,18 @@ class _Finder(MetaPathFinder, Loader):
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package, _, old = name.partition(".")
-        return ModuleSpec(name, self) if package == PACKAGE and old in MODULES else None
+        known = package == PACKAGE and (old in MODULES or old in PUBLIC)
+        return ModuleSpec(name, self) if known else None
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        if spec.name.removeprefix(f"{PACKAGE}.") in PUBLIC:
+            return None  # any module: exec_module puts the module itself in its place
         return _MovedModule(spec.name, "Moved; see bsvdd.moved.")
 
     def exec_module(self, module: ModuleType) -> None:
-        pass
+        place = PUBLIC.get(module.__name__.removeprefix(f"{PACKAGE}."))
+        if place is not None:  # the module itself, under a second name
+            sys.modules[module.__name__] = importlib.import_module(f"{PACKAGE}.{place}")
 
 
 def install() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -133,7 +133,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         dictionary = self._dictionary()
         row_numbers = dictionary.held_rows(minority_of_all, seed)
         minority = minority_of_all[row_numbers]
-        policy.check(minority)
+        all_rows = len(minority) == source.n_rows
+        leave_out.check(policy, minority, all_rows, self._has_loo, type(self).__name__)
         rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
         rows.setflags(write=False)
         kernel = as_kernel(self.kernel)
@@ -143,18 +144,16 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         gram, row_of_point = dictionary.statistics(
             kernel, rows, minority, source, minority_of_all, seed
         )
-        data = TrainingData(
+        return TrainingData(
             rows=rows,
             minority=minority,
             gram=gram,
             row_of_point=row_of_point,
             dictionary=dictionary,
             seed=seed,
-            all_rows=len(minority) == source.n_rows,
+            all_rows=all_rows,
             label=y if isinstance(y, str) else None,
         )
-        leave_out.check(policy, data, self._leave_one_out(data), type(self).__name__)
-        return data
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
         """Return ``fit(X, y).predict(X)``."""
@@ -181,6 +180,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):
     def _dictionary(self) -> Dictionary:
         """Return the dictionary, which chooses the points of the centre."""
         return AllRows(self._learns_from_minority)
+
+    @property
+    def _has_loo(self) -> bool:
+        """Whether one fit to all rows gives left-out distances."""
+        return False
 
     def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
         """Return the leave-one-out that needs no refit, or None if only refits leave rows out."""
@@ -263,7 +267,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         new.cutoff = cutoff
         new._check_policy(policy)
         data = self._fit.data
-        leave_out.check(policy, data, new._leave_one_out(data), type(self).__name__)
+        leave_out.check(policy, data.minority, data.all_rows, new._has_loo, type(self).__name__)
         new._finish(self._fit, policy)
         return new
 
@@ -373,8 +377,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
                 "probability_normal, score_samples or predict, which return lazy dask arrays"
             )
         parts = [
-            self._fit.rule.decision(self._new_rows(block), self.cutoff_, self.level_)
-            for block in self._blocks(X)
+            self._fit.rule.decision(rows, self.cutoff_, self.level_) for rows in self._new_rows(X)
         ]
         distance, probability = np.concatenate(parts, axis=1)
         columns = {
@@ -395,19 +398,14 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             scorer._fit, scorer.idata_ = self._fit.for_scoring(), xr.DataTree()
             lazy: Any = by_block(self._without_label(X), partial(_scores, scorer, summary=summary))
             return lazy
-        return np.concatenate([_scores(self, block, summary) for block in self._blocks(X)])
+        return _scores(self, X, summary)
 
-    def _blocks(self, X: Any) -> Iterable[Any]:
-        """Return the blocks of a file, or X itself as the only block."""
-        return tables(X, self._fit.data.label) if isinstance(X, str | os.PathLike) else [X]
-
-    def _new_rows(self, X: Any) -> np.ndarray:
-        """Return new rows in the form that the fit's kernel expects."""
+    def _new_rows(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield new rows in the form that the fit's kernel expects; a file's block by block."""
         check_is_fitted(self)
-        rows = [
-            self._rows_for(self.kernel_, self._without_label(block)) for block in self._blocks(X)
-        ]
-        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+        blocks = tables(X, self._fit.data.label) if isinstance(X, str | os.PathLike) else [X]
+        for block in blocks:
+            yield self._rows_for(self.kernel_, self._without_label(block))
 
     def _rows_for(self, kernel: Kernel, X: Any) -> np.ndarray:
         """Return new rows in the form that ``kernel``, resolved by a fit, expects."""
@@ -508,7 +506,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
 
 def _scores(est: BaseDetector, X: Any, summary: Summary) -> np.ndarray:
-    return summary(est._fit.rule, est._new_rows(X))
+    return np.concatenate([summary(est._fit.rule, rows) for rows in est._new_rows(X)])
 
 
 def _probability_normal(rule: ScoringRule, rows: np.ndarray, cutoff: float) -> np.ndarray:

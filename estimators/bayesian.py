@@ -136,8 +136,11 @@ class BayesianDataDescription(DataDescription):
         closed_form, settings = self._closed_form(gram), self._settings(seed)
         if self.sampler == "exact" or (self.sampler == "auto" and closed_form is not None):
             return self._draw_exactly(closed_form, settings)
-        monitor = functools.partial(_distances_of_points, gram)
-        return sampling.draw(model or self._build(gram), settings, monitor)
+        model = model or self._build(gram)
+        monitor = None  # a model without these quantities is judged by its weights
+        if {"Kw", "squared_norm"} <= {variable.name for variable in model.deterministics}:
+            monitor = functools.partial(_distances_of_points, gram)
+        return sampling.draw(model, settings, monitor)
 
     def _draw_exactly(self, closed_form: ClosedForm | None, settings: SamplerSettings) -> Draws:
         if closed_form is None:
@@ -295,17 +298,15 @@ class BayesianDataDescription(DataDescription):
             raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
         return self._fit.draws
 
-    def _log_prior(
-        self, draws: Draws, gram: Gram, model: pm.Model, compared: slice = slice(None)
-    ) -> dict[str, np.ndarray]:
+    def _log_prior(self, draws: Draws, gram: Gram, model: pm.Model) -> dict[str, np.ndarray]:
         """Return the log density of these priors in draws of a fit to ``gram``, by variable.
 
-        Errors and ``compared`` as in :func:`.prior_swapping.log_prior`.
+        Errors as in :func:`.prior_swapping.log_prior`.
         """
         closed_form = self._closed_form(gram)
         if closed_form is not None:
             return closed_form.log_prior(draws.w)
-        return prior_swapping.log_prior(draws, model, compared)
+        return prior_swapping.log_prior(draws, model)
 
     def sensitivity(self, X: Any) -> pd.DataFrame:
         r"""Return the sensitivity of d_z and P(normal) to prior and likelihood, a row for each z.

@@ -103,6 +103,11 @@ class BDD(BayesianDataDescription):
             return Draws.of_weights(bdd.simplex_map(gram, self.prior, self.likelihood_scale))
         return super()._draw(gram, seed, model)
 
+    @property
+    @override
+    def _has_loo(self) -> bool:
+        return self.simplex or bdd.has_closed_form(self.prior)
+
     @override
     def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
         if self.simplex:
@@ -199,17 +204,19 @@ class BDDM(BayesianDataDescription):
         return replace(draws, log_prior=log_prior)
 
     @override
-    def _log_prior(
-        self, draws: Draws, gram: Gram, model: pm.Model, compared: slice = slice(None)
-    ) -> dict[str, np.ndarray]:
+    def _log_prior(self, draws: Draws, gram: Gram, model: pm.Model) -> dict[str, np.ndarray]:
         if self._closed_form(gram) is not None:
-            return super()._log_prior(draws, gram, model, compared)
-        m = gram.n_majority_points
-        x = np.zeros((*draws.shape, m))  # a placeholder: alpha0 has its own density
-        with_x = replace(draws, variables={**draws.variables, "x": x})
-        others = super()._log_prior(with_x, gram, model, slice(m, None))
-        del others["x"]
+            return super()._log_prior(draws, gram, model)
+        alpha0 = draws.w[..., : gram.n_majority_points]  # is an x whose sum needs no shift
+        with_x = replace(draws, variables={**draws.variables, "x": alpha0})
+        others = super()._log_prior(with_x, gram, model)
+        del others["x"]  # alpha0 has a density of its own, given its sum
         return {"alpha0": bdd_m.log_prior_of_majority(gram, self.prior, draws.w), **others}
+
+    @property
+    @override
+    def _has_loo(self) -> bool:
+        return bdd_m.has_closed_form(self.minority_prior)
 
     @override
     def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
@@ -221,7 +228,7 @@ class BDDM(BayesianDataDescription):
     @property
     def map_weights_(self) -> np.ndarray:
         """The posterior mode, by a quadratic program, for a ``TruncatedNormal`` minority prior."""
-        if not isinstance(self.minority_prior, TruncatedNormal):
+        if not bdd_m.has_closed_form(self.minority_prior):
             raise AttributeError(
                 "map_weights_ exists for minority_prior=priors.TruncatedNormal(...) only, got "
                 f"{self.minority_prior!r}; use the mean of the draws, idata_['posterior']['w']"

@@ -35,6 +35,11 @@ class DataDescription(BaseDetector):
         norm = draws.flat("squared_norm") if "squared_norm" in draws.variables else None
         return CenterDraws.of(draws.weights, gram, norm)
 
+    @property
+    @override
+    def _has_loo(self) -> bool:
+        return True
+
     @override
     def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
         return Renormalized()
@@ -169,7 +174,7 @@ class DataDescription(BaseDetector):
         ValueError
             X has another number of columns than in ``fit``, NaN or infinity.
         """
-        rows = self._new_rows(X)
+        rows = np.concatenate(list(self._new_rows(X)))
         return self._fit.draws.of_rows(self._fit.rule.values(rows))
 
 

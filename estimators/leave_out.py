@@ -14,7 +14,7 @@ from ..inference.decision import distance_quantile, weighted_distance_quantile
 from ..inference.leave_one_out import leave_one_out
 from ..inference.scoring import ScoringRule
 from ..models.closed_form import ClosedForm
-from .training import FitState, TrainingData
+from .training import FitState
 
 AUTO_FOLDS = 5
 
@@ -63,7 +63,7 @@ class FromClosedForm:
         return weighted_distance_quantile(d, log_weight, level)
 
 
-def resolved_cv(policy: Cutoff, data: TrainingData, loo: LeaveOneOut | None) -> str | int:
+def resolved_cv(policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool) -> str | int:
     """Return how rows are left out: "loo", "train" or a number of folds.
 
     Raises
@@ -73,27 +73,27 @@ def resolved_cv(policy: Cutoff, data: TrainingData, loo: LeaveOneOut | None) -> 
     """
     cv = policy.cv
     if cv == "auto":
-        cv = "loo" if loo is not None or not data.all_rows else _auto_folds(data.minority)
-    if isinstance(cv, int) and not data.all_rows:
+        cv = "loo" if has_loo or not all_rows else _auto_folds(minority)
+    if isinstance(cv, int) and not all_rows:
         raise ValueError(
             f"cutoff: cv={cv} folds are refitted to all rows, but the fit holds a sample of "
-            f"{len(data.minority)} rows only; use cv='auto', or a number as the cutoff"
+            f"{len(minority)} rows only; use cv='auto', or a number as the cutoff"
         )
     return cv
 
 
-def check(policy: Cutoff, data: TrainingData, loo: LeaveOneOut | None, model: str) -> None:
-    """Raise a ValueError, before sampling, if the cutoff cannot be chosen."""
-    if policy.cv == "loo" and loo is None:
+def check(policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool, model: str) -> None:
+    """Raise a ValueError, before any kernel value, if the cutoff cannot be chosen."""
+    if policy.cv == "loo" and not has_loo:
         raise ValueError(
             f"cutoff: {model} has no leave-one-out in closed form here (BDD has it for a normal "
             "prior, BDD-M for a truncated normal minority_prior); use cv='auto' or a number of "
             "folds"
         )
     if isinstance(policy.criterion, str) and policy.criterion != "model":
-        cv = resolved_cv(policy, data, loo)
+        cv = resolved_cv(policy, minority, all_rows, has_loo)
         policy = replace(policy, cv=cv)  # type: ignore[arg-type]
-    policy.check(data.minority)
+    policy.check(minority)
 
 
 def distance_quantiles(
@@ -114,7 +114,7 @@ def distance_quantiles(
         Takes row numbers, and returns the scoring rule of a fit to these rows.
     """
     data, level = state.data, policy.level
-    cv = resolved_cv(policy, data, loo)
+    cv = resolved_cv(policy, data.minority, data.all_rows, loo is not None)
     if isinstance(cv, int):
         folds = cross_validation.folds(data.minority, cv, data.seed)
         return cross_validation.refitted_distances(data.rows, folds, refit, level)

@@ -46,9 +46,7 @@ def changed_priors(
     return changes
 
 
-def log_prior(
-    draws: Draws, model: pm.Model, compared: slice = slice(None)
-) -> dict[str, np.ndarray]:
+def log_prior(draws: Draws, model: pm.Model) -> dict[str, np.ndarray]:
     """Return the log prior density of ``model`` in draws of another model, by variable.
 
     Parameters
@@ -56,8 +54,6 @@ def log_prior(
     draws : Draws
     model : pymc.Model
         The model with the new prior, for the same dictionary.
-    compared : slice
-        The points whose weights must be the same under both models.
 
     Raises
     ------
@@ -75,8 +71,8 @@ def log_prior(
             "has no draws; refit, with est.with_prior(...)"
         )
     variables = {name: draws.flat(name) for name in draws.variables}
-    w = density.weights(variables)[:, compared]
-    if not np.allclose(w, draws.weights[:, compared], rtol=1e-6, atol=1e-9):
+    w = density.weights(variables)
+    if not np.allclose(w, draws.weights, rtol=1e-6, atol=1e-9):
         raise RefitNeededError(
             "the new prior makes other weights of the same variables, as Beta with another "
             "total does, so the draws cannot be reweighted; refit, with est.with_prior(...)"

@@ -85,6 +85,12 @@ class Graph:
         """The log density, then the named quantities."""
         return [self.logp, *self.named.values()]
 
+    @property
+    def has_quadratic_form(self) -> bool:
+        """Whether the log density is made of w'Kw by :class:`.QuadraticForm`."""
+        nodes = (v.owner for v in ancestors([self.logp]) if v.owner is not None)
+        return any(isinstance(node.op, QuadraticForm) for node in nodes)
+
     def restricted(self) -> Graph:
         """Return the log density whose likelihood has the weights of some points only.
 

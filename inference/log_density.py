@@ -214,7 +214,12 @@ class LogDensity:
     @property
     def n_points(self) -> int:
         """Number of dictionary points."""
-        return len(self._data[self._shared.index("r")])
+        return len(self.model.coords["point"])
+
+    @property
+    def can_be_restricted(self) -> bool:
+        """Whether the likelihood is the kernel potential, whose K and r can be restricted."""
+        return {"K", "r"} <= set(self._shared) and self._graph.has_quadratic_form
 
     def restricted(self, active: np.ndarray) -> LogDensity:
         """Return the log density with only the ``active`` points in K and r."""

@@ -199,11 +199,16 @@ class NormalPosterior:
         return leave_one_out(self.gram, self.prior, self.likelihood_scale, w, rng), None
 
 
+def has_closed_form(prior: Prior) -> bool:
+    """Return whether the posterior is known for this prior: it must be normal."""
+    return isinstance(prior, GaussianPrior)
+
+
 def closed_form(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> NormalPosterior | None:
     """Return the closed form of the posterior, or None where the prior is not normal."""
-    if not isinstance(prior, GaussianPrior):
+    if not has_closed_form(prior):
         return None
-    return NormalPosterior(gram, prior, likelihood_scale)
+    return NormalPosterior(gram, _normal(prior), likelihood_scale)
 
 
 def simplex_map(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> np.ndarray:

@@ -145,6 +145,11 @@ class TruncatedNormalPosterior:
         )
 
 
+def has_closed_form(minority_prior: Prior) -> bool:
+    """Return whether the posterior is known for this prior: it must be a truncated normal."""
+    return isinstance(minority_prior, TruncatedNormal)
+
+
 def closed_form(
     gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
 ) -> TruncatedNormalPosterior | None:

@@ -117,3 +117,6 @@ def _cell(mean: float, sd: float) -> str:
     if np.isnan(mean):
         return "-"
     return f"{mean:.3f}" if np.isnan(sd) else f"{mean:.3f} ({sd:.3f})"
+
+
+fits = success_counts  # its former name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows and their classes.
+    """Rows and their classes; two sets are equal if their names and contents are.
 
     Attributes
     ----------
@@ -36,6 +38,17 @@ class Dataset:
     name: str
     X: np.ndarray
     minority: np.ndarray
+
+    @cached_property
+    def _digest(self) -> tuple[str, tuple[int, ...], str]:
+        content = np.ascontiguousarray(self.X).tobytes() + np.packbits(self.minority).tobytes()
+        return self.name, self.X.shape, hashlib.sha256(content).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
 
     @property
     def base_rate(self) -> float:

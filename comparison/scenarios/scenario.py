@@ -57,7 +57,7 @@ class Scenario:
         """Raise a ValueError if no pair can be drawn, or no model fitted to it."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Real(Scenario):
     """Stratified random halves of a data set: half of each class trains, the other half tests.
 
@@ -102,7 +102,7 @@ class Real(Scenario):
             )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Thinned(Real):
     """Random halves of a large data set; the training half is reduced to some random rows.
 

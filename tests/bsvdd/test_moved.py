@@ -31,6 +31,12 @@ def test_every_new_place_exists(old):
         importlib.import_module(f"bsvdd.{place}")
 
 
+@pytest.mark.parametrize("name", moved.PUBLIC)
+def test_a_documented_module_can_be_imported_without_a_warning(name):
+    module = importlib.import_module(f"bsvdd.{name}")
+    assert module is importlib.import_module(f"bsvdd.{moved.PUBLIC[name]}")
+
+
 def test_a_warning_says_where_a_name_is_now():
     with pytest.warns(DeprecationWarning, match=r"detector\.Detector is now .*base\.BaseDetector"):
         from bsvdd.inference.detector import Detector

@@ -1,6 +1,6 @@
 """The comparison: one protocol, independent cells, an honest table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -204,3 +204,23 @@ def test_results_are_read_as_they_were_given(tmp_path, moon, names):
     given = runner.compare(data, ["SVDD", "BDD"], 1, SMALL)
     given.to_csv(tmp_path / "x.csv", index=False)
     pd.testing.assert_frame_equal(runner.read(tmp_path / "x.csv"), given)
+
+
+def test_two_sets_are_not_taken_for_each_other():
+    """Each row of results is of its own data set, also where replicates meet back to back."""
+    data = [datasets.embedded(name) for name in ("wine_cultivar3", "abalone_9v18")]
+    together = runner.compare(data, ["SVDD"], replicates=1)
+    apart = [runner.compare([each], ["SVDD"], replicates=1) for each in data]
+    for each, alone in zip(data, apart, strict=True):
+        mine = together[together["data"] == each.name].reset_index(drop=True)
+        for column in ("model", "n", "base_rate", "auc"):
+            pd.testing.assert_series_equal(mine[column], alone[column])
+    assert together["base_rate"].nunique() == 2
+
+
+def test_sets_are_equal_by_name_and_content():
+    one = datasets.moon(seed=1)
+    assert Real(one) == Real(datasets.moon(seed=1))
+    assert hash(Real(one)) == hash(Real(datasets.moon(seed=1)))
+    assert Real(one) != Real(datasets.moon(seed=2))
+    assert Real(one) != Real(replace(one, name="other"))

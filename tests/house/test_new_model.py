@@ -82,5 +82,6 @@ def test_the_command_lists_it(house):
 @pytest.mark.slow
 def test_the_tests_of_the_common_contract_find_it(house):
     options = ["-n", "0", "-q", "-k", "SoftplusDD", "-p", "no:cacheprovider"]
-    said = run(house, "-m", "pytest", *options, "tests/estimators/test_contract.py")
+    files = ["tests/estimators/test_contract.py", "tests/estimators/test_registry.py"]
+    said = run(house, "-m", "pytest", *options, *files)
     assert " passed" in said and " failed" not in said
