@@ -400,7 +400,7 @@ def test_closed_form_needs_a_truncated_normal_minority_prior(data):
         est.fit(*data)
     est.set_params(sampler="auto").fit(*data)
     assert not hasattr(est, "map_weights_")
-    with pytest.raises(AttributeError, match=r"map_weights_ is there for .*TruncatedNormal.*Beta"):
+    with pytest.raises(AttributeError, match=r"map_weights_ .*TruncatedNormal.*Beta"):
         est.map_weights_  # noqa: B018
 
 
