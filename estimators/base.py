@@ -22,7 +22,7 @@ from ..inference.scoring import ScoringRule
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
 from . import leave_out
-from .dictionary import AllRows, Dictionary, restored_data
+from .dictionary import AllRows, restored_data
 from .inputs import validated, warn_of_constant_columns
 from .labels import minority_rows
 from .leave_out import LeaveOneOut
@@ -30,7 +30,7 @@ from .rows.blocks import ArrayRows, Rows
 from .rows.files import tables
 from .rows.source import source as rows_of
 from .storage.saving import save
-from .training import FitState, TrainingData
+from .training import Dictionary, FitState, TrainingData
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a base of unknown type takes any keyword argument

@@ -31,8 +31,8 @@ from ..models.priors.variable import describe
 from . import prior_swapping
 from .base import BaseDetector
 from .description import DataDescription
-from .dictionary import KEPT_ROWS, MAX_POINTS, Dictionary, LandmarkPoints
-from .training import FitState, TrainingData
+from .dictionary import KEPT_ROWS, MAX_POINTS, LandmarkPoints
+from .training import Dictionary, FitState, TrainingData
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -13,67 +13,12 @@ from ..models.gram import Gram, Sums
 from ..models.kernels import Kernel
 from ..models.landmarks import Landmarks, as_landmarks, choose, residual
 from .rows.blocks import Rows
-from .training import TrainingData
+from .training import Dictionary, TrainingData
 
 MAX_POINTS = 20_000  # their kernel matrix takes 3.2 GB
 KEPT_ROWS = 10_000  # per class, drawn at random, that a fit with landmarks holds
 RESIDUAL_ROWS = 1000  # for the mean Nystroem residual
 LARGE_RESIDUAL = 0.5  # above this, the user's own points get a warning
-
-
-class Dictionary(Protocol):
-    """The rule that chooses the points of the centre."""
-
-    @property
-    def reads_blocks(self) -> bool:
-        """Whether rows are read in blocks and never as a whole."""
-        ...
-
-    @property
-    def points_are_rows(self) -> bool:
-        """Whether every majority row is a point."""
-        ...
-
-    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
-        """Return the training rows that the fit holds; a ValueError if they are too many."""
-        ...
-
-    def statistics(
-        self,
-        kernel: Kernel,
-        rows: np.ndarray,
-        minority: np.ndarray,
-        source: Rows,
-        minority_of_all: np.ndarray,
-        seed: int,
-    ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics, and the index in ``rows`` of each point (-1: not a row).
-
-        Parameters
-        ----------
-        kernel : Kernel
-            Resolved kernel.
-        rows, minority
-            The rows that the fit holds.
-        source, minority_of_all
-            All training rows.
-        seed : int
-        """
-        ...
-
-    def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
-        """Return the Gram statistics of the rows ``train`` of ``data``."""
-        ...
-
-    def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
-        """Return the groups of the DataTree that do not follow from the held rows."""
-        ...
-
-    def restored(
-        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
-    ) -> tuple[Gram, np.ndarray, bool]:
-        """Return a saved fit's Gram statistics, the row of each point, and if all rows are held."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ..inference.warning import DataWarning, warn
 from ..models import density, lssvm, ocsvm, svm
 from ..models.gram import Gram
 from .base import BaseDetector
-from .dictionary import AllRows, Dictionary
-from .training import FitState, TrainingData
+from .dictionary import AllRows
+from .training import Dictionary, FitState, TrainingData
 
 MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
 DENSE_ROWS = 10_000  # most rows for which the kernel matrix (800 MB) is formed

@@ -1,10 +1,10 @@
-"""The training data of a fit, and its state before the cutoff is chosen."""
+"""The training data of a fit, the rule that chooses their dictionary, and the fit itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import xarray as xr
@@ -13,9 +13,62 @@ from ..inference.draws import Draws
 from ..inference.scoring import ScoringRule
 from ..models.gram import Gram
 from ..models.kernels import Kernel
+from .rows.blocks import Rows
 
-if TYPE_CHECKING:
-    from .dictionary import Dictionary
+
+class Dictionary(Protocol):
+    """The rule that chooses the points of the centre."""
+
+    @property
+    def reads_blocks(self) -> bool:
+        """Whether rows are read in blocks and never as a whole."""
+        ...
+
+    @property
+    def points_are_rows(self) -> bool:
+        """Whether every majority row is a point."""
+        ...
+
+    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        """Return the training rows that the fit holds; a ValueError if they are too many."""
+        ...
+
+    def statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        source: Rows,
+        minority_of_all: np.ndarray,
+        seed: int,
+    ) -> tuple[Gram, np.ndarray]:
+        """Return the Gram statistics, and the index in ``rows`` of each point (-1: not a row).
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Resolved kernel.
+        rows, minority
+            The rows that the fit holds.
+        source, minority_of_all
+            All training rows.
+        seed : int
+        """
+        ...
+
+    def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
+        """Return the Gram statistics of the rows ``train`` of ``data``."""
+        ...
+
+    def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
+        """Return the groups of the DataTree that do not follow from the held rows."""
+        ...
+
+    def restored(
+        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
+    ) -> tuple[Gram, np.ndarray, bool]:
+        """Return a saved fit's Gram statistics, the row of each point, and if all rows are held."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,7 +13,7 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any, BinaryIO
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,11 +22,8 @@ from .atomic import atomic
 from .container import inspect, seal
 from .encoding import encode
 
-if TYPE_CHECKING:
-    from ..base import BaseDetector
 
-
-def save(est: BaseDetector, path: str | os.PathLike[str]) -> None:
+def save(est: Any, path: str | os.PathLike[str]) -> None:
     """Write the fitted estimator ``est`` to ``path``, completely or not at all.
 
     Raises
