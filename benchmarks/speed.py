@@ -85,8 +85,8 @@ def distances(quick: bool) -> Row:
     K = g.kernel(g.points, Z)
     sides = {
         "distances": lambda: center.values(Z),
-        "predict": lambda: center.distance_quantile(Z, 0.5),
-        "probability_normal": lambda: center.probability_normal(Z, 0.9),
+        "predict": lambda: center.scores(Z, 0.5),
+        "probability_normal": lambda: center.probability_normal(Z, center.limit(0.9, 0.5)),
         "product": lambda: center.weights @ K,
     }
     seconds = in_turn(sides, 5)
@@ -228,7 +228,7 @@ def growth_scoring(quick: bool) -> Row:
     def make(n: int) -> Callable[[], object]:
         g = gram(n, 20)
         center, Z = CenterDraws.of(dirichlet(1000, n), g), rows(1000, 20, seed=1)
-        return lambda: center.distance_quantile(Z, 0.5)
+        return lambda: center.scores(Z, 0.5)
 
     return _growth("predict 1,000 rows by 1,000 draws", 1.2, quick, make)
 

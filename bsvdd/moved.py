@@ -101,7 +101,7 @@ NAMES: dict[str, dict[str, str]] = {
     "inference.detector": {"Detector": "BaseDetector"},
     "inference.distance": {"Center": "CenterDraws", "Expansion": "ScoringRule"},
     "inference.laplace": {"Judgement": "ProposalDiagnostics"},
-    "inference.left_out": {"by_refits": "refitted_distances"},
+    "inference.left_out": {"by_refits": "refitted_scores"},
     "inference.machines": {"Machine": "HyperplaneDetector"},
     "inference.setting": {
         "Setting": "ExplorerState",

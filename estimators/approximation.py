@@ -47,7 +47,7 @@ def change(few: BayesianDataDescription, more: BayesianDataDescription, Z: Any) 
     >>> change.largest < 0.1
     True
     """
-    d = more.score_samples(Z) - few.score_samples(Z)
+    d = (more.decision(Z)["distance"] - few.decision(Z)["distance"]).to_numpy()
     return Change(
         root_mean_square=float(np.sqrt(np.mean(np.square(d)))),
         largest=float(np.abs(d).max()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,13 +16,20 @@ import xarray as xr
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..inference import conformal, cross_validation
 from ..inference.cutoff import Cutoff, as_cutoff
-from ..inference.decision import is_normal, probability_normal
+from ..inference.decision import (
+    is_normal,
+    probability_error,
+    probability_normal,
+    three_way,
+)
 from ..inference.draws import Draws
-from ..inference.scoring import ScoringRule
+from ..inference.scoring import CenterDraws, Limit, ScoringRule
+from ..inference.warning import DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
-from . import leave_out
+from . import leave_out, p_values
 from .dictionary import AllRows, restored_data
 from .inputs import validated, warn_of_constant_columns
 from .labels import minority_rows
@@ -55,6 +63,7 @@ else:
     from sklearn.base import BaseEstimator, OutlierMixin
 
 
+AT_CUTOFF = 1e-12  # relative difference of a value from the cutoff that rounding explains
 Summary = Callable[[ScoringRule, np.ndarray], np.ndarray]  # one number per row, from a rule
 
 
@@ -71,6 +80,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
     random_state: Any = 0
 
     _learns_from_minority: ClassVar[bool] = False
+    _folds: ClassVar[int] = 5  # refitted for the cutoff, if there is no leave-one-out
     _solution: ClassVar[tuple[str, ...]] = ()  # numbers of the solver besides the weights
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
@@ -134,7 +144,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         row_numbers = dictionary.held_rows(minority_of_all, seed)
         minority = minority_of_all[row_numbers]
         all_rows = len(minority) == source.n_rows
-        leave_out.check(policy, minority, all_rows, self._has_loo, type(self).__name__)
+        self._check_left_out(policy, minority, all_rows)
         rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
         rows.setflags(write=False)
         kernel = as_kernel(self.kernel)
@@ -200,44 +210,94 @@ class BaseDetector(OutlierMixin, BaseEstimator):
                 f"SVDD; {type(self).__name__} has none: use another criterion"
             )
 
+    def _check_left_out(self, policy: Cutoff, minority: np.ndarray, all_rows: bool) -> None:
+        """Raise a ValueError, before any kernel value, if the cutoff cannot be chosen."""
+        name = type(self).__name__
+        leave_out.check(policy, minority, all_rows, self._has_loo, self._folds, name)
+
     def _finish(self, state: FitState, policy: Cutoff) -> None:
         """Choose the cutoff for ``state``, and only then set the fitted attributes."""
+        rule, level = self._full_rule(state), policy.level
         left_out = None
         own_cutoff = self._own_cutoff(state) if policy.criterion == "model" else None
         if own_cutoff is not None:
-            cutoff = own_cutoff
+            limit = rule.limit(own_cutoff, level)
         elif not isinstance(policy.criterion, str):
-            cutoff = float(policy.criterion)
+            limit = rule.limit(float(policy.criterion), level)
         else:
-            left_out = leave_out.distance_quantiles(
-                state, policy, self._leave_one_out(state.data), partial(self._refit, state.data)
-            )
-            usable = ~np.isnan(left_out)
-            cutoff = policy.choose(left_out[usable], state.data.minority[usable])
+            left_out = self._left_out_scores(state, policy)
+            limit = chosen_limit(rule, policy, left_out, state.data.minority)
+        if left_out is not None and policy.criterion in ("auto", "false_alarm"):
+            warn_of_far_rows(rule, limit)
+        probability = probability_normal(state.values, limit.value)
+        normal = is_normal(state.values, limit.value, level)
+        at_cutoff = (np.abs(state.values - limit.value) <= AT_CUTOFF * abs(limit.value)).any()
+        if at_cutoff or rule.has_few_digits(limit):  # rounding of the values would decide
+            score, probability = rule.decision(state.data.rows, limit)
+            normal = score >= limit.score
         decision = xr.Dataset(
             {
-                "probability_normal": ("obs", probability_normal(state.values, cutoff)),
-                "normal": ("obs", is_normal(state.values, cutoff, policy.level)),
-                "cutoff": cutoff,
-                "level": policy.level,
+                "probability_normal": ("obs", probability),
+                "normal": ("obs", normal),
+                "cutoff": limit.value,
+                "offset": limit.score,
+                "level": level,
             },
             {"obs": np.arange(len(state.data.rows))},
         )
         if left_out is not None:
-            decision = decision.assign(left_out=("obs", left_out))
+            decision = decision.assign(
+                left_out=("obs", rule.value_of(left_out, level)),
+                left_out_score=("obs", left_out),
+            ).assign_attrs(cv=str(policy.cv))
         self._set_fitted(state, state.tree(decision))
+
+    def _full_rule(self, state: FitState) -> ScoringRule:
+        """Return the scoring rule of a fit, without pruning."""
+        return state.rule
+
+    def _left_out_scores(self, state: FitState, policy: Cutoff) -> np.ndarray:
+        """Return the score of each training row when it is left out; NaN if it cannot be."""
+        data, level = state.data, policy.level
+        loo, rule = self._leave_one_out(data), self._full_rule(state)
+
+        def refit(train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+            draws, fold = self._refit(data, train)
+            shift = self._reference(state.draws, rule, level) - self._reference(draws, fold, level)
+            return lambda rows: fold.scores(rows, level) + shift
+
+        return leave_out.scores(data, rule, policy, loo, self._folds, refit)
+
+    def _reference(self, draws: Draws, rule: ScoringRule, level: float) -> float:
+        """Return a score that has the same meaning in fits to all rows and to folds."""
+        return 0.0
 
     def _set_fitted(self, state: FitState, tree: xr.DataTree) -> None:
         """Set the fitted attributes from a state and its DataTree, which includes the decision."""
         decision = tree.children["decision"].dataset
         self._fit, self.idata_ = state, tree
         self.cutoff_, self.level_ = float(decision["cutoff"]), float(decision["level"])
-        self.offset_ = -self.cutoff_
+        if "offset" in decision:
+            self.offset_ = float(decision["offset"])
+        else:  # a file of a version that compared distances
+            self.offset_ = self._full_rule(state).score_of(self.cutoff_, self.level_)
+        self._left_out = None  # unless the cutoff was chosen from them
+        if "left_out_score" in decision and decision.attrs.get("cv") != "train":
+            self._left_out = decision["left_out_score"].values
 
-    def _refit(self, data: TrainingData, train: np.ndarray) -> ScoringRule:
-        """Return the scoring rule of a fit to the rows ``train`` of ``data``."""
-        gram = data.fold(train)
-        return self._rule(self._draw(gram, data.seed), gram)
+    def _refit(
+        self, data: TrainingData, train: np.ndarray, own_kernel: bool = False
+    ) -> tuple[Draws, ScoringRule]:
+        """Return the draws and the scoring rule of a fit to the rows ``train`` of ``data``.
+
+        With ``own_kernel``, bandwidth and scaling are those of the rows ``train`` too.
+        """
+        kernel = None
+        if own_kernel:
+            kernel = as_kernel(self.kernel).resolve(data.rows[train[~data.minority[train]]])
+        gram = data.fold(train, kernel)
+        draws = self._draw(gram, data.seed)
+        return draws, self._rule(draws, gram)
 
     def with_cutoff(self, cutoff: Any) -> Self:
         """Return this fitted estimator with another cutoff; the model is not fitted again.
@@ -267,11 +327,15 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         new.cutoff = cutoff
         new._check_policy(policy)
         data = self._fit.data
-        leave_out.check(policy, data.minority, data.all_rows, new._has_loo, type(self).__name__)
+        new._check_left_out(policy, data.minority, data.all_rows)
         new._finish(self._fit, policy)
         return new
 
     # fitted attributes
+
+    @property
+    def _limit(self) -> Limit:
+        return Limit(self.cutoff_, self.offset_, self.level_)
 
     @property
     def kernel_(self) -> Kernel:
@@ -313,15 +377,28 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
         """
         check_is_fitted(self)
-        return self._by_row(X, partial(_probability_normal, cutoff=self.cutoff_))
+        return self._by_row(X, partial(_probability_normal, limit=self._limit))
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return minus the distance quantile (at level 0.5: the posterior median of d_z).
+        r"""Return the score of each row, shape (n,); larger is more normal.
 
-        Larger is more normal; shape (n,), on the scale of d_z. A row is normal exactly if its score
-        is at least ``-cutoff_``. X and errors are those of :meth:`probability_normal`.
+        For a description it is the proximity of the row, or its logarithm,
+
+        .. math:: c - d_z^2, \qquad c = k(z, z) + \|a\|^2,
+
+        with quantiles over the draws at ``level_`` (at level 0.5, the posterior medians). c is the
+        squared distance of a row that is similar to no training row. The order of the scores is
+        that of minus d_z, with all its digits: d_z itself tends to the root of c, and then has
+        no digits left. The logarithm is taken where weights and kernel values are at least 0
+        (SVDD, BSVDD and the simplex of BDD, with an RBF or Laplacian kernel), and does not
+        underflow. If k(z, z) differs between rows, c is :math:`\|a\|^2` alone. For the SVMs the
+        score is f(z).
+
+        A row is normal exactly if its score is at least ``offset_``, the score of the cutoff.
+        X and errors are those of :meth:`probability_normal`.
         """
-        return -self._distance_quantile(X)
+        check_is_fitted(self)
+        return self._by_row(X, partial(_score, level=self.level_))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``score_samples(X) - offset_``, shape (n,): at least 0 for normal rows."""
@@ -332,12 +409,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
         Shape (n,). X and errors are those of :meth:`probability_normal`.
         """
-        return np.where(self._distance_quantile(X) <= self.cutoff_, 1, -1)
-
-    def _distance_quantile(self, X: Any) -> np.ndarray:
-        """Return the distance quantile that decides each row."""
-        check_is_fitted(self)
-        return self._by_row(X, partial(_distance_quantile, level=self.level_))
+        return np.where(self.score_samples(X) >= self.offset_, 1, -1)
 
     def decision(self, X: Any) -> pd.DataFrame:
         """Return the decision on each row, with its probability and distance, from one pass.
@@ -351,8 +423,12 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         pandas.DataFrame
             For new rows what ``idata_["decision"]`` has for the training rows. It has the index of
             X if X is a data frame, and the columns ``probability_normal``, as
-            :meth:`probability_normal`; ``distance``, the distance quantile, which is minus
-            :meth:`score_samples`; ``cutoff`` and ``level``; and ``normal``, as :meth:`predict`.
+            :meth:`probability_normal`; ``distance``, the quantile of d_z at ``level_`` (at level
+            0.5, the posterior median); ``score``, as :meth:`score_samples`; ``cutoff`` and
+            ``level``; and ``normal``, as :meth:`predict`. With ``Cutoff(undecided=(low, high))``
+            also ``probability_error``, the Monte Carlo standard error of P(normal), and
+            ``decision``: "normal", "abnormal" or "undecided", see
+            :func:`bsvdd.inference.decision.three_way`.
 
         Raises
         ------
@@ -376,18 +452,193 @@ class BaseDetector(OutlierMixin, BaseEstimator):
                 "X is a dask collection, but decision computes its result at once; use "
                 "probability_normal, score_samples or predict, which return lazy dask arrays"
             )
-        parts = [
-            self._fit.rule.decision(rows, self.cutoff_, self.level_) for rows in self._new_rows(X)
-        ]
-        distance, probability = np.concatenate(parts, axis=1)
+        rule, limit = self._fit.rule, self._limit
+        parts = [rule.decision(rows, limit) for rows in self._new_rows(X)]
+        score, probability = np.concatenate(parts, axis=1)
         columns = {
             "probability_normal": probability,
-            "distance": distance,
+            "distance": rule.value_of(score, limit.level),
+            "score": score,
             "cutoff": self.cutoff_,
-            "level": self.level_,
-            "normal": distance <= self.cutoff_,
+            "level": limit.level,
+            "normal": score >= limit.score,
         }
+        undecided = as_cutoff(self.cutoff).undecided
+        if undecided is not None:
+            diagnostics = self.idata_.children["diagnostics"].dataset
+            ess = float(diagnostics["ess"]) if "ess" in diagnostics else float("nan")
+            error = probability_error(probability, ess)
+            columns["probability_error"] = error
+            columns["decision"] = three_way(probability, error, *undecided)
         return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
+
+    def p_value(self, X: Any, method: str = "left-out") -> np.ndarray:
+        r"""Return the conformal p-value of "this row is normal" for each row of X.
+
+        .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
+
+        with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A row with
+        :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of :math:`\alpha`. With the
+        cutoff ``Cutoff("false_alarm", false_alarm_rate=alpha)`` and the method "left-out", these
+        are exactly the rows that ``predict`` calls abnormal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), path of a file, or dask collection
+            As in :meth:`probability_normal`; for a dask collection the result is lazy.
+        method : {"left-out", "jackknife+", "cross", "full", "split"}, default="left-out"
+            How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
+
+            - "left-out": about :math:`\alpha`, with the left-out scores that choose the cutoff;
+            - "jackknife+": about :math:`\alpha`; z is compared with each row under the centre
+              without this row. It is for descriptions whose weights sum to one;
+            - "cross": at most :math:`2 \alpha`, and about :math:`\alpha`; 10 folds are refitted;
+            - "full": at most :math:`\alpha` for a given bandwidth; BDD with an independent normal
+              prior is refitted to the rows and z, in :math:`O(n^2)` a row;
+            - "split": at most :math:`\alpha`; the model is refitted to half of the majority rows,
+              and the other half is left out.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 1/(n + 1), at most 1. It is the same whatever the cutoff.
+
+        Raises
+        ------
+        ValueError
+            An unknown method, or a model or prior that the method does not suit; X as in
+            :meth:`probability_normal`.
+
+        Notes
+        -----
+        All methods need training rows that are normal, and new normal rows from the same
+        distribution. Abnormal rows among the training rows make p-values too large, and drift makes
+        them too small. "left-out", "jackknife+" and "full" use bandwidth, scaling and row sums of
+        all rows, which the bounds do not cover; see :mod:`bsvdd.estimators.p_values`.
+
+        References
+        ----------
+        Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic learning in a random world.
+        Springer.
+
+        Barber, R. F., Candes, E. J., Ramdas, A. and Tibshirani, R. J. (2021). Predictive inference
+        with the jackknife+. Annals of Statistics 49, 486-507. doi:10.1214/20-AOS1965
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> X = np.random.default_rng(0).normal(size=(99, 2))
+        >>> BSVDD().fit(X).p_value([[9.0, 9.0]])
+        array([0.01])
+        """
+        check_is_fitted(self)
+        return self._by_row(X, self._p_values(method))
+
+    def _p_values(self, method: str) -> Summary:
+        """Return the method of :meth:`p_value` for this fit."""
+        data, level = self._fit.data, self.level_
+        if method == "left-out":
+            scores = self._known_left_out_scores()
+            left_out = scores[~data.minority & ~np.isnan(scores)]
+            return p_values.ByScores(np.sort(left_out), level)
+
+        def refit(train: np.ndarray) -> ScoringRule:
+            return self._refit(data, train, own_kernel=True)[1]
+
+        if method == "jackknife+":
+            return p_values.Jackknife.of(self._full_rule(self._fit), data)
+        if method == "cross":
+            n_folds = leave_out.folds_for(data.minority, p_values.FOLDS)
+            folds = cross_validation.folds(data.minority, n_folds, data.seed)
+            return p_values.cross(folds, data.rows, data.minority, refit, level)
+        if method == "split":
+            return p_values.split(data.rows, data.minority, refit, level, data.seed)
+        if method == "full":
+            return self._full_conformal()
+        raise ValueError(
+            f"method must be one of {', '.join(map(repr, p_values.METHODS))}, got {method!r}"
+        )
+
+    def _full_conformal(self) -> Summary:
+        """Return the full conformal method."""
+        raise ValueError(
+            f"method='full' is for BDD, whose posterior mean has a closed form; "
+            f"{type(self).__name__} has method='left-out', 'cross' and 'split'"
+        )
+
+    def _known_left_out_scores(self) -> np.ndarray:
+        """Return the left-out score of each training row, computed at most once for a fit."""
+        if self._left_out is None:
+            self._left_out = self._left_out_scores(self._fit, Cutoff(level=self.level_))
+        return self._left_out
+
+    def select(self, X: Any, fdr: float = 0.1, method: str = "left-out") -> np.ndarray:
+        """Return the rows of a batch to call abnormal, with the false discovery rate held.
+
+        Benjamini and Hochberg's procedure on the p-values of X: the expected share of normal rows
+        among the rows that are called abnormal is at most ``fdr``. Rows of one batch are decided
+        together: a row can be called abnormal in one batch and not in another.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        fdr : float, default=0.1
+        method : str, default="left-out"
+            As in :meth:`p_value`. The theorem asks for "split" (Bates et al. 2023); for the other
+            methods the rate was measured (docs/guide/measurements.md) and not proved.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            fdr does not lie between 0 and 1; X and method as in :meth:`p_value`.
+
+        References
+        ----------
+        Bates, S., Candes, E., Lei, L., Romano, Y. and Sesia, M. (2023). Testing for outliers with
+        conformal p-values. Annals of Statistics 51, 149-178. doi:10.1214/22-AOS2244
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> rng = np.random.default_rng(0)
+        >>> est = BSVDD().fit(rng.normal(size=(99, 2)))
+        >>> batch = np.concatenate([rng.normal(size=(20, 2)) / 2, np.full((3, 2), 9.0)])
+        >>> np.flatnonzero(est.select(batch, fdr=0.1)).tolist()
+        [20, 21, 22]
+        """
+        conformal.check_rate("fdr", fdr)
+        return conformal.discoveries(self._batch_p_values(X, method), fdr)
+
+    def abnormal_at_least(self, X: Any, confidence: float = 0.9, method: str = "left-out") -> int:
+        """Return a lower bound, with confidence, of the number of abnormal rows in a batch.
+
+        By closed testing with Simes' tests on the p-values of X, see
+        :func:`bsvdd.inference.conformal.abnormal_at_least`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        confidence : float, default=0.9
+        method : str, default="left-out"
+            As in :meth:`select`.
+
+        Raises
+        ------
+        ValueError
+            The confidence does not lie between 0 and 1; X and method as in :meth:`p_value`.
+        """
+        conformal.check_rate("confidence", confidence)
+        return conformal.abnormal_at_least(self._batch_p_values(X, method), confidence)
+
+    def _batch_p_values(self, X: Any, method: str) -> np.ndarray:
+        p: Any = self.p_value(X, method)  # lazy for a dask collection
+        return p.compute() if hasattr(p, "__dask_graph__") else p
 
     def _by_row(self, X: Any, summary: Summary) -> np.ndarray:
         """Return one number per row of X; for a dask collection, as a lazy array."""
@@ -502,6 +753,39 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         raise NotImplementedError
 
 
+def chosen_limit(
+    rule: ScoringRule, policy: Cutoff, left_out: np.ndarray, minority: np.ndarray
+) -> Limit:
+    """Return the cutoff that the policy chooses from left-out scores (n,); NaN counts as none.
+
+    It is chosen by the scores, which have all digits. Its distance is the one chosen by the
+    distances, wherever these have digits enough to agree.
+    """
+    level, usable = policy.level, ~np.isnan(left_out)
+    left_out, minority = left_out[usable], minority[usable]
+
+    def middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        return -rule.middle(-low, -high, level)
+
+    offset = -policy.choose(-left_out, minority, middle)
+    value = float(rule.value_of(np.array(offset), level))
+    by_distance = policy.choose(rule.value_of(left_out, level), minority)
+    agrees = math.isclose(by_distance, value, rel_tol=1e-9)
+    return Limit(by_distance if agrees else value, offset, level)
+
+
+def warn_of_far_rows(rule: ScoringRule, limit: Limit) -> None:
+    """Warn if the cutoff lies beyond the distance of a row that is similar to no training row."""
+    if isinstance(rule, CenterDraws) and limit.value > rule.farthest(limit.level):
+        warn(
+            f"the cutoff, {limit.value:.6g}, exceeds the distance of rows far from all training "
+            f"rows, {rule.farthest(limit.level):.6g}, so these are called normal: negative weights "
+            "make some normal rows more remote; use a larger bandwidth, or a larger "
+            "likelihood_scale",
+            DiagnosticWarning,
+        )
+
+
 # functions of this module, which can be sent to workers
 
 
@@ -509,9 +793,9 @@ def _scores(est: BaseDetector, X: Any, summary: Summary) -> np.ndarray:
     return np.concatenate([summary(est._fit.rule, rows) for rows in est._new_rows(X)])
 
 
-def _probability_normal(rule: ScoringRule, rows: np.ndarray, cutoff: float) -> np.ndarray:
-    return rule.probability_normal(rows, cutoff)
+def _probability_normal(rule: ScoringRule, rows: np.ndarray, limit: Limit) -> np.ndarray:
+    return rule.probability_normal(rows, limit)
 
 
-def _distance_quantile(rule: ScoringRule, rows: np.ndarray, level: float) -> np.ndarray:
-    return rule.distance_quantile(rows, level)
+def _score(rule: ScoringRule, rows: np.ndarray, level: float) -> np.ndarray:
+    return rule.scores(rows, level)

@@ -14,8 +14,10 @@ from ..models import bdd, bdd_m
 from ..models.closed_form import ClosedForm
 from ..models.gram import Gram
 from ..models.priors import Prior, TruncatedNormal
+from .base import Summary
 from .bayesian import BayesianDataDescription
 from .leave_out import FromClosedForm, LeaveOneOut
+from .p_values import Full
 from .training import TrainingData
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class BDD(BayesianDataDescription):
     Notes
     -----
     The published cutoff is the c-th smallest training distance:
-    ``Cutoff("false_alarm", cv="train", false_alarm_rate=1 - c / n0)``.
+    ``Cutoff("false_alarm", cv="train", false_alarm_rate=1 - c / (n0 + 1))``.
 
     References
     ----------
@@ -85,6 +87,11 @@ class BDD(BayesianDataDescription):
 
     simplex: bool = False
 
+    @property
+    @override
+    def _nonnegative(self) -> bool:
+        return self.simplex
+
     @override
     def _build(self, gram: Gram) -> pm.Model:
         return bdd.build(gram, self.prior, self.likelihood_scale)
@@ -115,6 +122,12 @@ class BDD(BayesianDataDescription):
         # without a closed form only refits leave rows out, as the weights do not sum to one
         closed_form = self._closed_form(data.gram)
         return None if closed_form is None else FromClosedForm(closed_form)
+
+    @override
+    def _full_conformal(self) -> Summary:
+        if self.simplex or self.dictionary is not None:
+            return super()._full_conformal()
+        return Full.of(self.gram_, self.prior, self.likelihood_scale)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

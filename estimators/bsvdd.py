@@ -90,6 +90,11 @@ class BSVDD(BayesianDataDescription):
     array([ 1, -1])
     """
 
+    @property
+    @override
+    def _nonnegative(self) -> bool:
+        return True
+
     @override
     def _build(self, gram: Gram) -> pm.Model:
         return bsvdd.build(gram, self.prior, self.likelihood_scale)

@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference import diagnostics
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
-from ..inference.scoring import CenterDraws
+from ..inference.scoring import CenterDraws, ScoringRule
 from ..inference.warning import DataWarning, warn
 from ..models.checks import is_number
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.potential import KernelLikelihood, Likelihood
+from . import p_values
 from .base import BaseDetector
 from .leave_out import LeaveOneOut, Renormalized
 from .training import FitState, TrainingData
@@ -33,7 +34,18 @@ class DataDescription(BaseDetector):
     @override
     def _rule(self, draws: Draws, gram: Gram) -> CenterDraws:
         norm = draws.flat("squared_norm") if "squared_norm" in draws.variables else None
-        return CenterDraws.of(draws.weights, gram, norm)
+        return CenterDraws.of(draws.weights, gram, norm, self._nonnegative)
+
+    @property
+    def _nonnegative(self) -> bool:
+        """Whether the model has no negative weights."""
+        return False
+
+    @override
+    def _full_rule(self, state: FitState) -> ScoringRule:
+        if "pruning" not in state.groups:
+            return state.rule
+        return self._rule(state.draws, state.data.gram)
 
     @property
     @override
@@ -96,6 +108,13 @@ class DataDescription(BaseDetector):
         )
 
     @override
+    def _set_fitted(self, state: FitState, tree: xr.DataTree) -> None:
+        super()._set_fitted(state, tree)
+        if "pruning" in state.groups and not state.rule.has_few_digits(self._limit):
+            # the same distance, from a centre with another norm
+            self.offset_ = state.rule.score_of(self.cutoff_, self.level_)
+
+    @override
     def _check_policy(self, policy: Cutoff) -> None:
         super()._check_policy(policy)
         number = policy.criterion
@@ -138,15 +157,12 @@ class DataDescription(BaseDetector):
         dropped, bound = center.negligible(float(tolerance))
         is_kept = np.ones(state.data.gram.n_points, dtype=bool)
         is_kept[dropped] = False
+        new, rule = copy.copy(self), center.restricted(np.flatnonzero(is_kept))
         pruning = xr.Dataset({"kept": ("point", is_kept), "bound": bound})
-        new = copy.copy(self)
-        new._fit = replace(
-            state,
-            rule=center.restricted(np.flatnonzero(is_kept)),
-            groups={**state.groups, "pruning": pruning},
-        )
-        new.idata_ = self.idata_.copy()
-        new.idata_["pruning"] = pruning
+        tree = self.idata_.copy()
+        tree["pruning"] = pruning
+        groups = {**state.groups, "pruning": pruning}
+        new._set_fitted(replace(state, rule=rule, groups=groups), tree)
         return new
 
     @property
@@ -176,6 +192,64 @@ class DataDescription(BaseDetector):
         """
         rows = np.concatenate(list(self._new_rows(X)))
         return self._fit.draws.of_rows(self._fit.rule.values(rows))
+
+    def p_value_draws(self, X: Any, draws: int = 100) -> xr.DataArray:
+        """Return draws of the conformal p-value for each row of X: its posterior.
+
+        In each draw, a new row and the left-out training rows are compared under the centre of
+        that draw. The mean over draws is the posterior mean of the p-value, and its quantiles are
+        an interval.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        draws : int, default=100
+            Number of draws over all chains, evenly spaced among those of the fit.
+
+        Returns
+        -------
+        xarray.DataArray of dims (chain, draw, obs)
+
+        Raises
+        ------
+        ValueError
+            The model leaves rows out by refits only, so that a draw has no left-out rows; X as in
+            ``probability_normal``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
+        >>> p = est.p_value_draws([[9.0, 9.0]])
+        >>> p.mean(("chain", "draw")).round(2).values
+        array([0.01])
+        >>> p.quantile([0.05, 0.95], ("chain", "draw")).shape
+        (2, 1)
+        """
+        check_is_fitted(self)
+        data, (chains, n_draws) = self._fit.data, self._fit.draws.shape
+        loo = self._leave_one_out(data)
+        if loo is None:
+            raise ValueError(
+                f"{self!r} leaves rows out by refits only, so there are no p-values of single "
+                "draws; use p_value(X)"
+            )
+        kept = p_values.thinned(n_draws, max(1, draws // chains))
+        numbers = (np.arange(chains)[:, None] * n_draws + kept).ravel()
+        rows = np.concatenate(list(self._new_rows(X)))
+        p = p_values.by_draw(
+            self._full_rule(self._fit),
+            data,
+            lambda weights: loo.kernel_sums(weights, data)[0],
+            numbers,
+            rows,
+        )
+        return xr.DataArray(
+            p.reshape(chains, len(kept), -1),
+            dims=("chain", "draw", "obs"),
+            coords={"chain": np.arange(chains), "draw": kept, "obs": np.arange(len(rows))},
+        )
 
 
 def _distances_of_rows(data: TrainingData, draws: Draws, rule: CenterDraws) -> np.ndarray:

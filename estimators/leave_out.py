@@ -1,4 +1,4 @@
-"""Left-out distances of the training rows, from which the cutoff is chosen."""
+"""Scores of the training rows when they are left out, from which the cutoff is chosen."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ import numpy as np
 
 from ..inference import cross_validation, diagnostics
 from ..inference.cutoff import Cutoff
-from ..inference.decision import distance_quantile, weighted_distance_quantile
 from ..inference.leave_one_out import leave_one_out
 from ..inference.scoring import ScoringRule
 from ..models.closed_form import ClosedForm
-from .training import FitState
-
-AUTO_FOLDS = 5
+from .training import TrainingData
 
 
 class LeaveOneOut(Protocol):
     """Leave-one-out without a refit: each dictionary point leaves the centre."""
 
-    def quantiles(self, state: FitState, level: float) -> np.ndarray:
-        """Return the distance quantile (M,) of each left-out point."""
+    def kernel_sums(
+        self, weights: np.ndarray, data: TrainingData
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the kernel sums of left-out points, and log weights of the draws or None.
+
+        Both are of shape (draws, M), as are the weights of the draws.
+        """
         ...
 
 
@@ -35,16 +37,9 @@ class Renormalized:
     on minority rows, and on a majority row beside landmarks only through r and T.
     """
 
-    def quantiles(self, state: FitState, level: float) -> np.ndarray:
-        """Return the distance quantile (M,) of each left-out point."""
-        row_of_point, d = state.data.row_of_point, None
-        if (row_of_point >= 0).all():
-            d = state.values
-            if not np.array_equal(row_of_point, np.arange(d.shape[1])):
-                d = d[:, row_of_point]
-        gram = state.data.gram
-        left_out = leave_one_out(state.rule.weights, gram.K, gram.n1, d)
-        return distance_quantile(left_out, level)
+    def kernel_sums(self, weights: np.ndarray, data: TrainingData) -> tuple[np.ndarray, None]:
+        """Return the kernel sums (draws, M) of left-out points; all draws count the same."""
+        return leave_one_out(weights, data.gram.K, data.gram.n1), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +48,16 @@ class FromClosedForm:
 
     closed_form: ClosedForm
 
-    def quantiles(self, state: FitState, level: float) -> np.ndarray:
-        """Return the distance quantile (M,) of each left-out point."""
-        rng = np.random.default_rng(state.data.seed)
-        d, log_weight = self.closed_form.leave_one_out(state.rule.weights, rng)
-        if log_weight is None:
-            return distance_quantile(d, level)
-        diagnostics.warn_of_weights(log_weight[:, state.data.row_of_point >= 0])
-        return weighted_distance_quantile(d, log_weight, level)
+    def kernel_sums(
+        self, weights: np.ndarray, data: TrainingData
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the kernel sums (draws, M) of left-out points, and log weights of the draws."""
+        return self.closed_form.leave_one_out(weights, np.random.default_rng(data.seed))
 
 
-def resolved_cv(policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool) -> str | int:
+def resolved_cv(
+    policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool, auto_folds: int
+) -> str | int:
     """Return how rows are left out: "loo", "train" or a number of folds.
 
     Raises
@@ -73,7 +67,7 @@ def resolved_cv(policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: b
     """
     cv = policy.cv
     if cv == "auto":
-        cv = "loo" if has_loo or not all_rows else _auto_folds(minority)
+        cv = "loo" if has_loo or not all_rows else folds_for(minority, auto_folds)
     if isinstance(cv, int) and not all_rows:
         raise ValueError(
             f"cutoff: cv={cv} folds are refitted to all rows, but the fit holds a sample of "
@@ -82,7 +76,14 @@ def resolved_cv(policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: b
     return cv
 
 
-def check(policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool, model: str) -> None:
+def check(
+    policy: Cutoff,
+    minority: np.ndarray,
+    all_rows: bool,
+    has_loo: bool,
+    auto_folds: int,
+    model: str,
+) -> None:
     """Raise a ValueError, before any kernel value, if the cutoff cannot be chosen."""
     if policy.cv == "loo" and not has_loo:
         raise ValueError(
@@ -91,48 +92,56 @@ def check(policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool, m
             "folds"
         )
     if isinstance(policy.criterion, str) and policy.criterion != "model":
-        cv = resolved_cv(policy, minority, all_rows, has_loo)
+        cv = resolved_cv(policy, minority, all_rows, has_loo, auto_folds)
         policy = replace(policy, cv=cv)  # type: ignore[arg-type]
     policy.check(minority)
 
 
-def distance_quantiles(
-    state: FitState,
+def scores(
+    data: TrainingData,
+    rule: ScoringRule,
     policy: Cutoff,
     loo: LeaveOneOut | None,
-    refit: Callable[[np.ndarray], ScoringRule],
+    auto_folds: int,
+    refit: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
 ) -> np.ndarray:
-    """Return the distance quantile (n,) of each training row; NaN if it cannot be left out.
+    """Return the score (n,) of each training row when it is left out; NaN if it cannot be.
 
     Parameters
     ----------
-    state : FitState
+    data : TrainingData
+    rule : ScoringRule
+        The rule of the fit to all rows, without pruning.
     policy : Cutoff
     loo : LeaveOneOut or None
         None if the model has no leave-one-out without a refit.
+    auto_folds : int
+        Folds of ``cv="auto"`` where there is no leave-one-out.
     refit : callable
-        Takes row numbers, and returns the scoring rule of a fit to these rows.
+        Takes row numbers, and returns the scores by a fit to these rows as a function of rows.
     """
-    data, level = state.data, policy.level
-    cv = resolved_cv(policy, data.minority, data.all_rows, loo is not None)
+    level = policy.level
+    cv = resolved_cv(policy, data.minority, data.all_rows, loo is not None, auto_folds)
     if isinstance(cv, int):
         folds = cross_validation.folds(data.minority, cv, data.seed)
-        return cross_validation.refitted_distances(data.rows, folds, refit, level)
+        return cross_validation.refitted_scores(data.rows, folds, refit)
     out, others = np.empty(len(data.rows)), np.ones(len(data.rows), dtype=bool)
     if cv == "loo":
         is_row = data.row_of_point >= 0
         points = np.full(data.gram.n_points, np.nan)
         if loo is not None:
-            points = loo.quantiles(state, level)
+            kernel_sums, log_weight = loo.kernel_sums(rule.weights, data)
+            if log_weight is not None:
+                diagnostics.warn_of_weights(log_weight[:, is_row])
+            points = rule.left_out_scores(kernel_sums, level, log_weight)
         out[data.row_of_point[is_row]] = points[is_row]
         others[data.row_of_point[is_row]] = False
     if others.any():
-        d = state.values
-        out[others] = distance_quantile(d if others.all() else d[:, others], level)
+        out[others] = rule.scores(data.rows[others], level)
     return out
 
 
-def _auto_folds(minority: np.ndarray) -> int:
-    """Return 5, or as many folds as the smaller class has rows, but at least 2."""
+def folds_for(minority: np.ndarray, most: int) -> int:
+    """Return up to ``most`` folds, at most as many as the smaller class has rows; at least 2."""
     counts = [n for n in (int((~minority).sum()), int(minority.sum())) if n]
-    return max(2, min(AUTO_FOLDS, *counts))
+    return max(2, min(most, *counts))

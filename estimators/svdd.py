@@ -9,12 +9,12 @@ from typing import Any, ClassVar, override
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
+from ..inference.scoring import ScoringRule
 from ..models import svdd
 from ..models.gram import Gram
 from .description import DataDescription
-from .training import FitState
+from .training import FitState, TrainingData
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -32,12 +32,14 @@ class SVDD(DataDescription):
         1/(n0 ``outlier_fraction``) (Tax and Duin 2004).
     outlier_fraction : float, default=0.1
         The largest share of majority rows that may lie outside; used if C is None.
-    cutoff : Cutoff, str, float or None, default="model"
-        ``"model"`` is the sphere of the description; other values as in :class:`BSVDD`.
+    cutoff : Cutoff, str, float or None, default=None
+        As in :class:`BSVDD`, with 10 refitted folds: deleting a support vector changes the other
+        weights. ``"model"`` is the sphere of the description, which excludes far more than
+        ``outlier_fraction`` of new normal rows if the kernel is narrow or the columns are many.
     minor_label : optional
         Label of the minority in y, see :class:`BSVDD`.
     random_state : int, RandomState or None, default=0
-        Seed of the folds, if ``cutoff`` refits folds.
+        Seed of the folds that ``cutoff`` refits.
 
     Attributes
     ----------
@@ -74,9 +76,9 @@ class SVDD(DataDescription):
 
     C: float | None = None
     outlier_fraction: float = 0.1
-    cutoff: Cutoff | str | float | None = "model"
 
     _solution = ("C", "C2")
+    _folds = 10
 
     def _bounds(self, gram: Gram) -> tuple[float, float | None]:
         """Return the largest weights: C, and C2 if the model learns from minority rows."""
@@ -88,14 +90,33 @@ class SVDD(DataDescription):
         w = svdd.solve(gram, C, C2).weights
         return Draws.of_weights(w, {"C": C} if C2 is None else {"C": C, "C2": C2})
 
+    @property
+    @override
+    def _has_loo(self) -> bool:
+        return False
+
+    @override
+    def _leave_one_out(self, data: TrainingData) -> None:
+        return None  # the other weights without a support vector are those of another problem
+
+    @property
+    @override
+    def _nonnegative(self) -> bool:
+        return not self._learns_from_minority
+
+    @override
+    def _reference(self, draws: Draws, rule: ScoringRule, level: float) -> float:
+        # the weights, and with them all scores, depend on the number of support vectors
+        return rule.score_of(self._sphere(draws, rule).boundary, level)
+
     @override
     def _own_cutoff(self, state: FitState) -> float:
-        return self._sphere(state).boundary
+        return self._sphere(state.draws, self._full_rule(state)).boundary
 
     @staticmethod
-    def _sphere(state: FitState) -> svdd.Sphere:
-        bounds = state.draws.solution
-        return svdd.describe(state.rule.weights[0], state.data.gram, bounds["C"], bounds.get("C2"))
+    def _sphere(draws: Draws, rule: ScoringRule) -> svdd.Sphere:
+        bounds = draws.solution
+        return svdd.describe(rule.weights[0], rule.gram, bounds["C"], bounds.get("C2"))
 
     @property
     def C_(self) -> float:
@@ -110,17 +131,17 @@ class SVDD(DataDescription):
     @property
     def radius_(self) -> float:
         """The radius R, on the scale of d_z."""
-        return self._sphere(self._fit).radius
+        return self._sphere(self._fit.draws, self._fit.rule).radius
 
     @property
     def support_case_(self) -> np.ndarray:
         """Where each dictionary point lies: "inside", "on the sphere" or "outside"."""
-        return self._sphere(self._fit).case
+        return self._sphere(self._fit.draws, self._fit.rule).case
 
     @property
     def kkt_residual_(self) -> float:
         """The largest violation of the optimality (KKT) conditions, on the scale of d^2."""
-        return self._sphere(self._fit).kkt_residual
+        return self._sphere(self._fit.draws, self._fit.rule).kkt_residual
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -101,8 +101,10 @@ class OCSVM(HyperplaneDetector):
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1
         Upper bound on the share of margin errors, and lower bound on the share of support vectors.
-    cutoff : Cutoff, str, float or None, default="model"
-        ``"model"`` is f = 0; other values as in :class:`bsvdd.BSVDD`, with -f as the distance.
+    cutoff : Cutoff, str, float or None, default=None
+        As in :class:`bsvdd.BSVDD`, with -f as the distance and 10 refitted folds. ``"model"`` is
+        f = 0, which excludes far more than ``nu`` of new normal rows if the kernel is narrow or
+        the columns are many.
 
     Attributes
     ----------
@@ -131,8 +133,10 @@ class OCSVM(HyperplaneDetector):
     True
     """
 
+    cutoff: Cutoff | str | float | None = None
     nu: float = 0.1
 
+    _folds = 10
     _solution = ("offset", "unit", "nu", "norm")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseDetector._parameter_constraints,

@@ -111,9 +111,10 @@ class TrainingData:
         """The majority rows, shape (n0, p)."""
         return self.rows[~self.minority]
 
-    def fold(self, train: np.ndarray) -> Gram:
-        """Return the Gram statistics of the rows ``train`` only."""
-        return self.dictionary.fold(self, train)
+    def fold(self, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
+        """Return the Gram statistics of the rows ``train`` only, by default with this kernel."""
+        data = self if kernel is None else replace(self, gram=replace(self.gram, kernel=kernel))
+        return self.dictionary.fold(data, train)
 
     def dataset(self) -> xr.Dataset:
         """Return the group ``constant_data``."""

@@ -1,4 +1,4 @@
-"""Cross-validation: distances of training rows from models refitted without their fold."""
+"""Cross-validation: scores of training rows by models refitted without their fold."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from .scoring import ScoringRule
-
 
 def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield training and left-out rows of n folds, stratified if there are minority rows."""
@@ -16,21 +14,24 @@ def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray,
     yield from split.split(minority, minority)
 
 
-def refitted_distances(
+def refitted_scores(
     rows: np.ndarray,
     folds: Iterator[tuple[np.ndarray, np.ndarray]],
-    refit: Callable[[np.ndarray], ScoringRule],
-    level: float,
+    refit: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
 ) -> np.ndarray:
-    """Return the distance quantile (n,) of each row under the model of the other folds."""
+    """Return the score (n,) of each row by the model of the other folds.
+
+    ``refit`` takes row numbers, and returns a function of rows that scores them by the model that
+    is fitted to these row numbers.
+    """
     out = np.empty(len(rows))
     for train, test in folds:
         try:
-            rule = refit(train)
+            scores = refit(train)
         except ValueError as error:
             raise ValueError(
                 f"cutoff: a fold with {len(train)} of {len(rows)} rows cannot be fitted; use fewer "
                 f"folds, cv='train', or a number as the cutoff: {error}"
             ) from error
-        out[test] = rule.distance_quantile(rows[test], level)
+        out[test] = scores(rows[test])
     return out

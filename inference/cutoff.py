@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ import numpy as np
 from ..models.checks import is_number
 from .metrics import rates
 
+Middle = Callable[[np.ndarray, np.ndarray], np.ndarray]
 CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "model"]
 
 
@@ -27,8 +29,9 @@ class Cutoff:
         - ``"balanced_accuracy"``: (TPR + TNR)/2, that is Youden's J;
         - ``"f1"``: F1 of the minority, as published (with a weak signal it flags all rows);
         - ``"cost"``: the smallest sum, false alarms + ``miss_cost`` x misses;
-        - ``"false_alarm"``: the smallest cutoff with at most ``false_alarm_rate`` of the
-          majority rows above it; needs no minority rows;
+        - ``"false_alarm"``: the left-out distance of the majority that is number
+          :math:`\lceil (1 - \alpha)(n_0 + 1) \rceil` in ascending order, with
+          :math:`\alpha` the ``false_alarm_rate``; needs no minority rows;
         - ``"model"``: the model's own boundary, such as the radius of SVDD;
         - ``"auto"``: ``"g_mean"`` if there are minority rows, else ``"false_alarm"``.
     cv : "auto", "loo", int or "train", default="auto"
@@ -41,8 +44,16 @@ class Cutoff:
     level : float, default=0.5
         Normal means P(d_z <= D_opt) > level, with 0 <= level < 1.
     false_alarm_rate : float, default=0.1
+        Share of new normal rows that may be called abnormal, between 0 and 1. It needs at least
+        1/rate - 1 majority rows: 9 for 0.1, 19 for 0.05, 99 for 0.01.
     miss_cost : float, default=1
         Cost of a missed minority row; a false alarm costs 1.
+    undecided : tuple of two floats, optional
+        (low, high), around ``level``: a row is abnormal if P(d_z <= D_opt) is at most low, normal
+        if it is at least high, and undecided between; see
+        :func:`bsvdd.inference.decision.three_way`. If it costs 1 to
+        inspect a row, c_f to call a normal row abnormal, and c_m to call an abnormal row normal,
+        then inspection is cheapest between low = 1/c_f and high = 1 - 1/c_m.
 
     Raises
     ------
@@ -57,7 +68,7 @@ class Cutoff:
     >>> minority = np.array([False, False, False, True, True])
     >>> round(Cutoff("g_mean").choose(distance, minority), 2)
     0.35
-    >>> Cutoff("false_alarm", false_alarm_rate=0).choose(distance, minority)
+    >>> Cutoff("false_alarm", false_alarm_rate=0.25).choose(distance, minority)
     0.3
     """
 
@@ -66,6 +77,7 @@ class Cutoff:
     level: float = 0.5
     false_alarm_rate: float = 0.1
     miss_cost: float = 1.0
+    undecided: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         criterion: Any = self.criterion
@@ -88,14 +100,31 @@ class Cutoff:
             )
         if not (is_number(self.level) and 0 <= self.level < 1):
             raise ValueError(f"cutoff: level must lie in [0, 1), got {self.level!r}")
-        if not (is_number(self.false_alarm_rate) and 0 <= self.false_alarm_rate < 1):
+        if not (is_number(self.false_alarm_rate) and 0 < self.false_alarm_rate < 1):
             raise ValueError(
-                f"cutoff: false_alarm_rate must lie in [0, 1), got {self.false_alarm_rate!r}"
+                "cutoff: false_alarm_rate must lie between 0 and 1, without 0 and 1, got "
+                f"{self.false_alarm_rate!r}; no cutoff from data promises a rate of 0"
             )
         if not (is_number(self.miss_cost) and 0 < self.miss_cost < np.inf):
             raise ValueError(
                 f"cutoff: miss_cost must be positive and finite, got {self.miss_cost!r}"
             )
+        if self.undecided is not None:
+            self._check_undecided(self.undecided)
+
+    def _check_undecided(self, undecided: Any) -> None:
+        pair = isinstance(undecided, tuple | list) and len(undecided) == 2
+        if not (pair and all(map(is_number, undecided))):
+            raise ValueError(
+                f"cutoff: undecided must be None or two numbers (low, high), got {undecided!r}"
+            )
+        low, high = undecided
+        if not 0 <= low <= self.level <= high <= 1:
+            raise ValueError(
+                "cutoff: undecided=(low, high) must enclose the level, 0 <= low <= level <= high "
+                f"<= 1, got {undecided!r} with level={self.level!r}"
+            )
+        object.__setattr__(self, "undecided", (float(low), float(high)))
 
     def check(self, minority: np.ndarray) -> None:
         """Raise a ValueError if the classes have too few rows for the criterion or the folds."""
@@ -109,11 +138,18 @@ class Cutoff:
             if isinstance(self.cv, int) and 0 < members.sum() < self.cv:
                 raise ValueError(
                     f"cutoff: cv={self.cv} folds need at least {self.cv} {name} rows, got "
-                    f"{members.sum()}; use fewer folds, or cv='loo' if the model has it"
+                    f"{members.sum()}; use fewer folds, cv='loo' if the model has it, or a number "
+                    "as the cutoff"
                 )
 
-    def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:
-        """Return D_opt from left-out distances (n,) and a mask of the minority rows (n,)."""
+    def choose(
+        self, distance: np.ndarray, minority: np.ndarray, middle: Middle | None = None
+    ) -> float:
+        """Return D_opt from left-out distances (n,) and a mask of the minority rows (n,).
+
+        Any increasing function of the distances will do in their place, with the function
+        ``middle`` that gives the place of a cutoff between two of its values, elementwise.
+        """
         if not isinstance(self.criterion, str):
             return float(self.criterion)
         criterion = self.criterion
@@ -125,9 +161,9 @@ class Cutoff:
                 "use another criterion"
             )
         if criterion == "false_alarm":
-            return _smallest_with_rate(distance[~minority], self.false_alarm_rate)
+            return _conformal_quantile(distance[~minority], self.false_alarm_rate)
         self.check(minority)
-        cutoffs = candidates(distance)
+        cutoffs = candidates(distance, middle)
         tn = np.searchsorted(np.sort(distance[~minority]), cutoffs, side="right")
         fn = np.searchsorted(np.sort(distance[minority]), cutoffs, side="right")
         fp, tp = (~minority).sum() - tn, minority.sum() - fn
@@ -139,10 +175,11 @@ class Cutoff:
         return float(cutoffs[best][-1])
 
 
-def candidates(distance: np.ndarray) -> np.ndarray:
+def candidates(distance: np.ndarray, middle: Middle | None = None) -> np.ndarray:
     """Return one cutoff for each way to split the distances, in ascending order.
 
-    A cutoff lies half-way between two neighbours, so that it suits new rows too. The first lies
+    A cutoff lies half-way between two neighbours, so that it suits new rows too, or where
+    ``middle`` says. The first lies
     below the smallest distance (all rows are flagged), the last at the largest (none is).
     """
     values = np.unique(distance[np.isfinite(distance)])
@@ -151,21 +188,41 @@ def candidates(distance: np.ndarray) -> np.ndarray:
             "cutoff: every left-out distance is infinite; the weights have collapsed on a few "
             "rows: use another prior, or a number as the cutoff"
         )
-    middle = (values[:-1] + values[1:]) / 2
-    middle = np.where(middle < values[1:], middle, values[:-1])  # adjacent floats have no middle
-    return np.concatenate([[np.nextafter(values[0], -np.inf)], middle, values[-1:]])
+    low, high = values[:-1], values[1:]
+    between = (low + high) / 2 if middle is None else middle(low, high)
+    between = np.where((low < between) & (between < high), between, low)  # adjacent floats
+    return np.concatenate([[np.nextafter(values[0], -np.inf)], between, values[-1:]])
 
 
-def _smallest_with_rate(distance: np.ndarray, rate: float) -> float:
-    """Return the smallest distance with at most a share ``rate`` of all distances above it."""
-    allowed = math.floor(rate * len(distance) + 1e-9)  # 0.1 * 30 is 3, not 3.0000000000000004
-    cutoff = float(np.sort(distance)[len(distance) - 1 - allowed])
+def _conformal_quantile(distance: np.ndarray, rate: float) -> float:
+    """Return the left-out distance number ceil((1 - rate)(n + 1)), in ascending order."""
+    n = len(distance)
+    number = math.ceil((1.0 - rate) * (n + 1) - 1e-9)  # 0.9 * 10 is 9, not 9.000000000000002
+    if number > n:
+        raise ValueError(
+            f"cutoff: a false-alarm rate of {rate:g} needs at least {rows_for(rate)} left-out "
+            f"majority rows, got {n}; use false_alarm_rate={1 / (n + 1):.3g} or more, another "
+            "criterion, or a number as the cutoff"
+        )
+    cutoff = float(np.sort(distance)[number - 1])
     if not math.isfinite(cutoff):
         raise ValueError(
             "cutoff: too many left-out distances are infinite for a false-alarm rate of "
             f"{rate:g}; the weights have collapsed on a few rows: use another prior"
         )
     return cutoff
+
+
+def rows_for(rate: float) -> int:
+    """Return the fewest left-out rows for a false-alarm rate: n with ceil((1 - rate)(n + 1)) <= n.
+
+    Examples
+    --------
+    >>> from bsvdd.inference.cutoff import rows_for
+    >>> rows_for(0.1), rows_for(0.05), rows_for(0.01)
+    (9, 19, 99)
+    """
+    return math.ceil(1.0 / rate - 1.0 - 1e-9)
 
 
 def as_cutoff(cutoff: Any) -> Cutoff:

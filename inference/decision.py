@@ -16,10 +16,42 @@ def probability_normal(d: np.ndarray, cutoff: float) -> np.ndarray:
 
 def is_normal(d: np.ndarray, cutoff: float, level: float = 0.5) -> np.ndarray:
     """Return whether the distance quantile is at most the cutoff; (draws, rows) -> (rows,)."""
-    return (d <= cutoff).sum(axis=0) > _rank(level, len(d))
+    return (d <= cutoff).sum(axis=0) > quantile_rank(level, len(d))
 
 
-def _rank(level: float, draws: int) -> int:
+def three_way(
+    probability: np.ndarray, standard_error: np.ndarray, low: float, high: float
+) -> np.ndarray:
+    """Return "normal", "abnormal" or "undecided" for each row.
+
+    A row is abnormal if P(d_z <= D_opt | data) is at most ``low``, and normal if it is at least
+    ``high``. It is undecided between the two, and also within two Monte Carlo standard errors of
+    the one beyond which it lies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.inference.decision import three_way
+    >>> three_way(np.array([0.1, 0.5, 0.99]), np.array([0.01, 0.02, 0.004]), 0.2, 0.8).tolist()
+    ['abnormal', 'undecided', 'normal']
+    """
+    margin = 2.0 * standard_error
+    normal = probability - margin >= high
+    abnormal = probability + margin <= low
+    return np.where(normal, "normal", np.where(abnormal, "abnormal", "undecided"))
+
+
+def probability_error(probability: np.ndarray, ess: float) -> np.ndarray:
+    r"""Return the Monte Carlo standard error :math:`\sqrt{P (1 - P) / \mathrm{ESS}}` of P(normal).
+
+    ESS is the effective number of draws; 0 is returned for a single estimate (ESS is NaN).
+    """
+    if math.isnan(ess):
+        return np.zeros_like(probability)
+    return np.sqrt(probability * (1.0 - probability) / ess)
+
+
+def quantile_rank(level: float, draws: int) -> int:
     """Return the index of the distance quantile in the sorted draws."""
     rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
     return min(rank, draws - 1)  # a level near 1 would give the index after the last
@@ -34,7 +66,7 @@ def distance_quantile(d: np.ndarray, level: float = 0.5, overwrite: bool = False
     one number per row is all that a cutoff, a ranking or a score needs. With ``overwrite`` the
     values of ``d`` are reordered, which saves a copy.
     """
-    rank = _rank(level, len(d))
+    rank = quantile_rank(level, len(d))
     if overwrite:
         d.partition(rank, axis=0)
         return d[rank]

@@ -24,7 +24,7 @@ from scipy.linalg import solve_triangular
 
 from . import factor, qp
 from .gram import Gram
-from .left_out import WithoutEach, distances
+from .left_out import WithoutEach, kernel_sums
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
 from .priors.variable import make_variable
@@ -130,7 +130,7 @@ def leave_one_out(
     w: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    r"""Return draws (draws, M) of the distance of each point from the centre fitted without it.
+    r"""Return draws (draws, M) of the kernel sum of each point with the centre fitted without it.
 
     The weights without point j, of :func:`left_out`, are
 
@@ -138,8 +138,8 @@ def leave_one_out(
         v_j = z - \frac{z_j}{\sqrt{S_{jj}}} b_j + u q_j + \mu_j, \qquad z \sim N(0, S), \quad
         u \sim N(0, 1).
 
-    z is made of a draw of the posterior of all rows. What moves all distances alike, such as the
-    centre's norm, then moves them as in that posterior, and a cutoff among them fits to it.
+    z is made of a draw of the posterior of all rows, so that left-out and new rows have the noise
+    of a draw in common.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def leave_one_out(
         (-z / np.sqrt(np.diag(without.S)), without.b),
         (u, without.q),
     ]
-    return distances(gram.K, z, moves, np.arange(len(mean)))
+    return kernel_sums(gram.K, z, moves, np.arange(len(mean)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +195,7 @@ class NormalPosterior:
         return {"alpha": self.prior.log_density(self.gram, w)}
 
     def leave_one_out(self, w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, None]:
-        """Return the distances of :func:`leave_one_out`; all draws count the same."""
+        """Return the kernel sums of :func:`leave_one_out`; all draws count the same."""
         return leave_one_out(self.gram, self.prior, self.likelihood_scale, w, rng), None
 
 

@@ -139,7 +139,7 @@ class TruncatedNormalPosterior:
     def leave_one_out(
         self, w: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances and log weights of :mod:`.bdd_m_left_out`."""
+        """Return the kernel sums and log weights of :mod:`.bdd_m_left_out`."""
         return bdd_m_left_out.leave_one_out(
             self.gram, self.prior, self.minority_prior, self.likelihood_scale, w, rng
         )

@@ -1,4 +1,4 @@
-r"""BDD-M without each row in turn: distances and weights of the draws of one fit.
+r"""BDD-M without each row in turn: kernel sums and weights of the draws of one fit.
 
 The posterior without row j is again alpha1 on the cube and alpha0 given alpha1, as in
 :mod:`.bdd_m_posterior`. Its alpha0 given alpha1 is normal on a hyperplane, so each draw
@@ -29,7 +29,7 @@ from . import factor
 from .bdd_m_posterior import Posterior, posterior
 from .geometry import squared_norm
 from .gram import Gram
-from .left_out import WithoutEach, distances
+from .left_out import WithoutEach, kernel_sums
 from .priors import GaussianPrior, TruncatedNormal
 
 
@@ -41,11 +41,11 @@ def leave_one_out(
     w: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return distances (draws, M) of each point from the centre without it, and log weights.
+    """Return the kernel sums (draws, M) of points with the centre without them, and log weights.
 
     The posteriors are those of fits to the other rows whose priors have the means and covariances
     of their weights; a mean of row sums, for instance, is that of all rows. Where row j is the
-    only majority point there is no centre without it, and its distance is infinite.
+    only majority point there is no centre without it, and its kernel sum is minus infinity.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def leave_one_out(
     form = posterior(gram, prior, minority_prior, likelihood_scale)
     majority = _majority(gram, prior, minority_prior, likelihood_scale, form, w, rng)
     minority = _minority(gram, minority_prior, form, w)
-    d, log_weight = (np.hstack(both) for both in zip(majority, minority, strict=True))
-    return d, log_weight
+    f, log_weight = (np.hstack(both) for both in zip(majority, minority, strict=True))
+    return f, log_weight
 
 
 def _minority(
@@ -71,11 +71,11 @@ def _minority(
     m, n1 = gram.n_majority_points, gram.n1
     alpha1 = -w[:, m:]
     there = np.vstack([-form.slope, np.eye(n1)])
-    d = distances(gram.K, w, [(alpha1, there)], np.arange(m, m + n1))
+    f = kernel_sums(gram.K, w, [(alpha1, there)], np.arange(m, m + n1))
     precision, P = np.diag(form.precision1), prior.precision(gram)
     mean = alpha1 - (alpha1 @ form.precision1 - form.shift1) / precision  # given the others
     prior_mean = alpha1 - (alpha1 - prior.location(gram)) @ P / np.diag(P)
-    return d, _log_density_at_zero(mean, precision) + prior_mean**2 * np.diag(P) / 2
+    return f, _log_density_at_zero(mean, precision) + prior_mean**2 * np.diag(P) / 2
 
 
 def _log_density_at_zero(mean: np.ndarray, precision: np.ndarray) -> np.ndarray:
@@ -121,7 +121,7 @@ def _majority(
     alpha1 = -w[:, m:]
     s = 1.0 + alpha1.sum(axis=1, keepdims=True)
     if m == 1:
-        return np.full(s.shape, np.inf), np.zeros(s.shape)
+        return np.full(s.shape, -np.inf), np.zeros(s.shape)
     P, mean = prior.precision(gram), prior.mean(gram)
     upper = factor.upper(form.precision0 - scale * K[:m, :m], "BDD-M")
     without = WithoutEach.of(upper, P)
@@ -159,8 +159,8 @@ def _majority(
     moves = [(on_b, b), (on_q, q), (np.full((1, 1), -1.0), e), (lacking / total, gain)]
     nothing = np.zeros((gram.n1, m))
     moves = [(c, np.vstack([B, nothing])) for c, B in moves]
-    d = distances(K, np.hstack([x, -alpha1]), moves, np.arange(m))
-    return d, log_f_j - log_f[:, None]
+    f = kernel_sums(K, np.hstack([x, -alpha1]), moves, np.arange(m))
+    return f, log_f_j - log_f[:, None]
 
 
 def _noise(

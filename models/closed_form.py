@@ -41,7 +41,7 @@ class ClosedForm(Protocol):
     def leave_one_out(
         self, w: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the distance of each point from the posterior centre without it.
+        r"""Return the kernel sum of each point with the posterior centre without it.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class ClosedForm(Protocol):
         Returns
         -------
         tuple
-            Distances (draws, M), and the log importance weights of the draws (draws, M), or None
-            where all draws count the same.
+            Kernel sums :math:`f_j = \langle \varphi_j, a_{-j} \rangle`, shape (draws, M), and the
+            log importance weights of the draws (draws, M), or None where all draws count the same.
         """
         ...

@@ -25,8 +25,6 @@ from typing import Self
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .geometry import squared_norm
-
 
 @dataclass(frozen=True, eq=False)
 class WithoutEach:
@@ -63,15 +61,15 @@ class WithoutEach:
         return self.S @ Y - self.b * (self.b * Y).sum(axis=0) + self.q * (self.q * Y).sum(axis=0)
 
 
-def distances(
+def kernel_sums(
     K: np.ndarray,
     w: np.ndarray,
     moves: list[tuple[np.ndarray, np.ndarray]],
     points: np.ndarray,
 ) -> np.ndarray:
-    r"""Return distances (draws, J) of points, each from a centre of its own.
+    r"""Return kernel sums (draws, J) of points, each with a centre of its own.
 
-    .. math:: d_j = \|\varphi_j - \sum_l v_{jl} \varphi_l\|, \qquad v_j = w + \sum_a c_{aj} B_{aj}
+    .. math:: f_j = \sum_l v_{jl} k(u_l, u_j), \qquad v_j = w + \sum_a c_{aj} B_{aj}
 
     Parameters
     ----------
@@ -82,12 +80,8 @@ def distances(
         c of shape (draws, J), or what broadcasts to it, and the columns B, shape (M, J).
     points : ndarray of int, shape (J,)
     """
-    along, Kw = np.arange(len(points)), w @ K
-    moves = [(c, B) for c, B in moves if B.any()]
-    d2 = np.diag(K)[points] - 2.0 * Kw[:, points] + squared_norm(w, K)[:, None]
-    KB = [K @ B for _, B in moves]
-    for a, (c, B) in enumerate(moves):
-        d2 += 2.0 * c * (Kw @ B - KB[a][points, along]) + c**2 * (B * KB[a]).sum(axis=0)
-        for other in range(a):
-            d2 += 2.0 * c * moves[other][0] * (B * KB[other]).sum(axis=0)
-    return np.sqrt(np.maximum(d2, 0.0, out=d2), out=d2)
+    of_points = K[:, points]
+    f = w @ of_points
+    for c, B in moves:
+        f += c * (B * of_points).sum(axis=0)
+    return f

@@ -90,7 +90,7 @@ trivial = pd.DataFrame({"flag all": errors(everything), "flag none": errors(~eve
 pd.concat([table, trivial]).round(3)
 
 # %%
-d_new = -est.score_samples(X_new)
+d_new = est.decision(X_new)["distance"].to_numpy()
 figure, (top, bottom) = plt.subplots(
     2, 1, figsize=(8, 5.4), sharex=True, layout="constrained", height_ratios=[3, 2]
 )

@@ -50,6 +50,11 @@ def pictures(protocol: Protocol, seed: int = 0) -> Figures:
             "BSVDD: distance of each training row (posterior median, 90 % interval) and the "
             "cutoff, chosen on distances of left-out rows.",
         ),
+        "calibration": (
+            plots.plot_calibration(fitted, moon(n0=1000, n1=1, seed=seed + 1).X[:1000]),
+            "p-values of 1,000 new normal rows: the realised false alarms of a cutoff for each "
+            "asked rate. Lines within the band keep their promise as far as these rows can tell.",
+        ),
         "weights": (
             plots.plot_weights(fitted["BSVDD-M"]),
             "BSVDD-M: the largest weights (median, 50 % and 90 % intervals). Minority rows weigh "

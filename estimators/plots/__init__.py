@@ -2,6 +2,7 @@
 
 from .bandwidths import plot_bandwidths
 from .boundary import plot_boundary
+from .calibration import plot_calibration
 from .common import show_probability
 from .distances import plot_distance_posterior, plot_distances
 from .prior_health import plot_prior_health
@@ -10,6 +11,7 @@ from .weights import plot_weights
 __all__ = [
     "plot_bandwidths",
     "plot_boundary",
+    "plot_calibration",
     "plot_distance_posterior",
     "plot_distances",
     "plot_prior_health",

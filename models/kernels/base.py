@@ -21,6 +21,11 @@ class Kernel:
 
     pairwise: ClassVar[bool] = False  # True where the rows of X hold kernel values already
 
+    @property
+    def normalized(self) -> bool:
+        """Whether k(x, x) = 1 and k >= 0, with the logarithm in :meth:`log`."""
+        return False
+
     def resolve(self, X: np.ndarray) -> Self:
         """Return the kernel with its bandwidth, mean and scale estimated from majority rows X."""
         return self
@@ -52,6 +57,16 @@ class Kernel:
         Y = as_table("Y", Y)
         self._check_columns(X, Y)
         return self._check_values(self._matrix(X, Y), (len(X), len(Y)))
+
+    def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return log k(x_i, y_j), shape (n, m), also where k underflows to 0.
+
+        Raises
+        ------
+        NotImplementedError
+            The kernel is not :attr:`normalized`.
+        """
+        raise NotImplementedError(f"{self!r} has no logarithm")
 
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return sum_i k(x_i, y_j), shape (m,), without holding the whole matrix."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import laplacian_kernel
 
 from .. import bandwidth as criteria
 from ..checks import is_number
-from .base import Kernel
+from .base import Kernel, as_table
 
 BLOCK = 256  # rows per block of a kernel matrix
 
@@ -22,6 +22,8 @@ class DistanceKernel(Kernel):
 
     bandwidth: float | str = "modified_mean"
     criterion: str | None = None
+
+    _metric: ClassVar[str]  # of scipy's cdist: log k(x, y) = -gamma distance(x, y)
 
     @override
     def resolve(self, X: np.ndarray) -> Self:
@@ -43,6 +45,15 @@ class DistanceKernel(Kernel):
                 f"bandwidth={self.bandwidth!r} is not a number yet; call kernel.resolve(X) first"
             )
         return float(self.bandwidth)
+
+    @property
+    @override
+    def normalized(self) -> bool:
+        return True
+
+    @override
+    def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return -self.gamma * cdist(as_table("X", X), as_table("Y", Y), self._metric)
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
@@ -76,6 +87,8 @@ class RBF(DistanceKernel):
     >>> kernels.RBF(bandwidth=2.0)([[0.0]], [[2.0]]).round(4)
     array([[0.6065]])
     """
+
+    _metric = "sqeuclidean"
 
     @classmethod
     def from_gamma(cls, gamma: float) -> RBF:
@@ -194,6 +207,8 @@ class Laplacian(DistanceKernel):
     >>> kernels.Laplacian(bandwidth=2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
     array([[0.3679]])
     """
+
+    _metric = "cityblock"
 
     @property
     def gamma(self) -> float:

@@ -63,6 +63,15 @@ class Standardized(Kernel):
     def inputs(self, X: np.ndarray) -> np.ndarray:
         return self._standardized(X)
 
+    @property
+    @override
+    def normalized(self) -> bool:
+        return as_kernel(self.kernel).normalized
+
+    @override
+    def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return as_kernel(self.kernel).log(self._standardized(X), self._standardized(Y))
+
     def _standardized(self, X: np.ndarray) -> np.ndarray:
         if self.mean is None:
             raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")

@@ -38,7 +38,10 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
     assert result.exit_code == 0, result.output
     for name in ["SVDD", "BDD", "BSVDD", "BSVDD-M", "flag all", "flag none", "base rate 0.167"]:
         assert name in result.output
-    pictures = ["boundary.png", "distance_posterior.png", "distances.png", "weights.png"]
+    pictures = [
+        *("boundary.png", "calibration.png", "distance_posterior.png"),
+        *("distances.png", "weights.png"),
+    ]
     assert sorted(p.name for p in out.iterdir()) == sorted(
         [*pictures, "report.html", "results.csv"]
     )
@@ -77,8 +80,20 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
     np.testing.assert_allclose(frame["probability_normal"], est.probability_normal(X))
     assert (frame["normal"] == (est.predict(X) == 1)).all()
     assert (frame["normal"] == (frame["distance"] <= frame["cutoff"])).all()
+    np.testing.assert_allclose(frame["score"], est.score_samples(X))
+    np.testing.assert_allclose(frame["p_value"], est.p_value(X))
     printed = call("score", model, csv)
-    assert printed.output.splitlines()[0] == "probability_normal,distance,cutoff,level,normal"
+    columns = "probability_normal,distance,score,cutoff,level,normal,p_value"
+    assert printed.output.splitlines()[0] == columns
+    result = call("score", model, csv, "--out", scored, "--fdr", "0.2", "--p-value", "split")
+    assert result.exit_code == 0, result.output
+    frame = pd.read_csv(scored)
+    np.testing.assert_array_equal(frame["selected"], est.select(X, 0.2, "split"))
+    assert f"{int(frame['selected'].sum())} selected" in result.output
+    for wrong in ("0", "1", "-0.5"):
+        result = call("score", model, csv, "--fdr", wrong)
+        assert result.exit_code != 0
+        assert "fdr must lie between 0 and 1" in result.output
 
 
 def test_fit_without_labels_takes_all_rows_as_majority(csv, tmp_path):

@@ -11,7 +11,9 @@ from bsvdd import moved
 
 # The names that the reference documented before the house was rebuilt. Left out are
 # bsvdd.inference.sampling.{by_draw, by_name, posterior_tree, weights_tree}: they turned a sampler's
-# arrays into a DataTree, which sample() still returns, and nobody else has such arrays.
+# arrays into a DataTree, which sample() still returns, and nobody else has such arrays. Later
+# bsvdd.inference.distance.largest_square and bsvdd.models.left_out.distances went: decisions and
+# left-out rows go by scores and kernel sums.
 FORMER = json.loads(Path(__file__).with_name("former_names.json").read_text(encoding="utf-8"))
 NAMES = [(module, name) for module, names in FORMER.items() for name in names]
 

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bsvdd
 from bsvdd import BDDM, DSVM, IDLSSVM, LSSVM, OCSVM, SVDDM, SVM, Cutoff, kernels, priors
+from tests.scores import distance_of, median_distance, score_of, sphere_score
 
 N0, N1 = 40, 12
 QUICK = dict(draws=30, tune=30, chains=2)
@@ -71,19 +72,20 @@ def outputs(est, rows):
 
 @each_model
 def test_the_decision_is_what_the_methods_say_by_one_pass(fitted, new, name, monkeypatch):
-    est = fitted(name).with_cutoff(float(np.median(-fitted(name).score_samples(new))))
+    est = fitted(name).with_cutoff(float(np.median(fitted(name).decision(new)["distance"])))
     passes = []
     rule = type(est._fit.rule)
     raw = rule._raw
     monkeypatch.setattr(rule, "_raw", lambda *a, **k: passes.append(1) or raw(*a, **k))
     decision = est.decision(new)
     assert len(passes) == 1
-    np.testing.assert_array_equal(decision["distance"], -est.score_samples(new))
+    np.testing.assert_array_equal(decision["score"], est.score_samples(new))
     np.testing.assert_array_equal(decision["probability_normal"], est.probability_normal(new))
     np.testing.assert_array_equal(np.where(decision["normal"], 1, -1), est.predict(new))
     assert (decision["cutoff"] == est.cutoff_).all() and 0 < decision["normal"].sum() < len(new)
     assert (decision["level"] == est.level_).all()
     assert len(passes) == 4
+    np.testing.assert_allclose(decision["distance"], median_distance(est, new), rtol=1e-9)
 
 
 def test_the_decision_on_a_data_frame_has_its_index(data, new):
@@ -93,9 +95,12 @@ def test_the_decision_on_a_data_frame_has_its_index(data, new):
     decision = est.decision(shuffled)
     pd.testing.assert_index_equal(decision.index, shuffled.index)
     np.testing.assert_array_equal(
-        shuffled.assign(d=decision["distance"])["d"], -est.score_samples(shuffled)
+        shuffled.assign(s=decision["score"])["s"], est.score_samples(shuffled)
     )
-    assert set(est.idata_["decision"].data_vars) - {"left_out"} == set(decision) - {"distance"}
+    of_training_rows = {"left_out", "left_out_score", "offset"}
+    found = set(est.idata_["decision"].data_vars)
+    assert found - of_training_rows == set(decision) - {"distance", "score"}
+    assert found >= of_training_rows
 
 
 # the record
@@ -201,7 +206,8 @@ def test_outputs(fitted, new, name):
     assert p.max() <= 1
     np.testing.assert_array_equal(label == 1, p > est.level_)
     np.testing.assert_allclose(decision, score - est.offset_)
-    np.testing.assert_allclose(decision, score + est.cutoff_)
+    np.testing.assert_allclose(score, score_of(est, median_distance(est, new)), rtol=1e-8)
+    assert est.offset_ == pytest.approx(score_of(est, est.cutoff_), rel=1e-9)
     if hasattr(est, "distance"):
         d = est.distance(new)
         assert d.dims == ("chain", "draw", "obs")
@@ -268,7 +274,10 @@ def test_with_cutoff(fitted, data, new, name, policy):
     assert np.isfinite(other.cutoff_)
     np.testing.assert_array_equal(other.predict(new) == 1, other.decision_function(new) >= 0)
     np.testing.assert_array_equal(
-        other.predict(new) == 1, other.score_samples(new) >= -other.cutoff_
+        other.predict(new) == 1, other.score_samples(new) >= other.offset_
+    )
+    np.testing.assert_array_equal(
+        other.predict(new) == 1, median_distance(other, new) <= other.cutoff_
     )
     np.testing.assert_array_equal(
         other.idata_["decision"]["normal"].values, other.predict(data[0]) == 1
@@ -284,21 +293,32 @@ def test_with_cutoff(fitted, data, new, name, policy):
 
 @each_model
 def test_folds_are_those_of_refits_by_hand(data, name):
-    """Cutoff(cv=3): distances of rows that an estimator fitted to the other folds gives."""
+    """Cutoff(cv=3): scores of rows that an estimator fitted to the other folds gives.
+
+    Scores of SVDD are compared by their differences from that of the sphere.
+    """
     from sklearn.model_selection import StratifiedKFold
     from sklearn.utils import check_random_state
 
     X, y = data
     est = make(name, cutoff=Cutoff("g_mean", cv=3)).fit(X, y)
     seed = int(check_random_state(0).randint(2**31 - 1))
-    d = np.empty(len(X))
+    score = np.empty(len(X))
     for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
         part = make(name, cutoff=1.0)
         part = part.fit(X[train], y[train])
         if REGISTRY[name].bayesian:  # a draw has the seed of the whole fit
             assert part._fit.data.seed == seed
-        d[test] = -part.score_samples(X[test])
-    assert est.cutoff_ == pytest.approx(Cutoff("g_mean").choose(d, y == 1), rel=1e-6)
+        score[test] = score_of(part, median_distance(part, X[test]))
+        if name in ("SVDD", "SVDD-M"):
+            score[test] += sphere_score(est) - sphere_score(part)
+    d = distance_of(est, score)
+    cutoff = Cutoff("g_mean").choose(d, y == 1)
+    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-6)
+    assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-6)
+    decision = est.idata_["decision"]
+    np.testing.assert_allclose(decision["left_out_score"].values, score, rtol=1e-6)
+    np.testing.assert_allclose(decision["left_out"].values, d, rtol=1e-6)
 
 
 @each_model
@@ -389,6 +409,7 @@ def test_repr_shows_what_was_changed(name):
 
 @each_model
 def test_precomputed_kernel(fitted, data, new, name):
+    """The distances are those of the kernel; k(z, z) may vary, so it is no part of the scores."""
     X, y = data
     policy = Cutoff("g_mean", cv="train")
     est = make(name, kernel=kernels.Precomputed(diagonal=1.0), cutoff=policy)
@@ -401,17 +422,15 @@ def test_precomputed_kernel(fitted, data, new, name):
         return
     est.fit(K, y)
     expected = fitted(name).with_cutoff(policy)
+    d, score = median_distance(expected, new), est.score_samples(k_new)
+    np.testing.assert_allclose(est.decision(k_new)["distance"], d, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(score, score_of(est, d), rtol=1e-6, atol=1e-6)
     assert est.cutoff_ == pytest.approx(expected.cutoff_, rel=1e-6, abs=1e-6)
-    np.testing.assert_allclose(
-        est.score_samples(k_new), expected.score_samples(new), rtol=1e-6, atol=1e-6
-    )
     # rows in another order, minority first: the positions stay with the kernel's rows
     order = np.concatenate([np.arange(N0, N0 + N1), np.arange(N0)])
     turned = make(name, kernel=kernels.Precomputed(diagonal=1.0), cutoff=policy)
     turned.fit(K[np.ix_(order, order)], y[order])
-    np.testing.assert_allclose(
-        turned.score_samples(k_new[:, order]), expected.score_samples(new), rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(turned.score_samples(k_new[:, order]), score, rtol=1e-6, atol=1e-6)
 
 
 @each_model

@@ -12,6 +12,15 @@ from sklearn.base import clone
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, Landmarks, kernels, priors
+from tests.scores import (
+    is_logarithmic,
+    limit,
+    median_distance,
+    score_of,
+    squared_norms,
+    upper_median,
+    weights_of,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -71,7 +80,8 @@ def test_many_points_come_near_to_all(method):
     far, near = (
         BDD(kernel=KERNEL, draws=500, dictionary=Landmarks(n, method)).fit(X, Y) for n in (3, 60)
     )
-    change = [np.abs(e.score_samples(Z) - exact.score_samples(Z)).max() for e in (far, near)]
+    d = median_distance(exact, Z)
+    change = [np.abs(median_distance(e, Z) - d).max() for e in (far, near)]
     assert change[1] < 0.03
     share = [float(e.idata_["diagnostics"]["nystroem_residual"]) for e in (far, near)]
     assert 0 <= share[1] < 0.1 < share[0] < 1
@@ -83,8 +93,9 @@ def test_points_of_the_user():
     np.testing.assert_array_equal(est.gram_.points, Z)
     assert (est.idata_["gram"]["place"].values == -1).all()
     np.testing.assert_array_equal(clone(est).dictionary, Z)
-    d = distance_quantile(est.distance(X).values.reshape(80, -1))
-    assert est.cutoff_ == Cutoff().choose(d, Y == 1)  # no row is a point, so all are left out
+    # no row is a point, so all are left out
+    cutoff = Cutoff().choose(median_distance(est, X), Y == 1)
+    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-12)
     np.testing.assert_array_equal(
         BDD(**QUICK, dictionary=Z.tolist()).fit(X, Y).predict(Z), est.predict(Z)
     )
@@ -92,36 +103,50 @@ def test_points_of_the_user():
 
 @pytest.mark.parametrize("name", ["BSVDD", "BSVDDM"])
 def test_left_out_points_and_rows(fitted, name):
+    """A point leaves the kernel sum, and the norm of the centre stays that of all points."""
     est = fitted(name)
-    w = est.idata_["posterior"]["w"].values.reshape(80, -1)
-    d = est.distance(X).values.reshape(80, -1)
+    w, norm = weights_of(est), squared_norms(est)
+    all_in = median_distance(est, X)
+    d = all_in.copy()
     place, m = est.idata_["gram"]["place"].values, 20
-    left = d.copy()
     for j, row in enumerate(place):  # drop the point from each draw, and scale the majority's
         u = w.copy()
         u[:, j] = 0
         u[:, :m] *= (1 - u[:, m:].sum(axis=1, keepdims=True)) / u[:, :m].sum(axis=1, keepdims=True)
-        k = KERNEL(X[[row]], est.gram_.points)[0]
-        left[:, row] = np.sqrt(1 - 2 * u @ k + ((u @ est.gram_.K) * u).sum(axis=1))
-    expected = Cutoff().choose(distance_quantile(left), Y == 1)
-    assert est.cutoff_ == pytest.approx(expected, rel=1e-10)
-    assert est.cutoff_ != Cutoff().choose(distance_quantile(d), Y == 1)
+        f = u @ KERNEL(X[[row]], est.gram_.points)[0]
+        d[row] = np.sqrt(upper_median(1 - 2 * f + norm))
+    assert is_logarithmic(est) == (name == "BSVDD")
+    cutoff = Cutoff().choose(d, Y == 1)
+    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-10)
+    assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-10)
+    decision = est.idata_["decision"]
+    np.testing.assert_allclose(decision["left_out_score"].values, score_of(est, d), rtol=1e-9)
+    np.testing.assert_allclose(decision["left_out"].values, d, rtol=1e-9)
+    assert est.cutoff_ != pytest.approx(Cutoff().choose(all_in, Y == 1), rel=1e-6)
 
 
 def test_left_out_points_of_bdd_are_refits():
     est = BDD(kernel=KERNEL, draws=20_000, chains=1, dictionary=8).fit(X[:70])
     place = est.idata_["gram"]["place"].values
-    found = est._leave_one_out(est._fit.data).quantiles(est._fit, 0.5)
     j = 3
+    found, log_weight = est._leave_one_out(est._fit.data).kernel_sums(
+        weights_of(est), est._fit.data
+    )
+    assert log_weight is None
+    score = limit(est) - upper_median(1 - 2 * found + squared_norms(est)[:, None])
+    left_out = est.idata_["decision"]["left_out_score"].values
+    np.testing.assert_allclose(left_out[place], score, rtol=1e-9)
     others = np.delete(np.arange(8), j)
     gram = Gram.from_rows(KERNEL, np.delete(X[:70], place[j], axis=0), None, X[place[others]])
     mean = -(est.gram_.r - est.gram_.r.mean()) / est.gram_.r.std()  # the prior's mean stays
     prior = priors.Normal(m=mean[others])
     w = bdd.draw(*bdd.posterior(gram, prior), 20_000, np.random.default_rng(1))
     k = KERNEL(X[[place[j]]], gram.points)[0]
-    refit = np.sqrt(1 - 2 * w @ k + ((w @ gram.K) * w).sum(axis=1))
+    refit = w @ k
     # the standard error of a median is 1.25 of that of a mean, and there are two of them
-    assert found[j] == pytest.approx(np.median(refit), abs=9 * refit.std() / 20_000**0.5)
+    error = 9 * refit.std() / 20_000**0.5
+    assert np.median(found[:, j]) == pytest.approx(np.median(refit), abs=error)
+    assert found[:, j].std() == pytest.approx(refit.std(), rel=0.05)
 
 
 def test_folds_leave_points_out(fitted):
@@ -167,7 +192,11 @@ def test_precomputed(method):
     ours = given.fit(KERNEL(X), Y)
     theirs = BDD(**QUICK, dictionary=Landmarks(10, method)).fit(X, Y)
     rows = np.column_stack([KERNEL(Z, X), np.ones(len(Z))])
-    np.testing.assert_allclose(ours.score_samples(rows), theirs.score_samples(Z), rtol=1e-10)
+    # k(z, z) of these rows is 1, which the precomputed kernel does not know of all rows
+    np.testing.assert_allclose(ours.score_samples(rows) + 1, theirs.score_samples(Z), rtol=1e-10)
+    np.testing.assert_allclose(
+        ours.decision(rows)["distance"], theirs.decision(Z)["distance"], rtol=1e-10
+    )
     assert ours.cutoff_ == pytest.approx(theirs.cutoff_, rel=1e-10)
     with pytest.raises(ValueError, match="a precomputed kernel has none"):
         given.set_params(dictionary=Landmarks(10, "kmeans")).fit(KERNEL(X), Y)
@@ -337,7 +366,7 @@ def test_change_from_few_landmarks_to_more():
     assert more.kernel_ == few.kernel_  # with the criterion that it came from
     assert set(few._fit.data.row_of_point) < set(more._fit.data.row_of_point)
     found = approximation.change(few, more, X)
-    d = -more.score_samples(X) + few.score_samples(X)
+    d = median_distance(more, X) - median_distance(few, X)
     assert found.root_mean_square == pytest.approx(np.sqrt((d**2).mean()))
     assert found.largest == pytest.approx(np.abs(d).max())
     assert found.decisions == (few.predict(X) != more.predict(X)).mean()

@@ -5,9 +5,11 @@ import pytest
 from bsvdd.estimators.registry import REGISTRY
 from bsvdd.inference.warning import DataWarning
 from bsvdd.models import Gram, bdd
+from scipy.special import logsumexp
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, OCSVM, SVDD, SVM, kernels, priors
+from tests.scores import median_distance
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -26,6 +28,7 @@ MODELS = {
     "BSVDDM": lambda **k: bsvdd.BSVDDM(minority_prior=priors.Beta(total=1), **QUICK, **k),
 }
 ON_SIMPLEX = ["SVDD", "SVDDM", "BDD simplex", "BDDM", "BSVDD", "BSVDDM"]  # sum w = 1
+REFITTED = ["SVDD", "SVDDM", "OCSVM"]  # models that leave rows out by refits only
 each = pytest.mark.parametrize("name", MODELS)
 
 rng = np.random.default_rng(70)
@@ -65,24 +68,36 @@ def check_scores(est, Z):
 @each
 @pytest.mark.parametrize("n0", [1, 2, 3])
 def test_few_majority_rows(name, n0):
-    est = fit(name, ROWS[:n0], kernel=kernels.RBF(1.0))
+    # one row cannot be left out by a refit
+    changes = {"cutoff": "model"} if n0 == 1 and name in REFITTED else {}
+    est = fit(name, ROWS[:n0], kernel=kernels.RBF(1.0), **changes)
     check_scores(est, ROWS)
+
+
+@pytest.mark.parametrize("name", REFITTED)
+def test_one_majority_row_cannot_be_left_out_by_a_refit(name):
+    with pytest.raises(ValueError, match="cutoff: .* folds need at least 2 majority rows, got 1"):
+        fit(name, ROWS[:1], kernel=kernels.RBF(1.0))
 
 
 @pytest.mark.parametrize("name", ["SVDD", "BDD simplex", "BSVDD"])
 def test_one_majority_row_is_the_centre(name):
-    """w = 1, so d_z is the distance from that row."""
-    est = fit(name, ROWS[:1], kernel=kernels.RBF(1.0))
-    expected = np.sqrt(2.0 - 2.0 * np.exp(-((ROWS - ROWS[0]) ** 2).sum(axis=1) / 2))
-    np.testing.assert_allclose(-est.score_samples(ROWS), expected, atol=2e-8)
+    """w = 1, so d_z is the distance from that row, and the proximity is 2 k(z, u)."""
+    cutoff = "model" if name == "SVDD" else None
+    est = fit(name, ROWS[:1], kernel=kernels.RBF(1.0), cutoff=cutoff)
+    log_k = -((ROWS - ROWS[0]) ** 2).sum(axis=1) / 2
+    expected = np.sqrt(2.0 - 2.0 * np.exp(log_k))
+    np.testing.assert_allclose(median_distance(est, ROWS), expected, atol=2e-8)
+    np.testing.assert_allclose(est.score_samples(ROWS), np.log(2.0) + log_k, rtol=1e-12)
 
 
 def test_two_rows_have_their_middle_as_svdd_centre():
     est = fit("SVDD", ROWS[:2], kernel=kernels.Linear(), C=1.0)
     middle = ROWS[:2].mean(axis=0)
-    np.testing.assert_allclose(
-        -est.score_samples(ROWS), np.linalg.norm(ROWS - middle, axis=1), rtol=1e-6
-    )
+    expected = np.linalg.norm(ROWS - middle, axis=1)
+    np.testing.assert_allclose(median_distance(est, ROWS), expected, rtol=1e-6)
+    score = middle @ middle - expected**2  # k(z, z) is not 1, so c is the norm alone
+    np.testing.assert_allclose(est.score_samples(ROWS), score, rtol=1e-6)
     assert est.radius_ == pytest.approx(np.linalg.norm(ROWS[0] - ROWS[1]) / 2, rel=1e-6)
 
 
@@ -125,8 +140,10 @@ def test_small_and_large_values(name, scale):
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_svdd_by_a_linear_kernel_scales_with_the_rows(scale):
     est, other = (fit("SVDD", s * ROWS, s * MINORITY, kernel=kernels.Linear()) for s in (scale, 1))
-    ours, theirs = est.score_samples(scale * ROWS), other.score_samples(ROWS)
+    ours, theirs = median_distance(est, scale * ROWS), median_distance(other, ROWS)
     np.testing.assert_allclose(ours, scale * theirs, rtol=1e-5)
+    ours, theirs = est.score_samples(scale * ROWS), other.score_samples(ROWS)
+    np.testing.assert_allclose(ours, scale**2 * theirs, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["BDD", "BDDM"])
@@ -160,8 +177,10 @@ def test_all_majority_rows_equal(name, value):
         est = fit(name, equal, kernel=kernels.RBF(1.0))
     check_scores(est, ROWS)
     if name in ("SVDD", "BDD simplex", "BSVDD"):
-        expected = np.sqrt(2.0 - 2.0 * np.exp(-((ROWS - value) ** 2).sum(axis=1) / 2))
-        np.testing.assert_allclose(-est.score_samples(ROWS), expected, atol=1e-6)
+        log_k = -((ROWS - value) ** 2).sum(axis=1) / 2
+        expected = np.sqrt(2.0 - 2.0 * np.exp(log_k))
+        np.testing.assert_allclose(median_distance(est, ROWS), expected, atol=1e-6)
+        np.testing.assert_allclose(est.score_samples(ROWS), np.log(2.0) + log_k, atol=1e-6)
 
 
 @each
@@ -174,7 +193,7 @@ def test_svdd_on_a_line_has_the_middle_of_its_ends():
     line = np.outer(np.linspace(1.0, 3.0, 20), [1.0, 2.0])
     est = fit("SVDD", line, kernel=kernels.Linear(), C=1.0)
     expected = np.linalg.norm(ROWS - [2.0, 4.0], axis=1)
-    np.testing.assert_allclose(-est.score_samples(ROWS), expected, rtol=1e-6)
+    np.testing.assert_allclose(median_distance(est, ROWS), expected, rtol=1e-6)
 
 
 @each
@@ -194,7 +213,13 @@ def test_a_bandwidth_near_zero(name):
     w = est.idata_["posterior"]["w"].values.reshape(-1, est.gram_.n_points)
     if name != "OCSVM":
         expected = np.median(np.sqrt(1.0 + (w**2).sum(axis=1)))
-        np.testing.assert_allclose(-est.score_samples(far), expected, atol=0.02)
+        np.testing.assert_allclose(median_distance(est, far), expected, atol=0.02)
+    if name == "SVDD":  # the logarithm of 2 sum_j w_j k(u_j, z) does not underflow
+        points = est.gram_.points
+        log_k = -((far[:, None] - points) ** 2).sum(axis=2) / (2 * 1e-8**2)
+        score = np.log(2.0) + logsumexp(log_k, b=w[0], axis=1)
+        np.testing.assert_allclose(est.score_samples(far), score, rtol=1e-9)
+        assert est.score_samples(far)[0] != est.score_samples(far)[1]
     if name == "SVDD":  # all rows are alike, so their weights are
         np.testing.assert_allclose(w, 1 / 20, rtol=1e-5)
 

@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from bsvdd import Cutoff, kernels, priors
+from tests.scores import distance_of, median_distance, score_of, sphere_score
 
 NAMES = ["SVDD", "BDD", "BDD simplex", "BSVDD", "BSVDDM"]
 SAMPLED = ["BDD", "BSVDD", "BSVDDM"]
@@ -94,7 +95,7 @@ def test_one_class_models_fit_on_majority_rows_only(fitted, make, table, new_row
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_with_cutoff_leaves_the_original_and_refits_nothing(fitted, new_rows, name):
+def test_with_cutoff_leaves_the_original_and_refits_nothing(fitted, table, new_rows, name):
     est = fitted(name)
     cutoff, level = est.cutoff_, est.level_
     decision = est.idata_["decision"].to_dataset().copy(deep=True)
@@ -106,8 +107,10 @@ def test_with_cutoff_leaves_the_original_and_refits_nothing(fitted, new_rows, na
     np.testing.assert_array_equal(new.distance(new_rows), est.distance(new_rows))
     d = np.sort(est.idata_["distance"]["d"].values.reshape(-1, 30), axis=0)
     decisive = np.sort(d[int(0.8 * len(d))][:24])  # draws above .8 of them, majority rows
-    assert new.cutoff_ == decisive[17]  # 6 of 24 above
+    assert new.cutoff_ == pytest.approx(decisive[18], rel=1e-12)  # number .75 (24 + 1)
     assert float(new.idata_["decision"]["cutoff"]) == new.cutoff_
+    assert (new.predict(table[0][:24]) == 1).sum() == 19
+    assert new.idata_["decision"]["normal"].values[:24].sum() == 19
 
 
 def test_a_number_is_the_cutoff_itself(fitted, new_rows):
@@ -155,11 +158,15 @@ def test_folds_are_refitted_as_by_hand(fitted, make, table, name):
     est = fitted(name).with_cutoff(Cutoff("g_mean", cv=3))
     # the seed that the estimator draws from random_state=0, for its folds and its chains
     seed = int(check_random_state(0).randint(2**31 - 1))
-    left_out = np.empty(30)
+    score = np.empty(30)
     for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
         fold = make(name).fit(X[train], y[train])
-        left_out[test] = -fold.score_samples(X[test])
-    assert est.cutoff_ == pytest.approx(Cutoff("g_mean").choose(left_out, y == 1), rel=1e-12)
+        score[test] = score_of(fold, median_distance(fold, X[test]))
+        if name == "SVDD":  # its scores are compared by their differences from that of the sphere
+            score[test] += sphere_score(est) - sphere_score(fold)
+    cutoff = Cutoff("g_mean").choose(distance_of(est, score), y == 1)
+    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-12)
+    assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-12)
 
 
 @pytest.mark.parametrize("cutoff", ["g_mean", Cutoff("g_mean", cv=3)], ids=["loo", "folds"])

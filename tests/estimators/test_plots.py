@@ -101,6 +101,7 @@ def test_the_functions_of_the_package_are_public():
     assert set(plots.__all__) == {
         "plot_bandwidths",
         "plot_boundary",
+        "plot_calibration",
         "plot_distance_posterior",
         "plot_distances",
         "plot_prior_health",

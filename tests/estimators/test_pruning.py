@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference.scoring import CenterDraws, largest_square
+from bsvdd.inference.scoring import CenterDraws
 from bsvdd.models import Gram
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 import bsvdd
 from bsvdd import OCSVM, SVDD, Cutoff, kernels
+from tests.scores import median_distance
 
 KERNELS = [kernels.RBF(1.1), kernels.Polynomial(2), kernels.Linear()]
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -74,6 +73,14 @@ def test_pruned_is_a_fitted_estimator(fitted, table, new_rows, tmp_path, name, t
     error = np.abs(pruned.distance(new_rows) - est.distance(new_rows))
     assert float(error.max()) <= pruned.pruning_error_ + 1e-12
     assert pruned.cutoff_ == est.cutoff_
+    # the decision compares the distances from the pruned centre with that cutoff
+    d = median_distance(pruned, new_rows)
+    np.testing.assert_allclose(pruned.decision(new_rows)["distance"], d, rtol=1e-9)
+    np.testing.assert_array_equal(pruned.predict(new_rows) == 1, d <= pruned.cutoff_)
+    within = pruned.distance(new_rows) <= pruned.cutoff_
+    np.testing.assert_array_equal(
+        pruned.probability_normal(new_rows), within.mean(("chain", "draw")).values
+    )
     # what is said of the training rows stays that of the whole posterior
     for group in ("distance", "log_likelihood", "decision"):
         assert pruned.idata_[group].identical(est.idata_[group])
@@ -137,13 +144,3 @@ def test_points_without_weight_are_not_scored_by(cls):
     assert len(est.support_) in asked
     assert 80 not in asked
     assert scores[0] > scores[1]
-
-
-@given(st.floats(0, 1e150))
-def test_the_largest_square(x):
-    square = largest_square(x)
-    assert np.sqrt(square) <= x < np.sqrt(np.nextafter(square, np.inf))
-
-
-def test_no_square_is_below_a_negative_cutoff():
-    assert largest_square(-1e-300) == -np.inf

@@ -83,45 +83,75 @@ def test_equally_good_but_for_rounding_is_equally_good():
     assert Cutoff("g_mean").choose(d, minority) == 1.5
 
 
-def test_false_alarm_is_the_smallest_cutoff_within_the_rate():
+def test_false_alarm_is_an_order_statistic():
+    """Of ten rows number ceil((1 - rate) 11): 10 of .1 and .09, 9 of .2, 8 of .3, 6 of .5."""
     d = np.arange(1.0, 11.0)
     none = np.zeros(10, dtype=bool)
-    for rate, expected in [(0.0, 10.0), (0.09, 10.0), (0.1, 9.0), (0.25, 8.0), (0.3, 7.0)]:
+    for rate, expected in [(0.0910, 10.0), (0.1, 10.0), (0.2, 9.0), (0.3, 8.0), (0.5, 6.0)]:
         assert Cutoff("false_alarm", false_alarm_rate=rate).choose(d, none) == expected
-    assert Cutoff("auto", false_alarm_rate=0.2).choose(d, none) == 8.0
+    assert Cutoff("auto", false_alarm_rate=0.2).choose(d, none) == 9.0
 
 
 @pytest.mark.parametrize("step", [1, 3])
 def test_false_alarm_in_whole_numbers(step):
-    """At most k in 100 of the rows above the cutoff, and no smaller distance will do."""
+    """Of n + 1 equally likely ranks the smallest r with (n + 1 - r)/(n + 1) <= k/100."""
     wrong = []
     for n in (1, 7, 10, 25, 60, 100):
         d = np.floor(np.arange(n) / step)  # ties from step 2 on
-        for k in range(100):
+        none = np.zeros(n, dtype=bool)
+        for k in range(1, 100):
             policy = Cutoff("false_alarm", false_alarm_rate=k / 100)
-            cutoff = policy.choose(d, np.zeros(n, dtype=bool))
-            fitting = [v for v in np.unique(d) if (d > v).sum() * 100 <= k * n]
-            if cutoff != min(fitting):
+            fitting = [r for r in range(1, n + 1) if (n + 1 - r) * 100 <= k * (n + 1)]
+            if fitting and policy.choose(d, none) != d[min(fitting) - 1]:
                 wrong.append((n, k))
+            if not fitting:
+                with pytest.raises(ValueError, match=f"needs at least {-(-100 // k) - 1} left-out"):
+                    policy.choose(d, none)
     assert wrong == []
 
 
+@pytest.mark.parametrize(("n", "rate"), [(9, 0.1), (20, 0.1), (50, 0.05), (99, 0.01), (30, 0.3)])
+def test_a_new_row_is_above_the_cutoff_at_no_more_than_the_rate(n, rate):
+    """By counting: of n + 1 rows in any order, the last is above the cutoff of the others."""
+    ranks = np.arange(1.0, n + 2)
+    none = np.zeros(n, dtype=bool)
+    policy = Cutoff("false_alarm", false_alarm_rate=rate)
+    above = np.mean([new > policy.choose(ranks[ranks != new], none) for new in ranks])
+    assert above <= rate + 1e-12
+    assert above > rate - 1 / (n + 1)  # and no smaller cutoff would do
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, -0.1, 1.5, np.nan])
+def test_a_false_alarm_rate_lies_between_zero_and_one(rate):
+    with pytest.raises(ValueError, match="false_alarm_rate must lie between 0 and 1"):
+        Cutoff("false_alarm", false_alarm_rate=rate)
+
+
 def test_published_cutoff_of_bdd_is_the_cth_smallest():
-    """As BDD's docstring writes it: a false-alarm rate of 1 - c/n0 on training distances."""
+    """As BDD's docstring writes it: a rate of 1 - c/(n0 + 1) on training distances."""
     none = {n: np.zeros(n, dtype=bool) for n in range(1, 101)}
     wrong = [
         (c, n)
         for n in none
         for c in range(1, n + 1)
-        if Cutoff("false_alarm", false_alarm_rate=1 - c / n).choose(np.arange(1.0, n + 1), none[n])
+        if Cutoff("false_alarm", false_alarm_rate=1 - c / (n + 1)).choose(
+            np.arange(1.0, n + 1), none[n]
+        )
         != c
     ]
     assert wrong == []
 
 
+def test_a_cutoff_lies_where_the_middle_says():
+    """Geometric means in place of the half-way points, as for distances on a log scale."""
+    d, minority = np.array([1.0, 4.0, 9.0, 16.0]), np.array([0, 0, 1, 1], dtype=bool)
+    assert Cutoff("g_mean").choose(d, minority, lambda a, b: np.sqrt(a * b)) == 6.0
+    assert Cutoff("g_mean").choose(d, minority, lambda a, b: b + 1.0) == 4.0  # not between
+
+
 def test_false_alarm_ignores_minority_rows():
     policy = Cutoff("false_alarm", false_alarm_rate=0.2)
-    assert policy.choose(DISTANCE, MINORITY) == 5.0  # majority at 1, 2, 3, 5, 7
+    assert policy.choose(DISTANCE, MINORITY) == 7.0  # majority at 1, 2, 3, 5, 7: number 5 of 6
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=2, max_size=25))
@@ -167,9 +197,9 @@ def test_infinite_distances_are_flagged_by_every_finite_cutoff():
 
 def test_false_alarm_cutoff_is_finite():
     """Half of the rows infinitely far: no cutoff that is a number lets nine tenths in."""
-    d = np.array([1.0, 2.0, np.inf, np.inf])
+    d = np.repeat([1.0, np.inf], [5, 5])
     with pytest.raises(ValueError, match="infinite"):
-        Cutoff("false_alarm").choose(d, np.zeros(4, dtype=bool))
+        Cutoff("false_alarm").choose(d, np.zeros(10, dtype=bool))
 
 
 @pytest.mark.parametrize("criterion", ["g_mean", "balanced_accuracy", "f1", "cost"])

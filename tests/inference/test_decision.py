@@ -89,7 +89,7 @@ def test_all_faces_of_an_estimator_agree(fitted, table, new_rows, name, level):
     p = est.probability_normal(Z)
     np.testing.assert_array_equal(p, [np.mean(column <= est.cutoff_) for column in d.T])
     np.testing.assert_array_equal(est.predict(Z), np.where(p > level, 1, -1))
-    np.testing.assert_array_equal(est.predict(Z) == 1, est.score_samples(Z) >= -est.cutoff_)
+    np.testing.assert_array_equal(est.predict(Z) == 1, est.score_samples(Z) >= est.offset_)
     np.testing.assert_array_equal(est.predict(Z) == 1, est.decision_function(Z) >= 0)
     decision = est.idata_["decision"]
     np.testing.assert_array_equal(decision["normal"], est.predict(table[0]) == 1)

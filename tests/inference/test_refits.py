@@ -57,14 +57,12 @@ def test_cutoff_is_that_of_refits(rows, prior, correlation):
     est = BSVDD(kernel=kernel, prior=prior, draws=DRAWS, tune=500).fit(X, y)
     d = distance_quantile(est.idata_["distance"]["d"].values.reshape(2 * DRAWS, 35))
 
-    w = est.idata_["posterior"]["w"].values.reshape(2 * DRAWS, 25)
-    closed = d.copy()
-    closed[:25] = distance_quantile(est.distance(majority).values.reshape(2 * DRAWS, 25) / (1 - w))
+    closed = est.idata_["decision"]["left_out"].values
     refitted = d.copy()  # minority rows are in no fit, so nothing of theirs changes
     for j in range(25):
         keep = np.arange(25) != j
         fold = BSVDD(kernel=kernel, prior=prior, draws=DRAWS, tune=500).fit(majority[keep])
-        refitted[j] = -fold.score_samples(majority[[j]])[0]
+        refitted[j] = at_full_norm(est, fold, majority[[j]])
 
     assert np.corrcoef(closed[:25], refitted[:25])[0, 1] > correlation
     for policy in (Cutoff("false_alarm"), Cutoff("g_mean")):
@@ -74,6 +72,19 @@ def test_cutoff_is_that_of_refits(rows, prior, correlation):
         Cutoff("false_alarm").choose(distance, y == 1) for distance in (refitted, closed, d)
     )
     assert abs(found - expected) < abs(in_sample - expected) / 3  # what leaving out is for
+
+
+def at_full_norm(est, fold, row):
+    """Distance of a left-out row by a refit: its median d^2, less the refit's norm, plus est's.
+
+    The norm is that of the median draw; a new row meets the norm of the fit to all rows.
+    """
+    norms = []
+    for each in (est, fold):
+        w = each.idata_["posterior"]["w"].values.reshape(-1, each.gram_.n_points)
+        norms.append(distance_quantile(np.einsum("di,ij,dj->d", w, each.gram_.K, w)[:, None])[0])
+    d2 = distance_quantile(fold.distance(row).values.reshape(-1, 1) ** 2)[0]
+    return np.sqrt(d2 - norms[1] + norms[0])
 
 
 @pytest.mark.parametrize("kernel", [kernels.RBF(1.2), kernels.Linear()], ids=repr)
@@ -88,7 +99,7 @@ def test_cutoff_of_bdd_is_that_of_refits(rows, kernel, scale):
     for j in range(25):
         keep = np.arange(25) != j
         fold = BDD(**same, random_state=j + 1).fit(majority[keep])
-        refitted[j] = -fold.score_samples(majority[[j]])[0]
+        refitted[j] = at_full_norm(est, fold, majority[[j]])
     for policy in (Cutoff("false_alarm"), Cutoff("false_alarm", false_alarm_rate=0.3)):
         expected, inside = (policy.choose(v, y == 1) for v in (refitted, d))
         found = est.with_cutoff(policy).cutoff_

@@ -1,15 +1,16 @@
-"""Distances from draws of the centre, and leave-one-out in closed form."""
+"""Distances from draws of the centre, their scores, and leave-one-out in closed form."""
 
-from functools import partial
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from bsvdd.estimators import leave_out
 from bsvdd.inference import scoring as distance
 from bsvdd.inference.decision import distance_quantile
 from bsvdd.inference.leave_one_out import leave_one_out
 from bsvdd.inference.scoring import CenterDraws
 from bsvdd.models import Gram, bdd
+from scipy.special import logsumexp
 
 from bsvdd import Cutoff, kernels, priors
 
@@ -42,35 +43,30 @@ def without(w, j, n1=0):
 
 
 def from_scratch(w, K, j, n1=0):
-    """Distance of point j from the centre without it."""
-    v = without(w, j, n1)
-    return np.sqrt(K[j, j] - 2 * v @ K[j] + v @ K @ v)
+    """Inner product of point j with the centre without it."""
+    return without(w, j, n1) @ K[j]
 
 
 @pytest.mark.parametrize("kernel", [*KERNELS, kernels.Linear()], ids=repr)
 @pytest.mark.parametrize(
     ("weights", "n1"), [(simplex_weights(), 0), (signed_weights(), 3)], ids=["simplex", "signed"]
 )
-def test_left_out_distance_is_that_without_the_point(kernel, weights, n1):
+def test_left_out_kernel_sum_is_that_without_the_point(kernel, weights, n1):
     assert weights[:, : 12 - n1].max() < 0.9 * (1 - weights[:, 12 - n1 :].sum(axis=1)).min()
     gram = Gram.from_rows(kernel, ROWS[: 12 - n1], ROWS[12 - n1 :])
     found = leave_one_out(weights, gram.K, n1)
     expected = [[from_scratch(w, gram.K, j, n1) for j in range(12)] for w in weights]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    d = CenterDraws.of(weights, gram).values(ROWS)
-    assert not np.allclose(found, d, rtol=1e-3)
+    assert not np.allclose(found, weights @ gram.K, rtol=1e-3)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_on_the_simplex_the_distance_grows_by_the_weight_left(kernel):
-    weights = simplex_weights(200)
-    gram = Gram.from_rows(kernel, ROWS)
-    d = CenterDraws.of(weights, gram).values(ROWS)
-    rest = np.stack([np.delete(weights, j, axis=1).sum(axis=1) for j in range(12)], axis=1)
-    clear = rest > 0.05  # what d loses of its digits near the point does not count here
-    assert clear.mean() > 0.99
-    found = leave_one_out(weights, gram.K)
-    np.testing.assert_allclose(found[clear], (d / rest)[clear], rtol=1e-12)
+def test_a_left_out_kernel_sum_has_all_its_digits():
+    """Rows so far apart that k is 1e-40: (Kw)_j - w_j would have no digit left."""
+    points = np.array([[0.0], [9.6], [19.3]])
+    K, w = kernels.RBF(0.7)(points), np.array([[0.3, 0.5, 0.2]])
+    expected = [0.5 * K[0, 1] / 0.7, 0.6 * K[0, 1] + 0.4 * K[1, 2], 0.5 * K[1, 2] / 0.8]
+    assert max(expected) < 1e-40
+    np.testing.assert_allclose(leave_one_out(w, K)[0], expected, rtol=1e-13)
 
 
 def test_the_minority_weights_stay_when_a_majority_point_goes():
@@ -79,9 +75,9 @@ def test_the_minority_weights_stay_when_a_majority_point_goes():
     w = np.array([[0.5, 0.75, 0.25, -0.5]])
     # without 0: 1.5 (0.75, 0.25) / 1, centre 1.125 + 1.125 + 1 = 3.25
     # without 1: 1.5 (0.5, 0.25) / 0.75, centre 1.5 + 1 = 2.5; without 3: 1.5 * 0.6 + 1 = 1.9
-    # without -2: (0.5, 0.75, 0.25) / 1.5, centre 1
+    # without -2: (0.5, 0.75, 0.25) / 1.5, centre 1; each times its own point
     found = leave_one_out(w, kernels.Linear()(points), 1)
-    np.testing.assert_allclose(found, [[3.25, 1.5, 1.1, 3.0]], rtol=1e-14)
+    np.testing.assert_allclose(found, [[0.0, 2.5, 5.7, -2.0]], rtol=1e-14)
 
 
 @pytest.mark.parametrize("n1", [0, 3])
@@ -106,7 +102,7 @@ def test_a_collapsed_draw_keeps_its_digits(kernel, left, n1):
 @pytest.mark.parametrize("left", [1e-1, 1e-2, 1e-3, 1.01e-4])
 @pytest.mark.parametrize("n1", [0, 3])
 def test_digits_of_a_nearly_collapsed_draw(left, n1):
-    """(1/left)^2 times the rounding of the sum is what is lost, and not more."""
+    """1/left times the rounding of the sum is what is lost, and not more."""
     weights = simplex_weights(6) if n1 == 0 else signed_weights(6)
     m = 12 - n1
     total = 1.0 - weights[:, m:].sum(axis=1)
@@ -115,17 +111,17 @@ def test_digits_of_a_nearly_collapsed_draw(left, n1):
     gram = Gram.from_rows(KERNELS[0], ROWS[:m], ROWS[m:])
     found = leave_one_out(weights, gram.K, n1)
     expected = [[from_scratch(w, gram.K, j, n1) for j in range(12)] for w in weights]
-    np.testing.assert_allclose(found, expected, rtol=100 * np.finfo(float).eps / left**2)
+    np.testing.assert_allclose(found, expected, rtol=100 * np.finfo(float).eps / left)
 
 
 @pytest.mark.parametrize("n1", [0, 3])
-def test_a_point_with_all_the_weight_is_infinitely_far(n1):
+def test_a_point_with_all_the_weight_has_no_centre_without_it(n1):
     weights = np.zeros((1, 12))
     weights[0, 12 - n1 :] = -0.25
     weights[0, 0] = 1.0 + 0.25 * n1
     K = KERNELS[0](ROWS)
     found = leave_one_out(weights, K, n1)
-    assert found[0, 0] == np.inf
+    assert found[0, 0] == -np.inf
     expected = [from_scratch(weights[0], K, j, n1) for j in range(1, 12)]
     np.testing.assert_allclose(found[0, 1:], expected, rtol=1e-12)
 
@@ -138,18 +134,22 @@ def test_blocks_are_the_whole(monkeypatch, kernel, values):
     center = CenterDraws.of(weights, Gram.from_rows(kernel, ROWS))
     Z = np.random.default_rng(54).normal(size=(23, 3))
     norm = [w @ kernel(ROWS) @ w for w in weights]
+    norm = np.array(norm)
     expected = [
         [kernel([z], [z])[0, 0] - 2 * w @ kernel(ROWS, [z])[:, 0] + n for z in Z]
         for w, n in zip(weights, norm, strict=True)
     ]
     np.testing.assert_allclose(center.values(Z), np.sqrt(expected), rtol=1e-12)
-    cutoff = float(np.median(np.sqrt(expected)))
+    np.testing.assert_allclose(center.from_norm(Z), np.array(expected) - norm[:, None], rtol=1e-10)
+    cutoff = float(np.median(np.sqrt(expected))) * 1.0001  # beside the distances, not at one
+    score, probability = center.decision(Z, center.limit(cutoff, 0.3))
+    np.testing.assert_array_equal(probability, (np.sqrt(expected) <= cutoff).mean(axis=0))
     np.testing.assert_array_equal(
-        center.probability_normal(Z, cutoff), (center.values(Z) <= cutoff).mean(axis=0)
+        center.probability_normal(Z, center.limit(cutoff, 0.3)), probability
     )
-    np.testing.assert_array_equal(
-        center.distance_quantile(Z, 0.3), distance_quantile(center.values(Z), 0.3)
-    )
+    quantile = distance_quantile(np.sqrt(expected), 0.3)
+    np.testing.assert_allclose(center.value_of(score, 0.3), quantile, rtol=1e-12)
+    np.testing.assert_array_equal(center.scores(Z, 0.3), score)
     places = list(center._blocks(23))
     assert (len(places) == 1) == (values == 4_000_000)
     np.testing.assert_array_equal(np.concatenate([np.arange(23)[p] for p in places]), np.arange(23))
@@ -162,8 +162,14 @@ def shuffled(table):
     return X[order], y[order]
 
 
+def without_row(w, K, j, n1=0):
+    """Squared distances (draws,) of point j left out, from a centre of the norm of all rows."""
+    f = np.array([from_scratch(v, K, j, n1) for v in w])
+    return K[j, j] - 2 * f + np.einsum("di,ij,dj->d", w, K, w)
+
+
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-@pytest.mark.parametrize("name", ["SVDD", "BDD simplex", "BSVDD", "BSVDDM"])
+@pytest.mark.parametrize("name", ["BDD simplex", "BSVDD", "BSVDDM"])
 def test_estimators_leave_out_each_row_of_mixed_classes(make, table, name):
     """Each row is paired with its own weight."""
     X, y = shuffled(table)
@@ -173,36 +179,133 @@ def test_estimators_leave_out_each_row_of_mixed_classes(make, table, name):
     w = w.reshape(-1, w.shape[-1])
     dictionary = [*np.flatnonzero(y == 0)] + ([*np.flatnonzero(y == 1)] if name == "BSVDDM" else [])
     K, n1 = kernel(X[dictionary]), 6 if name == "BSVDDM" else 0
-    left_out = est.distance(X).values.reshape(len(w), -1).copy()
+    squares = est.distance(X).values.reshape(len(w), -1) ** 2
     for place, row in enumerate(dictionary):
-        left_out[:, row] = [from_scratch(v, K, place, n1) for v in w]
-    expected = Cutoff("g_mean").choose(distance_quantile(left_out), y == 1)
+        squares[:, row] = without_row(w, K, place, n1)
+    quantile = distance_quantile(squares) ** 0.5
+    np.testing.assert_allclose(est.idata_["decision"]["left_out"], quantile, rtol=1e-10)
+    expected = Cutoff("g_mean").choose(quantile, y == 1)
     assert est.cutoff_ == pytest.approx(expected, rel=1e-10)
-
-
-def left_out(est, policy):
-    data = est._fit.data
-    return leave_out.distance_quantiles(
-        est._fit, policy, est._leave_one_out(data), partial(est._refit, data)
-    )
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_bdd_leaves_out_each_majority_row_of_mixed_classes(make, table):
-    """Medians of left-out distances against the posterior of the other majority rows."""
+    """Medians of squared left-out distances: kernel sums of refits, and the norm of all rows."""
     X, y = shuffled(table)
     kernel, prior, draws = kernels.RBF(1.5), priors.Flat(0.7), 8000
     policy = Cutoff("g_mean")
     est = make("BDD", kernel=kernel, prior=prior, likelihood_scale=2.0, draws=draws, cutoff=policy)
     est.fit(X, y)
-    found = left_out(est, policy)
+    found = est.idata_["decision"]["left_out"].values
     assert est.cutoff_ == policy.choose(found, y == 1)
     inside = est.idata_["distance"]["d"].values.reshape(-1, 30)
-    np.testing.assert_array_equal(found[y == 1], distance_quantile(inside)[y == 1])
+    np.testing.assert_allclose(found[y == 1], distance_quantile(inside)[y == 1], rtol=1e-12)
+    whole = Gram.from_rows(kernel, X[y == 0])
+    mean, upper = bdd.posterior(whole, prior, 2.0)
     for row in np.flatnonzero(y == 0):
         rest = np.setdiff1d(np.flatnonzero(y == 0), [row])
         gram = Gram.from_rows(kernel, X[rest])
-        w = bdd.draw(*bdd.posterior(gram, prior, 2.0), draws, np.random.default_rng(row))
-        d = CenterDraws.of(w, gram).values(X[[row]])[:, 0]
-        # standard error of the median of 2 draws a draw and of draws: 1.25 sd (1/2 + 1)^.5
-        assert abs(found[row] - np.median(d)) < 4.5 * 1.25 * d.std() * np.sqrt(1.5 / draws)
+        # the same standard normal numbers for both posteriors, but for the point that is gone
+        rng = np.random.default_rng(row)
+        w = bdd.draw(mean, upper, draws, rng)
+        norm = np.einsum("di,ij,dj->d", w, whole.K, w)
+        v = bdd.draw(*bdd.posterior(gram, prior, 2.0), draws, rng)
+        f = v @ kernel(X[rest], X[[row]])[:, 0]
+        # f and the norm depend on each other in our draws: compare the means, not medians
+        ours = est._leave_one_out(est._fit.data).kernel_sums(est._fit.rule.weights, est._fit.data)
+        place = np.flatnonzero(np.flatnonzero(y == 0) == row)[0]
+        error = np.sqrt(2 * f.var() / draws)
+        assert abs(ours[0][:, place].mean() - f.mean()) < 4.5 * error
+        d2 = 1 - 2 * ours[0][:, place] + est._fit.rule.squared_norm
+        assert found[row] ** 2 == pytest.approx(distance_quantile(d2[:, None])[0], rel=1e-12)
+        assert abs(np.median(norm) - np.median(est._fit.rule.squared_norm)) < 0.05
+
+
+def far_rows(*distances):
+    """Rows in the direction of the first column."""
+    return np.array([[d, 0.0, 0.0] for d in distances])
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(1.1), kernels.Laplacian(0.9)], ids=repr)
+@pytest.mark.parametrize("draws", [1, 20])
+def test_scores_have_all_digits_and_do_not_underflow(kernel, draws):
+    """Against logarithms in exact arithmetic, with a single draw and with the decisive draw."""
+    weights = simplex_weights(draws)
+    center = CenterDraws.of(weights, Gram.from_rows(kernel, ROWS), nonnegative=True)
+    Z = far_rows(3.0, 8.0, 30.0, 60.0, 500.0, 1e5)
+    score = center.scores(Z, 0.5)
+    assert (np.diff(score) < 0).all()
+    norm = center.squared_norm
+    decisive = np.argsort(norm)[draws // 2]
+    for z, found in zip(Z[2:], score[2:], strict=True):  # so far that the norm alone decides
+        exponents = np.array([float(kernel.log([z], [u])[0, 0]) for u in ROWS])
+        top = exponents.max()
+        terms = [
+            Fraction(w) * Fraction(math.exp(e - top))
+            for w, e in zip(weights[decisive], exponents, strict=True)
+        ]
+        assert found == pytest.approx(math.log(2) + top + math.log(sum(terms)), rel=1e-10)
+    assert kernel(Z[-1:], ROWS).max() == 0.0  # where k underflows
+    d = distance_quantile(center.values(Z))
+    assert d[-1] == d[-2] == d[-3]  # and distances tie
+    near = np.random.default_rng(56).normal(size=(200, 3))
+    d2 = distance_quantile(center.values(near)) ** 2
+    limit = 1.0 + norm[decisive]
+    np.testing.assert_allclose(center.scores(near, 0.5), np.log(limit - d2), atol=1e-9)
+
+
+def test_decisions_agree_with_distances_where_these_can_tell():
+    """P(normal) is the share of draws at or below D_opt, and a score decides as the median does."""
+    for weights in (simplex_weights(21), signed_weights(21)):
+        for kernel in (*KERNELS, kernels.RBF(0.3)):
+            gram = Gram.from_rows(kernel, ROWS)
+            center = CenterDraws.of(weights, gram, nonnegative=bool((weights >= 0).all()))
+            Z = np.random.default_rng(57).normal(size=(300, 3)) * 1.5
+            d = center.values(Z)
+            for cutoff in np.quantile(np.median(d, axis=0), [0.2, 0.5, 0.9]) * (1 + 1e-9):
+                for level in (0.2, 0.5, 0.8):
+                    limit = center.limit(cutoff, level)
+                    score, p = center.decision(Z, limit)
+                    np.testing.assert_array_equal(p, (d <= cutoff).mean(axis=0))
+                    np.testing.assert_array_equal(score >= limit.score, p > level)
+
+
+@pytest.mark.parametrize("level", [0.3, 0.5])
+def test_probability_and_score_agree_where_kernel_values_underflow(level):
+    """The cutoff itself is at a row whose kernel values are all 0."""
+    gram = Gram.from_rows(kernels.RBF(0.05), ROWS)
+    center = CenterDraws.of(simplex_weights(20), gram, nonnegative=True)
+    Z = far_rows(1.0, 3.0, 4.0, 5.0)
+    offset = center.scores(Z, level)[2]
+    assert offset < -900
+    score, p = center.decision(Z, distance.Limit(center.value_of(offset, level), offset, level))
+    np.testing.assert_array_equal(p > level, score >= offset)
+    np.testing.assert_array_equal(score >= offset, [True, True, True, False])
+
+
+@pytest.mark.parametrize("weights", [simplex_weights(1), simplex_weights(15)], ids=["one", "draws"])
+def test_left_out_points_that_underflow_are_ordered_too(weights):
+    """Twelve rows, each so far from all others that k underflows."""
+    kernel, points = kernels.RBF(0.01), np.cumsum(np.arange(1.0, 13.0))[:, None]
+    gram = Gram.from_rows(kernel, points)
+    center = CenterDraws.of(weights, gram, nonnegative=True)
+    found = center.left_out_scores(leave_one_out(weights, gram.K), 0.5)
+    w = weights[np.argsort(center.squared_norm)[len(weights) // 2]]
+    for j in range(12):
+        exponents = np.array([float(kernel.log(points[[j]], points[[i]])[0, 0]) for i in range(12)])
+        others = np.arange(12) != j
+        expected = np.log(2) + logsumexp(exponents[others], b=w[others] / w[others].sum())
+        assert found[j] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_middle_lies_half_way_in_the_distance():
+    for weights in (simplex_weights(5), signed_weights(5)):
+        gram = Gram.from_rows(KERNELS[0], ROWS)
+        center = CenterDraws.of(weights, gram, nonnegative=bool((weights >= 0).all()))
+        a, b = (np.array(center.score_of(d, 0.5)) for d in (0.8, 0.9))
+        assert center.value_of(center.middle(a, b, 0.5), 0.5) == pytest.approx(0.85, rel=1e-12)
+    # where distances agree in all digits: half-way between e^-50 and e^-1000000
+    gram = Gram.from_rows(KERNELS[0], ROWS)
+    center = CenterDraws.of(simplex_weights(5), gram, nonnegative=True)
+    found = center.middle(np.array(-50.0), np.array(-1e6), 0.5)
+    assert found == pytest.approx(-50.0 - np.log(2), rel=1e-12)

@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from bsvdd import BDDM, Cutoff, kernels, priors
+from tests.scores import distance_of
 
 SCALE = 5.0  # lambda
 QUICK = dict(draws=50, tune=50, chains=2)
@@ -431,7 +432,7 @@ def test_minority_prior_given_row_by_row_goes_with_its_rows_into_folds(data):
         kept = number[train][y[train] == 1]
         prior = priors.TruncatedNormal(m[kept], 0.5, S[np.ix_(kept, kept)])
         part = BDDM(minority_prior=prior, cutoff=1.0, **arguments).fit(X[train], y[train])
-        d[test] = -part.score_samples(X[test])
+        d[test] = distance_of(est, part.score_samples(X[test]))
     assert est.cutoff_ == pytest.approx(Cutoff("g_mean").choose(d, y == 1), rel=1e-9)
 
 

@@ -91,7 +91,7 @@ def test_weights_of_the_draws_are_ratios_of_densities(prior, minority_prior):
 
 @pytest.mark.parametrize(("prior", "minority_prior"), CASES)
 def test_left_out_centre_given_alpha1_is_that_of_a_refit(prior, minority_prior):
-    """Mean and variance of d^2 of the refit's normal alpha0 on its hyperplane, in closed form."""
+    """Mean and variance of the kernel sum: the refit's normal alpha0 on its hyperplane."""
     gram, n = whole(), 20_000
     found = bdd_m.posterior(gram, prior, minority_prior, SCALE)
     alpha1 = np.array([0.3, 0.0, 0.9, 0.05, 1.0])
@@ -99,24 +99,18 @@ def test_left_out_centre_given_alpha1_is_that_of_a_refit(prior, minority_prior):
     rng = np.random.default_rng(42)
     alpha0 = rng.multivariate_normal(mean, C, n, method="eigh")
     w = np.hstack([alpha0, np.broadcast_to(-alpha1, (n, N1))])
-    d, _ = leave_one_out(gram, prior, minority_prior, w)
+    f, _ = leave_one_out(gram, prior, minority_prior, w)
     stayed = []
     for j in range(N0 + N1):
         others, rest = without(j)
         refit = bdd_m.posterior(others, prior, minority_prior, SCALE)
         mean, C = on_hyperplane(refit, alpha1[rest[N0:]])
-        u = np.concatenate([mean, -alpha1[rest[N0:]]])
-        k, K, m = gram.K[rest, j], others.K, len(mean)
-        KC, slope = K[:m, :m] @ C, 2 * (K @ u - k)[:m]
-        expected = gram.K[j, j] - 2 * u @ k + u @ K @ u + np.trace(KC)
-        variance = 2 * np.trace(KC @ KC) + slope @ C @ slope
-        squares = d[:, j] ** 2
-        error = squares - expected
+        u, k, m = np.concatenate([mean, -alpha1[rest[N0:]]]), gram.K[rest, j], len(mean)
+        expected, variance = u @ k, k[:m] @ C @ k[:m]
+        error = f[:, j] - expected
         assert abs(error.mean()) < 4.5 * (variance / n) ** 0.5
         assert abs((error**2).mean() - variance) < 4.5 * (error**2).std() / n**0.5
-        norm = np.einsum("di,ij,dj->d", w, gram.K, w)
-        inside = gram.K[j, j] - 2 * w @ gram.K[j] + norm
-        stayed.append(abs(inside.mean() - expected) / (variance / n) ** 0.5)
+        stayed.append(abs((w @ gram.K[j]).mean() - expected) / (variance / n) ** 0.5)
     assert max(stayed) > 15  # leaving a row out makes a difference
 
 
@@ -128,25 +122,24 @@ def on_hyperplane(found, alpha1):
 
 
 @pytest.mark.parametrize(("prior", "minority_prior"), CASES[:2])
-def test_left_out_distances_are_those_of_refits(prior, minority_prior):
+def test_left_out_kernel_sums_are_those_of_refits(prior, minority_prior):
     """Weighted mean and mean square, with errors from independent chains, row by row."""
     gram, chains = whole(), 24
     found = bdd_m.posterior(gram, prior, minority_prior, SCALE)
     w = draws(found, 43, chains, 800)
-    d, log_weight = leave_one_out(gram, prior, minority_prior, w.reshape(-1, N0 + N1))
-    d = d.reshape(chains, -1, N0 + N1)
-    weight = np.exp(log_weight).reshape(d.shape)
+    f, log_weight = leave_one_out(gram, prior, minority_prior, w.reshape(-1, N0 + N1))
+    f = f.reshape(chains, -1, N0 + N1)
+    weight = np.exp(log_weight).reshape(f.shape)
     unweighted = []
     for j in range(N0 + N1):
         others, rest = without(j)
         refit = bdd_m.posterior(others, prior, minority_prior, SCALE)
         v = draws(refit, 100 + j, chains, 800)
-        norm = np.einsum("cdi,ij,cdj->cd", v, others.K, v)
-        expected = np.sqrt(gram.K[j, j] - 2 * v @ gram.K[rest, j] + norm)
+        expected = v @ gram.K[rest, j]
         for power in (1, 2):
-            ours = np.average(d[..., j] ** power, axis=1, weights=weight[..., j])
+            ours = np.average(f[..., j] ** power, axis=1, weights=weight[..., j])
             assert abs(stats.ttest_ind(ours, (expected**power).mean(axis=1)).statistic) < 4.5
-        plain = stats.ttest_ind(d[..., j].mean(axis=1), expected.mean(axis=1))
+        plain = stats.ttest_ind(f[..., j].mean(axis=1), expected.mean(axis=1))
         unweighted.append(abs(plain.statistic))
     assert max(unweighted) > 5  # the weights matter
 
@@ -167,19 +160,17 @@ def test_the_only_row_of_a_class():
     gram = Gram.from_rows(kernels.RBF(1.0), rows[:1], rows[1:])
     arguments = priors.Flat(), priors.TruncatedNormal()
     w = draws(bdd_m.posterior(gram, *arguments, SCALE), 44).reshape(-1, 4)
-    d, _ = leave_one_out(gram, *arguments, w)
-    assert np.isinf(d[:, 0]).all()  # there is no centre without it
-    assert np.isfinite(d[:, 1:]).all()
+    f, _ = leave_one_out(gram, *arguments, w)
+    assert (f[:, 0] == -np.inf).all()  # there is no centre without it
+    assert np.isfinite(f[:, 1:]).all()
     # the only minority row: what is left is the posterior of the majority alone
     gram = Gram.from_rows(kernels.RBF(1.0), rows[:3], rows[3:])
     w = draws(bdd_m.posterior(gram, *arguments, SCALE), 45, n=10_000).reshape(-1, 4)
-    d, log_weight = leave_one_out(gram, *arguments, w)
+    f, log_weight = leave_one_out(gram, *arguments, w)
     assert np.ptp(log_weight[:, 3]) < 1e-9
     alone = Gram.from_rows(kernels.RBF(1.0), rows[:3])
     v = draws(bdd_m.posterior(alone, *arguments, SCALE), 46, n=10_000).reshape(-1, 3)
-    norm = np.einsum("di,ij,dj->d", v, alone.K, v)
-    refit = 1 - 2 * v @ gram.K[:3, 3] + norm
-    assert abs(stats.ttest_ind(d[:, 3] ** 2, refit).statistic) < 4.5
+    assert abs(stats.ttest_ind(f[:, 3], v @ gram.K[:3, 3]).statistic) < 4.5
 
 
 @pytest.fixture(scope="module")
@@ -197,13 +188,15 @@ def test_automatic_cutoff_is_by_leave_one_out(data):
     est = BDDM(**QUICK).fit(X, y)
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
     rng = np.random.default_rng(est._fit.data.seed)
-    d, log_weight = bdd_m_left_out.leave_one_out(
+    f, log_weight = bdd_m_left_out.leave_one_out(
         est.gram_, est.prior, est.minority_prior, 1.0, w, rng
     )
+    d2 = 1 - 2 * f + np.einsum("di,ij,dj->d", w, est.gram_.K, w)[:, None]
     left = np.empty(32)
-    left[np.argsort(y, kind="stable")] = weighted_distance_quantile(d, log_weight, 0.3)
+    left[np.argsort(y, kind="stable")] = weighted_distance_quantile(d2, log_weight, 0.3)
     changed = est.with_cutoff(Cutoff(level=0.3))
-    assert changed.cutoff_ == Cutoff("g_mean").choose(left, y == 1)
+    expected = Cutoff("g_mean").choose(left**0.5, y == 1)
+    assert changed.cutoff_ == pytest.approx(expected, rel=1e-12)
     assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv="loo")).cutoff_
     for cv in (5, "train"):
         assert est.cutoff_ != est.with_cutoff(Cutoff("g_mean", cv=cv)).cutoff_
@@ -226,7 +219,7 @@ def test_another_minority_prior_has_folds(data):
 def test_draws_of_any_sampler_can_be_left_out(data):
     exact = BDDM(**{**QUICK, "draws": 1000}).fit(*data)
     nuts = BDDM(**{**QUICK, "draws": 1000, "tune": 500}, sampler="nuts").fit(*data)
-    found = [est._leave_one_out(est._fit.data).quantiles(est._fit, 0.5) for est in (exact, nuts)]
+    found = [est.idata_["decision"]["left_out"].values for est in (exact, nuts)]
     np.testing.assert_allclose(*found, atol=0.03)
     inside = np.median(exact.distance(data[0]).values.reshape(-1, 32), axis=0)
     assert np.abs(found[0] - inside).max() > 0.1

@@ -9,7 +9,7 @@ from bsvdd.models import Gram, ocsvm
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
-from bsvdd import OCSVM, SVDD, kernels
+from bsvdd import OCSVM, SVDD, Cutoff, kernels
 
 FIVE = ["wine_cultivar3", "glass_headlamps", "ionosphere", "breast_original", "abalone_9v18"]
 NUS = [0.03, 0.1, 0.25, 0.5, 0.9]
@@ -47,7 +47,7 @@ def test_nu_property(rows, nu):
 @pytest.mark.parametrize("nu", NUS)
 def test_training_rows_that_are_flagged_are_the_margin_errors(rows, nu):
     """Up to ties: of equal rows on the hyperplane, one can hold the full weight and f = 0."""
-    est = OCSVM(kernel=kernels.RBF("median"), nu=nu).fit(rows)
+    est = OCSVM(kernel=kernels.RBF("median"), nu=nu, cutoff="model").fit(rows)
     K = np.exp(-est.kernel_.gamma * ((rows[:, None] - rows[None]) ** 2).sum(axis=2))
     tied = np.abs(K @ est.weights_ - est.rho_) < 1e-8
     flagged, beyond = est.predict(rows) == -1, est.support_case_ == "beyond"
@@ -62,14 +62,14 @@ def test_training_rows_that_are_flagged_are_the_margin_errors(rows, nu):
 @pytest.mark.parametrize("nu", NUS)
 def test_equals_svdd_and_scikit_learn_for_rbf(nu):
     kernel = kernels.RBF(1.3)
-    est = OCSVM(kernel=kernel, nu=nu).fit(X)
+    est = OCSVM(kernel=kernel, nu=nu, cutoff="model").fit(X)
     theirs = OneClassSVM(gamma=1 / (2 * 1.3**2), nu=nu, tol=1e-10).fit(X)
     f = est.decision_function(Z) * est.rho_  # ours is in units of rho
     np.testing.assert_allclose(f * nu * len(X), theirs.decision_function(Z), atol=1e-5)
     clear = np.abs(f) > 1e-6
     assert clear.sum() > 190
     np.testing.assert_array_equal(est.predict(Z)[clear], theirs.predict(Z)[clear])
-    sphere = SVDD(kernel=kernel, C=1 / (nu * len(X))).fit(X)
+    sphere = SVDD(kernel=kernel, C=1 / (nu * len(X)), cutoff="model").fit(X)
     clear &= np.abs(sphere.decision_function(Z)) > 1e-6
     np.testing.assert_array_equal(est.predict(Z)[clear], sphere.predict(Z)[clear])
     np.testing.assert_allclose(est.weights_, sphere.weights_, atol=1e-6)
@@ -94,7 +94,7 @@ def primal(X, nu):
 @pytest.mark.parametrize("nu", [0.12, 0.33, 0.52])
 def test_hyperplane_in_the_feature_space_of_a_linear_kernel(nu):
     rows = X + np.array([4.0, 3.0])  # away from the origin, so that it can be cut off
-    est = OCSVM(kernel=kernels.Linear(), nu=nu).fit(rows)
+    est = OCSVM(kernel=kernels.Linear(), nu=nu, cutoff="model").fit(rows)
     w, rho = primal(rows, nu)
     np.testing.assert_allclose(est.weights_ @ rows, w, rtol=1e-5)
     assert est.rho_ == pytest.approx(rho, rel=1e-5)
@@ -124,7 +124,7 @@ def test_three_support_cases(nu):
 
 
 def test_nu_of_one_is_the_mean_of_all_rows():
-    est = OCSVM(kernel=kernels.RBF(0.8), nu=1.0).fit(X)
+    est = OCSVM(kernel=kernels.RBF(0.8), nu=1.0, cutoff="model").fit(X)
     np.testing.assert_allclose(est.weights_, 1 / 60)
     assert est.support_vector_share_ == 1.0
     # f is a kernel density estimate but for its offset
@@ -149,6 +149,15 @@ def test_minority_rows_are_not_learnt_from():
     alone = OCSVM(kernel=kernels.RBF(1.3), nu=0.2).fit(X)
     np.testing.assert_array_equal(est.weights_, alone.weights_)
     np.testing.assert_array_equal(est.score_samples(Z), alone.score_samples(Z))
+
+
+def test_the_default_cutoff_is_a_false_alarm_rate_by_refitted_folds():
+    est = OCSVM(kernel=kernels.RBF(0.8), nu=0.1).fit(X)
+    assert est.cutoff is None
+    assert est.cutoff_ == est.with_cutoff(Cutoff("false_alarm", cv=10)).cutoff_
+    assert est.cutoff_ > est.with_cutoff("model").cutoff_ == 0.0
+    assert (est.idata_["decision"]["left_out"].values > est.cutoff_).sum() == 5  # 55 of 61 within
+    np.testing.assert_array_equal(est.predict(Z) == 1, est.score_samples(Z) >= -est.cutoff_)
 
 
 @pytest.mark.parametrize("nu", [0.0, -0.1, 1.2, "a"])
@@ -184,7 +193,7 @@ def test_small_kernel_values_are_no_origin_among_the_rows(recwarn):
 @pytest.mark.parametrize("nu", [1e-12, 1e-7, 1e-3, 1 / 61])
 def test_nu_below_one_row_is_the_hard_margin(nu):
     """No weight can reach 1/(nu n) > 1, so every such nu has one solution, without errors."""
-    est = OCSVM(kernel=kernels.RBF(1.3), nu=nu).fit(X)
+    est = OCSVM(kernel=kernels.RBF(1.3), nu=nu, cutoff="model").fit(X)
     assert est.margin_error_share_ == 0.0
     assert (est.predict(X) == 1).all()
     assert set(est.support_case_) == {"inside", "on the hyperplane"}

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 import bsvdd as package
 from bsvdd import BDD, BSVDD, BSVDDM, Cutoff, kernels, priors
+from tests.scores import distance_of, median_distance, score_of
 
 N0 = 12
 RBF = kernels.RBF(1.5)
@@ -378,7 +379,10 @@ def test_graph_laplacian_with_a_precomputed_kernel(rows):
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 @pytest.mark.parametrize("cls", [BDD, BSVDD])
 def test_folds_take_their_own_rows_of_a_normal_prior(cls):
-    """Cutoff(cv=3) is that of fits by hand, each with its rows' part of m and of sigma."""
+    """Cutoff(cv=3) is that of fits by hand, each with its rows' part of m and of sigma.
+
+    Each fold scores its rows by its own rule; scores have their distances in the fit to all rows.
+    """
     rng = np.random.default_rng(55)
     y = rng.permutation(np.repeat([0, 1], [18, 6]))
     X = rng.normal(size=(24, 2)) + 1.5 * y[:, None]
@@ -387,9 +391,12 @@ def test_folds_take_their_own_rows_of_a_normal_prior(cls):
     est = cls(prior=priors.Normal(m=m, sigma=S), cutoff=Cutoff("g_mean", cv=3), **few).fit(X, y)
     seed = int(check_random_state(0).randint(2**31 - 1))
     place = np.cumsum(y == 0) - 1  # of a majority row among the majority rows
-    d = np.empty(24)
+    score = np.empty(24)
     for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
         kept = place[train][y[train] == 0]
         part = priors.Normal(m=m[kept], sigma=S[np.ix_(kept, kept)])
-        d[test] = -cls(prior=part, cutoff=1.0, **few).fit(X[train], y[train]).score_samples(X[test])
-    assert est.cutoff_ == pytest.approx(Cutoff("g_mean").choose(d, y == 1), rel=1e-6)
+        fold = cls(prior=part, cutoff=1.0, **few).fit(X[train], y[train])
+        score[test] = score_of(fold, median_distance(fold, X[test]))
+    cutoff = Cutoff("g_mean").choose(distance_of(est, score), y == 1)
+    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-6)
+    assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-6)

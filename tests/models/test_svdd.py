@@ -6,7 +6,7 @@ import pytest
 from bsvdd.models import Gram, svdd
 from sklearn.svm import OneClassSVM
 
-from bsvdd import SVDD, kernels
+from bsvdd import SVDD, Cutoff, kernels
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(40, 2)) * [1.0, 1.5]
@@ -30,7 +30,7 @@ def distances(w, K, k_uz, k_zz):
 
 @pytest.mark.parametrize("C", [0.05, 0.1, 0.37, 1.0])
 def test_rbf_is_the_one_class_svm(C):
-    est = SVDD(kernel=kernels.RBF(1.3), C=C).fit(X)
+    est = SVDD(kernel=kernels.RBF(1.3), C=C, cutoff="model").fit(X)
     svm = OneClassSVM(gamma=kernels.RBF(1.3).gamma, nu=1 / (C * len(X)), tol=1e-10).fit(X)
     theirs = svm.decision_function(Z)
     # R^2 - d^2 = 2 (sum_j w_j k(u_j, z) - rho'), and libsvm scales w by nu n
@@ -112,7 +112,8 @@ def test_boundary_is_the_largest_distance_of_a_row_below_its_bound(kernel, C):
     assert boundary == pytest.approx(max(R, d[below].max()), rel=1e-12)
     assert R <= boundary <= R * (1 + 1e-5)  # above the radius by no more than rounding
     assert (d[below] <= boundary * (1 + 1e-12)).all()
-    assert SVDD(kernel=kernel, C=C).fit(X).cutoff_ == pytest.approx(boundary, rel=1e-12)
+    est = SVDD(kernel=kernel, C=C, cutoff="model").fit(X)
+    assert est.cutoff_ == pytest.approx(boundary, rel=1e-12)
 
 
 def test_boundary_without_a_row_below_its_bound_is_the_radius():
@@ -148,7 +149,7 @@ def test_hard_margin_flags_no_training_row(kernel):
         rng = np.random.default_rng(seed)
         n, p = rng.integers(5, 120), rng.integers(1, 8)
         rows = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 3) + rng.normal(size=p)
-        est = SVDD(kernel=kernel, C=1).fit(rows)
+        est = SVDD(kernel=kernel, C=1, cutoff="model").fit(rows)
         assert (est.predict(rows) == 1).all()
         assert (est.predict(rows[rng.permutation(n)]) == 1).all()
         assert all(est.predict(rows[[i]])[0] == 1 for i in range(0, n, 7))
@@ -161,7 +162,7 @@ def test_no_more_rows_are_flagged_than_the_outlier_fraction(kernel):
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(rng.integers(20, 120), rng.integers(1, 8)))
         for fraction in (0.05, 0.1, 0.3, 0.5, 1.0):
-            est = SVDD(kernel=kernel, outlier_fraction=fraction).fit(rows)
+            est = SVDD(kernel=kernel, outlier_fraction=fraction, cutoff="model").fit(rows)
             assert (est.predict(rows) == -1).mean() <= fraction + 1e-12
 
 
@@ -179,6 +180,32 @@ def test_outlier_fraction_is_nu(fraction):
     assert pytest.approx(1 / (40 * fraction)) == est.C_
     outside = (est.distance(X).values[0, 0] > est.radius_ + 1e-6).mean()
     assert outside <= fraction <= (est.weights_ > 1e-8).mean()
+
+
+def test_the_default_cutoff_is_a_false_alarm_rate_by_refitted_folds():
+    est = SVDD(kernel=kernels.RBF(0.6)).fit(X)
+    assert est.cutoff is None
+    folds = est.with_cutoff(Cutoff("false_alarm", cv=10))
+    assert est.cutoff_ == folds.cutoff_ == est.with_cutoff(Cutoff(cv="auto")).cutoff_
+    assert est.cutoff_ > est.with_cutoff("model").cutoff_  # new rows lie outside of the sphere
+    assert (est.idata_["decision"]["left_out"].values > est.cutoff_).sum() == 3  # 37 of 41 within
+
+
+def test_a_row_is_left_out_by_a_refit_only():
+    """Without a support vector, the other weights are those of another problem."""
+    message = r"cutoff: SVDD has no leave-one-out in closed form.*use cv='auto' or a number"
+    with pytest.raises(ValueError, match=message):
+        SVDD(cutoff=Cutoff(cv="loo")).fit(X)
+    with pytest.raises(ValueError, match=message):
+        SVDD(cutoff="model").fit(X).with_cutoff(Cutoff("false_alarm", cv="loo"))
+
+
+def test_a_parameter_that_is_set_after_the_fit_changes_nothing_of_it():
+    est = SVDD(kernel=kernels.RBF(1.0)).fit(X)
+    case, boundary = est.support_case_.tolist(), est.with_cutoff("model").cutoff_
+    est.set_params(outlier_fraction=0.5)
+    assert est.support_case_.tolist() == case
+    assert est.with_cutoff("model").cutoff_ == boundary
 
 
 def test_a_second_fit_is_the_first():

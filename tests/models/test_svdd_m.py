@@ -4,8 +4,10 @@ import cvxopt
 import numpy as np
 import pytest
 from bsvdd.models import Gram, svdd
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
 
-from bsvdd import SVDD, SVDDM, kernels
+from bsvdd import SVDD, SVDDM, Cutoff, kernels
 
 KERNELS = [kernels.RBF(1.3), kernels.Linear(), kernels.Polynomial(2, 0.3)]
 PENALTIES = [(0.052, 0.045), (0.047, 1.0), (0.21, 0.3), (1.0, 0.04), (3.0, 2.0)]
@@ -83,7 +85,8 @@ def test_solves_the_quadratic_program(kernel, penalties, seed):
     R = np.sqrt(d2[free].mean())
     assert sphere.radius == pytest.approx(R, rel=1e-5)
     # the same decisions, away from the boundary
-    est = SVDDM(kernel=kernel, C=penalties[0], C2=penalties[1]).fit(X, np.arange(len(X)) >= n0)
+    est = SVDDM(kernel=kernel, C=penalties[0], C2=penalties[1], cutoff="model")
+    est.fit(X, np.arange(len(X)) >= n0)
     for rows in (Z, X[~free]):
         d = np.sqrt(squared_distances(*theirs, kernel(X), kernel(X, rows), kernel.diag(rows)))
         clear = np.abs(d - R) > 1e-6
@@ -125,12 +128,12 @@ def test_minority_rows_inside_the_cloud_leave_the_sphere_as_c1_falls(seed):
     """With minority rows ignored (sum alpha = 1) every one of them would have weight 0."""
     rng = np.random.default_rng(seed)
     majority, minority = rng.normal(size=(60, 2)), rng.uniform(-0.9, 0.9, size=(12, 2))
-    plain = SVDD(kernel=kernels.RBF(2.0), C=1.0).fit(majority)
+    plain = SVDD(kernel=kernels.RBF(2.0), C=1.0, cutoff="model").fit(majority)
     assert (plain.predict(minority) == 1).all()  # they do lie inside of the target's cloud
     X, y = np.concatenate([majority, minority]), np.repeat([0, 1], [60, 12])
     left, inside_cost = [], []
     for C1 in FALLING:
-        est = SVDDM(kernel=kernels.RBF(2.0), C=C1, C2=1.0).fit(X, y)
+        est = SVDDM(kernel=kernels.RBF(2.0), C=C1, C2=1.0, cutoff="model").fit(X, y)
         alpha1, d = -est.weights_[60:], est.distance(minority).values[0, 0]
         assert alpha1.max() > 1e-3
         left.append((d >= est.radius_ - 1e-6).sum())
@@ -162,7 +165,8 @@ def test_without_minority_rows_it_is_svdd(kernel, C):
 def test_support_case_agrees_with_distance_and_weight(penalties):
     majority, minority, _ = instance(1, n0=40, n1=12)
     X, y = np.concatenate([majority, minority]), np.repeat([0, 1], [40, 12])
-    est = SVDDM(kernel=kernels.RBF(1.3), C=penalties[0], C2=penalties[1]).fit(X, y)
+    kernel = kernels.RBF(1.3)
+    est = SVDDM(kernel=kernel, C=penalties[0], C2=penalties[1], cutoff="model").fit(X, y)
     case, d = est.support_case_, est.distance(X).values[0, 0]
     assert case.shape == (52,)
     excess = d**2 - est.radius_**2
@@ -226,8 +230,8 @@ def test_majority_rows_on_the_sphere_are_not_flagged(seed, n0):
     """Equal to R but for rounding, they belong to the description."""
     majority, minority, _ = instance(seed, n0=n0, n1=12)
     X, y = np.concatenate([majority, minority]), np.repeat([0, 1], [n0, 12])
-    for est in (SVDDM(kernel=kernels.RBF(1.3)), SVDD(kernel=kernels.RBF(1.3))):
-        est.fit(X, y)
+    for cls in (SVDDM, SVDD):
+        est = cls(kernel=kernels.RBF(1.3), cutoff="model").fit(X, y)
         flagged = est.predict(majority) == -1
         np.testing.assert_array_equal(flagged, est.support_case_[:n0] == "outside")
 
@@ -257,6 +261,34 @@ def test_errors():
     for wrong in ({"C2": 0.0}, {"C2": -1.0}, {"minority_fraction": 0.0}, {"C": 0.0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             SVDDM(**wrong).fit(X, y)
+
+
+def test_a_row_is_left_out_by_a_refit_only():
+    majority, minority, _ = instance(1)
+    X, y = np.concatenate([majority, minority]), np.repeat([0, 1], [30, 6])
+    message = r"cutoff: SVDDM has no leave-one-out in closed form.*use cv='auto' or a number"
+    with pytest.raises(ValueError, match=message):
+        SVDDM(kernel=kernels.RBF(1.0), cutoff=Cutoff(cv="loo")).fit(X, y)
+    est = SVDDM(kernel=kernels.RBF(1.0)).fit(X, y)
+    assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv=6)).cutoff_  # as minority rows
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4, 8, 11])
+def test_scores_of_folds_with_and_without_negative_weights_are_of_one_kind(seed):
+    """A left-out row is about as far as in its fold, also where a fold ignores its minority."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([rng.normal(size=(40, 2)), rng.normal(1.8, 0.8, size=(12, 2))])
+    y = np.repeat([0, 1], [40, 12])
+    kernel = kernels.RBF(1.5)
+    est = SVDDM(kernel=kernel, cutoff=Cutoff("g_mean", cv=5)).fit(X, y)
+    d, ignored = np.empty(52), []
+    folds = StratifiedKFold(5, shuffle=True, random_state=check_random_state(0).randint(2**31 - 1))
+    for train, test in folds.split(X, y):
+        fold = SVDDM(kernel=kernel, cutoff="model").fit(X[train], y[train])
+        d[test] = fold.distance(X[test]).values[0, 0]
+        ignored.append((fold.weights_ >= 0).all())
+    assert 0 < sum(ignored) < 5
+    np.testing.assert_allclose(est.idata_["decision"]["left_out"].values, d, atol=0.1)
 
 
 def test_a_second_fit_is_the_first():

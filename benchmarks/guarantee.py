@@ -1,0 +1,381 @@
+"""Whether decisions keep their promise: false alarms, p-values, false discoveries.
+
+``uv run python -m benchmarks.guarantee [--part NAME ...] [--data-dir FOLDER]``
+
+- ``generated``: share of new normal rows with p <= .01, .05, .1 for four distributions, n = 20, 50,
+  200 and 1,000 training rows, 2, 20 and 50 columns, every bandwidth criterion and several models.
+- ``methods``: the five ways to leave rows out, on a part of these.
+- ``real``: the same share at .1, and the G-mean, on the embedded sets and on those of a folder:
+  .npz files of X and y, or of train, test and test_labels.
+- ``discoveries``: false discovery rate and power of ``select``, beside the package nonconform.
+- ``cost``: time of ``p_value`` against that of ``probability_normal``.
+
+Results go to docs/guarantee.json, part by part, and docs/guarantee.png shows them. ``--scale``
+multiplies the number of repetitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable, Iterable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.inference.warning import DataWarning, DiagnosticWarning
+from bsvdd.models.bandwidth import CRITERIA
+from joblib import Parallel, delayed
+from rich.progress import track
+from scipy.stats import betabinom
+
+from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels, priors
+
+from .measure import in_turn
+
+DOCS = Path(__file__).parents[1] / "docs"
+RATES = (0.01, 0.05, 0.1)
+KINDS = ("normal", "t3", "cube", "mixture")
+REPETITIONS = {20: 200, 50: 100, 200: 50, 1000: 10}
+COLUMNS = (2, 20, 50)
+NEW_ROWS = 2000
+MOST_TRAINING, MOST_TEST = 800, 2000  # rows of a real set
+SMALL = {"draws": 250, "tune": 250, "chains": 2}
+
+Maker = Callable[[Any], Any]  # an estimator, from a kernel
+ONE_CLASS: dict[str, Maker] = {
+    "SVDD": lambda kernel: SVDD(kernel=kernel),
+    "OCSVM": lambda kernel: OCSVM(kernel=kernel),
+    "BDD": lambda kernel: BDD(kernel=kernel, **SMALL),
+    "BDD simplex": lambda kernel: BDD(kernel=kernel, simplex=True),
+    "BSVDD": lambda kernel: BSVDD(kernel=kernel, **SMALL),
+}
+WITH_MINORITY: dict[str, Maker] = {
+    "SVDD-M": lambda kernel: SVDDM(kernel=kernel),
+    "BSVDD-M": lambda kernel: BSVDDM(kernel=kernel, minority_prior=priors.Beta(total=1), **SMALL),
+}
+METHODS = {
+    "SVDD": ("left-out", "jackknife+", "cross", "split"),
+    "BDD": ("left-out", "cross", "full", "split"),
+    "BSVDD": ("left-out", "jackknife+", "cross", "split"),
+}
+
+
+def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
+    """Return n normal rows of p columns."""
+    if kind == "normal":
+        return rng.normal(size=(n, p))
+    if kind == "t3":
+        return rng.standard_t(3, size=(n, p))
+    if kind == "cube":
+        return rng.uniform(size=(n, p))
+    centers = 3.0 * np.random.default_rng(3).normal(size=(3, p)) / np.sqrt(p)
+    return centers[rng.integers(0, 3, n)] + 0.5 * rng.normal(size=(n, p))
+
+
+def realised(est: Any, Z: np.ndarray, method: str = "left-out") -> list[float]:
+    """Return the share of rows with p <= each rate; NaN if n is too small for the rate."""
+    p = est.p_value(Z, method)
+    smallest = 1.0 / (len(est._known_left_out_scores()) + 1)
+    return [
+        float((p <= rate + 1e-12).mean()) if rate >= smallest - 1e-12 else float("nan")
+        for rate in RATES
+    ]
+
+
+def quiet(function: Callable[[], Any]) -> Any:
+    """Return the value of ``function`` without our warnings of small samples."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiagnosticWarning)
+        warnings.simplefilter("ignore", DataWarning)
+        return function()
+
+
+def cell(
+    model: str, kind: str, n: int, p: int, criterion: str, method: str, repetitions: int
+) -> dict[str, Any]:
+    """Return mean and standard error of the realised false alarms of one cell."""
+    shares = []
+    for repetition in range(repetitions):
+        rng = np.random.default_rng([repetition, n, p, KINDS.index(kind)])
+        X, Z = rows(kind, n, p, rng), rows(kind, NEW_ROWS, p, rng)
+        kernel = kernels.RBF(criterion)
+        if model in WITH_MINORITY:
+            minority = rows(kind, max(2, n // 10), p, rng) + 1.0
+            y = np.repeat([0, 1], [n, len(minority)])
+            X = np.concatenate([X, minority])
+            est = quiet(lambda X=X, y=y, k=kernel: WITH_MINORITY[model](k).fit(X, y))
+        else:
+            est = quiet(lambda X=X, k=kernel: ONE_CLASS[model](k).fit(X))
+        shares.append(quiet(lambda est=est, Z=Z: realised(est, Z, method)))
+    array = np.array(shares)
+    return {
+        **dict(model=model, kind=kind, n=n, p=p, criterion=criterion, method=method),
+        "repetitions": repetitions,
+        "mean": array.mean(axis=0).tolist(),
+        "se": (array.std(axis=0, ddof=1) / np.sqrt(repetitions)).tolist(),
+    }
+
+
+def run(cells: Iterable[tuple[Any, ...]], jobs: int, what: str) -> list[dict[str, Any]]:
+    """Return the results of the cells, computed by ``jobs`` processes."""
+    waiting = list(cells)
+    results = Parallel(jobs, return_as="generator")(delayed(cell)(*c) for c in waiting)
+    return list(track(results, what, total=len(waiting)))
+
+
+def generated(scale: float, jobs: int) -> list[dict[str, Any]]:
+    """Return the realised false alarms of all cells, by the default method."""
+    grid = product(ONE_CLASS, KINDS, REPETITIONS, COLUMNS, CRITERIA)
+    cells = [
+        (model, kind, n, p, criterion, "left-out", max(2, int(scale * REPETITIONS[n])))
+        for model, kind, n, p, criterion in grid
+    ]
+    cells += [
+        (model, kind, n, p, "modified_mean", "left-out", max(2, int(scale * 20)))
+        for model, kind, n, p in product(WITH_MINORITY, KINDS, (50, 200), COLUMNS)
+    ]
+    return run(cells, jobs, "generated")
+
+
+def methods(scale: float, jobs: int) -> list[dict[str, Any]]:
+    """Return the realised false alarms of the methods."""
+    grid = product(KINDS, (50, 200), (2, 20), ("mean", "median"))
+    cells = [
+        (model, kind, n, p, criterion, method, max(2, int(scale * 40)))
+        for kind, n, p, criterion in grid
+        for model, of_model in METHODS.items()
+        for method in of_model
+    ]
+    return run(cells, jobs, "methods")
+
+
+def real_sets(folder: Path | None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """Return name, training rows, test rows and test labels of the real sets."""
+    sets = []
+    for name in datasets.names():
+        data = datasets.embedded(name)
+        order = np.random.default_rng(0).permutation(np.flatnonzero(~data.minority))
+        train, test = order[: len(order) // 2], order[len(order) // 2 :]
+        test = np.concatenate([test, np.flatnonzero(data.minority)])
+        sets.append((name, data.X[train], data.X[test], data.minority[test]))
+    for path in sorted(folder.glob("*.npz")) if folder else []:
+        with np.load(path) as file:
+            if "test_labels" in file:
+                sets.append((path.stem, file["train"], file["test"], file["test_labels"] > 0))
+    return [prepared(*each) for each in sets]
+
+
+def prepared(
+    name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray
+) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a set with at most so many rows, without columns that are constant in training."""
+    rng, X, Z = np.random.default_rng(0), np.nan_to_num(X), np.nan_to_num(Z)
+    if len(X) > MOST_TRAINING:
+        X = X[rng.choice(len(X), MOST_TRAINING, replace=False)]
+    if len(Z) > MOST_TEST:
+        share = MOST_TEST / len(Z)
+        kept = [
+            rng.choice(np.flatnonzero(y == c), int(share * (y == c).sum()), False) for c in (0, 1)
+        ]
+        Z, y = Z[np.concatenate(kept)], y[np.concatenate(kept)]
+    varies = np.ptp(X, axis=0) > 0
+    X, Z = X[:, varies], Z[:, varies]
+    mean, sd = X.mean(axis=0), X.std(axis=0)
+    return name, (X - mean) / sd, np.clip((Z - mean) / sd, -1000, 1000), y
+
+
+def real_cell(
+    name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray, model: str, criterion: str
+) -> dict[str, Any]:
+    """Return false alarms, hits and G-mean at .1 on one set, and the band of the false alarms."""
+    est = quiet(lambda: ONE_CLASS[model](kernels.RBF(criterion)).fit(X))
+    flagged = est.predict(Z) == -1
+    false_alarms, hits = float(flagged[~y].mean()), float(flagged[y].mean())
+    # of m new rows so many are flagged, given that the cutoff is an order statistic of n rows
+    n, m = len(X), int((~y).sum())
+    above = int(0.1 * (n + 1) + 1e-9)
+    band = betabinom.ppf([0.025, 0.975], m, above, n + 1 - above) / m
+    return {
+        **dict(set=name, model=model, criterion=criterion, n=n, m=m),
+        **dict(false_alarms=false_alarms, hits=hits, low=band[0], high=band[1]),
+        "g_mean": float(np.sqrt((1 - false_alarms) * hits)),
+    }
+
+
+def real(folder: Path | None, jobs: int) -> list[dict[str, Any]]:
+    """Return the results on real sets."""
+    waiting = [
+        (*each, model, criterion)
+        for each in real_sets(folder)
+        for model in ONE_CLASS
+        for criterion in ("modified_mean", "mean", "scale")
+    ]
+    results = Parallel(jobs, return_as="generator")(delayed(real_cell)(*c) for c in waiting)
+    return list(track(results, "real", total=len(waiting)))
+
+
+def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
+    """Return false discovery proportion and power of the methods on one batch of 200 rows."""
+    from nonconform import ConformalDetector, Split
+    from sklearn.svm import OneClassSVM
+
+    rng = np.random.default_rng([repetition, n, p])
+    X = rng.normal(size=(n, p))
+    Z = np.concatenate([rng.normal(size=(180, p)), rng.normal(size=(20, p)) + 4.0 / np.sqrt(p) + 1])
+    y = np.repeat([False, True], [180, 20])
+    fits = {
+        "BSVDD": quiet(lambda: BSVDD(**SMALL).fit(X)),
+        "SVDD": quiet(lambda: SVDD().fit(X)),
+    }
+    selected = {
+        f"{name}, {method}": quiet(lambda e=est, m=method: e.select(Z, 0.1, m))
+        for name, est in fits.items()
+        for method in ("left-out", "cross", "split")
+    }
+    theirs = ConformalDetector(
+        detector=OneClassSVM(nu=0.1, gamma="scale"), strategy=Split(n_calib=0.5), seed=repetition
+    )
+    theirs.fit(X)
+    selected["nonconform, OneClassSVM, split"] = theirs.select(Z, alpha=0.1)
+    return [
+        {
+            **dict(name=name, n=n, p=p),
+            "fdp": float((mask & ~y).sum() / max(1, mask.sum())),
+            "power": float(mask[y].mean()),
+        }
+        for name, mask in selected.items()
+    ]
+
+
+def discoveries(scale: float, jobs: int) -> list[dict[str, Any]]:
+    """Return false discovery rate and power, means over batches."""
+    waiting = list(product((200, 1000), (2, 10), range(max(2, int(scale * 100)))))
+    results = Parallel(jobs, return_as="generator")(delayed(discovery_cell)(*c) for c in waiting)
+    frame = pd.DataFrame(
+        [row for batch in track(results, "discoveries", total=len(waiting)) for row in batch]
+    )
+    groups = frame.groupby(["name", "n", "p"])
+    table = groups[["fdp", "power"]].mean()
+    table["se"] = groups["fdp"].sem()
+    return table.reset_index().to_dict("records")
+
+
+def cost() -> dict[str, float]:
+    """Return the time of p_value over that of probability_normal, 10,000 rows and n = 900."""
+    rng = np.random.default_rng(0)
+    est = BSVDD().fit(rng.normal(size=(900, 10)))
+    Z = rng.normal(size=(10_000, 10))
+    seconds = in_turn(
+        {"p_value": lambda: est.p_value(Z), "probability": lambda: est.probability_normal(Z)}
+    )
+    return seconds | {"ratio": seconds["p_value"] / seconds["probability"]}
+
+
+def summary(results: dict[str, Any]) -> list[str]:
+    """Return the findings, a line each."""
+    lines = []
+    if "generated" in results:
+        frame = flat(results["generated"])
+        within = frame["mean"] <= frame["rate"] + 2 * frame["se"]
+        near = (frame["mean"] - frame["rate"]).abs() <= 2 * frame["se"]
+        lines.append(
+            f"generated: {len(frame)} cells; {near.mean():.1%} within 2 standard errors of the "
+            f"rate, {(within & ~near).mean():.1%} below, {(~within).mean():.1%} above; "
+            f"largest mean over rate {(frame['mean'] / frame['rate']).max():.2f}"
+        )
+        pivot = frame.pivot_table("mean", ["model", "rate"], "n")
+        lines += pivot.round(3).to_string().splitlines()
+        pivot = frame[frame.rate == 0.1].pivot_table("mean", "criterion", "model")
+        lines += pivot.round(3).to_string().splitlines()
+    if "methods" in results:
+        pivot = flat(results["methods"]).pivot_table("mean", ["model", "method"], ["rate", "n"])
+        lines += pivot.round(3).to_string().splitlines()
+    if "real" in results:
+        frame = pd.DataFrame(results["real"])
+        frame["inside"] = (frame.low <= frame.false_alarms) & (frame.false_alarms <= frame.high)
+        frame["above"] = frame.false_alarms > frame.high
+        columns = ["false_alarms", "hits", "g_mean", "inside", "above"]
+        table = frame.groupby(["model", "criterion"])[columns].mean()
+        table["worst"] = frame.groupby(["model", "criterion"])["false_alarms"].max()
+        lines += table.round(3).to_string().splitlines()
+    if "discoveries" in results:
+        lines += pd.DataFrame(results["discoveries"]).round(3).to_string().splitlines()
+    if "cost" in results:
+        lines.append(f"p_value takes {results['cost']['ratio']:.2f} x probability_normal")
+    return lines
+
+
+def flat(cells: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return a row for each cell and rate that has a value."""
+    frame = pd.DataFrame(cells)
+    frame["rate"] = [RATES] * len(frame)
+    return (
+        frame.explode(["mean", "se", "rate"])
+        .astype({"mean": float, "se": float, "rate": float})
+        .dropna(subset="mean")
+    )
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Draw the realised false alarms of the generated cells and of the real sets."""
+    fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    frame = flat(results["generated"])
+    frame = frame[(frame.rate == 0.1) & frame.model.isin(list(ONE_CLASS))]
+    for i, model in enumerate(ONE_CLASS):
+        of_model = frame[frame.model == model]
+        for j, (n, of_n) in enumerate(of_model.groupby("n")):
+            x = i + (j - 1.5) * 0.18 + np.linspace(-0.05, 0.05, len(of_n))
+            label = f"n = {n:,}" if i == 0 else None
+            axes[0].plot(x, of_n["mean"], ".", markersize=3, color=f"C{j}", label=label)
+    axes[0].axhline(0.1, color="#333333", linewidth=1)
+    axes[0].set_xticks(range(len(ONE_CLASS)), list(ONE_CLASS))
+    axes[0].set(ylabel="realised false alarms", title="generated rows, .10 asked; one dot a cell")
+    axes[0].legend(markerscale=3, fontsize=8)
+    real = pd.DataFrame(results["real"])
+    real = real[(real.model == "BSVDD") & (real.criterion == "modified_mean")].sort_values("n")
+    place = np.arange(len(real))
+    axes[1].fill_between(place, real.low, real.high, color="#dddddd", label="95 % band of the set")
+    axes[1].plot(place, real.false_alarms, "o", markersize=3, label="BSVDD")
+    axes[1].axhline(0.1, color="#333333", linewidth=1)
+    axes[1].set(title="real sets, in the order of their rows", xlabel="data set")
+    axes[1].legend(fontsize=8)
+    fig.savefig(path, dpi=110)
+    plt.close(fig)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print, save."""
+    parser = argparse.ArgumentParser("python -m benchmarks.guarantee", description=__doc__)
+    parts = ["generated", "methods", "real", "discoveries", "cost"]
+    parser.add_argument("--part", action="append", choices=parts, help="default: all")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
+    chosen = parser.parse_args(arguments)
+    path = chosen.out / "guarantee.json"
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for part in chosen.part or parts:
+        results[part] = {
+            "generated": lambda: generated(chosen.scale, chosen.jobs),
+            "methods": lambda: methods(chosen.scale, chosen.jobs),
+            "real": lambda: real(chosen.data_dir, chosen.jobs),
+            "discoveries": lambda: discoveries(chosen.scale, chosen.jobs),
+            "cost": cost,
+        }[part]()
+        with atomic(path) as temporary:
+            temporary.write_text(json.dumps(results) + "\n", encoding="utf-8")
+    print("\n".join(summary(results)))
+    if {"generated", "real"} <= set(results):
+        draw(results, chosen.out / "guarantee.png")
+
+
+if __name__ == "__main__":
+    main()

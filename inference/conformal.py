@@ -1,0 +1,87 @@
+r"""Conformal p-values, the false discovery rate, and the number of abnormal rows in a batch.
+
+A p-value of "row z is normal" compares the score of z with the scores of n left-out normal rows:
+
+.. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
+
+If z is normal, its score is as likely to have any rank among these n + 1 as any other, so
+:math:`P(p(z) \le \alpha) \le \alpha` (Vovk, Gammerman and Shafer 2005). This needs scores that
+treat z and the left-out rows alike; :mod:`bsvdd.estimators.p_values` says for each method how far
+this holds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+
+def p_values(scores: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Return the conformal p-values of scores, shape (rows,) -> (rows,).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (rows,)
+        Larger is more normal.
+    left_out : ndarray of shape (n,)
+        Scores of left-out normal rows, in ascending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.inference.conformal import p_values
+    >>> p_values(np.array([0.5, 2.0, 9.0]), np.array([1.0, 2.0, 3.0])).tolist()
+    [0.25, 0.75, 1.0]
+    """
+    return (1.0 + np.searchsorted(left_out, scores, side="right")) / (len(left_out) + 1.0)
+
+
+def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
+    """Return the rows that Benjamini and Hochberg (1995) reject, a mask of shape (rows,).
+
+    The expected share of normal rows among them is at most ``fdr`` if p-values are valid, and
+    independent or positively dependent, as those of a split are (Bates et al. 2023).
+    """
+    check_rate("fdr", fdr)
+    if not len(p):
+        return np.zeros(0, dtype=bool)
+    adjusted: np.ndarray = false_discovery_control(p, method="bh")
+    return adjusted <= fdr
+
+
+def abnormal_at_least(p: np.ndarray, confidence: float = 0.9) -> int:
+    r"""Return a lower bound of the number of abnormal rows in a batch.
+
+    By closed testing with Simes' tests (Hommel 1988; Goeman and Solari 2011): m rows minus the size
+    of the largest set of rows that may all be normal,
+
+    .. math:: h = \max\{i : i\, p_{(m - i + j)} > j \alpha \text{ for } j = 1, \dots, i\},
+        \qquad \alpha = 1 - \text{confidence}.
+
+    The bound holds with the given confidence for p-values as in :func:`discoveries`. The
+    p-values of n left-out rows are at least 1/(n + 1), so n has to be large for a small share of
+    abnormal rows to be seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.inference.conformal import abnormal_at_least
+    >>> abnormal_at_least(np.array([0.001, 0.002, 0.3, 0.6, 0.9]))
+    2
+    """
+    check_rate("confidence", confidence)
+    ordered, alpha = np.sort(p), 1.0 - confidence
+    low, high = 0, len(p)  # sets of up to low rows may all be normal, and none above high may
+    while low < high:
+        i = (low + high + 1) // 2
+        if (i * ordered[len(p) - i :] > np.arange(1, i + 1) * alpha).all():
+            low = i
+        else:
+            high = i - 1
+    return len(p) - low
+
+
+def check_rate(name: str, value: float) -> None:
+    """Raise a ValueError if the value does not lie between 0 and 1."""
+    if not (isinstance(value, int | float | np.floating) and 0 < value < 1):
+        raise ValueError(f"{name} must lie between 0 and 1, without 0 and 1, got {value!r}")

@@ -1,0 +1,268 @@
+"""p-values of fitted models, against refits by brute force, and what is decided by them."""
+
+from dataclasses import replace
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.estimators.p_values import METHODS
+from bsvdd.inference.conformal import discoveries
+from bsvdd.models import Gram, bdd
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+import bsvdd
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, Cutoff, kernels, priors
+from tests import scores
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+RNG = np.random.default_rng(70)
+X = RNG.normal(size=(25, 2))
+NEW = np.concatenate([RNG.normal(size=(30, 2)), RNG.normal(size=(10, 2)) * 3, [[1e4, 0.0]]])
+KERNEL = kernels.RBF(0.9)
+QUICK = {"draws": 100, "tune": 100, "chains": 2}
+
+
+def uniform(n):
+    """Equal weights of n rows: BDD on the simplex with so large a prior precision."""
+    return BDD(kernel=KERNEL, simplex=True, prior=priors.Normal(sd=1e-4, m=(1 / n,) * n))
+
+
+def count(left_out, new):
+    """(1 + the number of left-out scores at or below each new one)/(n + 1), without sorting."""
+    return (1 + (np.asarray(left_out)[:, None] <= new).sum(axis=0)) / (len(left_out) + 1)
+
+
+def test_jackknife_is_by_refits_where_weights_are_equal():
+    """Density estimates without each row in turn: rescaled weights are those of a refit."""
+    est = uniform(25).fit(X)
+    np.testing.assert_allclose(est.idata_["posterior"]["w"], 1 / 25, rtol=1e-5)
+    K, k_zu = KERNEL(X), KERNEL(NEW, X)
+    at_least_as_far = np.zeros(len(NEW))
+    for j in range(25):
+        rest = np.arange(25) != j
+        at_least_as_far += K[rest, j].mean() <= k_zu[:, rest].mean(axis=1)
+    np.testing.assert_allclose(est.p_value(NEW, "jackknife+"), (1 + at_least_as_far) / 26)
+    left_out = [K[np.arange(25) != j, j].mean() for j in range(25)]
+    np.testing.assert_allclose(est.p_value(NEW), count(left_out, k_zu.mean(axis=1)))
+
+
+def test_jackknife_with_minority_rows_is_by_hand():
+    """Majority weights are rescaled without the row, and minority weights stay."""
+    y = np.repeat([0, 1], [19, 6])
+    est = SVDDM(kernel=KERNEL).fit(X, y)
+    w, K = est.weights_, KERNEL(X)
+    k_zu, count_ = KERNEL(NEW, X), np.ones(len(NEW))
+    for j in range(19):
+        v = w.copy()
+        v[j] = 0.0
+        v[:19] *= w[:19].sum() / v[:19].sum()
+        count_ += 1 - 2 * v @ K[j] >= 1 - 2 * k_zu @ v
+    np.testing.assert_allclose(est.p_value(NEW, "jackknife+"), count_ / 20)
+
+
+@pytest.mark.parametrize("prior", [priors.Flat(0.7), priors.RowSum(0.8, 0.5)], ids=repr)
+def test_full_conformal_is_by_refits_with_each_new_row(prior):
+    est = BDD(kernel=KERNEL, prior=prior, likelihood_scale=2.0, **QUICK).fit(X)
+    expected = []
+    for z in NEW:
+        gram = Gram.from_rows(KERNEL, np.concatenate([X, [z]]))
+        mean, _ = bdd.posterior(gram, prior, 2.0)
+        d2 = 1 - 2 * gram.K @ mean
+        expected.append((d2 >= d2[-1]).mean())
+    np.testing.assert_allclose(est.p_value(NEW, "full"), expected)
+
+
+def test_full_conformal_is_for_bdd_with_independent_normal_priors():
+    for est in (BSVDD(**QUICK), SVDD(), BDD(simplex=True), BDD(dictionary=10, **QUICK)):
+        with pytest.raises(ValueError, match="method='full' is for BDD"):
+            est.fit(X).p_value(NEW, "full")
+    est = BDD(prior=priors.Normal(sigma=tuple(map(tuple, np.eye(25) * 2.0))), **QUICK).fit(X)
+    with pytest.raises(ValueError, match="independent normal prior .* got Normal"):
+        est.p_value(NEW, "full")
+
+
+@pytest.mark.parametrize("model", [SVDD, OCSVM, BDD], ids=lambda model: model.__name__)
+def test_cross_is_by_refits_with_their_own_bandwidth(model):
+    changes = QUICK if model is BDD else {}
+    est = model(kernel=kernels.Standardized(kernels.RBF("median")), **changes).fit(X)
+    data = est._fit.data
+    count_ = np.ones(len(NEW))
+    for train, test in KFold(10, shuffle=True, random_state=data.seed).split(X):
+        fold = clone(est).set_params(cutoff=1.0, random_state=0)
+        fold.fit(X[train])
+        if model is BDD:  # a fold has the seed of the fit, which gives its draws
+            fold._fit = replace(fold._fit, rule=est._refit(data, train, own_kernel=True)[1])
+        assert fold.kernel_ != est.kernel_
+        left_out, new = fold.score_samples(X[test]), fold.score_samples(NEW)
+        count_ += (left_out[:, None] <= new).sum(axis=0)
+    np.testing.assert_allclose(est.p_value(NEW, "cross"), count_ / 26)
+
+
+def test_split_never_sees_the_left_out_half():
+    est = SVDD(kernel=kernels.RBF("median")).fit(X)
+    order = np.random.default_rng(est._fit.data.seed).permutation(25)
+    half = clone(est).set_params(cutoff=1.0).fit(X[np.sort(order[:12])])
+    assert half.kernel_ != est.kernel_
+    expected = count(half.score_samples(X[order[12:]]), half.score_samples(NEW))
+    np.testing.assert_allclose(est.p_value(NEW, "split"), expected)
+
+
+@pytest.mark.slow
+def test_split_keeps_its_promise_exactly():
+    """3,000 splits: P(p <= .1) of 1/(n + 1) steps, n = 19, is .1, within Monte Carlo error."""
+    rng = np.random.default_rng(71)
+    below = []
+    for _ in range(3000):
+        rows = rng.standard_t(3, size=(39, 2))
+        below.append(SVDD(cutoff=1.0).fit(rows[:38]).p_value(rows[38:], "split")[0] <= 0.1)
+    assert abs(np.mean(below) - 0.1) < 4 * np.sqrt(0.09 / 3000)
+
+
+def fits():
+    y = np.repeat([0, 1], [19, 6])
+    yield from (m().fit(X) for m in (SVDD, OCSVM, lambda: BDD(**QUICK), lambda: BSVDD(**QUICK)))
+    yield BSVDD(dictionary=12, **QUICK).fit(X)
+    yield SVDDM().fit(X, y)
+    yield BDDM(**QUICK).fit(X, y)
+    yield BSVDDM(minority_prior=priors.Beta(total=1), **QUICK).fit(X, y)
+
+
+@pytest.fixture(scope="module", params=range(8))
+def est(request):
+    return list(fits())[request.param]
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.2, 0.5])
+def test_the_cutoff_of_a_rate_and_p_values_decide_alike(est, rate):
+    new = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=rate))
+    flagged = new.predict(NEW) == -1
+    assert flagged.sum() < len(NEW)
+    np.testing.assert_array_equal(new.p_value(NEW) <= rate + 1e-12, flagged)
+    np.testing.assert_array_equal(est.p_value(NEW), new.p_value(NEW))
+
+
+def test_p_values_do_not_depend_on_the_cutoff(est):
+    expected = est.p_value(NEW)
+    for cutoff in (0.7, Cutoff("false_alarm", cv="train")):
+        np.testing.assert_array_equal(est.with_cutoff(cutoff).p_value(NEW), expected)
+
+
+def test_a_saved_fit_has_the_same_p_values(est, tmp_path):
+    est.save(tmp_path / "model.nc")
+    same = bsvdd.load(tmp_path / "model.nc")
+    assert same.offset_ == est.offset_
+    for method in ("left-out", "split"):
+        np.testing.assert_array_equal(same.p_value(NEW, method), est.p_value(NEW, method))
+
+
+def test_a_file_of_before_scores_had_offsets(est, tmp_path, monkeypatch):
+    """It has the cutoff as a distance only; its p-values are computed anew."""
+    decision = est.idata_["decision"].dataset
+    kept = decision.drop_vars(["offset", "left_out_score"], errors="ignore")
+    old = clone(est)
+    old.__dict__.update(est.__dict__, idata_=est.idata_.copy())
+    old.idata_["decision"] = kept
+    old.save(tmp_path / "model.nc")
+    same = bsvdd.load(tmp_path / "model.nc")
+    assert same.offset_ == pytest.approx(est.offset_, rel=1e-9)
+    np.testing.assert_array_equal(same.p_value(NEW), est.p_value(NEW))
+    np.testing.assert_array_equal(same.predict(NEW), est.predict(NEW))
+
+
+def test_blocks_frames_and_dask_give_the_same(est):
+    expected = est.p_value(NEW)
+    lazy = est.p_value(da.from_array(NEW, chunks=(7, 2)))
+    assert hasattr(lazy, "__dask_graph__")
+    np.testing.assert_array_equal(lazy.compute(), expected)
+    np.testing.assert_array_equal(est.select(da.from_array(NEW)), discoveries(expected, 0.1))
+    assert est.p_value(NEW[:1]).shape == (1,)
+
+
+def test_an_unknown_method_is_refused(est):
+    message = ", ".join(f"'{m}'" for m in METHODS)
+    with pytest.raises(ValueError, match=f"method must be one of {message}".replace("+", r"\+")):
+        est.p_value(NEW, "loo")
+    with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
+        est.select(NEW, fdr=0.0)
+    with pytest.raises(ValueError, match="confidence must lie between"):
+        est.abnormal_at_least(NEW, confidence=1.0)
+
+
+def test_a_hyperplane_has_no_jackknife():
+    with pytest.raises(ValueError, match="a hyperplane has no centre"):
+        OCSVM().fit(X).p_value(NEW, "jackknife+")
+    with pytest.raises(ValueError, match="weights that sum to one"):
+        BDD(**QUICK).fit(X).p_value(NEW, "jackknife+")
+
+
+def test_p_values_of_draws_compare_rows_under_the_centre_of_the_draw():
+    est = BSVDD(kernel=KERNEL, **QUICK).fit(X)
+    found = est.p_value_draws(NEW, draws=20)
+    assert found.dims == ("chain", "draw", "obs")
+    assert found.sizes == {"chain": 2, "draw": 10, "obs": len(NEW)}
+    w = est.idata_["posterior"]["w"]
+    K, k_zu = KERNEL(X), KERNEL(NEW, X)
+    for chain in (0, 1):
+        for draw in found["draw"].values[[0, 4, 9]]:
+            v = w.sel(chain=chain).values[draw]
+            left_out = [np.delete(v, j) @ np.delete(K[j], j) / (1 - v[j]) for j in range(25)]
+            expected = count(left_out, k_zu @ v)
+            np.testing.assert_allclose(found.sel(chain=chain, draw=draw), expected)
+    assert (found.isel(obs=-1) == 1 / 26).all()  # far from all rows in each draw
+
+
+def test_p_values_of_draws_need_left_out_rows_in_each_draw():
+    with pytest.raises(ValueError, match="leaves rows out by refits only"):
+        SVDD().fit(X).p_value_draws(NEW)
+
+
+def test_selected_rows_are_those_of_the_procedure_on_all_p_values(est):
+    for method in ("left-out", "split"):
+        p = est.p_value(NEW, method)
+        np.testing.assert_array_equal(est.select(NEW, 0.3, method), discoveries(p, 0.3))
+
+
+def test_a_fit_of_few_rows_says_how_many_a_rate_needs():
+    with pytest.raises(ValueError, match=r"rate of 0.1 needs at least 9 left-out majority rows"):
+        BSVDD(**QUICK).fit(X[:8])
+    few = BSVDD(cutoff=1.0, **QUICK).fit(X[:8])
+    assert few.p_value(NEW).min() == 1 / 9
+
+
+def test_a_cutoff_beyond_all_rows_is_warned_of():
+    """BDD with a very narrow kernel: the norm of a draw moves more than rows differ."""
+    with pytest.warns(bsvdd.inference.warning.DiagnosticWarning, match="these are called normal"):
+        BDD(kernel=kernels.RBF(0.05), random_state=1).fit(X)
+
+
+def test_undecided_rows_are_in_the_decision():
+    est = BSVDD(cutoff=Cutoff(undecided=(0.2, 0.8)), **QUICK).fit(X)
+    table = est.decision(NEW)
+    p, ess = table["probability_normal"], float(est.idata_["diagnostics"]["ess"])
+    error = np.sqrt(p * (1 - p) / ess)
+    np.testing.assert_allclose(table["probability_error"], error)
+    normal, abnormal = p - 2 * error >= 0.8, p + 2 * error <= 0.2
+    assert (table["decision"] == "normal").equals(normal)
+    assert (table["decision"] == "abnormal").equals(abnormal)
+    assert (table["decision"] == "undecided").any()
+    certain = SVDD(cutoff=Cutoff(undecided=(0.2, 0.8))).fit(X).decision(NEW)
+    assert set(certain["decision"]) == {"normal", "abnormal"}
+    assert "decision" not in BDD(**QUICK).fit(X).decision(NEW)
+    assert isinstance(table, pd.DataFrame)
+
+
+def test_left_out_scores_of_svdd_are_relative_to_the_sphere_of_the_fold():
+    """log(f/rho) of a fold is that of all rows; rho is f on the sphere."""
+    est = SVDD(kernel=KERNEL).fit(X)
+
+    def log_rho(fit):
+        return scores.score_of(fit, fit.with_cutoff("model").cutoff_)
+
+    expected = np.empty(25)
+    for train, test in KFold(10, shuffle=True, random_state=est._fit.data.seed).split(X):
+        fold = SVDD(kernel=KERNEL, cutoff=1.0).fit(X[train])
+        expected[test] = fold.score_samples(X[test]) - log_rho(fold) + log_rho(est)
+    np.testing.assert_allclose(est.idata_["decision"]["left_out_score"], expected, atol=1e-6)

@@ -1,0 +1,105 @@
+"""Conformal p-values, the false discovery rate and the number of abnormal rows."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from bsvdd.inference.conformal import abnormal_at_least, discoveries, p_values
+from bsvdd.inference.decision import probability_error, three_way
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsvdd import Cutoff
+
+
+def test_a_p_value_counts_the_left_out_rows_at_or_below():
+    left_out = np.array([1.0, 2.0, 2.0, 5.0])
+    found = p_values(np.array([0.0, 1.0, 1.5, 2.0, 5.0, 6.0]), left_out)
+    np.testing.assert_array_equal(found, np.array([1, 2, 2, 4, 5, 5]) / 5)
+
+
+@given(st.integers(9, 60), st.integers(1, 30))
+def test_every_rank_is_one_step_of_the_p_value(n, alpha):
+    """Of n + 1 rows in any order, at most a share alpha has a p-value of at most alpha."""
+    rate, scores = alpha / 100, np.arange(1.0, n + 2)
+    p = [p_values(np.array([s]), np.delete(scores, i))[0] for i, s in enumerate(scores)]
+    assert np.mean(np.array(p) <= rate + 1e-12) <= rate + 1e-12
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5])
+def test_p_values_decide_as_the_cutoff_does(rate):
+    rng = np.random.default_rng(60)
+    left_out, new = rng.normal(size=30).round(1), rng.normal(size=200).round(1)  # with ties
+    cutoff = Cutoff("false_alarm", false_alarm_rate=rate).choose(-left_out, np.zeros(30, bool))
+    np.testing.assert_array_equal(p_values(new, np.sort(left_out)) <= rate + 1e-12, -new > cutoff)
+
+
+def by_definition(p, fdr):
+    """Reject the k smallest, k the largest number with p_(k) <= k fdr / m."""
+    ordered, m = np.sort(p), len(p)
+    fitting = [k for k in range(1, m + 1) if ordered[k - 1] <= k * fdr / m]
+    return p <= ordered[max(fitting) - 1] if fitting else np.zeros(m, dtype=bool)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.sampled_from([0.05, 0.1, 0.3]))
+def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
+    p = np.array(ranks) / 41
+    np.testing.assert_array_equal(discoveries(p, fdr), by_definition(p, fdr))
+
+
+def test_no_rows_no_discoveries():
+    assert discoveries(np.empty(0), 0.1).shape == (0,)
+    assert abnormal_at_least(np.empty(0)) == 0
+
+
+def closed_testing(p, alpha):
+    """The number of rows less the largest set that Simes' test does not reject, by all sets."""
+    m = len(p)
+    for size in range(m, 0, -1):
+        for members in combinations(p, size):
+            ordered = np.sort(members)
+            if (size * ordered > np.arange(1, size + 1) * alpha).all():
+                return m - size
+    return m
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=7), st.sampled_from([0.05, 0.1, 0.4]))
+def test_the_lower_bound_is_that_of_closed_testing(ranks, alpha):
+    p = np.array(ranks) / 61
+    assert abnormal_at_least(p, 1 - alpha) == closed_testing(p, 1 - (1 - alpha))
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.1, 2.0, float("nan"), "a", None])
+def test_rates_lie_between_zero_and_one(value):
+    for name, function in (("fdr", discoveries), ("confidence", abnormal_at_least)):
+        with pytest.raises(ValueError, match=f"{name} must lie between 0 and 1"):
+            function(np.array([0.5]), value)
+
+
+def test_three_ways_by_hand():
+    p = np.array([0.0, 0.2, 0.21, 0.5, 0.79, 0.8, 1.0])
+    exact = np.zeros(7)
+    expected = ["abnormal"] * 2 + ["undecided"] * 3 + ["normal"] * 2
+    assert three_way(p, exact, 0.2, 0.8).tolist() == expected
+    error = probability_error(p, 100.0)
+    np.testing.assert_allclose(error**2, p * (1 - p) / 100)
+    # .2 + 2 x .04 exceeds .2, and 0 and 1 have no error
+    assert three_way(p, error, 0.2, 0.8).tolist() == ["abnormal"] + ["undecided"] * 5 + ["normal"]
+    assert (probability_error(p, float("nan")) == 0).all()
+
+
+def test_three_ways_are_the_cheapest_by_their_costs():
+    """Inspection costs 1, a false alarm 5, a miss 4: expected costs of each answer."""
+    p, (false_alarm, miss) = np.linspace(0.0, 1.0, 100), (5.0, 4.0)
+    answers = three_way(p, np.zeros(100), 1 / false_alarm, 1 - 1 / miss)
+    costs = {"abnormal": false_alarm * p, "normal": miss * (1 - p), "undecided": np.ones(100)}
+    best = [min(costs, key=lambda answer, i=i: costs[answer][i]) for i in range(100)]
+    assert answers.tolist() == best
+
+
+@pytest.mark.parametrize(
+    "undecided", [(0.6, 0.8), (0.2, 0.4), (0.2,), (0.8, 0.2), ("a", "b"), 0.3, (-0.1, 0.9)]
+)
+def test_undecided_encloses_the_level(undecided):
+    with pytest.raises(ValueError, match="undecided"):
+        Cutoff(undecided=undecided)
