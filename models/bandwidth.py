@@ -16,11 +16,14 @@ import numpy as np
 from scipy.interpolate import make_smoothing_spline
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import pdist, squareform
+from sklearn.neighbors import NearestNeighbors
 
 from . import qp
 from .checks import SMALLEST, is_number
 
 MEDIAN_ROWS = 5000  # the 12.5 million distances of so many rows fit in 100 MB
+LIKELIHOOD_ROWS, LIKELIHOOD_GRID = 1000, 25  # largest sample, and number of candidates
+COPIES = 1e-16  # squared distance, relative to that of two rows, below which rows are copies
 PEAK_ROWS, RATIO_ROWS = 500, 2000  # largest samples of peak and max_variance_ratio
 
 
@@ -152,6 +155,53 @@ def max_variance_ratio(X: np.ndarray) -> float:
     return unit * math.exp(minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x)
 
 
+def likelihood(X: np.ndarray) -> float:
+    r"""The s with the largest leave-one-out log density of the rows (Duin 1976).
+
+    .. math:: s = \mathrm{arg\,max}_s \sum_i \log \frac{s^{-p}}{n_i} \sum_{j \in N_i}
+        \exp\left(-\frac{\|x_i - x_j\|^2}{2 s^2}\right)
+
+    :math:`N_i` are the :math:`n_i` rows that differ from row i: a row is left out with its copies,
+    as duplicates would let the density grow without bound as s goes to zero. p counts the columns
+    that vary. s is searched between a quarter of the median distance of different rows to their 5th
+    neighbour and the root mean squared distance of two rows. With more than 1,000 rows, a sample of
+    1,000 with a fixed seed is used, so s suits a centre of so many points at most.
+    """
+    grid, values = log_density(X)
+    return float(grid[np.argmax(values)])
+
+
+def log_density(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return bandwidths, and the mean leave-one-out log density of the rows for each of them.
+
+    It is the criterion of :func:`likelihood`, but for a constant.
+    """
+    X = X[:, np.ptp(X, axis=0) > 0.0]
+    rows = _sample(X, LIKELIHOOD_ROWS)
+    high = math.sqrt(mean_squared_pairwise_distance(X))
+    if not 0.0 < high < math.inf:
+        return np.array([high]), np.zeros(1)
+    low = min(_typical_neighbor(np.unique(rows, axis=0)) / 4.0, high / 2.0)
+    grid = np.geomspace(low, high, LIKELIHOOD_GRID)
+    d2 = squareform(pdist(rows / high, "sqeuclidean"))
+    d2[d2 <= COPIES] = np.inf  # the row itself, and its copies
+    d2 = d2[np.isfinite(d2).any(axis=1)]
+    nearest = d2.min(axis=1, keepdims=True)
+    d2 -= nearest  # so that no sum underflows
+    values = [
+        (np.log(np.exp(-d2 / (2.0 * u**2)).sum(axis=1)) - nearest[:, 0] / (2.0 * u**2)).mean()
+        - X.shape[1] * math.log(u)
+        for u in grid / high
+    ]
+    return grid, np.array(values)
+
+
+def _typical_neighbor(X: np.ndarray) -> float:
+    """Return the median distance of rows, all different, to their 5th neighbour."""
+    distances = NearestNeighbors(n_neighbors=min(5, len(X) - 1)).fit(X).kneighbors()[0]
+    return float(np.median(distances[:, -1]))
+
+
 def _sample(X: np.ndarray, size: int) -> np.ndarray:
     """Return ``size`` rows drawn without replacement, or all rows where there are no more."""
     return X if len(X) <= size else np.random.default_rng(0).choice(X, size, replace=False)
@@ -162,6 +212,7 @@ def _mean_sd(X: np.ndarray) -> float:
 
 
 CRITERIA: dict[str, Callable[[np.ndarray], float]] = {
+    "likelihood": likelihood,
     "modified_mean": modified_mean,
     "mean": mean,
     "median": median,

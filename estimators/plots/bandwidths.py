@@ -16,7 +16,10 @@ MAX_ROWS = 2000  # of whose pairs the histogram is made
 
 
 def plot_bandwidths(X: Any) -> Figure:
-    """Show the bandwidth of each criterion on a histogram of the pairwise distances of X.
+    """Show the bandwidth of each criterion, and the log density that "likelihood" maximizes.
+
+    The bandwidths are on a histogram of the pairwise distances of X. The second panel has the mean
+    leave-one-out log density of the rows for all bandwidths between its bounds.
 
     Parameters
     ----------
@@ -42,7 +45,9 @@ def plot_bandwidths(X: Any) -> Figure:
     X = np.asarray(X, dtype=float)
     bandwidths = {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
     distances = pdist(X[:MAX_ROWS])
-    figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
+    figure, (ax, curve) = plt.subplots(
+        1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=(3, 2)
+    )
     ax.hist(distances, bins=80, density=True, color=MAJORITY, alpha=0.35)
     top = ax.get_ylim()[1]
     for i, (name, s) in enumerate(sorted(bandwidths.items(), key=lambda item: item[1])):
@@ -58,4 +63,8 @@ def plot_bandwidths(X: Any) -> Figure:
     ax.set_ylim(0, top * (1.15 + 0.09 * len(bandwidths)))
     ax.set_xlim(0, 1.05 * max(distances.max(), *bandwidths.values()))
     ax.set(xlabel="distance of two rows", ylabel="density", title="Bandwidth criteria")
+    grid, log_density = bandwidth.log_density(X)
+    curve.plot(grid, log_density, color=MAJORITY)
+    curve.axvline(bandwidths["likelihood"], color=MINORITY, linewidth=1)
+    curve.set(xlabel="bandwidth s", title="Leave-one-out log density of the rows")
     return figure

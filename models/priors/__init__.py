@@ -22,19 +22,22 @@ from ..gram import Gram
 from .gaussian import CorrelatedPrior, GaussianPrior
 from .minority import Beta, TruncatedNormal
 from .normal import Flat, Normal
-from .row_sums import RowSum, StandardizedRowSum
+from .row_sums import InverseRowSum, RowSum, StandardizedRowSum
 from .smooth import GaussianProcess, GraphLaplacian
+from .support import SVDD
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
 __all__ = [
+    "SVDD",
     "Beta",
     "CorrelatedPrior",
     "Flat",
     "GaussianPrior",
     "GaussianProcess",
     "GraphLaplacian",
+    "InverseRowSum",
     "Normal",
     "Prior",
     "RowSum",
@@ -46,6 +49,8 @@ __all__ = [
 Prior = Callable[[Gram, str, str], "TensorVariable"]
 FAMILIES = [
     StandardizedRowSum,
+    InverseRowSum,
+    SVDD,
     RowSum,
     Flat,
     Normal,

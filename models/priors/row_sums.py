@@ -99,3 +99,54 @@ class StandardizedRowSum(GaussianPrior):
         if spread <= 1e-12 * np.abs(r).max():  # equal up to rounding
             return np.zeros(len(r))
         return -(r - r.mean()) / spread
+
+
+@dataclass(frozen=True)
+class InverseRowSum(GaussianPrior):
+    r"""Inverse row sums as weights, :math:`m_j = -\nu (\log r_j - \overline{\log r})`.
+
+    For log weights, as those of BSVDD: the prior median of w is proportional to
+    :math:`r_j^{-\nu}`. Remote rows weigh more, as in the published prior, but in proportion, so
+    that the weights cannot collapse. With :math:`\nu = 1` they are the first step towards SVDD,
+    whose weights make the rows on the sphere equally remote.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma, of the log weights.
+    power : float, default=0.5
+        nu, from 0 (equal weights) to 1.
+
+    Raises
+    ------
+    ValueError
+        A row sum is not positive (possible with a linear kernel), so it has no logarithm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels, priors
+    >>> from bsvdd.models import Gram
+    >>> gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [4.0]]))
+    >>> priors.InverseRowSum(power=1).mean(gram).round(3)
+    array([ 0.693,  0.   , -0.693])
+    """
+
+    power: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.power <= 1:
+            raise ValueError(f"InverseRowSum: power must lie in [0, 1], got {self.power!r}")
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        row_sums = gram.r[: gram.n_majority_points]
+        if row_sums.min() <= 0:
+            raise ValueError(
+                f"InverseRowSum: row {int(row_sums.argmin())} of the kernel matrix has the sum "
+                f"{row_sums.min():.6g}, and only a positive sum has a logarithm; use another "
+                "kernel (RBF) or another prior (StandardizedRowSum)"
+            )
+        log_r = np.log(row_sums)
+        return -self.power * (log_r - log_r.mean())

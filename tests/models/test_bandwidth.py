@@ -87,8 +87,9 @@ NO_BANDWIDTH = ["nearest", 0, -2.0, np.nan, np.inf, True, None, [1.0, 2.0], 1 + 
 @pytest.mark.parametrize("value", NO_BANDWIDTH, ids=repr)
 def test_bandwidth_must_be_a_positive_number_or_a_criterion(value):
     message = re.escape(
-        "bandwidth must be a positive number or one of ['auto', 'max_variance_ratio', 'mean', "
-        "'median', 'modified_mean', 'peak', 'scale', 'scott', 'silverman'], got "
+        "bandwidth must be a positive number or one of ['auto', 'likelihood', "
+        "'max_variance_ratio', 'mean', 'median', 'modified_mean', 'peak', 'scale', 'scott', "
+        "'silverman'], got "
         f"{value!r}"
     )
     with pytest.raises(ValueError, match=message):

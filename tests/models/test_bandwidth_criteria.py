@@ -91,7 +91,58 @@ def test_equal_rows_are_a_clear_error(name):
 
 def test_the_picture_shows_every_criterion_at_its_value():
     figure = plots.plot_bandwidths(X)
-    (ax,) = figure.axes
+    ax, curve = figure.axes
     shown = {text.get_text().split(":")[0]: text.xy[0] for text in ax.texts}
     assert shown == {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
+    density, best = curve.lines
+    s, values = density.get_data()
+    assert set(best.get_xdata()) == {s[values.argmax()]} == {shown["likelihood"]}
     plt.close(figure)
+
+
+def left_out_log_density(X, s):
+    """Sum over rows of the log density of all rows that differ from it, one by one."""
+    total = 0.0
+    for x in X:
+        d2 = ((X - x) ** 2).sum(axis=1)
+        others = d2[d2 > 0]
+        total += np.log(np.exp(-others / (2 * s**2)).sum() / (s ** X.shape[1]))
+    return total
+
+
+def test_likelihood_is_the_largest_left_out_log_density():
+    found = bandwidth.resolve("likelihood", X)
+    grid, values = bandwidth.log_density(X)
+    expected = np.array([left_out_log_density(X, s) for s in grid])
+    np.testing.assert_allclose(np.diff(values) * len(X), np.diff(expected), rtol=1e-8, atol=1e-8)
+    assert found == grid[expected.argmax()]
+    assert 0 < expected.argmax() < len(grid) - 1
+    fine = np.geomspace(grid[0], grid[-1], 200)
+    best = fine[np.argmax([left_out_log_density(X, s) for s in fine])]
+    assert abs(np.log(found / best)) <= np.log(grid[1] / grid[0])
+
+
+def test_likelihood_leaves_out_a_row_with_its_copies():
+    """Each row twice: the density of the copies would grow without bound as s goes to zero."""
+    twice = np.concatenate([X, X])
+    grid, values = bandwidth.log_density(twice)
+    alone, _ = bandwidth.log_density(X)
+    np.testing.assert_allclose(grid[-1], alone[-1], rtol=0.01)
+    expected = np.array([left_out_log_density(twice, s) for s in grid]) / 240
+    np.testing.assert_allclose(np.diff(values), np.diff(expected), rtol=1e-8)
+    assert bandwidth.resolve("likelihood", twice) == pytest.approx(
+        bandwidth.resolve("likelihood", X), rel=0.25
+    )
+
+
+def test_likelihood_of_few_values_and_of_many_rows():
+    """Ones and zeros have many copies; beyond 1,000 rows, a sample is used."""
+    binary = (np.random.default_rng(61).random((300, 8)) < 0.3).astype(float)
+    assert 0.1 < bandwidth.resolve("likelihood", binary) < 2.0
+    many = np.random.default_rng(62).normal(size=(1500, 3)) * [1.0, 2.0, 0.5]
+    assert 0.4 < bandwidth.resolve("likelihood", many) / bandwidth.resolve("likelihood", X) < 1.0
+    constant = np.column_stack([X, np.full(len(X), 7.0)])  # a column that counts for nothing
+    assert bandwidth.resolve("likelihood", constant) == bandwidth.resolve("likelihood", X)
+    with pytest.raises(ValueError, match="too many of them are equal"):
+        bandwidth.resolve("likelihood", np.ones((20, 3)))
+    assert bandwidth.resolve("likelihood", X[:2]) > 0

@@ -11,6 +11,7 @@ from bsvdd.inference.compiled import compilations
 from bsvdd.inference.log_density import LogDensity
 from bsvdd.models import Gram, bsvdd, bsvdd_m
 from scipy import stats
+from sklearn.svm import OneClassSVM
 
 from bsvdd import kernels, priors
 
@@ -189,7 +190,7 @@ def test_preliz_without_numbers(toy_gram):
     ("given", "message"),
     [
         ({"type": "RowSum", "exponents": 0.5}, "RowSum: unknown parameter 'exponents'; .* expon"),
-        ({"type": "Rowsum"}, "a type, one of StandardizedRowSum, RowSum, .*; got {'type': 'Rows"),
+        ({"type": "Rowsum"}, "a type, one of StandardizedRowSum, .*RowSum, .*; got {'type': 'Rows"),
         ({"sd": 1.0}, "a prior is described by a dict with a type"),
         ("RowSum", "a prior is described by a dict with a type"),
         ({"type": "Beta", "a": -1}, "Beta: a must be positive and finite, got -1"),
@@ -231,3 +232,36 @@ def test_gaussian_process_needs_rows_for_a_kernel_of_its_own():
         priors.GaussianProcess(kernel=kernels.Precomputed())
     with pytest.raises(ValueError, match="GaussianProcess: nugget must be positive and finite"):
         priors.GaussianProcess(nugget=0)
+
+
+def test_inverse_row_sums_are_powers_of_the_row_sums():
+    r = ROW_SUMS
+    for power in (0.0, 0.5, 1.0):
+        weights = np.exp(priors.InverseRowSum(power=power).mean(GRAM))
+        np.testing.assert_allclose(weights / weights.sum(), r**-power / (r**-power).sum())
+        assert np.log(weights).mean() == pytest.approx(0.0, abs=1e-12)
+    negative = Gram.from_rows(kernels.Linear(), np.array([[1.0], [-3.0], [2.5]]))
+    with pytest.raises(ValueError, match="only a positive sum has a logarithm"):
+        priors.InverseRowSum().mean(negative)
+    for power in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="power must lie in"):
+            priors.InverseRowSum(power=power)
+
+
+def test_svdd_prior_has_the_weights_of_svdd_as_median():
+    rows = np.random.default_rng(80).normal(size=(40, 2))
+    gram = Gram.from_rows(kernels.RBF(1.0), rows)
+    machine = OneClassSVM(kernel="rbf", gamma=0.5, nu=0.2, tol=1e-10).fit(rows)
+    alpha = np.zeros(40)
+    alpha[machine.support_] = machine.dual_coef_[0] / machine.dual_coef_.sum()
+    found = np.exp(priors.SVDD(outlier_fraction=0.2, floor=0.05).mean(gram))
+    expected = alpha + 0.05 / 40
+    np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)
+    with_minority = Gram.from_rows(kernels.RBF(1.0), rows[:30], rows[30:])
+    alone = Gram.from_rows(kernels.RBF(1.0), rows[:30])
+    np.testing.assert_allclose(
+        priors.SVDD().mean(with_minority), priors.SVDD().mean(alone), atol=1e-9
+    )
+    for changes in ({"outlier_fraction": 0.0}, {"floor": 0.0}, {"floor": 2.0}):
+        with pytest.raises(ValueError, match="must lie in"):
+            priors.SVDD(**changes)

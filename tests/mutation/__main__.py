@@ -32,13 +32,15 @@ GROUPS = {
     "decision": (
         [
             *("inference/scoring", "inference/leave_one_out", "inference/decision"),
-            *("inference/cutoff", "inference/metrics", "estimators/leave_out"),
+            *("inference/cutoff", "inference/metrics", "inference/conformal"),
+            "estimators/leave_out",
         ],
         [
             *("inference/scoring", "inference/decision", "inference/cutoff", "inference/metrics"),
-            *("estimators/pruning", "models/ocsvm"),
+            *("inference/conformal", "estimators/pruning", "models/ocsvm"),
         ],
     ),
+    "p_values": (["estimators/p_values"], ["estimators/p_values"]),
     "potential": (
         [
             *("models/potential", "models/geometry", "models/gram"),
