@@ -32,7 +32,7 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import leave_out, p_values
 from .dictionary import AllRows, restored_data
 from .inputs import validated, warn_of_constant_columns
-from .labels import minority_rows
+from .labels import minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
 from .rows.files import tables
@@ -133,6 +133,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         self._check_policy(policy)
         source, labels = self._source(X, y)
         minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
+        warn_of_classes(minority_of_all, self.minor_label)
         if self._learns_from_minority and not minority_of_all.any():
             raise ValueError(
                 f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"

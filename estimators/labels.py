@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..inference.warning import DataWarning, warn
+
 INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
 
@@ -54,6 +56,18 @@ def _is_float(text: str) -> bool:
     except ValueError:
         return False
     return bool(np.isfinite(number)) and (not digits or INTEGER.fullmatch(digits) is not None)
+
+
+def warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:
+    """Warn if the class that counts as the minority has more rows, and nobody named it."""
+    n1 = int(minority.sum())
+    if minor_label is None and n1 > len(minority) - n1:
+        warn(
+            f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {len(minority)} rows, "
+            "and the model describes the other class as normal; if the labels are the other way "
+            "round, name the minority's label by minor_label=",
+            DataWarning,
+        )
 
 
 def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:

@@ -16,6 +16,7 @@ DEFAULT_MODEL = "BSVDD"
 # Which numbers of a prior deserve a slider is a choice: GraphLaplacian, for one, needs rows too.
 FAMILIES: dict[str, tuple[type, tuple[str, ...]]] = {
     "StandardizedRowSum": (priors.StandardizedRowSum, ("sd",)),
+    "InverseRowSum": (priors.InverseRowSum, ("sd", "power")),
     "RowSum": (priors.RowSum, ("sd", "exponent")),
     "Flat": (priors.Flat, ("sd",)),
     "GaussianProcess": (priors.GaussianProcess, ("sd",)),
@@ -27,6 +28,7 @@ LABELS = {
     "prior": "prior",
     "sd": "prior sd",
     "exponent": "exponent ν",
+    "power": "power ν",
     "a": "Beta a",
     "b": "Beta b",
     "bounded": "bound Σα1 by c",
@@ -51,10 +53,10 @@ class ExplorerState:
         s of the RBF kernel; in standard deviations if ``standardize`` is true.
     model : str, default="BSVDD"
         A name in :func:`models`.
-    prior : {"StandardizedRowSum", "RowSum", "Flat", "GaussianProcess"}, \
+    prior : {"StandardizedRowSum", "InverseRowSum", "RowSum", "Flat", "GaussianProcess"}, \
 default="StandardizedRowSum"
-    sd, exponent : float, default=1
-        Parameters of the prior; only RowSum has ``exponent``.
+    sd, exponent, power : float, default=1, 1, 0.5
+        Parameters of the prior; only RowSum has ``exponent``, and only InverseRowSum ``power``.
     a, b : float, default=1
         Parameters of the Beta prior of the minority weights, for models that have one.
     bounded : bool, default=False
@@ -92,6 +94,7 @@ default="StandardizedRowSum"
     prior: str = "StandardizedRowSum"
     sd: float = 1.0
     exponent: float = 1.0
+    power: float = 0.5
     a: float = 1.0
     b: float = 1.0
     bounded: bool = False
@@ -112,6 +115,7 @@ default="StandardizedRowSum"
     RANGES: ClassVar[dict[str, Range]] = {
         "sd": Range(0.1, 10.0, 0.05, log=True),
         "exponent": Range(0.05, 1.0, 0.05),
+        "power": Range(0.05, 1.0, 0.05),
         "a": Range(0.1, 10.0, 0.05, log=True),
         "b": Range(0.1, 10.0, 0.05, log=True),
         "total": Range(0.1, 10.0, 0.05, log=True),
@@ -144,7 +148,8 @@ default="StandardizedRowSum"
     @property
     def relevant(self) -> frozenset[str]:
         """The fields that have an effect with this model, prior and criterion."""
-        names = {f.name for f in fields(self)} - {"exponent", "false_alarm_rate", "miss_cost"}
+        names = {f.name for f in fields(self)}
+        names -= {"exponent", "power", "false_alarm_rate", "miss_cost"}
         names |= set(FAMILIES[self.prior][1])
         names |= {"cost": {"miss_cost"}, "false_alarm": {"false_alarm_rate"}}.get(
             self.criterion, set()

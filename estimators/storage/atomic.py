@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,19 +21,23 @@ def atomic(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; rename it to ``path`` if the block has no error.
 
     A process that is killed in the block leaves the temporary file behind and ``path`` unchanged.
-    A later write to ``path`` removes temporary files that are older than a day.
+    A later write to ``path`` removes temporary files that are older than a day. A file that is
+    replaced keeps its permissions, and a symbolic link is followed.
 
     Raises
     ------
     OSError
         The disk is full; ``path`` is unchanged.
     """
+    path = Path(os.path.realpath(path))
     remove_stale(path.parent, glob.escape(path.name))
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         yield temporary
         with open(temporary, "rb+") as file:  # some file systems report a full disk only here
             os.fsync(file.fileno())
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(temporary, path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)

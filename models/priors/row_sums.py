@@ -129,7 +129,7 @@ class InverseRowSum(GaussianPrior):
     >>> from bsvdd.models import Gram
     >>> gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [4.0]]))
     >>> priors.InverseRowSum(power=1).mean(gram).round(3)
-    array([ 0.693,  0.   , -0.693])
+    array([ 0.693, -0.   , -0.693])
     """
 
     power: float = 0.5

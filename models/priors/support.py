@@ -47,7 +47,7 @@ class SVDD(GaussianPrior):
     >>> from bsvdd.models import Gram
     >>> gram = Gram.from_rows(kernels.Linear(), np.array([[0.0], [1.0], [3.0]]))
     >>> priors.SVDD(outlier_fraction=0.5, floor=0.3).mean(gram).round(2)
-    array([ 0.57, -1.23,  0.66])
+    array([ 0.6 , -1.19,  0.6 ])
     """
 
     outlier_fraction: float = 0.1

@@ -76,8 +76,9 @@ def test_bsvdd_m_without_minority_rows(make, table, y):
 def test_bandwidth(bandwidth):
     """Found when the kernel is made, so that no estimator ever has such a kernel."""
     message = re.escape(
-        "bandwidth must be a positive number or one of ['auto', 'max_variance_ratio', 'mean', "
-        "'median', 'modified_mean', 'peak', 'scale', 'scott', 'silverman'], got "
+        "bandwidth must be a positive number or one of ['auto', 'likelihood', "
+        "'max_variance_ratio', 'mean', 'median', 'modified_mean', 'peak', 'scale', 'scott', "
+        "'silverman'], got "
         f"{bandwidth!r}"
     )
     for kernel in (kernels.RBF, kernels.Laplacian):

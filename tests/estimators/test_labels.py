@@ -1,11 +1,15 @@
 """Labels are read by rule: -1 of {-1, 1}, 1 of {0, 1} and booleans, else minor_label."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators.labels import minority_rows
+from bsvdd.inference.warning import DataWarning
+
+from bsvdd import SVDD
 
 MIXED = [False, True, True, False]
 
@@ -86,3 +90,17 @@ def test_one_label_for_each_row(y):
 def test_missing_label_names_its_row(missing):
     with pytest.raises(ValueError, match=r"y has no label \(NaN\) in row 1 \(2 in all\)"):
         minority_rows([0, missing, 1, missing], 4)
+
+
+def test_a_minority_with_more_rows_is_warned_of():
+    """Nobody named it: the counts are said, and what to do."""
+    rows = np.random.default_rng(92).normal(size=(40, 2))
+    y = np.repeat([0, 1], [12, 28])
+    with pytest.warns(DataWarning, match=r"has 28 of 40 rows.*minor_label="):
+        SVDD().fit(rows, y)
+    with pytest.warns(DataWarning, match=r"has 28 of 40 rows"):
+        SVDD().fit(rows, np.where(y, -1, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        SVDD(minor_label=1).fit(rows, y)
+        SVDD().fit(rows, 1 - y)

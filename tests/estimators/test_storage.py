@@ -12,7 +12,7 @@ import xarray as xr
 from bsvdd.estimators.storage.container import UnreadableFileError, seal
 
 import bsvdd
-from bsvdd import Cutoff, kernels, priors
+from bsvdd import SVDD, Cutoff, kernels, priors
 
 NAMES = ["SVDD", "BDD", "BDD simplex", "BSVDD", "BSVDDM"]
 
@@ -333,3 +333,23 @@ def test_saved_file_has_the_permissions_of_any_new_file(fitted, tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "fit.nc").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    path, rows = tmp_path / "model.nc", np.random.default_rng(90).normal(size=(30, 2))
+    est = SVDD().fit(rows)
+    est.save(path)
+    path.chmod(0o600)
+    est.save(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_symbolic_link_is_followed(tmp_path):
+    (tmp_path / "store").mkdir()
+    target, link = tmp_path / "store" / "model.nc", tmp_path / "latest.nc"
+    link.symlink_to(target)
+    est = SVDD().fit(np.random.default_rng(91).normal(size=(30, 2)))
+    est.save(link)
+    assert link.is_symlink()
+    assert bsvdd.load(target).cutoff_ == est.cutoff_
+    assert list(tmp_path.glob("store/.*.part")) == []

@@ -48,7 +48,8 @@ def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
 
 
 def test_no_rows_no_discoveries():
-    assert discoveries(np.empty(0), 0.1).shape == (0,)
+    none = discoveries(np.empty(0), 0.1)
+    assert (none.shape, none.dtype) == ((0,), bool)
     assert abnormal_at_least(np.empty(0)) == 0
 
 
@@ -95,6 +96,11 @@ def test_three_ways_are_the_cheapest_by_their_costs():
     costs = {"abnormal": false_alarm * p, "normal": miss * (1 - p), "undecided": np.ones(100)}
     best = [min(costs, key=lambda answer, i=i: costs[answer][i]) for i in range(100)]
     assert answers.tolist() == best
+
+
+def test_undecided_may_touch_its_bounds():
+    assert Cutoff(undecided=[0, 1]).undecided == (0.0, 1.0)
+    assert Cutoff(level=0.3, undecided=(0.3, 0.3)).undecided == (0.3, 0.3)
 
 
 @pytest.mark.parametrize(

@@ -309,3 +309,17 @@ def test_a_middle_lies_half_way_in_the_distance():
     center = CenterDraws.of(simplex_weights(5), gram, nonnegative=True)
     found = center.middle(np.array(-50.0), np.array(-1e6), 0.5)
     assert found == pytest.approx(-50.0 - np.log(2), rel=1e-12)
+
+
+def test_left_out_scores_of_weighted_draws():
+    """A draw with nearly all the weight of its point decides alone."""
+    gram = Gram.from_rows(KERNELS[0], ROWS)
+    center = CenterDraws.of(signed_weights(9), gram)
+    f = leave_one_out(center.weights, gram.K, 3)
+    log_weight = np.zeros((9, 12))
+    decisive = np.arange(12) % 9
+    log_weight[decisive, np.arange(12)] = 50.0
+    found = center.left_out_scores(f, 0.5, log_weight)
+    norm = np.sort(center.squared_norm)[4]
+    d2 = 1.0 - 2.0 * f[decisive, np.arange(12)] + center.squared_norm[decisive]
+    np.testing.assert_allclose(found, 1.0 + norm - d2, rtol=1e-10)
