@@ -16,7 +16,7 @@ import xarray as xr
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..inference import conformal, cross_validation
+from ..inference import conformal
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import (
     is_normal,
@@ -283,7 +283,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         else:  # a file of a version that compared distances
             self.offset_ = self._full_rule(state).score_of(self.cutoff_, self.level_)
         self._left_out = None  # unless the cutoff was chosen from them
-        if "left_out_score" in decision and decision.attrs.get("cv") != "train":
+        if "left_out_score" in decision and decision.attrs.get("cv") in ("auto", "loo"):
             self._left_out = decision["left_out_score"].values
 
     def _refit(
@@ -481,7 +481,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A row with
         :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of :math:`\alpha`. With the
         cutoff ``Cutoff("false_alarm", false_alarm_rate=alpha)`` and the method "left-out", these
-        are exactly the rows that ``predict`` calls abnormal.
+        are exactly the rows that ``predict`` calls abnormal (without pruning).
 
         Parameters
         ----------
@@ -491,8 +491,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
 
             - "left-out": about :math:`\alpha`, with the left-out scores that choose the cutoff;
-            - "jackknife+": about :math:`\alpha`; z is compared with each row under the centre
-              without this row. It is for descriptions whose weights sum to one;
+            - "jackknife+": below :math:`\alpha`, as it is a mean over draws; z is compared with
+              each row under the centre without this row. For BSVDD, BSVDD-M and BDD on the simplex;
             - "cross": at most :math:`2 \alpha`, and about :math:`\alpha`; 10 folds are refitted;
             - "full": at most :math:`\alpha` for a given bandwidth; BDD with an independent normal
               prior is refitted to the rows and z, in :math:`O(n^2)` a row;
@@ -502,7 +502,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-            At least 1/(n + 1), at most 1. It is the same whatever the cutoff.
+            At least 1/(n + 1), at most 1. It is the same for all cutoffs of one level.
 
         Raises
         ------
@@ -542,17 +542,24 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         if method == "left-out":
             scores = self._known_left_out_scores()
             left_out = scores[~data.minority & ~np.isnan(scores)]
-            return p_values.ByScores(np.sort(left_out), level)
+            # left-out scores are those of the rule without pruning
+            full = self._full_rule(self._fit)
+            rule = None if full is self._fit.rule else full
+            return p_values.ByScores(np.sort(left_out), level, rule)
 
         def refit(train: np.ndarray) -> ScoringRule:
             return self._refit(data, train, own_kernel=True)[1]
 
         if method == "jackknife+":
+            if not isinstance(self._leave_one_out(data), leave_out.Renormalized):
+                raise ValueError(
+                    "method='jackknife+' is for BSVDD, BSVDD-M and the simplex of BDD, whose other "
+                    f"weights are rescaled when a point leaves; {type(self).__name__} has "
+                    "method='left-out', 'cross' and 'split'"
+                )
             return p_values.Jackknife.of(self._full_rule(self._fit), data)
         if method == "cross":
-            n_folds = leave_out.folds_for(data.minority, p_values.FOLDS)
-            folds = cross_validation.folds(data.minority, n_folds, data.seed)
-            return p_values.cross(folds, data.rows, data.minority, refit, level)
+            return p_values.cross(data, refit, level)
         if method == "split":
             return p_values.split(data.rows, data.minority, refit, level, data.seed)
         if method == "full":

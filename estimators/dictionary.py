@@ -80,10 +80,10 @@ class AllRows:
             return majority
         return np.concatenate([majority, np.flatnonzero(minority)])
 
-    def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
+    def fold(self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
         """Return the Gram statistics of the rows ``train`` of ``data``."""
         minority = data.minority[train]
-        gram = self.gram(data.kernel, data.rows[train], minority)
+        gram = self.gram(kernel or data.kernel, data.rows[train], minority)
         place = np.cumsum(~data.minority)[train][~minority] - 1
         minority_place = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
         return replace(gram, place=place, minority_place=minority_place)
@@ -173,8 +173,16 @@ class LandmarkPoints:
             len(minority_points),
         )
 
-    def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
-        """Return the Gram statistics of the rows ``train``, without points that are other rows."""
+    def fold(self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
+        """Return the Gram statistics of the rows ``train``, without points that are other rows.
+
+        With a kernel, landmarks are chosen among these rows anew.
+        """
+        if kernel is not None:
+            rows, minority = data.rows[train], data.minority[train]
+            chosen, _, n1 = self._points(kernel, rows, minority, data.seed)
+            cut = len(chosen) - n1
+            return Gram.from_rows(kernel, rows[~minority], chosen[cut:], chosen[:cut])
         stays = (data.row_of_point < 0) | np.isin(data.row_of_point, train)
         m, points = data.gram.n_majority_points, data.gram.points
         majority = data.rows[train][~data.minority[train]]

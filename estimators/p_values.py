@@ -8,8 +8,8 @@ method         left-out rows                                        :math:`P(p(z
 =============  ===================================================  ==========================
 "left-out"     one by one in closed form, or in refitted folds;     about :math:`\alpha`
                the same scores that choose the cutoff
-"jackknife+"   j and z are both compared with the centre without    about :math:`\alpha`
-               j, whose other weights are rescaled
+"jackknife+"   j and z are both compared with the centre without    below :math:`\alpha`, as
+               j, whose other weights are rescaled                  p is a mean over draws
 "cross"        in folds; j and z are both scored by the fit         at most :math:`2\alpha`,
                without the fold of j                                about :math:`\alpha`
 "full"         BDD is fitted to the rows and z; no row is left out  at most :math:`\alpha`
@@ -18,9 +18,11 @@ method         left-out rows                                        :math:`P(p(z
 
 A probability is over training rows and z. All need normal training rows and new normal rows from
 one distribution (exchangeable rows): abnormal rows among them make p-values too large, and drift
-makes them too small. "split" and "cross" choose bandwidth and scaling without the rows that they
-leave out. The other methods use those of all rows, which no theorem covers; so do row sums in a
-prior. The smallest p-value is 1/(n + 1) for n left-out rows.
+makes them too small. "split" and "cross" choose bandwidth, scaling and landmarks without the rows
+that they leave out. The other methods use those of all rows, which no theorem covers; so do row
+sums in a prior. Landmarks by k-means are means of rows, so only "split" and "cross" take a row
+out of them. Points that the user gives must not be training rows. The smallest p-value is
+1/(n + 1) for n left-out rows.
 
 Vovk, Gammerman and Shafer (2005) for "split" and "full"; Vovk (2015) and Barber et al. (2021) for
 "cross" and "jackknife+".
@@ -28,13 +30,14 @@ Vovk, Gammerman and Shafer (2005) for "split" and "full"; Vovk (2015) and Barber
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ..inference.conformal import p_values
+from ..inference.cross_validation import folds
 from ..inference.leave_one_out import leave_one_out
 from ..inference.scoring import CenterDraws, ScoringRule
 from ..models.gram import Gram
@@ -98,7 +101,8 @@ class Jackknife:
     points : ndarray of int
         The majority points that are left out.
     left_out : ndarray of shape (draws, len(points))
-        :math:`k_{jj} - 2 f_j`, with :math:`f_j` the kernel sum of j with the centre without j.
+        :math:`-2 f_j`, with :math:`f_j` the kernel sum of j with the centre without j; and
+        :math:`k_{jj}` in addition if it differs between rows.
     others : ndarray of shape (draws, n)
         The same of further rows, which are no points and always left out; in ascending order.
     """
@@ -114,7 +118,8 @@ class Jackknife:
         center = some_draws(rule, thinned(len(rule.weights), JACKKNIFE_DRAWS))
         f = leave_one_out(center.weights, data.gram.K, data.gram.n1)
         points, further = left_out_rows(data)
-        left_out = np.diag(data.gram.K)[points] - 2.0 * f[:, points]
+        k_jj = center.self_similarity(np.diag(data.gram.K)[points])
+        left_out = k_jj - 2.0 * f[:, points]
         return cls(center, points, left_out, np.sort(center.from_norm(further), axis=1))
 
     def __call__(self, rule: ScoringRule, rows: np.ndarray) -> np.ndarray:
@@ -126,7 +131,8 @@ class Jackknife:
     def _of_block(self, rows: np.ndarray) -> np.ndarray:
         gram, w = self.center.gram, self.center.weights
         m = gram.n_majority_points
-        k_zz, k_zu = gram.kernel.diag(rows), gram.kernel(rows, gram.points)
+        k_zz = self.center.self_similarity(gram.kernel.diag(rows))
+        k_zu = gram.kernel(rows, gram.points)
         A, B = k_zu[:, :m] @ w[:, :m].T, k_zu[:, m:] @ w[:, m:].T
         of_points, count = k_zu[:, self.points], np.zeros(len(rows))
         for draw in range(len(w)):
@@ -136,7 +142,8 @@ class Jackknife:
             with np.errstate(divide="ignore", invalid="ignore"):
                 f *= total / (total - alpha)
             f += B[:, draw, None]
-            count += (self.left_out[draw] >= k_zz[:, None] - 2.0 * f).sum(axis=1)
+            # a point with all the weight, without which there is no centre, counts as remote
+            count += (~(self.left_out[draw] < k_zz[:, None] - 2.0 * f)).sum(axis=1)
             d2 = k_zz - 2.0 * (A[:, draw] + B[:, draw])
             count += self.others.shape[1] - np.searchsorted(self.others[draw], d2)
         n = len(self.points) + self.others.shape[1]
@@ -175,7 +182,8 @@ def by_draw(
     """
     center = some_draws(rule, draws)
     points, further = left_out_rows(data)
-    left_out = np.diag(data.gram.K)[points] - 2.0 * kernel_sums(center.weights)[:, points]
+    k_jj = center.self_similarity(np.diag(data.gram.K)[points])
+    left_out = k_jj - 2.0 * kernel_sums(center.weights)[:, points]
     left_out = np.sort(-np.hstack([left_out, center.from_norm(further)]), axis=1)
     new = -center.from_norm(rows)
     return np.stack([p_values(z, j) for z, j in zip(new, left_out, strict=True)])
@@ -236,18 +244,18 @@ class Full:
         return p
 
 
-def cross(
-    folds: Iterable[tuple[np.ndarray, np.ndarray]],
-    rows: np.ndarray,
-    minority: np.ndarray,
-    refit: Callable[[np.ndarray], ScoringRule],
-    level: float,
-) -> Cross:
-    """Return the cross-conformal method; ``refit`` takes row numbers and returns a rule."""
+def cross(data: TrainingData, refit: Callable[[np.ndarray], ScoringRule], level: float) -> Cross:
+    """Return the cross-conformal method; ``refit`` takes row numbers and returns a rule.
+
+    The folds are of majority rows; all minority rows stay in each fit.
+    """
+    majority, minority = np.flatnonzero(~data.minority), np.flatnonzero(data.minority)
+    nobody = np.zeros(len(majority), dtype=bool)
+    n_folds = max(2, min(FOLDS, len(majority)))
     parts = []
-    for train, test in folds:
-        rule = refit(train)
-        parts.append((rule, np.sort(rule.scores(rows[test[~minority[test]]], level))))
+    for train, test in folds(nobody, n_folds, data.seed):
+        rule = refit(np.sort(np.concatenate([majority[train], minority])))
+        parts.append((rule, np.sort(rule.scores(data.rows[majority[test]], level))))
     return Cross(parts, level)
 
 

@@ -56,8 +56,11 @@ class Dictionary(Protocol):
         """
         ...
 
-    def fold(self, data: TrainingData, train: np.ndarray) -> Gram:
-        """Return the Gram statistics of the rows ``train`` of ``data``."""
+    def fold(self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
+        """Return the Gram statistics of the rows ``train`` of ``data``.
+
+        With a kernel, which is that of these rows, landmarks are chosen among them anew.
+        """
         ...
 
     def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
@@ -112,9 +115,8 @@ class TrainingData:
         return self.rows[~self.minority]
 
     def fold(self, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
-        """Return the Gram statistics of the rows ``train`` only, by default with this kernel."""
-        data = self if kernel is None else replace(self, gram=replace(self.gram, kernel=kernel))
-        return self.dictionary.fold(data, train)
+        """Return the Gram statistics of the rows ``train`` only; see :meth:`Dictionary.fold`."""
+        return self.dictionary.fold(self, train, kernel)
 
     def dataset(self) -> xr.Dataset:
         """Return the group ``constant_data``."""

@@ -70,7 +70,8 @@ def abnormal_at_least(p: np.ndarray, confidence: float = 0.9) -> int:
     2
     """
     check_rate("confidence", confidence)
-    ordered, alpha = np.sort(p), 1.0 - confidence
+    ordered = np.sort(p)
+    alpha = (1.0 - confidence) * (1.0 + 1e-9)  # 1 - .9 is .1, and not .09999999999999998
     low, high = 0, len(p)  # sets of up to low rows may all be normal, and none above high may
     while low < high:
         i = (low + high + 1) // 2

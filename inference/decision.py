@@ -38,7 +38,7 @@ def three_way(
     margin = 2.0 * standard_error
     normal = probability - margin >= high
     abnormal = probability + margin <= low
-    return np.where(normal, "normal", np.where(abnormal, "abnormal", "undecided"))
+    return np.where(abnormal, "abnormal", np.where(normal, "normal", "undecided"))
 
 
 def probability_error(probability: np.ndarray, ess: float) -> np.ndarray:

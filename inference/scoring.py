@@ -195,14 +195,21 @@ class CenterDraws(ScoringRule):
         return cls(weights, gram, supported(weights), norm, nonnegative)
 
     def from_norm(self, rows: np.ndarray) -> np.ndarray:
-        r"""Return :math:`d_z^2 - \|a\|^2` of all draws, shape (draws, rows)."""
+        r"""Return :math:`d_z^2 - \|a\|^2 - k(z, z)` of all draws, shape (draws, rows).
+
+        If k(z, z) differs between rows, it is :math:`d_z^2 - \|a\|^2`.
+        """
         out = np.empty((len(rows), len(self.weights)))
+        weights, points = self._supported
         for block in self._blocks(len(rows)):
-            self._raw(rows[block], 0.5, out[block])
-        out -= self._norm_from(0.5)
-        if self._normalized:
-            out += 1.0
+            np.matmul(self.gram.kernel(rows[block], points), weights.T, out=out[block])
+        out *= -2.0
+        out += self.self_similarity(self.gram.kernel.diag(rows))[:, None]
         return out.T
+
+    def self_similarity(self, k_zz: np.ndarray) -> np.ndarray:
+        """Return k(z, z), or 0 if it is the same for all rows: it would take digits."""
+        return np.zeros_like(k_zz) if self._normalized else k_zz
 
     def restricted(self, support: np.ndarray) -> CenterDraws:
         """Return the centre of the points ``support`` only; all other weights become 0."""

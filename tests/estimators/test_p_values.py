@@ -6,14 +6,28 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.p_values import METHODS
+from bsvdd.estimators import dictionary
+from bsvdd.estimators.p_values import METHODS, Jackknife
 from bsvdd.inference.conformal import discoveries
+from bsvdd.inference.scoring import CenterDraws
 from bsvdd.models import Gram, bdd
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, Cutoff, kernels, priors
+from bsvdd import (
+    BDD,
+    BDDM,
+    BSVDD,
+    BSVDDM,
+    OCSVM,
+    SVDD,
+    SVDDM,
+    Cutoff,
+    Landmarks,
+    kernels,
+    priors,
+)
 from tests import scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -50,17 +64,77 @@ def test_jackknife_is_by_refits_where_weights_are_equal():
 
 
 def test_jackknife_with_minority_rows_is_by_hand():
-    """Majority weights are rescaled without the row, and minority weights stay."""
+    """Majority weights are rescaled without the row, and minority weights stay; mean over draws."""
     y = np.repeat([0, 1], [19, 6])
-    est = SVDDM(kernel=KERNEL).fit(X, y)
-    w, K = est.weights_, KERNEL(X)
-    k_zu, count_ = KERNEL(NEW, X), np.ones(len(NEW))
-    for j in range(19):
-        v = w.copy()
-        v[j] = 0.0
-        v[:19] *= w[:19].sum() / v[:19].sum()
-        count_ += 1 - 2 * v @ K[j] >= 1 - 2 * k_zu @ v
-    np.testing.assert_allclose(est.p_value(NEW, "jackknife+"), count_ / 20)
+    est = BSVDDM(kernel=KERNEL, minority_prior=priors.Beta(total=1), **QUICK).fit(X, y)
+    draws = np.linspace(0, 199, 50).round().astype(int)
+    weights = est.idata_["posterior"]["w"].values.reshape(200, 25)[draws]
+    K, k_zu = KERNEL(X), KERNEL(NEW, X)
+    expected = np.zeros(len(NEW))
+    for w in weights:
+        count_ = np.ones(len(NEW))
+        for j in range(19):
+            v = w.copy()
+            v[j] = 0.0
+            v[:19] *= w[:19].sum() / v[:19].sum()
+            count_ += v @ K[j] <= k_zu @ v
+        expected += count_ / 20 / len(weights)
+    np.testing.assert_allclose(est.p_value(NEW, "jackknife+"), expected)
+
+
+@pytest.mark.parametrize("width", [0.05, 0.02])
+def test_a_narrow_kernel_takes_no_digits_from_any_method(width):
+    """A row that is similar to no training row has the smallest p-value."""
+    est = BSVDD(kernel=kernels.RBF(width), **QUICK).fit(X)
+    for method in ("left-out", "jackknife+", "cross", "split"):
+        p = est.p_value([[1.2, 1.9], [0.5, 0.5]], method)
+        assert p.max() < 0.9
+    near = X[:1] + 1e-3
+    assert est.p_value(near, "jackknife+")[0] >= 25 / 26  # but for the row itself, perhaps
+
+
+def test_a_point_with_all_the_weight_counts_as_remote():
+    """Without it there is no centre, so it is at least as far as any row."""
+    gram = Gram.from_rows(KERNEL, X)
+    weights = np.eye(25)[[3]]
+    center = CenterDraws.of(weights, gram)
+    data = BSVDD(kernel=KERNEL, **QUICK).fit(X)._fit.data
+    method = Jackknife.of(center, data)
+    found = method(center, np.array([[90.0, 90.0]]))
+    assert found[0] == 2 / 26
+
+
+def test_p_values_of_a_pruned_fit_are_those_of_the_whole_fit():
+    est = SVDD(kernel=KERNEL).fit(X)
+    for tolerance in (0.1, 0.3):
+        np.testing.assert_array_equal(est.pruned(tolerance).p_value(NEW), est.p_value(NEW))
+
+
+@pytest.mark.parametrize("method", ["split", "cross"])
+def test_landmarks_are_chosen_without_the_left_out_rows(method, monkeypatch):
+    """K-means centres of all rows would know them."""
+    seen = []
+    choose = dictionary.choose
+
+    def watched(kernel, rows, landmarks, seed):
+        seen.append(len(rows))
+        return choose(kernel, rows, landmarks, seed)
+
+    est = BDD(dictionary=Landmarks(6, "kmeans"), cutoff=1.0, **QUICK).fit(X)
+    monkeypatch.setattr(dictionary, "choose", watched)
+    est.p_value(NEW, method)
+    assert seen == ([12] if method == "split" else [22] * 5 + [23] * 5)
+
+
+def test_folds_of_the_cross_method_do_not_depend_on_minority_rows():
+    """A one-class model does not learn from them, and a model with them keeps them all."""
+    est = SVDD(kernel=KERNEL, cutoff=1.0)
+    with_one = est.fit(np.concatenate([X, [[3.0, 3.0]]]), np.repeat([0, 1], [25, 1]))
+    p = with_one.p_value(NEW, "cross")
+    np.testing.assert_array_equal(p, est.fit(X).p_value(NEW, "cross"))
+    y = np.repeat([0, 1], [24, 1])
+    few = SVDDM(kernel=KERNEL, cutoff=1.0).fit(X, y)
+    assert few.p_value(NEW, "cross").min() == 1 / 25
 
 
 @pytest.mark.parametrize("prior", [priors.Flat(0.7), priors.RowSum(0.8, 0.5)], ids=repr)
@@ -192,10 +266,9 @@ def test_an_unknown_method_is_refused(est):
 
 
 def test_a_hyperplane_has_no_jackknife():
-    with pytest.raises(ValueError, match="a hyperplane has no centre"):
-        OCSVM().fit(X).p_value(NEW, "jackknife+")
-    with pytest.raises(ValueError, match="weights that sum to one"):
-        BDD(**QUICK).fit(X).p_value(NEW, "jackknife+")
+    for model in (OCSVM(), SVDD(), BDD(**QUICK)):
+        with pytest.raises(ValueError, match=r"method='jackknife\+' is for BSVDD, BSVDD-M"):
+            model.fit(X).p_value(NEW, "jackknife+")
 
 
 def test_p_values_of_draws_compare_rows_under_the_centre_of_the_draw():

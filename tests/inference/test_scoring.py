@@ -140,7 +140,9 @@ def test_blocks_are_the_whole(monkeypatch, kernel, values):
         for w, n in zip(weights, norm, strict=True)
     ]
     np.testing.assert_allclose(center.values(Z), np.sqrt(expected), rtol=1e-12)
-    np.testing.assert_allclose(center.from_norm(Z), np.array(expected) - norm[:, None], rtol=1e-10)
+    constant = 1.0 if kernel.normalized else 0.0  # k(z, z), which is the same for all rows
+    relative = np.array(expected) - norm[:, None] - constant
+    np.testing.assert_allclose(center.from_norm(Z), relative, rtol=1e-9, atol=1e-12)
     cutoff = float(np.median(np.sqrt(expected))) * 1.0001  # beside the distances, not at one
     score, probability = center.decision(Z, center.limit(cutoff, 0.3))
     np.testing.assert_array_equal(probability, (np.sqrt(expected) <= cutoff).mean(axis=0))
