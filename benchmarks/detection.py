@@ -117,7 +117,7 @@ def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
         if len(part)
     }
     result = pd.concat(means, axis=1)
-    result["largest R-hat"] = frame.groupby("candidate")["r_hat"].max()
+    result["all sets", "largest R-hat"] = frame.groupby("candidate")["r_hat"].max()
     return result
 
 

@@ -305,3 +305,34 @@ def test_precomputed_may_be_asymmetric_by_rounding_only(size, entry, error, acce
     else:
         with pytest.raises(ValueError, match="must be symmetric"):
             kernels.Precomputed().training_rows(K)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.RBF(0.7),
+        kernels.Laplacian(0.7),
+        kernels.Standardized(kernels.RBF(0.7)),
+        kernels.Standardized(kernels.Laplacian(0.7)),
+    ],
+    ids=repr,
+)
+def test_the_logarithm_is_that_of_the_kernel_and_does_not_underflow(kernel):
+    rows = np.random.default_rng(95).normal(size=(9, 3)) * [1.0, 20.0, 0.1]
+    kernel = kernel.resolve(rows)
+    assert kernel.normalized
+    near = rows[:4] + 0.05
+    np.testing.assert_allclose(np.exp(kernel.log(near, rows)), kernel(near, rows), rtol=1e-9)
+    far = rows[:2] + 1e5
+    assert kernel(far, rows).max() == 0.0
+    ratio = kernel.log(rows[:2] + 2e5, rows) / kernel.log(far, rows)
+    power = 2 if "RBF" in repr(kernel) else 1  # of the distance in the exponent
+    np.testing.assert_allclose(ratio, 2.0**power, rtol=1e-2)
+
+
+@pytest.mark.parametrize("kernel", [kernels.Linear(), kernels.Polynomial(2)], ids=repr)
+def test_a_kernel_of_products_has_no_logarithm(kernel):
+    assert not kernel.normalized
+    assert not kernels.Standardized(kernel).normalized
+    with pytest.raises(NotImplementedError, match="has no logarithm"):
+        kernel.log(np.ones((2, 2)), np.ones((2, 2)))
