@@ -9,6 +9,7 @@ from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd_m, bdd_m_posterior
 from numpy.polynomial.legendre import leggauss
 from scipy.optimize import OptimizeResult
+from scipy.stats import multivariate_normal
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
@@ -482,3 +483,33 @@ def test_without_minority_points_the_weights_of_the_model_sum_to_one():
     assert w.shape == (3, 7)
     np.testing.assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
     assert np.ptp(w, axis=0).min() > 0.01
+
+
+def test_minority_prior_is_the_normal_density_but_for_a_constant(data):
+    """Ratios of densities of weights, by SciPy's multivariate normal."""
+    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
+    prior = priors.TruncatedNormal(np.linspace(0.0, 1.0, 8), 0.5, CORRELATED)
+    alpha1 = np.random.default_rng(48).uniform(size=(6, 8))
+    w = np.hstack([np.zeros((6, 24)), -alpha1])
+    found = bdd_m.log_prior_of_minority(gram, prior, w)
+    expected = multivariate_normal(prior.location(gram), 0.25 * CORRELATED).logpdf(alpha1)
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9)
+
+
+def test_the_closed_form_has_the_scale_of_the_likelihood(data):
+    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
+    arguments = gram, priors.Flat(), priors.TruncatedNormal()
+    assert bdd_m.closed_form(*arguments).likelihood_scale == 1.0
+    assert bdd_m.closed_form(*arguments, SCALE).likelihood_scale == SCALE
+
+
+def test_weights_of_alpha1_are_the_most_probable_alpha0_and_sum_to_one(data):
+    """For one alpha1 and for many: majority first, and then minus alpha1."""
+    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
+    form = bdd_m_posterior.posterior(gram, priors.Flat(), priors.TruncatedNormal(), SCALE)
+    alpha1 = np.random.default_rng(49).uniform(size=(3, 8))
+    many = form.weights(alpha1)
+    assert many.shape == (3, 32)
+    np.testing.assert_allclose(many.sum(axis=1), 1.0, rtol=1e-10)
+    np.testing.assert_array_equal(many[:, 24:], -alpha1)
+    np.testing.assert_allclose(form.weights(alpha1[1]), many[1], rtol=1e-12)
