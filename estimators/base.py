@@ -25,7 +25,7 @@ from ..inference.decision import (
     three_way,
 )
 from ..inference.draws import Draws
-from ..inference.scoring import CenterDraws, Limit, ScoringRule
+from ..inference.scoring import Limit, ScoringRule
 from ..inference.warning import DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
@@ -784,7 +784,7 @@ def chosen_limit(
 
 def warn_of_far_rows(rule: ScoringRule, limit: Limit) -> None:
     """Warn if the cutoff lies beyond the distance of a row that is similar to no training row."""
-    if isinstance(rule, CenterDraws) and limit.value > rule.farthest(limit.level):
+    if limit.value > rule.farthest(limit.level):
         warn(
             f"the cutoff, {limit.value:.6g}, exceeds the distance of rows far from all training "
             f"rows, {rule.farthest(limit.level):.6g}, so these are called normal: negative weights "

@@ -128,6 +128,10 @@ class ScoringRule:
         """Return the scores of left-out points, shape (M,), from their kernel sums (draws, M)."""
         raise NotImplementedError
 
+    def farthest(self, level: float) -> float:
+        """Return the value of a row similar to no point; infinity if there is no such limit."""
+        return math.inf
+
     def has_few_digits(self, limit: Limit) -> bool:
         """Return whether values beside the cutoff agree in so many digits that they mislead."""
         return False
@@ -200,12 +204,18 @@ class CenterDraws(ScoringRule):
         If k(z, z) differs between rows, it is :math:`d_z^2 - \|a\|^2`.
         """
         out = np.empty((len(rows), len(self.weights)))
-        weights, points = self._supported
         for block in self._blocks(len(rows)):
-            np.matmul(self.gram.kernel(rows[block], points), weights.T, out=out[block])
-        out *= -2.0
-        out += self.self_similarity(self.gram.kernel.diag(rows))[:, None]
+            self._without_norm(rows[block], out[block])
         return out.T
+
+    def _without_norm(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the numbers of :meth:`from_norm` for one block, shape (rows, draws)."""
+        weights, points = self._supported
+        raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
+        raw *= -2.0
+        if not self._normalized:
+            raw += self.gram.kernel.diag(rows)[:, None]
+        return raw
 
     def self_similarity(self, k_zz: np.ndarray) -> np.ndarray:
         """Return k(z, z), or 0 if it is the same for all rows: it would take digits."""
@@ -281,8 +291,8 @@ class CenterDraws(ScoringRule):
         """Return the squared norms (draws,), minus their quantile."""
         return self.squared_norm - self._norm(level)[1]
 
+    @override
     def farthest(self, level: float) -> float:
-        """Return the distance of a row similar to no point; infinity if there is no such limit."""
         return math.sqrt(self._farthest(level)) if self._normalized else math.inf
 
     def _farthest(self, level: float) -> float:
@@ -321,12 +331,8 @@ class CenterDraws(ScoringRule):
 
     @override
     def _raw(self, rows: np.ndarray, level: float, out: np.ndarray | None = None) -> np.ndarray:
-        weights, points = self._supported
-        raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
-        raw *= -2.0
+        raw = self._without_norm(rows, out)
         raw += self._norm_from(level)
-        if not self._normalized:
-            raw += self.gram.kernel.diag(rows)[:, None]
         return raw
 
     @override

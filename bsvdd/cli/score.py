@@ -10,6 +10,7 @@ import click
 from . import options
 from .errors import check_output, plain_errors
 
+# those of estimators.p_values, which takes long to import
 METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
 
 

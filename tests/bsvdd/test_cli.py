@@ -96,6 +96,15 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
         assert "fdr must lie between 0 and 1" in result.output
 
 
+def test_score_offers_all_methods_of_p_values():
+    """The command has a list of its own, so that it need not import the estimators to show help."""
+    from bsvdd.estimators import p_values
+
+    from bsvdd.cli.score import METHODS
+
+    assert tuple(METHODS) == p_values.METHODS
+
+
 def test_fit_without_labels_takes_all_rows_as_majority(csv, tmp_path):
     bare = tmp_path / "bare.csv"
     pd.read_csv(csv).drop(columns="kind").to_csv(bare, index=False)
