@@ -230,9 +230,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             limit = chosen_limit(rule, policy, left_out, state.data.minority)
         if left_out is not None and policy.criterion in ("auto", "false_alarm"):
             warn_of_far_rows(rule, limit)
-        probability = probability_normal(state.values, limit.value)
-        normal = is_normal(state.values, limit.value, level)
-        at_cutoff = (np.abs(state.values - limit.value) <= AT_CUTOFF * abs(limit.value)).any()
+        cutoffs = rule.cutoffs(limit.value)[:, None]
+        probability = probability_normal(state.values, cutoffs)
+        normal = is_normal(state.values, cutoffs, level)
+        at_cutoff = (np.abs(state.values - cutoffs) <= AT_CUTOFF * np.abs(cutoffs)).any()
         if at_cutoff or rule.has_few_digits(limit):  # rounding of the values would decide
             score, probability = rule.decision(state.data.rows, limit)
             normal = score >= limit.score
@@ -248,7 +249,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         )
         if left_out is not None:
             decision = decision.assign(
-                left_out=("obs", rule.value_of(left_out, level)),
+                left_out=("obs", rule.value_of(left_out)),
                 left_out_score=("obs", left_out),
             ).assign_attrs(cv=str(policy.cv))
         self._set_fitted(state, state.tree(decision))
@@ -281,7 +282,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         if "offset" in decision:
             self.offset_ = float(decision["offset"])
         else:  # a file of a version that compared distances
-            self.offset_ = self._full_rule(state).score_of(self.cutoff_, self.level_)
+            self.offset_ = self._full_rule(state).score_of(self.cutoff_)
         self._left_out = None  # unless the cutoff was chosen from them
         if "left_out_score" in decision and decision.attrs.get("cv") in ("auto", "loo"):
             self._left_out = decision["left_out_score"].values
@@ -368,8 +369,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-            Share of the posterior draws of d_z at or below the cutoff, in [0, 1]. For a model
-            without a posterior it is 0 or 1.
+            Share of the posterior draws of d_z at or below the cutoff, in [0, 1]. The squared
+            norm of the centre, which all rows and the cutoff share, is held at its median: see
+            ``distance(X, common_norm=True)``. For a model without a posterior it is 0 or 1.
 
         Raises
         ------
@@ -387,13 +389,13 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
         .. math:: c - d_z^2, \qquad c = k(z, z) + \|a\|^2,
 
-        with quantiles over the draws at ``level_`` (at level 0.5, the posterior medians). c is the
-        squared distance of a row that is similar to no training row. The order of the scores is
-        that of minus d_z, with all its digits: d_z itself tends to the root of c, and then has
-        no digits left. The logarithm is taken where weights and kernel values are at least 0
-        (SVDD, BSVDD and the simplex of BDD, with an RBF or Laplacian kernel), and does not
-        underflow. If k(z, z) differs between rows, c is :math:`\|a\|^2` alone. For the SVMs the
-        score is f(z).
+        its quantile over the draws at ``level_`` (at level 0.5, the posterior median). c is the
+        squared distance of a row that is similar to no training row; it cancels, so the proximity
+        is :math:`2 \sum_j w_j k(u_j, z)`. In a draw the order of the scores is that of minus d_z,
+        with all its digits: d_z itself tends to the root of c, and then has no digits left. The
+        logarithm is taken where weights and kernel values are at least 0 (SVDD, BSVDD and the
+        simplex of BDD, with an RBF or Laplacian kernel), and does not underflow. If k(z, z) differs
+        between rows, it does not cancel. For the SVMs the score is f(z).
 
         A row is normal exactly if its score is at least ``offset_``, the score of the cutoff.
         X and errors are those of :meth:`probability_normal`.
@@ -424,12 +426,12 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         pandas.DataFrame
             For new rows what ``idata_["decision"]`` has for the training rows. It has the index of
             X if X is a data frame, and the columns ``probability_normal``, as
-            :meth:`probability_normal`; ``distance``, the quantile of d_z at ``level_`` (at level
-            0.5, the posterior median); ``score``, as :meth:`score_samples`; ``cutoff`` and
-            ``level``; and ``normal``, as :meth:`predict`. With ``Cutoff(undecided=(low, high))``
-            also ``probability_error``, the Monte Carlo standard error of P(normal), and
-            ``decision``: "normal", "abnormal" or "undecided", see
-            :func:`bsvdd.inference.decision.three_way`.
+            :meth:`probability_normal`; ``distance``, the quantile of
+            ``distance(X, common_norm=True)`` at ``level_`` (at level 0.5, the posterior median);
+            ``score``, as :meth:`score_samples`; ``cutoff`` and ``level``; and ``normal``, as
+            :meth:`predict`. With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the
+            Monte Carlo standard error of P(normal), and ``decision``: "normal", "abnormal" or
+            "undecided", see :func:`bsvdd.inference.decision.three_way`.
 
         Raises
         ------
@@ -458,7 +460,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         score, probability = np.concatenate(parts, axis=1)
         columns = {
             "probability_normal": probability,
-            "distance": rule.value_of(score, limit.level),
+            "distance": rule.value_of(score),
             "score": score,
             "cutoff": self.cutoff_,
             "level": limit.level,
@@ -773,21 +775,21 @@ def chosen_limit(
     left_out, minority = left_out[usable], minority[usable]
 
     def middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        return -rule.middle(-low, -high, level)
+        return -rule.middle(-low, -high)
 
     offset = -policy.choose(-left_out, minority, middle)
-    value = float(rule.value_of(np.array(offset), level))
-    by_distance = policy.choose(rule.value_of(left_out, level), minority)
+    value = float(rule.value_of(np.array(offset)))
+    by_distance = policy.choose(rule.value_of(left_out), minority)
     agrees = math.isclose(by_distance, value, rel_tol=1e-9)
     return Limit(by_distance if agrees else value, offset, level)
 
 
 def warn_of_far_rows(rule: ScoringRule, limit: Limit) -> None:
     """Warn if the cutoff lies beyond the distance of a row that is similar to no training row."""
-    if limit.value > rule.farthest(limit.level):
+    if limit.value > rule.farthest:
         warn(
             f"the cutoff, {limit.value:.6g}, exceeds the distance of rows far from all training "
-            f"rows, {rule.farthest(limit.level):.6g}, so these are called normal: negative weights "
+            f"rows, {rule.farthest:.6g}, so these are called normal: negative weights "
             "make some normal rows more remote; use a larger bandwidth, or a larger "
             "likelihood_scale",
             DiagnosticWarning,

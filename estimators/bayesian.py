@@ -322,8 +322,9 @@ class BayesianDataDescription(DataDescription):
         Returns
         -------
         pandas.DataFrame
-            ``d_prior``, ``d_likelihood``: the change of the posterior of d_z by ``az.psense``, a
-            distance between distributions per doubling. Values above .05 are sensitive; if only
+            ``d_prior``, ``d_likelihood``: the change of the posterior of
+            ``distance(X, common_norm=True)`` by ``az.psense``, a distance between distributions per
+            doubling. Values above .05 are sensitive; if only
             the prior's value is, the prior decides. ``d_prior_noise``, ``d_likelihood_noise``:
             about the value without any sensitivity. ``probability_normal``: P(normal) at
             ``cutoff_``, which is held fixed. ``probability_prior``, ``probability_likelihood``:
@@ -332,7 +333,7 @@ class BayesianDataDescription(DataDescription):
         """
         draws, state = self._draws, self._fit
         likelihood = self._likelihood(self._model(self.gram_))
-        d = self.distance(X)
+        d = self.distance(X, common_norm=True)
         return sensitivity.power_scaling(
             d,
             self.cutoff_,

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference import diagnostics
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
-from ..inference.scoring import CenterDraws, ScoringRule
+from ..inference.scoring import CenterDraws
 from ..inference.warning import DataWarning, warn
 from ..models.checks import is_number
 from ..models.geometry import squared_distance_of_points
@@ -42,9 +42,10 @@ class DataDescription(BaseDetector):
         return False
 
     @override
-    def _full_rule(self, state: FitState) -> ScoringRule:
+    def _full_rule(self, state: FitState) -> CenterDraws:
         if "pruning" not in state.groups:
-            return state.rule
+            rule: Any = state.rule
+            return rule
         return self._rule(state.draws, state.data.gram)
 
     @property
@@ -112,7 +113,7 @@ class DataDescription(BaseDetector):
         super()._set_fitted(state, tree)
         if "pruning" in state.groups and not state.rule.has_few_digits(self._limit):
             # the same distance, from a centre with another norm
-            self.offset_ = state.rule.score_of(self.cutoff_, self.level_)
+            self.offset_ = state.rule.score_of(self.cutoff_)
 
     @override
     def _check_policy(self, policy: Cutoff) -> None:
@@ -171,12 +172,18 @@ class DataDescription(BaseDetector):
         pruning = self._fit.groups.get("pruning")
         return 0.0 if pruning is None else float(pruning["bound"])
 
-    def distance(self, X: Any) -> xr.DataArray:
-        """Return the draws of d_z for each row of X.
+    def distance(self, X: Any, common_norm: bool = False) -> xr.DataArray:
+        r"""Return the draws of d_z for each row of X.
+
+        .. math:: d_z^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + \|a\|^2
 
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
+        common_norm : bool, default=False
+            Whether :math:`\|a\|^2 = w^\top K w` of every draw is replaced by its median. All rows
+            share this term, so it says nothing of one of them. The decision does not depend on it:
+            P(normal) is the share of these draws at or below ``cutoff_``.
 
         Returns
         -------
@@ -191,7 +198,14 @@ class DataDescription(BaseDetector):
             X has another number of columns than in ``fit``, NaN or infinity.
         """
         rows = np.concatenate(list(self._new_rows(X)))
-        return self._fit.draws.of_rows(self._fit.rule.values(rows))
+        rule: Any = self._fit.rule  # of a description, CenterDraws
+        return self._fit.draws.of_rows(rule.values(rows, common_norm))
+
+    def training_distance(self) -> xr.DataArray:
+        """Return ``distance(X, common_norm=True)`` of the training rows, without pruning."""
+        check_is_fitted(self)
+        rule = self._full_rule(self._fit)
+        return self._fit.draws.of_rows(rule.with_common_norm(self._fit.values))
 
     def p_value_draws(self, X: Any, draws: int = 100) -> xr.DataArray:
         """Return draws of the conformal p-value for each row of X: its posterior.

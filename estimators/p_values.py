@@ -120,7 +120,7 @@ class Jackknife:
         points, further = left_out_rows(data)
         k_jj = center.self_similarity(np.diag(data.gram.K)[points])
         left_out = k_jj - 2.0 * f[:, points]
-        return cls(center, points, left_out, np.sort(center.from_norm(further), axis=1))
+        return cls(center, points, left_out, np.sort(center.raw(further), axis=1))
 
     def __call__(self, rule: ScoringRule, rows: np.ndarray) -> np.ndarray:
         """Return the p-values of rows."""
@@ -184,8 +184,8 @@ def by_draw(
     points, further = left_out_rows(data)
     k_jj = center.self_similarity(np.diag(data.gram.K)[points])
     left_out = k_jj - 2.0 * kernel_sums(center.weights)[:, points]
-    left_out = np.sort(-np.hstack([left_out, center.from_norm(further)]), axis=1)
-    new = -center.from_norm(rows)
+    left_out = np.sort(-np.hstack([left_out, center.raw(further)]), axis=1)
+    new = -center.raw(rows)
     return np.stack([p_values(z, j) for z, j in zip(new, left_out, strict=True)])
 
 

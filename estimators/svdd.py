@@ -107,7 +107,7 @@ class SVDD(DataDescription):
     @override
     def _reference(self, draws: Draws, rule: ScoringRule, level: float) -> float:
         # the weights, and with them all scores, depend on the number of support vectors
-        return rule.score_of(self._sphere(draws, rule).boundary, level)
+        return rule.score_of(self._sphere(draws, rule).boundary)
 
     @override
     def _own_cutoff(self, state: FitState) -> float:

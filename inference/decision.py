@@ -9,13 +9,16 @@ import numpy as np
 BLOCK = 1000  # rows whose draws are copied at once
 
 
-def probability_normal(d: np.ndarray, cutoff: float) -> np.ndarray:
-    """Return P(d_z <= cutoff | data), the share of draws; (draws, rows) -> (rows,)."""
+def probability_normal(d: np.ndarray, cutoff: float | np.ndarray) -> np.ndarray:
+    """Return P(d_z <= cutoff | data), the share of draws; (draws, rows) -> (rows,).
+
+    The cutoff is a number, or has one for each draw, shape (draws, 1).
+    """
     return (d <= cutoff).mean(axis=0)
 
 
-def is_normal(d: np.ndarray, cutoff: float, level: float = 0.5) -> np.ndarray:
-    """Return whether the distance quantile is at most the cutoff; (draws, rows) -> (rows,)."""
+def is_normal(d: np.ndarray, cutoff: float | np.ndarray, level: float = 0.5) -> np.ndarray:
+    """Return whether P(d_z <= cutoff | data) exceeds the level; (draws, rows) -> (rows,)."""
     return (d <= cutoff).sum(axis=0) > quantile_rank(level, len(d))
 
 

@@ -9,14 +9,12 @@ from functools import cached_property
 from typing import override
 
 import numpy as np
-from scipy.special import logsumexp
 
 from ..models.geometry import squared_norm
 from ..models.gram import Gram
 from .decision import (
     distance_quantile,
     probability_normal,
-    quantile_rank,
     weighted_distance_quantile,
 )
 
@@ -75,24 +73,32 @@ class ScoringRule:
 
     def values(self, rows: np.ndarray) -> np.ndarray:
         """Return the values of all draws, shape (draws, rows); larger is more abnormal."""
+        return self._value(self.raw(rows).T).T
+
+    def raw(self, rows: np.ndarray) -> np.ndarray:
+        """Return what decides: (draws, rows) numbers in the order of the values of a draw.
+
+        They are at most ``-limit.score``, or at most minus its exponential if scores are
+        logarithms, exactly where the value is at most the draw's cutoff.
+        """
         out = np.empty((len(rows), len(self.weights)))
         for block in self._blocks(len(rows)):
-            self._value(self._raw(rows[block], 0.5, out[block]), 0.5)
+            self._raw(rows[block], out[block])
         return out.T
 
     def scores(self, rows: np.ndarray, level: float) -> np.ndarray:
         """Return the score of each row, shape (rows,); larger is more normal."""
         out = np.empty(len(rows))
         for block in self._blocks(len(rows)):
-            raw = distance_quantile(self._raw(rows[block], level).T, level, overwrite=True)
+            raw = distance_quantile(self._raw(rows[block]).T, level, overwrite=True)
             out[block] = self._score(raw, rows[block], level)
         return out
 
     def probability_normal(self, rows: np.ndarray, limit: Limit) -> np.ndarray:
-        """Return the share of draws whose value is at most the cutoff, shape (rows,)."""
+        """Return the share of draws whose value is at most their cutoff, shape (rows,)."""
         out = np.empty(len(rows))
         for block in self._blocks(len(rows)):
-            raw = self._raw(rows[block], limit.level)
+            raw = self._raw(rows[block])
             out[block] = self._probability(raw, rows[block], limit)
         return out
 
@@ -100,25 +106,29 @@ class ScoringRule:
         """Return :meth:`scores` and :meth:`probability_normal` from one pass."""
         score, probability = np.empty((2, len(rows)))
         for block in self._blocks(len(rows)):
-            raw = self._raw(rows[block], limit.level)
+            raw = self._raw(rows[block])
             probability[block] = self._probability(raw, rows[block], limit)
             quantile = distance_quantile(raw.T, limit.level, overwrite=True)
             score[block] = self._score(quantile, rows[block], limit.level)
         return score, probability
 
-    def score_of(self, value: float, level: float) -> float:
-        """Return the score of a row with this quantile of its values."""
+    def score_of(self, value: float) -> float:
+        """Return the score of a row with this value."""
         raise NotImplementedError
 
     def limit(self, value: float, level: float) -> Limit:
         """Return the cutoff ``value`` with its score."""
-        return Limit(value, self.score_of(value, level), level)
+        return Limit(value, self.score_of(value), level)
 
-    def value_of(self, score: np.ndarray, level: float) -> np.ndarray:
-        """Return the quantile of the values of rows with these scores."""
+    def cutoffs(self, value: float) -> np.ndarray:
+        """Return the cutoff of each draw, shape (draws,), if that of the rule is ``value``."""
+        return np.full(len(self.weights), value)
+
+    def value_of(self, score: np.ndarray) -> np.ndarray:
+        """Return the values of rows with these scores."""
         raise NotImplementedError
 
-    def middle(self, a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:
+    def middle(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the scores half-way between scores a and b, on the scale of the values."""
         raise NotImplementedError
 
@@ -128,8 +138,9 @@ class ScoringRule:
         """Return the scores of left-out points, shape (M,), from their kernel sums (draws, M)."""
         raise NotImplementedError
 
-    def farthest(self, level: float) -> float:
-        """Return the value of a row similar to no point; infinity if there is no such limit."""
+    @property
+    def farthest(self) -> float:
+        """The value of a row similar to no point; infinity if there is no such limit."""
         return math.inf
 
     def has_few_digits(self, limit: Limit) -> bool:
@@ -142,12 +153,12 @@ class ScoringRule:
         for start in range(0, n, step):
             yield slice(start, min(start + step, n))
 
-    def _raw(self, rows: np.ndarray, level: float, out: np.ndarray | None = None) -> np.ndarray:
-        """Return (rows, draws) numbers that increase with the values, and have more digits."""
+    def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the numbers of :meth:`raw` for one block, shape (rows, draws)."""
         raise NotImplementedError
 
-    def _value(self, raw: np.ndarray, level: float) -> np.ndarray:
-        """Turn raw numbers into values, in place."""
+    def _value(self, raw: np.ndarray) -> np.ndarray:
+        """Turn raw numbers (rows, draws) into values, in place."""
         raise NotImplementedError
 
     def _score(self, raw: np.ndarray, rows: np.ndarray, level: float) -> np.ndarray:
@@ -163,16 +174,19 @@ class ScoringRule:
 class CenterDraws(ScoringRule):
     r"""Draws of the centre a of a description; the value of a row is its distance d_z.
 
-    The score of a row is its proximity, or the logarithm of it,
+    The squared norm of the centre is a term of all squared distances of a draw, those of left-out
+    rows too. So the cutoff of a draw moves with it:
 
-    .. math:: c - d_z^2, \qquad c = k(z, z) + \|a\|^2,
+    .. math:: d_z^2 \le D_{\mathrm{opt}}^2 + \|a\|^2 - \mathrm{median}\, \|a\|^2
+        \iff c - k(z, z) + 2 \langle \varphi(z), a \rangle \ge c - D_{\mathrm{opt}}^2
 
-    where :math:`d_z^2` and :math:`\|a\|^2` are quantiles over the draws at the level of the
-    decision. c is the squared distance of a row without any similarity to the points. For a single
-    draw the proximity is :math:`2 \sum_j w_j k(u_j, z)`. It has all its digits where d_z, which
-    tends to the root of c, has none left. If k(z, z) differs between rows, c is
-    :math:`\|a\|^2` alone. The logarithm is taken if weights and kernel values are at least 0; it
-    is computed without underflow.
+    Here c is the median of :math:`\|a\|^2`, plus k(z, z) if it is the same for all rows: then c is
+    the squared distance of a row that is similar to no point. The score of a row is its
+    proximity, the quantile over the draws of the side with z, without the constants, or the
+    logarithm of it. For a kernel with k(z, z) = 1 the proximity is
+    :math:`2 \sum_j w_j k(u_j, z)`. It has all its digits where d_z, which tends to the root of c,
+    has none left. The logarithm is taken if weights and kernel values are at least 0; it is
+    computed without underflow.
 
     Attributes
     ----------
@@ -197,25 +211,6 @@ class CenterDraws(ScoringRule):
         """Return the centre of ``weights``; ``norm`` is its squared norm, if known."""
         norm = squared_norm(weights, gram.K) if norm is None else norm
         return cls(weights, gram, supported(weights), norm, nonnegative)
-
-    def from_norm(self, rows: np.ndarray) -> np.ndarray:
-        r"""Return :math:`d_z^2 - \|a\|^2 - k(z, z)` of all draws, shape (draws, rows).
-
-        If k(z, z) differs between rows, it is :math:`d_z^2 - \|a\|^2`.
-        """
-        out = np.empty((len(rows), len(self.weights)))
-        for block in self._blocks(len(rows)):
-            self._without_norm(rows[block], out[block])
-        return out.T
-
-    def _without_norm(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the numbers of :meth:`from_norm` for one block, shape (rows, draws)."""
-        weights, points = self._supported
-        raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
-        raw *= -2.0
-        if not self._normalized:
-            raw += self.gram.kernel.diag(rows)[:, None]
-        return raw
 
     def self_similarity(self, k_zz: np.ndarray) -> np.ndarray:
         """Return k(z, z), or 0 if it is the same for all rows: it would take digits."""
@@ -261,7 +256,6 @@ class CenterDraws(ScoringRule):
             Log importance weights of the draws, for each point.
         """
         raw = kernel_sums * -2.0
-        raw += self._norm_from(level)[:, None]
         if not self._normalized:
             raw += np.diag(self.gram.K)
         if log_weight is None:
@@ -281,41 +275,57 @@ class CenterDraws(ScoringRule):
         """Whether the score is the logarithm of the proximity."""
         return self.nonnegative and self._normalized
 
-    def _norm(self, level: float) -> tuple[int, float]:
-        """Return the draw whose squared norm is the quantile at this level, and that norm."""
-        place = quantile_rank(level, len(self.squared_norm))
-        draw = int(np.argpartition(self.squared_norm, place)[place])
-        return draw, float(self.squared_norm[draw])
-
-    def _norm_from(self, level: float) -> np.ndarray:
-        """Return the squared norms (draws,), minus their quantile."""
-        return self.squared_norm - self._norm(level)[1]
+    @cached_property
+    def median_norm(self) -> float:
+        """The median of the squared norms."""
+        return float(distance_quantile(self.squared_norm[:, None])[0])
 
     @override
-    def farthest(self, level: float) -> float:
-        return math.sqrt(self._farthest(level)) if self._normalized else math.inf
+    def values(self, rows: np.ndarray, common_norm: bool = False) -> np.ndarray:
+        """Return d_z of all draws, shape (draws, rows).
 
-    def _farthest(self, level: float) -> float:
-        """Return c, the squared distance of a row without any similarity to the points."""
-        return self._norm(level)[1] + (1.0 if self._normalized else 0.0)
+        With ``common_norm``, every squared norm is replaced by the median: then the share of
+        draws at or below the cutoff is P(normal).
+        """
+        raw = self.raw(rows).T
+        return self._value(raw, self.median_norm if common_norm else self.squared_norm).T
+
+    def with_common_norm(self, d: np.ndarray) -> np.ndarray:
+        """Return distances (draws, rows) with every squared norm replaced by the median."""
+        d2 = d**2 + (self.median_norm - self.squared_norm)[:, None]
+        return np.sqrt(np.maximum(d2, 0.0))
 
     @override
-    def score_of(self, value: float, level: float) -> float:
+    def cutoffs(self, value: float) -> np.ndarray:
+        return np.sqrt(np.maximum(value**2 + self.squared_norm - self.median_norm, 0.0))
+
+    @property
+    def _farthest(self) -> float:
+        """c, the squared distance of a row without any similarity to the points."""
+        return self.median_norm + (1.0 if self._normalized else 0.0)
+
+    @property
+    @override
+    def farthest(self) -> float:
+        return math.sqrt(self._farthest) if self._normalized else math.inf
+
+    @override
+    def score_of(self, value: float) -> float:
         value *= 1.0 + ROUNDING  # a row at this distance, as computed, is within it
-        proximity = self._farthest(level) - value * value
+        proximity = self._farthest - value * value
         if not self.logarithmic:
             return proximity
         return math.log(proximity) if proximity > 0.0 else -math.inf
 
     @override
-    def value_of(self, score: np.ndarray, level: float) -> np.ndarray:
+    def value_of(self, score: np.ndarray) -> np.ndarray:
         proximity = np.exp(score) if self.logarithmic else score
-        return np.sqrt(np.maximum(self._farthest(level) - proximity, 0.0))
+        return np.sqrt(np.maximum(self._farthest - proximity, 0.0))
 
     @override
-    def middle(self, a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:
-        d = (self.value_of(a, level) + self.value_of(b, level)) / 2.0
-        proximity = self._farthest(level) - d * d
+    def middle(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        d = (self.value_of(a) + self.value_of(b)) / 2.0
+        proximity = self._farthest - d * d
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = np.log(proximity) if self.logarithmic else proximity
         between = (np.minimum(a, b) < middle) & (middle < np.maximum(a, b))
@@ -327,17 +337,20 @@ class CenterDraws(ScoringRule):
     def has_few_digits(self, limit: Limit) -> bool:
         if not self.logarithmic or limit.score == -math.inf:
             return False
-        return limit.score < math.log(FEW_DIGITS * self._farthest(limit.level))
+        return limit.score < math.log(FEW_DIGITS * self._farthest)
 
     @override
-    def _raw(self, rows: np.ndarray, level: float, out: np.ndarray | None = None) -> np.ndarray:
-        raw = self._without_norm(rows, out)
-        raw += self._norm_from(level)
+    def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        weights, points = self._supported
+        raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
+        raw *= -2.0
+        if not self._normalized:
+            raw += self.gram.kernel.diag(rows)[:, None]
         return raw
 
     @override
-    def _value(self, raw: np.ndarray, level: float) -> np.ndarray:
-        raw += self._farthest(level)
+    def _value(self, raw: np.ndarray, norm: np.ndarray | float = 0.0) -> np.ndarray:
+        raw += norm + 1.0 if self._normalized else norm
         np.maximum(raw, 0.0, out=raw)  # negative values are rounding errors
         return np.sqrt(raw, out=raw)
 
@@ -349,16 +362,12 @@ class CenterDraws(ScoringRule):
     def _probability(self, raw: np.ndarray, rows: np.ndarray, limit: Limit) -> np.ndarray:
         if not self.logarithmic:
             return super()._probability(raw, rows, limit)
-        if limit.score == -math.inf:  # a cutoff beyond all rows, but not in all draws
-            return probability_normal(raw.T, limit.value**2 - self._farthest(limit.level))
+        if limit.score == -math.inf:  # a cutoff beyond all rows
+            return np.ones(len(rows))
         probability = probability_normal(raw.T, -math.exp(limit.score))
         if math.exp(limit.score) < UNDERFLOW:
-            # the kernel sums of far rows are 0 here; the draw of the median norm has to decide
-            norm = self._norm_from(limit.level)
-            score = self._score(distance_quantile(raw.T, limit.level), rows, limit.level)
-            far = raw.min(axis=1) >= norm.min()
-            within = score[far] >= limit.score
-            probability[far] = (norm < 0.0).mean() + (norm == 0.0).mean() * within
+            far = distance_quantile(raw.T, limit.level) > -UNDERFLOW
+            probability[far] = (self._log_proximities(rows[far]) >= limit.score).mean(axis=1)
         return probability
 
     def _log_proximity(
@@ -368,22 +377,29 @@ class CenterDraws(ScoringRule):
 
         With ``left_out`` the rows are the points, and each is left out of its own sum.
         """
-        far = -raw < UNDERFLOW
+        far = raw > -UNDERFLOW
         score = np.log(-raw, where=~far, out=np.empty_like(raw))
         if far.any():
-            draw, _ = self._norm(level)  # for a row so far the draw of this norm decides
-            log_k = self.gram.kernel.log(rows[far], self.gram.points[self.support])
-            w = np.broadcast_to(self.weights[draw, self.support], log_k.shape)
-            if left_out:
-                w = np.where(np.flatnonzero(far)[:, None] == self.support, 0.0, w)
-            total = w.sum(axis=1)
-            score[far] = -np.inf  # without the point there is no centre
-            there = np.flatnonzero(far)[total > 0.0]
-            sums = logsumexp(log_k[total > 0.0], axis=1, b=w[total > 0.0])
-            # what is left has the weight of all
-            share = np.log(total[total > 0.0]) if left_out else 0.0
-            score[there] = math.log(2.0) + sums - share
+            own = np.flatnonzero(far) if left_out else None
+            score[far] = -distance_quantile(-self._log_proximities(rows[far], own).T, level)
         return score
+
+    def _log_proximities(self, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+        """Return the logarithms of the proximities of all draws, shape (rows, draws).
+
+        ``own`` has the numbers of the points that the rows are, which leave their own sums.
+        """
+        weights, points = self._supported
+        log_k = self.gram.kernel.log(rows, points)
+        remaining = np.ones((len(rows), len(weights)))
+        if own is not None:
+            log_k[own[:, None] == self.support] = -np.inf
+            remaining -= self.weights[:, own].T
+        largest = log_k.max(axis=1, keepdims=True)
+        sums = np.exp(log_k - largest) @ weights.T
+        with np.errstate(divide="ignore", invalid="ignore"):  # a point with all the weight
+            log_f = np.log(sums) + largest - np.log(remaining)
+        return np.where(sums > 0.0, math.log(2.0) + log_f, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,19 +417,19 @@ class Hyperplane(ScoringRule):
     offset: np.ndarray
 
     @override
-    def score_of(self, value: float, level: float) -> float:
+    def score_of(self, value: float) -> float:
         return 0.0 - value
 
     @override
-    def value_of(self, score: np.ndarray, level: float) -> np.ndarray:
+    def value_of(self, score: np.ndarray) -> np.ndarray:
         return -score
 
     @override
-    def middle(self, a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:
+    def middle(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return (a + b) / 2.0
 
     @override
-    def _raw(self, rows: np.ndarray, level: float, out: np.ndarray | None = None) -> np.ndarray:
+    def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         weights, points = self._supported
         raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
         np.negative(raw, out=raw)
@@ -421,7 +437,7 @@ class Hyperplane(ScoringRule):
         return raw
 
     @override
-    def _value(self, raw: np.ndarray, level: float) -> np.ndarray:
+    def _value(self, raw: np.ndarray) -> np.ndarray:
         return raw
 
 

@@ -34,6 +34,7 @@ def power_scaling(
     Parameters
     ----------
     d : DataArray of dims (chain, draw, obs)
+        Distances with a common norm.
     cutoff : float
         D_opt, which is held fixed.
     log_prior : dict of ndarray of shape (chains, draws)

@@ -17,9 +17,10 @@ def upper_median(draws):
 
 
 def weights_of(est):
-    """Return the weights of all draws, shape (draws, M)."""
+    """Return the weights of all draws, shape (draws, M); those of points that are pruned are 0."""
     w = est.idata_["posterior"]["w"].values
-    return w.reshape(-1, w.shape[-1])
+    w = w.reshape(-1, w.shape[-1])
+    return np.where(np.isin(np.arange(w.shape[-1]), est.support_), w, 0.0)
 
 
 def squared_norms(est):
@@ -67,9 +68,16 @@ def sphere_score(est):
     return score_of(est, est.with_cutoff("model").cutoff_)
 
 
+def common_norm(est, d):
+    """Return distances (draws, rows) with the squared norm of each draw at its median."""
+    norm = squared_norms(est)[:, None]
+    d2 = d.values.reshape(len(norm), -1) ** 2 - norm + upper_median(norm)
+    return np.sqrt(np.maximum(d2, 0.0))
+
+
 def median_distance(est, rows):
     """Return the median over the draws of the distance of each row, or of -f for a hyperplane."""
     if hasattr(est, "distance"):
-        return upper_median(est.distance(rows).values.reshape(-1, len(rows)))
+        return upper_median(common_norm(est, est.distance(rows)))
     f = est.kernel_(rows, est.gram_.points) @ weights_of(est)[0]
     return -f - est.idata_["posterior"].attrs["offset"]

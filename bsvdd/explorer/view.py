@@ -29,9 +29,9 @@ class View:
     minority : ndarray of bool, shape (n,)
         Which training rows are minority.
     p, margin : ndarray of shape (GRID, GRID)
-        P(normal), and the decisive distance minus D_opt, over the plane.
+        P(normal), and the score minus that of the cutoff, over the plane.
     d : ndarray of shape (draws,)
-        d_z of the chosen row.
+        d_z of the chosen row, with a common norm of the centre.
     weights : ndarray of shape (3, M)
         Posterior mean of each weight, and its 5 % and 95 % quantiles.
     support, prior_support : ndarray
@@ -73,7 +73,7 @@ class View:
         """
         est = fit.est
         groups = {name: group.dataset for name, group in est.idata_.children.items()}
-        d = groups["distance"]["d"].values[..., state.row].ravel()
+        d = est.training_distance().values[..., state.row].ravel()
         if previous is not None and previous.est is est:
             return replace(previous, state=state, d=d)
         decision = est.decision(with_feature_names(est, grid))
@@ -88,7 +88,7 @@ class View:
             warnings=fit.messages,
             minority=minority,
             p=decision["probability_normal"].to_numpy().reshape(GRID, GRID),
-            margin=(decision["distance"].to_numpy() - est.cutoff_).reshape(GRID, GRID),
+            margin=(decision["score"].to_numpy() - est.offset_).reshape(GRID, GRID),
             d=d,
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
             support=effective_support(w),
@@ -104,7 +104,8 @@ class View:
     @property
     def p_row(self) -> float:
         """P(normal) of the chosen row."""
-        return float((self.d <= self.est.cutoff_).mean())
+        decision = self.est.idata_.children["decision"].dataset
+        return float(decision["probability_normal"].values[self.state.row])
 
 
 def _counts(left_out: np.ndarray, cutoff: float, minority: np.ndarray) -> np.ndarray:

@@ -85,8 +85,8 @@ def plot_boundary(
         decision = est.decision(with_feature_names(est, grid))
         p = decision["probability_normal"].to_numpy().reshape(x1.shape)
         show_probability(ax, p, (low[0], high[0], low[1], high[1]))
-        below_cutoff = (est.cutoff_ - decision["distance"]).to_numpy().reshape(x1.shape)
-        ax.contour(x1, x2, below_cutoff, [0.0], colors="#333333", linewidths=1.4)
+        margin = (decision["score"] - est.offset_).to_numpy().reshape(x1.shape)
+        ax.contour(x1, x2, margin, [0.0], colors="#333333", linewidths=1.4)
         _scatter_rows(ax, X, minority)
         ax.set_title(name, parse_math=False)
     for ax in axes.flat[len(estimators) :]:

@@ -23,6 +23,9 @@ def plot_distance_posterior(
 ) -> Figure:
     """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
 
+    The squared norm of the centre is held at its median, as in ``distance(X, common_norm=True)``,
+    so P(normal) is the share of the posterior below the cutoff.
+
     Parameters
     ----------
     est : fitted Bayesian estimator
@@ -52,7 +55,7 @@ def plot_distance_posterior(
     import arviz as az
 
     require_center(est)
-    d = est.distance(X)
+    d = est.distance(X, common_norm=True)
     if d.sizes["draw"] == 1:
         raise ValueError(
             f"{type(est).__name__} has one weight vector and no posterior of d_z; "
@@ -97,6 +100,8 @@ def plot_distance_posterior(
 def plot_distances(est: DataDescription, X: Any = None, y: Any = None, prob: float = 0.9) -> Figure:
     """Show the distance of each row with its posterior interval, and the cutoff.
 
+    The squared norm of the centre is held at its median, as ``distance(X, common_norm=True)``.
+
     Parameters
     ----------
     est : fitted estimator
@@ -125,11 +130,10 @@ def plot_distances(est: DataDescription, X: Any = None, y: Any = None, prob: flo
     >>> figure = plots.plot_distances(est)
     """
     require_center(est)
+    d = est.training_distance() if X is None else est.distance(X, common_norm=True)
     if X is None:
-        d = est.idata_.children["distance"].dataset["d"]
         minority = est.idata_.children["constant_data"].dataset["minority"].values
     else:
-        d = est.distance(X)
         minority = minority_rows(y, d.sizes["obs"], est.minor_label)
     draws = d.values.reshape(-1, d.sizes["obs"])
     low, median, high = np.quantile(draws, [(1 - prob) / 2, 0.5, (1 + prob) / 2], axis=0)

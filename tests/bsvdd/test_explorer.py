@@ -371,7 +371,7 @@ def test_one_or_two_columns_are_shown_themselves(table, columns):
     assert grid.shape == (GRID**2, columns)
     p = explorer.estimator.probability_normal(grid)
     np.testing.assert_array_equal(view.p.ravel(), p)
-    inside = view.margin.ravel() <= 0
+    inside = view.margin.ravel() >= 0
     np.testing.assert_array_equal(inside, explorer.estimator.predict(grid) == 1)
     assert plane.caption == "P(normal | data) over the columns of X."
 
@@ -391,7 +391,7 @@ def test_the_numbers_of_a_view(table):
     np.testing.assert_allclose(view.support, 1 / (w**2).sum(axis=1))
     np.testing.assert_allclose(view.weights[0], w.mean(axis=0))
     assert view.p_row == est.probability_normal(table[0])[0]
-    d = est.distance(table[0][:1]).values.ravel()
+    d = est.distance(table[0][:1], common_norm=True).values.ravel()
     np.testing.assert_allclose(view.d, d)
 
 

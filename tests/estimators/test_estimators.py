@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from bsvdd import Cutoff, kernels, priors
-from tests.scores import distance_of, median_distance, score_of, sphere_score
+from tests.scores import common_norm, distance_of, median_distance, score_of, sphere_score
 
 NAMES = ["SVDD", "BDD", "BDD simplex", "BSVDD", "BSVDDM"]
 SAMPLED = ["BDD", "BSVDD", "BSVDDM"]
@@ -105,7 +105,7 @@ def test_with_cutoff_leaves_the_original_and_refits_nothing(fitted, table, new_r
     assert est.cutoff != new.cutoff
     assert new.level_ == 0.8
     np.testing.assert_array_equal(new.distance(new_rows), est.distance(new_rows))
-    d = np.sort(est.idata_["distance"]["d"].values.reshape(-1, 30), axis=0)
+    d = np.sort(common_norm(est, est.idata_["distance"]["d"]), axis=0)
     decisive = np.sort(d[int(0.8 * len(d))][:24])  # draws above .8 of them, majority rows
     assert new.cutoff_ == pytest.approx(decisive[18], rel=1e-12)  # number .75 (24 + 1)
     assert float(new.idata_["decision"]["cutoff"]) == new.cutoff_
@@ -116,7 +116,7 @@ def test_with_cutoff_leaves_the_original_and_refits_nothing(fitted, table, new_r
 def test_a_number_is_the_cutoff_itself(fitted, new_rows):
     new = fitted("BSVDD").with_cutoff(0.9)
     assert new.cutoff_ == 0.9
-    d = new.distance(new_rows).values.reshape(-1, len(new_rows))
+    d = common_norm(new, new.distance(new_rows))
     np.testing.assert_array_equal(new.probability_normal(new_rows), (d <= 0.9).mean(axis=0))
 
 

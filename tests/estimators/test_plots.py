@@ -7,6 +7,7 @@ import pytest
 from bsvdd.comparison.scenarios import datasets
 
 from bsvdd import BDD, OCSVM, SVDD, kernels, plots
+from tests.scores import common_norm
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -65,7 +66,7 @@ def test_distances_are_posterior_medians_with_the_cutoff(two):
     est = two["BDD"]
     (ax,) = plots.plot_distances(est).axes
     majority = ax.collections[1].get_offsets()
-    d = est.idata_["distance"]["d"].values.reshape(-1, len(Y))
+    d = common_norm(est, est.idata_["distance"]["d"])
     np.testing.assert_allclose(majority[:, 1], np.median(d, axis=0)[Y == 0])
     assert any(np.allclose(line.get_ydata(), est.cutoff_) for line in ax.lines)
     (ax,) = plots.plot_distances(est, DATA.X, Y).axes

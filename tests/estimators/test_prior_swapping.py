@@ -16,6 +16,7 @@ from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
 from scipy import stats
 
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
+from tests.scores import squared_norms, upper_median, weights_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RBF = kernels.RBF(1.2)
@@ -268,23 +269,28 @@ def test_every_fit_holds_its_log_prior_for_arviz(cls, rows, y):
     assert np.isfinite(found).all()
 
 
+def probability_with_norm_of(est, other, Z):
+    """Return P(normal) by ``other``, at the cutoff of ``est`` with the norm of its centre."""
+    f = weights_of(other) @ other.kernel_(other.gram_.points, Z)
+    return (1 - 2 * f + upper_median(squared_norms(est)) <= est.cutoff_**2).mean(axis=0)
+
+
 def test_power_scaling_against_a_scaled_prior(rows):
     """N(0, s^2) to the power alpha is N(0, s^2/alpha): BDD's exact draws tell what P becomes."""
     settings = MANY | {"draws": 20_000}
     est = BDD(prior=priors.Flat(0.5), **settings).fit(rows[:20])
     found = est.sensitivity(rows[15:])
     step = 0.05
-    low, high = (
-        est.with_prior(priors.Flat(0.5 / np.sqrt(2.0**power))).probability_normal(rows[15:])
-        for power in (-step, step)
-    )
-    np.testing.assert_allclose(found["probability_prior"], (high - low) / (2 * step), atol=0.03)
-    assert np.abs(found["probability_prior"]).max() > 0.08
+    others = [est.with_prior(priors.Flat(0.5 / np.sqrt(2.0**power))) for power in (-step, step)]
+    low, high = (probability_with_norm_of(est, other, rows[15:]) for other in others)
+    np.testing.assert_allclose(found["probability_prior"], (high - low) / (2 * step), atol=0.01)
+    assert np.abs(found["probability_prior"]).max() > 0.015
     assert (found["probability_prior_se"] < 0.02).all()
     half = BDD(prior=priors.Flat(0.5), likelihood_scale=2.0**-step, **settings).fit(rows[:20])
     twice = BDD(prior=priors.Flat(0.5), likelihood_scale=2.0**step, **settings).fit(rows[:20])
-    slope = (twice.probability_normal(rows[15:]) - half.probability_normal(rows[15:])) / (2 * step)
-    np.testing.assert_allclose(found["probability_likelihood"], slope, atol=0.03)
+    low, high = (probability_with_norm_of(est, other, rows[15:]) for other in (half, twice))
+    slope = (high - low) / (2 * step)
+    np.testing.assert_allclose(found["probability_likelihood"], slope, atol=0.01)
     np.testing.assert_allclose(
         found["probability_normal"], est.probability_normal(rows[15:]), atol=1e-12
     )
@@ -296,7 +302,7 @@ def test_power_scaling_against_a_scaled_prior(rows):
     ]
     assert (found["d_prior"] > 0).all()
     # the error of a covariance: the sd of the products over the draws, in effective draws
-    normal = (est.distance(rows[15:]) <= est.cutoff_).values
+    normal = (est.distance(rows[15:], common_norm=True) <= est.cutoff_).values
     density = est.idata_["log_prior"].to_dataset().to_array().sum("variable").values
     products = np.log(2) * (density - density.mean())[..., None] * (normal - normal.mean((0, 1)))
     ess = float(est.idata_["diagnostics"]["ess"])

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import bsvdd
 from bsvdd import OCSVM, SVDD, Cutoff, kernels
-from tests.scores import median_distance
+from tests.scores import common_norm, median_distance
 
 KERNELS = [kernels.RBF(1.1), kernels.Polynomial(2), kernels.Linear()]
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -77,10 +77,8 @@ def test_pruned_is_a_fitted_estimator(fitted, table, new_rows, tmp_path, name, t
     d = median_distance(pruned, new_rows)
     np.testing.assert_allclose(pruned.decision(new_rows)["distance"], d, rtol=1e-9)
     np.testing.assert_array_equal(pruned.predict(new_rows) == 1, d <= pruned.cutoff_)
-    within = pruned.distance(new_rows) <= pruned.cutoff_
-    np.testing.assert_array_equal(
-        pruned.probability_normal(new_rows), within.mean(("chain", "draw")).values
-    )
+    within = common_norm(pruned, pruned.distance(new_rows)) <= pruned.cutoff_
+    np.testing.assert_array_equal(pruned.probability_normal(new_rows), within.mean(axis=0))
     # what is said of the training rows stays that of the whole posterior
     for group in ("distance", "log_likelihood", "decision"):
         assert pruned.idata_[group].identical(est.idata_[group])

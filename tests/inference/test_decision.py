@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bsvdd import Cutoff
+from tests.scores import common_norm
 
 
 def test_probability_is_the_share_of_draws_at_or_below():
@@ -69,6 +70,11 @@ def test_distance_quantile_decides_as_the_probability_does(d, thousandths, cutof
     normal = counts * 1000 > thousandths * len(d)
     np.testing.assert_array_equal(distance_quantile(d, level) <= cutoff, normal)
     np.testing.assert_array_equal(is_normal(d, cutoff, level), normal)
+    of_draw = np.arange(float(len(d)))[:, None]  # a cutoff for each draw
+    np.testing.assert_array_equal(is_normal(d + of_draw, cutoff + of_draw, level), normal)
+    np.testing.assert_array_equal(
+        probability_normal(d + of_draw, cutoff + of_draw), probability_normal(d, cutoff)
+    )
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 2000))
@@ -85,7 +91,10 @@ def test_all_faces_of_an_estimator_agree(fitted, table, new_rows, name, level):
     est = fitted(name).with_cutoff(Cutoff("g_mean", level=level))
     assert est.level_ == level
     Z = np.concatenate([table[0], new_rows])
-    d = est.distance(Z).values.reshape(-1, len(Z))
+    d = common_norm(est, est.distance(Z))
+    np.testing.assert_allclose(est.distance(Z, common_norm=True).values.reshape(d.shape), d)
+    trained = est.training_distance().values.reshape(len(d), -1)
+    np.testing.assert_allclose(trained, d[:, : len(table[0])], atol=1e-7)
     p = est.probability_normal(Z)
     np.testing.assert_array_equal(p, [np.mean(column <= est.cutoff_) for column in d.T])
     np.testing.assert_array_equal(est.predict(Z), np.where(p > level, 1, -1))

@@ -13,6 +13,7 @@ from bsvdd.models import Gram, bdd
 from scipy.special import logsumexp
 
 from bsvdd import Cutoff, kernels, priors
+from tests.scores import common_norm, upper_median
 
 RNG = np.random.default_rng(50)
 ROWS = RNG.normal(size=(12, 3))
@@ -142,15 +143,20 @@ def test_blocks_are_the_whole(monkeypatch, kernel, values):
     np.testing.assert_allclose(center.values(Z), np.sqrt(expected), rtol=1e-12)
     constant = 1.0 if kernel.normalized else 0.0  # k(z, z), which is the same for all rows
     relative = np.array(expected) - norm[:, None] - constant
-    np.testing.assert_allclose(center.from_norm(Z), relative, rtol=1e-9, atol=1e-12)
-    cutoff = float(np.median(np.sqrt(expected))) * 1.0001  # beside the distances, not at one
+    np.testing.assert_allclose(center.raw(Z), relative, rtol=1e-9, atol=1e-12)
+    same_norm = np.sqrt(np.array(expected) - norm[:, None] + np.sort(norm)[2])
+    np.testing.assert_allclose(center.values(Z, common_norm=True), same_norm, rtol=1e-12)
+    np.testing.assert_allclose(center.with_common_norm(np.sqrt(expected)), same_norm, rtol=1e-9)
+    cutoff = float(np.median(same_norm)) * 1.0001  # beside the distances, not at one
     score, probability = center.decision(Z, center.limit(cutoff, 0.3))
-    np.testing.assert_array_equal(probability, (np.sqrt(expected) <= cutoff).mean(axis=0))
+    np.testing.assert_array_equal(probability, (same_norm <= cutoff).mean(axis=0))
+    moved = np.sqrt(expected) <= center.cutoffs(cutoff)[:, None]  # the cutoff moves with the norm
+    np.testing.assert_array_equal(probability, moved.mean(axis=0))
     np.testing.assert_array_equal(
         center.probability_normal(Z, center.limit(cutoff, 0.3)), probability
     )
-    quantile = distance_quantile(np.sqrt(expected), 0.3)
-    np.testing.assert_allclose(center.value_of(score, 0.3), quantile, rtol=1e-12)
+    quantile = distance_quantile(same_norm, 0.3)
+    np.testing.assert_allclose(center.value_of(score), quantile, rtol=1e-12)
     np.testing.assert_array_equal(center.scores(Z, 0.3), score)
     places = list(center._blocks(23))
     assert (len(places) == 1) == (values == 4_000_000)
@@ -165,9 +171,9 @@ def shuffled(table):
 
 
 def without_row(w, K, j, n1=0):
-    """Squared distances (draws,) of point j left out, from a centre of the norm of all rows."""
+    """Squared distances (draws,) of point j left out, with the median norm of all rows' centre."""
     f = np.array([from_scratch(v, K, j, n1) for v in w])
-    return K[j, j] - 2 * f + np.einsum("di,ij,dj->d", w, K, w)
+    return K[j, j] - 2 * f + upper_median(np.einsum("di,ij,dj->d", w, K, w))
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -181,7 +187,7 @@ def test_estimators_leave_out_each_row_of_mixed_classes(make, table, name):
     w = w.reshape(-1, w.shape[-1])
     dictionary = [*np.flatnonzero(y == 0)] + ([*np.flatnonzero(y == 1)] if name == "BSVDDM" else [])
     K, n1 = kernel(X[dictionary]), 6 if name == "BSVDDM" else 0
-    squares = est.distance(X).values.reshape(len(w), -1) ** 2
+    squares = common_norm(est, est.distance(X)) ** 2
     for place, row in enumerate(dictionary):
         squares[:, row] = without_row(w, K, place, n1)
     quantile = distance_quantile(squares) ** 0.5
@@ -200,7 +206,7 @@ def test_bdd_leaves_out_each_majority_row_of_mixed_classes(make, table):
     est.fit(X, y)
     found = est.idata_["decision"]["left_out"].values
     assert est.cutoff_ == policy.choose(found, y == 1)
-    inside = est.idata_["distance"]["d"].values.reshape(-1, 30)
+    inside = common_norm(est, est.idata_["distance"]["d"])
     np.testing.assert_allclose(found[y == 1], distance_quantile(inside)[y == 1], rtol=1e-12)
     whole = Gram.from_rows(kernel, X[y == 0])
     mean, upper = bdd.posterior(whole, prior, 2.0)
@@ -218,7 +224,7 @@ def test_bdd_leaves_out_each_majority_row_of_mixed_classes(make, table):
         place = np.flatnonzero(np.flatnonzero(y == 0) == row)[0]
         error = np.sqrt(2 * f.var() / draws)
         assert abs(ours[0][:, place].mean() - f.mean()) < 4.5 * error
-        d2 = 1 - 2 * ours[0][:, place] + est._fit.rule.squared_norm
+        d2 = 1 - 2 * ours[0][:, place] + upper_median(est._fit.rule.squared_norm)
         assert found[row] ** 2 == pytest.approx(distance_quantile(d2[:, None])[0], rel=1e-12)
         assert abs(np.median(norm) - np.median(est._fit.rule.squared_norm)) < 0.05
 
@@ -231,28 +237,30 @@ def far_rows(*distances):
 @pytest.mark.parametrize("kernel", [kernels.RBF(1.1), kernels.Laplacian(0.9)], ids=repr)
 @pytest.mark.parametrize("draws", [1, 20])
 def test_scores_have_all_digits_and_do_not_underflow(kernel, draws):
-    """Against logarithms in exact arithmetic, with a single draw and with the decisive draw."""
+    """Against logarithms in exact arithmetic, of each draw."""
     weights = simplex_weights(draws)
     center = CenterDraws.of(weights, Gram.from_rows(kernel, ROWS), nonnegative=True)
     Z = far_rows(3.0, 8.0, 30.0, 60.0, 500.0, 1e5)
     score = center.scores(Z, 0.5)
     assert (np.diff(score) < 0).all()
-    norm = center.squared_norm
-    decisive = np.argsort(norm)[draws // 2]
-    for z, found in zip(Z[2:], score[2:], strict=True):  # so far that the norm alone decides
+    for z, found in zip(Z, score, strict=True):
         exponents = np.array([float(kernel.log([z], [u])[0, 0]) for u in ROWS])
         top = exponents.max()
         terms = [
-            Fraction(w) * Fraction(math.exp(e - top))
-            for w, e in zip(weights[decisive], exponents, strict=True)
+            [
+                Fraction(math.exp(e - top)) * Fraction(w)
+                for w, e in zip(of_draw, exponents, strict=True)
+            ]
+            for of_draw in weights
         ]
-        assert found == pytest.approx(math.log(2) + top + math.log(sum(terms)), rel=1e-10)
+        decisive = sorted(map(sum, terms), reverse=True)[draws // 2]
+        assert found == pytest.approx(math.log(2) + top + math.log(decisive), rel=1e-10)
     assert kernel(Z[-1:], ROWS).max() == 0.0  # where k underflows
-    d = distance_quantile(center.values(Z))
+    d = distance_quantile(center.values(Z, common_norm=True))
     assert d[-1] == d[-2] == d[-3]  # and distances tie
     near = np.random.default_rng(56).normal(size=(200, 3))
-    d2 = distance_quantile(center.values(near)) ** 2
-    limit = 1.0 + norm[decisive]
+    d2 = distance_quantile(center.values(near, common_norm=True)) ** 2
+    limit = 1.0 + upper_median(center.squared_norm)
     np.testing.assert_allclose(center.scores(near, 0.5), np.log(limit - d2), atol=1e-9)
 
 
@@ -263,7 +271,7 @@ def test_decisions_agree_with_distances_where_these_can_tell():
             gram = Gram.from_rows(kernel, ROWS)
             center = CenterDraws.of(weights, gram, nonnegative=bool((weights >= 0).all()))
             Z = np.random.default_rng(57).normal(size=(300, 3)) * 1.5
-            d = center.values(Z)
+            d = center.values(Z, common_norm=True)
             for cutoff in np.quantile(np.median(d, axis=0), [0.2, 0.5, 0.9]) * (1 + 1e-9):
                 for level in (0.2, 0.5, 0.8):
                     limit = center.limit(cutoff, level)
@@ -280,7 +288,7 @@ def test_probability_and_score_agree_where_kernel_values_underflow(level):
     Z = far_rows(1.0, 3.0, 4.0, 5.0)
     offset = center.scores(Z, level)[2]
     assert offset < -900
-    score, p = center.decision(Z, distance.Limit(center.value_of(offset, level), offset, level))
+    score, p = center.decision(Z, distance.Limit(center.value_of(offset), offset, level))
     np.testing.assert_array_equal(p > level, score >= offset)
     np.testing.assert_array_equal(score >= offset, [True, True, True, False])
 
@@ -292,24 +300,24 @@ def test_left_out_points_that_underflow_are_ordered_too(weights):
     gram = Gram.from_rows(kernel, points)
     center = CenterDraws.of(weights, gram, nonnegative=True)
     found = center.left_out_scores(leave_one_out(weights, gram.K), 0.5)
-    w = weights[np.argsort(center.squared_norm)[len(weights) // 2]]
     for j in range(12):
         exponents = np.array([float(kernel.log(points[[j]], points[[i]])[0, 0]) for i in range(12)])
         others = np.arange(12) != j
-        expected = np.log(2) + logsumexp(exponents[others], b=w[others] / w[others].sum())
-        assert found[j] == pytest.approx(expected, rel=1e-12)
+        left = weights[:, others] / (1 - weights[:, [j]])
+        f = logsumexp(exponents[others], axis=1, b=left)
+        assert found[j] == pytest.approx(np.log(2) - upper_median(-f), rel=1e-12)
 
 
 def test_a_middle_lies_half_way_in_the_distance():
     for weights in (simplex_weights(5), signed_weights(5)):
         gram = Gram.from_rows(KERNELS[0], ROWS)
         center = CenterDraws.of(weights, gram, nonnegative=bool((weights >= 0).all()))
-        a, b = (np.array(center.score_of(d, 0.5)) for d in (0.8, 0.9))
-        assert center.value_of(center.middle(a, b, 0.5), 0.5) == pytest.approx(0.85, rel=1e-12)
+        a, b = (np.array(center.score_of(d)) for d in (0.8, 0.9))
+        assert center.value_of(center.middle(a, b)) == pytest.approx(0.85, rel=1e-12)
     # where distances agree in all digits: half-way between e^-50 and e^-1000000
     gram = Gram.from_rows(KERNELS[0], ROWS)
     center = CenterDraws.of(simplex_weights(5), gram, nonnegative=True)
-    found = center.middle(np.array(-50.0), np.array(-1e6), 0.5)
+    found = center.middle(np.array(-50.0), np.array(-1e6))
     assert found == pytest.approx(-50.0 - np.log(2), rel=1e-12)
 
 
@@ -322,6 +330,4 @@ def test_left_out_scores_of_weighted_draws():
     decisive = np.arange(12) % 9
     log_weight[decisive, np.arange(12)] = 50.0
     found = center.left_out_scores(f, 0.5, log_weight)
-    norm = np.sort(center.squared_norm)[4]
-    d2 = 1.0 - 2.0 * f[decisive, np.arange(12)] + center.squared_norm[decisive]
-    np.testing.assert_allclose(found, 1.0 + norm - d2, rtol=1e-10)
+    np.testing.assert_allclose(found, 2.0 * f[decisive, np.arange(12)], rtol=1e-10)

@@ -15,6 +15,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy import stats
 
 from bsvdd import BDDM, Cutoff, kernels, priors
+from tests.scores import upper_median
 
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 QUICK = dict(kernel=kernels.RBF(1.0), draws=50, tune=50, chains=2)
@@ -191,7 +192,7 @@ def test_automatic_cutoff_is_by_leave_one_out(data):
     f, log_weight = bdd_m_left_out.leave_one_out(
         est.gram_, est.prior, est.minority_prior, 1.0, w, rng
     )
-    d2 = 1 - 2 * f + np.einsum("di,ij,dj->d", w, est.gram_.K, w)[:, None]
+    d2 = 1 - 2 * f + upper_median(np.einsum("di,ij,dj->d", w, est.gram_.K, w))
     left = np.empty(32)
     left[np.argsort(y, kind="stable")] = weighted_distance_quantile(d2, log_weight, 0.3)
     changed = est.with_cutoff(Cutoff(level=0.3))
