@@ -265,14 +265,14 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
         def refit(train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
             draws, fold = self._refit(data, train)
-            shift = self._reference(state.draws, rule, level) - self._reference(draws, fold, level)
-            return lambda rows: fold.scores(rows, level) + shift
+            reference = self._reference(draws, fold), self._reference(state.draws, rule)
+            return lambda rows: fold.aligned(fold.scores(rows, level), *reference)
 
         return leave_out.scores(data, rule, policy, loo, self._folds, refit)
 
-    def _reference(self, draws: Draws, rule: ScoringRule, level: float) -> float:
-        """Return a score that has the same meaning in fits to all rows and to folds."""
-        return 0.0
+    def _reference(self, draws: Draws, rule: ScoringRule) -> float | None:
+        """Return a score that has the same meaning in fits to all rows and to folds, if needed."""
+        return None
 
     def _set_fitted(self, state: FitState, tree: xr.DataTree) -> None:
         """Set the fitted attributes from a state and its DataTree, which includes the decision."""

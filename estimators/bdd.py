@@ -34,7 +34,8 @@ class BDD(BayesianDataDescription):
 
     Parameters
     ----------
-    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
+    kernel : Kernel or callable, default=RBF()
+    likelihood_scale, dictionary, draws, tune, chains : optional
         As in :class:`BSVDD`.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, override
@@ -13,6 +14,7 @@ from ..inference.draws import Draws
 from ..inference.scoring import ScoringRule
 from ..models import svdd
 from ..models.gram import Gram
+from ..models.kernels import RBF, Kernel
 from .description import DataDescription
 from .training import FitState, TrainingData
 
@@ -25,7 +27,7 @@ class SVDD(DataDescription):
 
     Parameters
     ----------
-    kernel : Kernel or callable, default=RBF()
+    kernel : Kernel or callable, default=RBF("likelihood")
         See :mod:`bsvdd.kernels`.
     C : float, optional
         Largest weight, at least 1/n0. With C >= 1 no row lies outside. ``None`` is
@@ -74,6 +76,7 @@ class SVDD(DataDescription):
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
+    kernel: Kernel | Callable[..., Any] = RBF("likelihood")
     C: float | None = None
     outlier_fraction: float = 0.1
 
@@ -105,7 +108,7 @@ class SVDD(DataDescription):
         return not self._learns_from_minority
 
     @override
-    def _reference(self, draws: Draws, rule: ScoringRule, level: float) -> float:
+    def _reference(self, draws: Draws, rule: ScoringRule) -> float:
         # the weights, and with them all scores, depend on the number of support vectors
         return rule.score_of(self._sphere(draws, rule).boundary)
 

@@ -138,6 +138,16 @@ class ScoringRule:
         """Return the scores of left-out points, shape (M,), from their kernel sums (draws, M)."""
         raise NotImplementedError
 
+    def aligned(
+        self, scores: np.ndarray, reference: float | None, other: float | None
+    ) -> np.ndarray:
+        """Return the scores that rows would have by another fit of the model.
+
+        ``reference`` and ``other`` are scores with the same meaning in this and in the other fit.
+        Without them the scores stay as they are.
+        """
+        return scores if reference is None or other is None else scores + (other - reference)
+
     @property
     def farthest(self) -> float:
         """The value of a row similar to no point; infinity if there is no such limit."""
@@ -303,6 +313,15 @@ class CenterDraws(ScoringRule):
     def _farthest(self) -> float:
         """c, the squared distance of a row without any similarity to the points."""
         return self.median_norm + (1.0 if self._normalized else 0.0)
+
+    @override
+    def aligned(
+        self, scores: np.ndarray, reference: float | None, other: float | None
+    ) -> np.ndarray:
+        if reference is None or other is None or self.logarithmic or min(reference, other) <= 0.0:
+            return super().aligned(scores, reference, other)
+        # proximities are sums over the weights, whose size depends on the number of rows
+        return scores * (other / reference)
 
     @property
     @override

@@ -57,7 +57,7 @@ def round_significant(value: float) -> float:
 
 
 def bandwidth_range(bandwidth: float) -> Range:
-    """Return the range from 1/5 to 10 times ``bandwidth``, as of the modified mean criterion."""
+    """Return the range from 1/5 to 10 times ``bandwidth``, that of the first fit."""
     low, high = round_significant(bandwidth / 5), round_significant(bandwidth * 10)
     return Range(low, high, 0.02, log=True)
 

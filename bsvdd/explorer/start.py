@@ -7,10 +7,11 @@ from typing import Any, override
 
 import numpy as np
 
+from ..estimators.registry import REGISTRY
 from ..models import bandwidth, kernels
 from .ranges import Range, bandwidth_range, round_significant
 from .refit import FitResult, refit
-from .state import CRITERIA_WITHOUT_MINORITY, ExplorerState
+from .state import CRITERIA_WITHOUT_MINORITY, DEFAULT_MODEL, ExplorerState
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +39,8 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[FitResult, Explo
     """
     state = ExplorerState(bandwidth=1.0, **options)  # the kernel of the fit is another one
     est = state.estimator()
-    kernel: kernels.Kernel = RoundedRBF()
+    criterion = REGISTRY[DEFAULT_MODEL].parameters["kernel"].bandwidth
+    kernel: kernels.Kernel = RoundedRBF(criterion)
     if state.standardize:
         kernel = kernels.Standardized(kernel)
     est.set_params(kernel=kernel, cutoff=1.0)  # any number: the criterion is not known yet
@@ -47,7 +49,7 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[FitResult, Explo
     training = est.idata_.children["constant_data"].dataset
     minority = training["minority"].values
     majority_rows = est.kernel_.inputs(training["X"].values[~minority])
-    exact = bandwidth.resolve(kernels.RBF().bandwidth, majority_rows)
+    exact = bandwidth.resolve(criterion, majority_rows)
     limits = bandwidth_range(exact)
     state = replace(
         state,

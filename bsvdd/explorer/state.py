@@ -54,8 +54,8 @@ class ExplorerState:
     model : str, default="BSVDD"
         A name in :func:`models`.
     prior : {"StandardizedRowSum", "InverseRowSum", "RowSum", "Flat", "GaussianProcess"}, \
-default="StandardizedRowSum"
-    sd, exponent, power : float, default=1, 1, 0.5
+default="InverseRowSum"
+    sd, exponent, power : float, default=0.5, 1, 0.5
         Parameters of the prior; only RowSum has ``exponent``, and only InverseRowSum ``power``.
     a, b : float, default=1
         Parameters of the Beta prior of the minority weights, for models that have one.
@@ -80,7 +80,7 @@ default="StandardizedRowSum"
     Examples
     --------
     >>> from bsvdd.explorer.state import ExplorerState
-    >>> print(ExplorerState(bandwidth=0.8, prior="RowSum", exponent=0.5).code())
+    >>> print(ExplorerState(bandwidth=0.8, prior="RowSum", sd=1.0, exponent=0.5).code())
     BSVDD(
         kernel=kernels.Standardized(kernel=kernels.RBF(bandwidth=0.8)),
         prior=priors.RowSum(sd=1.0, exponent=0.5),
@@ -91,8 +91,8 @@ default="StandardizedRowSum"
 
     bandwidth: float
     model: str = DEFAULT_MODEL
-    prior: str = "StandardizedRowSum"
-    sd: float = 1.0
+    prior: str = "InverseRowSum"
+    sd: float = 0.5
     exponent: float = 1.0
     power: float = 0.5
     a: float = 1.0

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 
 from ...estimators.registry import REGISTRY
-from ...models.kernels import RBF
 from ..run.protocol import PRIORS, Candidate
 from .findings import METRICS, Finding, format_p, listed
 from .paired import ALPHA, Ranking, rank
 
 
 def defaults(
-    results: pd.DataFrame, candidates: list[Candidate], topic: str, default: str
+    results: pd.DataFrame,
+    candidates: list[Candidate],
+    topic: str,
+    default_of: Callable[[str], str],
 ) -> list[Finding]:
     """Return, for each model, how its default ranks among the other choices.
 
@@ -27,13 +31,16 @@ def defaults(
         Each has a ``choice``.
     topic : str
         What is chosen: "prior" or "bandwidth".
-    default : str
-        The choice that is the default.
+    default_of : callable
+        Takes the name of a model and returns the choice that is its default.
     """
     findings, verdicts = [], []
     present = set(results["model"])
     for model in dict.fromkeys(c.model for c in candidates if c.name in present):
-        choices = {c.name: c.choice for c in candidates if c.model == model}
+        choices, default = (
+            {c.name: c.choice for c in candidates if c.model == model},
+            default_of(model),
+        )
         mine = results[results["model"].isin(choices)]
         mine = mine.assign(model=mine["model"].map(choices))
         for metric, title in METRICS.items():
@@ -47,23 +54,26 @@ def defaults(
             if default in ranking.ranks:
                 gap = ranking.ranks[default] - ranking.ranks.iloc[0]
                 worse = default not in [ranking.best, *ranking.indistinguishable(ranking.best)]
-                verdicts.append((model, title, ranking.best, gap, worse))
+                verdicts.append((model, title, default, ranking.best, gap, worse))
     if verdicts:
-        columns = ["model", "by", "best", "rank difference", "significant"]
+        columns = ["model", "by", "default", "best", "rank difference", "significant"]
         table = pd.DataFrame(verdicts, columns=columns).set_index(["model", "by"])
-        findings.insert(0, _summary(table, topic, default))
+        findings.insert(0, _summary(table, topic))
     return findings
 
 
-def _summary(table: pd.DataFrame, topic: str, default: str) -> Finding:
+def _summary(table: pd.DataFrame, topic: str) -> Finding:
     worse = table[table["significant"]]
-    winners = table["best"].value_counts()
+    is_best = table["best"] == table["default"]
+    defaults = table.reset_index().groupby("default", sort=False)["model"].unique()
+    names = [f"{name} for {listed(list(models))}" for name, models in defaults.items()]
     sentence = (
-        f"Default {topic}: {default} is the best in {int((table['best'] == default).sum())} of "
+        f"Default {topic}, {listed(names)}: the default is the best in {int(is_best.sum())} of "
         f"{len(table)} rankings (a model by a metric)"
     )
-    if winners.index[0] != default:
-        sentence += f", {winners.index[0]} in {int(winners.iloc[0])}"
+    if not is_best.all():
+        winners = table["best"][~is_best].value_counts()
+        sentence += f", {winners.index[0]} in its place in {int(winners.iloc[0])}"
     sentence += "; "
     if len(worse):
         cases = [f"{m} by {title} ({row.best})" for (m, title), row in worse.iterrows()]
@@ -98,12 +108,12 @@ def _verdict(model: str, topic: str, title: str, default: str, ranking: Ranking)
     )
 
 
-def default_prior() -> str:
-    """Return the name of the package's default prior among those compared."""
-    prior = REGISTRY["BSVDD"].parameters["prior"]
+def default_prior(model: str) -> str:
+    """Return the name of a model's default prior among those compared."""
+    prior = REGISTRY[model].parameters["prior"]
     return next(name for name, each in PRIORS.items() if each == prior)
 
 
-def default_bandwidth() -> str:
-    """Return the package's default criterion of the bandwidth."""
-    return str(RBF().bandwidth)
+def default_bandwidth(model: str) -> str:
+    """Return a model's default criterion of the bandwidth."""
+    return str(REGISTRY[model].parameters["kernel"].bandwidth)

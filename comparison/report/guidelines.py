@@ -42,12 +42,12 @@ def all_findings(
     for factor, findings in situations(plan.design, main).items():
         sections[f"Situation: {factor}"] = findings
     sections["Time"] = [cost(labelled)]
-    for title, study, topic, default in (
-        ("Priors", plan.priors, "prior", default_prior()),
-        ("Bandwidths", plan.bandwidths, "bandwidth", default_bandwidth()),
+    for title, study, topic, default_of in (
+        ("Priors", plan.priors, "prior", default_prior),
+        ("Bandwidths", plan.bandwidths, "bandwidth", default_bandwidth),
     ):
         rows = model_rows(results[study.name])
-        sections[title] = defaults(rows, study.candidates, topic, default)
+        sections[title] = defaults(rows, study.candidates, topic, default_of)
     fits = pd.concat([model_rows(table) for table in results.values()])
     sections["Can the fits be trusted"] = [reliability(fits)]
     return {title: findings for title, findings in sections.items() if findings}, rankings

@@ -72,7 +72,7 @@ class Cell:
             **measure(
                 test.minority,
                 ~decision["normal"].to_numpy(),
-                decision["distance"].to_numpy(),
+                -decision["score"].to_numpy(),
                 1.0 - decision["probability_normal"].to_numpy(),
             ),
             "base_rate": test.base_rate,

@@ -1,13 +1,14 @@
 """The protocol that all models of a study share, and how it tunes each model.
 
 Everything is chosen on the training rows. Columns are standardised on the majority rows. The
-bandwidth, each model's penalty (C, nu or outlier_fraction) and the cutoff are those whose left-out
-distances are best by the criterion of the cutoff.
+bandwidth (a model's own default is one of the choices), each model's penalty (C, nu or
+outlier_fraction) and the cutoff are those whose left-out distances are best by the criterion of
+the cutoff.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -65,12 +66,13 @@ class Protocol:
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : Kernel, optional
+        Default: each model's own default kernel, with standardised columns.
     cutoff : Cutoff
     draws, tune, chains : int
         For models with a posterior.
     alternatives : tuple of Kernel
-        Further kernels to choose from.
+        Further kernels to choose from; one that is a model's first is tried once.
     tuned : bool
         Whether to search the candidates' grids.
 
@@ -81,7 +83,7 @@ class Protocol:
     500
     """
 
-    kernel: Kernel = Standardized(RBF())
+    kernel: Kernel | None = None
     cutoff: Cutoff = Cutoff()
     draws: int = 1000
     tune: int = 500
@@ -94,7 +96,7 @@ class Protocol:
         candidate = Candidate(model, model) if isinstance(model, str) else model
         est: BaseDetector = REGISTRY[candidate.model].estimator()()
         shared = {
-            "kernel": self.kernel,
+            "kernel": self.kernel_of(candidate),
             "cutoff": self.cutoff,
             "minor_label": 1,
             "random_state": seed,
@@ -106,13 +108,23 @@ class Protocol:
         applicable = {name: value for name, value in shared.items() if name in accepted}
         return est.set_params(**applicable | candidate.parameters | changes)
 
+    def kernel_of(self, candidate: Candidate) -> Kernel:
+        """Return the kernel of a candidate, or the first of those to choose from."""
+        if self.kernel is not None:
+            return self.kernel
+        return Standardized(REGISTRY[candidate.model].parameters["kernel"])
+
     def choices(self, candidate: Candidate) -> list[dict[str, Any]]:
-        """Return the parameter settings to choose from; the first has the protocol's kernel."""
+        """Return the parameter settings to choose from; the first has the candidate's kernel."""
         grid = candidate.grid if self.tuned else {}
-        kernels = (self.kernel, *self.alternatives) if self.alternatives else ()
+        kernels: list[dict[str, Any]] = [{}]
+        if self.alternatives:
+            first = self.kernel_of(candidate)
+            others = [kernel for kernel in self.alternatives if kernel != first]
+            kernels = [{"kernel": kernel} for kernel in (first, *others)]
         return [
             {**kernel, **dict(zip(grid, values, strict=True))}
-            for kernel in ([{"kernel": k} for k in kernels] or [{}])
+            for kernel in kernels
             for values in product(*grid.values())
         ]
 
@@ -159,22 +171,21 @@ class Protocol:
 
     def _criterion_value(self, est: BaseDetector, minority: np.ndarray) -> float:
         """Return the criterion on the left-out distances, at the cutoff chosen on them."""
-        left_out = est.idata_.children["decision"].dataset["left_out"].values
+        left_out = est.idata_.children["decision"].dataset["left_out_score"].values
         available = ~np.isnan(left_out)
-        metrics = evaluate(minority[available], left_out[available] > est.cutoff_)
+        metrics = evaluate(minority[available], left_out[available] < est.offset_)
         return metrics[str(self._criterion)]
 
 
-_RBF = Standardized(RBF())
 FAIR = Protocol(
     cutoff=Cutoff("auto"),
-    # wider kernels only: with a much narrower one all distances agree to so many digits that the
-    # order of left-out rows follows from what each adds to the norm of the centre, so a cutoff
-    # chosen on them is useless
-    alternatives=(replace(_RBF, kernel=RBF("median")), replace(_RBF, kernel=RBF("scale"))),
+    alternatives=tuple(
+        Standardized(RBF(criterion))
+        for criterion in ("likelihood", "modified_mean", "median", "scale")
+    ),
     tuned=True,
 )
-PUBLISHED = Protocol(cutoff=Cutoff("f1", cv=5))
+PUBLISHED = Protocol(kernel=Standardized(RBF()), cutoff=Cutoff("f1", cv=5))
 PROTOCOLS = {"fair": FAIR, "published": PUBLISHED}
 
 _GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
@@ -183,7 +194,8 @@ _GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
     "OCSVM": {"nu": FRACTIONS},
     **{name: {"C": PENALTIES} for name in ("SVM", "DSVM-CIL", "LS-SVM", "IDLSSVM-CIL")},
 }
-PRIORS = {
+PRIORS: dict[str, priors.Prior] = {
+    "inverse row sum": priors.InverseRowSum(sd=0.5),
     "published": priors.RowSum(),
     "scaled": priors.StandardizedRowSum(),
     "flat": priors.Flat(),

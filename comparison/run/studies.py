@@ -21,8 +21,9 @@ from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, 
 from .runner import Study, read
 
 QUICK = ["SVDD", "BDD", "BSVDD", "BSVDD-M", "OCSVM", "SVM"]
-BANDWIDTHS = ("modified_mean", "mean", "median", "scale")
+BANDWIDTHS = ("likelihood", "modified_mean", "mean", "median", "scale")
 BANDWIDTH_MODELS = ("SVDD", "BSVDD", "BSVDD-M")
+LOG_WEIGHTS = ("BSVDD", "BSVDD-M")  # the prior "inverse row sum" is one of log weights
 DEFAULTS = Protocol()  # compares priors and bandwidths: nothing is tuned
 # factors of the generated data over which they are compared: all have at most 300 training rows
 SMALL = ("features", "boundary", "tails", "mislabelled minority")
@@ -107,6 +108,7 @@ def prior_candidates() -> list[Candidate]:
         for c in candidates()
         if REGISTRY[c.model].bayesian
         for label, prior in PRIORS.items()
+        if label != "inverse row sum" or c.model in LOG_WEIGHTS
     ]
 
 
