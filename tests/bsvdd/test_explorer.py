@@ -107,14 +107,14 @@ def test_a_change_of_a_slider_changes_the_picture_and_the_numbers(table):
     assert explorer.picture.startswith(PNG) and explorer.picture != picture
     assert explorer._numbers.value != numbers
     assert "This is the first setting." in numbers
-    assert "prior sd 1 → 1.5" in explorer._numbers.value
+    assert "prior sd 0.5 → 1.5" in explorer._numbers.value
 
 
 def test_the_setting_before_stays_on_the_screen(explorer):
     first = explorer.estimator
     explorer.change(sd=1.5)
     explorer.wait(SOON)
-    assert explorer.before.sd == 1.0
+    assert explorer.before.sd == 0.5
     grey = re.findall('class="bsvdd-before"[^>]*>([^<]*)<', explorer._numbers.value)
     assert f"{first.cutoff_:.5g}" in grey
     drawn = panels.draw(explorer._plane, explorer._view, explorer._before)
@@ -131,7 +131,7 @@ def test_the_setting_before_stays_on_the_screen(explorer):
 
 def test_numbers_of_prior_and_likelihood_compile_nothing_and_keep_the_statistics(explorer):
     before, count = explorer.estimator, compilations()
-    for changes in ({"sd": 0.5}, {"likelihood_scale": 5.0}, {"prior": "Flat"}, {"sd": 2.0}):
+    for changes in ({"sd": 0.7}, {"likelihood_scale": 5.0}, {"prior": "Flat"}, {"sd": 2.0}):
         explorer.change(**changes)
         explorer.wait(SOON)
         assert explorer.estimator.gram_ is before.gram_
@@ -194,7 +194,7 @@ def test_a_start_computes_one_gram_matrix(table, monkeypatch):
     monkeypatch.setattr(Gram, "from_rows", count)
     explorer = explore(*table, **QUICK)
     assert len(computed) == 1
-    resolved = kernels.Standardized(kernels.RBF()).resolve(table[0][table[1] == 0])
+    resolved = kernels.Standardized(kernels.RBF("likelihood")).resolve(table[0][table[1] == 0])
     assert explorer.setting.bandwidth == float(f"{resolved.kernel.bandwidth:.3g}")
 
 
@@ -316,7 +316,7 @@ def test_an_older_request_does_not_block_the_newer_one(explorer, monkeypatch):
     assert explorer.setting.sd == 0.8
     released.set()
     explorer.wait(SOON)
-    assert (explorer.setting.sd, explorer.before.sd) == (0.8, 1.0)
+    assert (explorer.setting.sd, explorer.before.sd) == (0.8, 0.5)
 
 
 @pytest.mark.slow
