@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+from collections import ChainMap
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -191,3 +192,65 @@ REGISTRY: dict[str, Record] = {
         ),
     ]
 }
+
+_YARDSTICKS = "bsvdd.estimators.yardsticks:"
+
+# Simple methods of scikit-learn beside which the models are measured
+YARDSTICKS: dict[str, Record] = {
+    record.name: record
+    for record in [
+        Record(
+            "kNN",
+            _YARDSTICKS + "KNN",
+            "Distance to the 5th nearest neighbour",
+            "Ramaswamy, Rastogi and Shim, Efficient algorithms for mining outliers from large data "
+            "sets, SIGMOD Record 29",
+            2000,
+            doi="10.1145/335191.335437",
+        ),
+        Record(
+            "mean kNN",
+            _YARDSTICKS + "MeanKNN",
+            "Mean distance to the 5 nearest neighbours",
+            "Livernoche, Jain, Hezaveh and Ravanbakhsh, On diffusion modeling for anomaly "
+            "detection, International Conference on Learning Representations",
+            2024,
+        ),
+        Record(
+            "LOF",
+            _YARDSTICKS + "LOF",
+            "Local outlier factor",
+            "Breunig, Kriegel, Ng and Sander, LOF: identifying density-based local outliers, "
+            "SIGMOD Record 29",
+            2000,
+            doi="10.1145/335191.335388",
+        ),
+        Record(
+            "isolation forest",
+            _YARDSTICKS + "IsolationForest",
+            "Isolation forest",
+            "Liu, Ting and Zhou, Isolation forest, IEEE International Conference on Data Mining 8",
+            2008,
+            doi="10.1109/ICDM.2008.17",
+        ),
+        Record(
+            "robust Gaussian",
+            _YARDSTICKS + "RobustGaussian",
+            "Mahalanobis distance with a robust covariance",
+            "Rousseeuw and Van Driessen, A fast algorithm for the minimum covariance determinant "
+            "estimator, Technometrics 41",
+            1999,
+            doi="10.1080/00401706.1999.10485670",
+        ),
+        Record(
+            "KDE",
+            _YARDSTICKS + "KDE",
+            "Kernel density estimate",
+            "Scott, Multivariate density estimation, Wiley",
+            1992,
+            doi="10.1002/9780470316849",
+        ),
+    ]
+}
+
+MODELS = ChainMap(REGISTRY, YARDSTICKS)  # all that a study or a table can name

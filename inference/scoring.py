@@ -422,18 +422,8 @@ class CenterDraws(ScoringRule):
 
 
 @dataclass(frozen=True, eq=False)
-class Hyperplane(ScoringRule):
-    r"""A separating hyperplane; the value of a row is :math:`-f(z)`, and its score is f(z).
-
-    .. math:: f(z) = \sum_j w_j k(u_j, z) + b, \qquad f > 0 \text{ on the majority's side}
-
-    Attributes
-    ----------
-    offset : ndarray of shape (draws,)
-        b.
-    """
-
-    offset: np.ndarray
+class SingleScore(ScoringRule):
+    """A rule with one score a row; the value of a row is minus its score."""
 
     @override
     def score_of(self, value: float) -> float:
@@ -448,15 +438,30 @@ class Hyperplane(ScoringRule):
         return (a + b) / 2.0
 
     @override
+    def _value(self, raw: np.ndarray) -> np.ndarray:
+        return raw
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperplane(SingleScore):
+    r"""A separating hyperplane; the value of a row is :math:`-f(z)`, and its score is f(z).
+
+    .. math:: f(z) = \sum_j w_j k(u_j, z) + b, \qquad f > 0 \text{ on the majority's side}
+
+    Attributes
+    ----------
+    offset : ndarray of shape (draws,)
+        b.
+    """
+
+    offset: np.ndarray
+
+    @override
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         weights, points = self._supported
         raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
         np.negative(raw, out=raw)
         raw -= self.offset
-        return raw
-
-    @override
-    def _value(self, raw: np.ndarray) -> np.ndarray:
         return raw
 
 

@@ -7,11 +7,11 @@ import click
 
 @click.command()
 def models() -> None:
-    """List the models: what each learns from, its parameters, and where it comes from."""
+    """List models and yardsticks: what each learns from, its parameters, where it comes from."""
     from rich.console import Console
     from rich.table import Table
 
-    from ..estimators.registry import REGISTRY
+    from ..estimators.registry import REGISTRY, YARDSTICKS
 
     console = Console()
     with console.status("loading the models"):
@@ -33,6 +33,8 @@ def models() -> None:
             reference,
         )
     console.print(table)
+    simple = ", ".join(f"{r.name} ({r.title}, {r.year})" for r in YARDSTICKS.values())
+    console.print(f"yardsticks, simple methods of scikit-learn: {simple}")
     console.print(f"parameters of all models: {', '.join(shared)}")
 
 

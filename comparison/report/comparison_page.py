@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...estimators import plots
-from ...estimators.registry import REGISTRY
+from ...estimators.registry import MODELS
 from ..run.protocol import Protocol
 from ..run.runner import to_csv
 from ..scenarios.datasets import Dataset, moon
@@ -93,7 +93,7 @@ def write(
 
 def _section(data: Dataset, table: pd.DataFrame, results: pd.DataFrame) -> dict[str, object]:
     mine = results[results["data"] == data.name]
-    fitted = mine[mine["model"].isin(REGISTRY)]
+    fitted = mine[mine["model"].isin(list(MODELS))]
     columns = ["fit_seconds", "r_hat", "ess", "effective_support"]
     fitted = fitted.reindex(columns=[*fitted.columns.union(columns, sort=False)])
     return {

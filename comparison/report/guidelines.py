@@ -38,6 +38,7 @@ def all_findings(
         rankings = dict(zip(METRICS, (r for _, r in ranked), strict=False))
     except ValueError as error:
         sections["Over all settings"] = [Finding(f"Not compared: {error}.")]
+    sections["One class: models and yardsticks"] = one_class(labelled, plan.main.candidates)
     sections["What labels are worth"] = [labels(labelled, plan.main.candidates)]
     for factor, findings in situations(plan.design, main).items():
         sections[f"Situation: {factor}"] = findings
@@ -90,6 +91,31 @@ def _describe_ranking(ranking: Ranking, title: str) -> str:
     if ranking.incomplete:
         sentence += f" Not ranked, as some setting has no result: {listed(ranking.incomplete)}."
     return sentence
+
+
+def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> list[Finding]:
+    """Return how one-class models and yardsticks rank, and whether a yardstick is enough."""
+    yardsticks = [c.name for c in candidates if c.is_yardstick]
+    models = [c.name for c in candidates if not (c.is_yardstick or c.learns_from_minority)]
+    findings = []
+    for metric, title in METRICS.items():
+        means = scenario_means(results, metric).mean(skipna=False).dropna()
+        simple, own = (means[means.index.isin(names)] for names in (yardsticks, models))
+        if simple.empty or own.empty:
+            continue
+        sentence = (
+            f"By mean {title}, the best one-class model is {own.idxmax()} ({own.max():.3f}), and "
+            f"the best yardstick is {simple.idxmax()} ({simple.max():.3f})."
+        )
+        try:
+            ranking = rank(results[results["model"].isin([*models, *yardsticks])], metric)
+        except ValueError as error:
+            findings.append(Finding(f"{sentence} Not ranked: {error}."))
+            continue
+        findings.append(
+            Finding(f"{sentence} {_describe_ranking(ranking, title)}", ranking.effects())
+        )
+    return findings
 
 
 def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Finding:

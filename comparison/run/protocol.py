@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...estimators.base import BaseDetector
-from ...estimators.registry import REGISTRY
+from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...inference.cutoff import Cutoff
 from ...inference.metrics import evaluate
 from ...models import priors
@@ -51,13 +51,18 @@ class Candidate:
     choice: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if self.model not in REGISTRY:
-            raise ValueError(f"unknown model {self.model!r}; expected one of {', '.join(REGISTRY)}")
+        if self.model not in MODELS:
+            raise ValueError(f"unknown model {self.model!r}; expected one of {', '.join(MODELS)}")
+
+    @property
+    def is_yardstick(self) -> bool:
+        """Whether it is a simple method beside which the models are measured."""
+        return self.model in YARDSTICKS
 
     @property
     def learns_from_minority(self) -> bool:
         """Whether the model's weights depend on minority rows."""
-        return "minority" in REGISTRY[self.model].learns_from
+        return "minority" in MODELS[self.model].learns_from
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ class Protocol:
     def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> BaseDetector:
         """Return the unfitted estimator of ``model`` under this protocol."""
         candidate = Candidate(model, model) if isinstance(model, str) else model
-        est: BaseDetector = REGISTRY[candidate.model].estimator()()
+        est: BaseDetector = MODELS[candidate.model].estimator()()
         shared = {
             "kernel": self.kernel_of(candidate),
             "cutoff": self.cutoff,
@@ -112,13 +117,13 @@ class Protocol:
         """Return the kernel of a candidate, or the first of those to choose from."""
         if self.kernel is not None:
             return self.kernel
-        return Standardized(REGISTRY[candidate.model].parameters["kernel"])
+        return Standardized(MODELS[candidate.model].parameters["kernel"])
 
     def choices(self, candidate: Candidate) -> list[dict[str, Any]]:
         """Return the parameter settings to choose from; the first has the candidate's kernel."""
         grid = candidate.grid if self.tuned else {}
         kernels: list[dict[str, Any]] = [{}]
-        if self.alternatives:
+        if self.alternatives and not candidate.is_yardstick:  # whose kernel has no bandwidth
             first = self.kernel_of(candidate)
             others = [kernel for kernel in self.alternatives if kernel != first]
             kernels = [{"kernel": kernel} for kernel in (first, *others)]
@@ -205,13 +210,17 @@ PRIORS: dict[str, priors.Prior] = {
 
 
 def candidates() -> list[Candidate]:
-    """Return all models of the registry; the total of BSVDD-M's minority weights is bounded.
+    """Return all models of the registry, then the yardsticks.
 
+    The total of BSVDD-M's minority weights is bounded.
     With the published prior, Beta(1, 1), a fit takes minutes instead of seconds, and the chains do
     not always mix.
     """
     bounded = {"BSVDD-M": {"minority_prior": priors.Beta(total=1)}}
-    return [Candidate(name, name, bounded.get(name, {}), _GRIDS.get(name, {})) for name in REGISTRY]
+    return [
+        Candidate(name, name, bounded.get(name, {}), _GRIDS.get(name, {}))
+        for name in [*REGISTRY, *YARDSTICKS]
+    ]
 
 
 def published() -> list[Candidate]:

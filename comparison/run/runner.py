@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...estimators.registry import REGISTRY
+from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
 from .cell import Cell, forget_pair, trivial_rules
@@ -18,7 +18,7 @@ from .protocol import Candidate, Protocol
 from .store import Key, Row, Store
 from .workers import Workers
 
-DEFAULT_MODELS = list(REGISTRY)
+DEFAULT_MODELS = [*REGISTRY, *YARDSTICKS]
 
 
 @dataclass(frozen=True)

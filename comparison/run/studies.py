@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...estimators.registry import REGISTRY
+from ...estimators.registry import MODELS
 from ...models.kernels import RBF, Standardized
 from ..scenarios.datasets import Dataset
 from ..scenarios.designs import ROWS, Design, generated_design, real_design, scenarios_of
@@ -106,7 +106,7 @@ def prior_candidates() -> list[Candidate]:
             choice=label,
         )
         for c in candidates()
-        if REGISTRY[c.model].bayesian
+        if MODELS[c.model].bayesian
         for label, prior in PRIORS.items()
         if label != "inverse row sum" or c.model in LOG_WEIGHTS
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import xarray as xr
 
 from ...models import kernels
-from ..registry import REGISTRY
+from ..registry import MODELS
 from . import schema
 from .container import UnreadableFileError, unsealed
 from .encoding import decode, function_names
@@ -91,7 +91,7 @@ def _checked_header(header: Any) -> dict[str, Any]:
 
 def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any]) -> Any:
     """Return the estimator of a tree and a header, after checks of both."""
-    classes = {record.class_name: record for record in REGISTRY.values()}
+    classes = {record.class_name: record for record in MODELS.values()}
     if header["estimator"] not in classes:
         raise ValueError(f"unknown estimator {header['estimator']!r}")
     cls: Any = classes[header["estimator"]].estimator()

@@ -40,6 +40,11 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
     if "distance" in tree.children:
         _values(tree, "distance/d", (chains, draws, n), low=0.0)
         _values(tree, "log_likelihood/kernel", (chains, draws, int((~minority).sum())))
+    elif "yardstick" in tree.children:
+        _values(tree, "yardstick/score", (n,))
+        seed = tree.children["posterior"].attrs["seed"]
+        if not (float(seed).is_integer() and 0 <= seed <= MAX_SEED):
+            raise ValueError(f"posterior: expected a seed of at most 2^31 - 1, got {seed!r}")
     else:
         _values(tree, "hyperplane/f", (n,))
         offset = tree.children["posterior"].attrs["offset"]

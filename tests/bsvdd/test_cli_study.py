@@ -147,7 +147,7 @@ def csv(path, rows):
         (["compare", "NAN/x.csv", "--label", "y"], "row 3, column 0"),
         (["compare", "FEW/x.csv", "--label", "y"], "at least 2 minority rows"),
         (["compare", "--jobs", 0], "expected at least 1, or -1"),
-        (["compare", "--model", "LOF"], "unknown model 'LOF'"),
+        (["compare", "--model", "XGBoost"], "unknown model 'XGBoost'"),
         (["compare", "--out", "FILE/x"], "FILE"),
     ],
 )

@@ -15,7 +15,7 @@ from bsvdd.comparison.run.protocol import PRIORS, Candidate
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Unlabelled
 from bsvdd.comparison.scenarios.shapes import Shape
-from bsvdd.estimators.registry import REGISTRY
+from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 
 plt.switch_backend("agg")
 
@@ -197,10 +197,15 @@ def verdict(order, auc=lambda planted: planted):
 
 def test_a_default_that_wins_stays_and_one_that_loses_is_to_be_replaced():
     kept = verdict(["scaled", "flat", "published", "Gaussian process"])
-    assert "scaled for BDD and BSVDD: the default is the best in 4 of 4 rankings" in kept[0].sentence
+    assert (
+        "scaled for BDD and BSVDD: the default is the best in 4 of 4 rankings" in kept[0].sentence
+    )
     assert "so it stays" in kept[0].sentence
     lost = verdict(["flat", "published", "Gaussian process", "scaled"])
-    assert "the default is the best in 0 of 4 rankings (a model by a metric), flat in its place in 4" in lost[0].sentence
+    assert (
+        "the default is the best in 0 of 4 rankings (a model by a metric), flat in its place in 4"
+        in lost[0].sentence
+    )
     assert lost[0].sentence.endswith(
         "by each metric for BDD and BSVDD, where it should be replaced."
     )
@@ -259,7 +264,7 @@ def test_designs_cover_what_is_asked_for():
     assert {"50", "100", "200"} <= set(plan.design["features"])
     assert set(plan.design["minority share"]) == {"1/10", "1/20", "1/50", "1/100"}
     assert set(plan.design["boundary"]) == {"linear", "ring", "moons", "clover", "modes"}
-    assert [c.name for c in plan.main.candidates] == list(REGISTRY)
+    assert [c.name for c in plan.main.candidates] == [*REGISTRY, *YARDSTICKS]
     assert any(isinstance(s, Unlabelled) for s in plan.main.scenarios)
     for each in plan.studies:
         each.check()

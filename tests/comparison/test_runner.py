@@ -12,7 +12,7 @@ from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import Real, halves
-from bsvdd.estimators.registry import REGISTRY
+from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from bsvdd.inference.compiled import compilations
 from sklearn.metrics import f1_score, roc_auc_score
 
@@ -33,7 +33,7 @@ def results(moon):
     frame = runner.compare(
         [moon], replicates=2, protocol=SMALL, on_cell=lambda p: seen.append(p.cell.candidate.name)
     )
-    assert seen == list(REGISTRY) * 2
+    assert seen == [*REGISTRY, *YARDSTICKS] * 2
     assert frame["error"][~frame["error"].str.contains("density weights")].eq("").all()
     return frame
 
@@ -178,8 +178,8 @@ def test_any_error_of_a_cell_is_its_own(moon, monkeypatch):
 
 
 def test_unknown_model_and_too_few_rows_fail_before_a_fit(moon):
-    with pytest.raises(ValueError, match="unknown model 'LOF'.*BSVDD-M"):
-        runner.compare([moon], ["LOF"])
+    with pytest.raises(ValueError, match="unknown model 'XGBoost'.*BSVDD-M"):
+        runner.compare([moon], ["XGBoost"])
     few = Dataset("few", moon.X, np.arange(len(moon.X)) == 0)
     with pytest.raises(ValueError, match="few: a comparison needs at least 2 minority rows"):
         runner.compare([few])

@@ -11,7 +11,7 @@ from bsvdd.estimators import bdd, registry, svdd, svm
 from bsvdd.estimators import bsvdd as bsvdd_module
 from bsvdd.estimators.base import BaseDetector
 from bsvdd.estimators.bayesian import BayesianDataDescription
-from bsvdd.estimators.registry import REGISTRY
+from bsvdd.estimators.registry import MODELS, REGISTRY, YARDSTICKS
 
 import bsvdd
 
@@ -25,9 +25,9 @@ def test_names_and_estimators_are_unique():
         for call in ast.walk(source)
         if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "Record"
     ]
-    assert written == list(REGISTRY)  # a dict would hide a name that comes twice
-    assert [record.name for record in REGISTRY.values()] == written
-    assert len({record.class_name for record in REGISTRY.values()}) == len(written)
+    assert written == [*REGISTRY, *YARDSTICKS]  # a dict would hide a name that comes twice
+    assert [record.name for record in [*REGISTRY.values(), *YARDSTICKS.values()]] == written
+    assert len({record.class_name for record in MODELS.values()}) == len(written)
 
 
 def test_every_estimator_of_the_package_has_its_record():
