@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, override
@@ -14,7 +13,6 @@ from ..inference.draws import Draws
 from ..inference.scoring import ScoringRule
 from ..models import svdd
 from ..models.gram import Gram
-from ..models.kernels import RBF, Kernel
 from .description import DataDescription
 from .training import FitState, TrainingData
 
@@ -27,7 +25,7 @@ class SVDD(DataDescription):
 
     Parameters
     ----------
-    kernel : Kernel or callable, default=RBF("likelihood")
+    kernel : Kernel or callable, default=RBF()
         See :mod:`bsvdd.kernels`.
     C : float, optional
         Largest weight, at least 1/n0. With C >= 1 no row lies outside. ``None`` is
@@ -76,7 +74,6 @@ class SVDD(DataDescription):
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
-    kernel: Kernel | Callable[..., Any] = RBF("likelihood")
     C: float | None = None
     outlier_fraction: float = 0.1
 

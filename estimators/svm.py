@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, override
@@ -17,7 +16,6 @@ from ..inference.scoring import Hyperplane, supported
 from ..inference.warning import DataWarning, warn
 from ..models import density, lssvm, ocsvm, svm
 from ..models.gram import Gram
-from ..models.kernels import RBF, Kernel
 from .base import BaseDetector
 from .dictionary import AllRows
 from .training import Dictionary, FitState, TrainingData
@@ -99,8 +97,7 @@ class OCSVM(HyperplaneDetector):
 
     Parameters
     ----------
-    kernel : Kernel or callable, default=RBF("likelihood")
-    minor_label, random_state
+    kernel, minor_label, random_state
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1
         Upper bound on the share of margin errors, and lower bound on the share of support vectors.
@@ -136,7 +133,6 @@ class OCSVM(HyperplaneDetector):
     True
     """
 
-    kernel: Kernel | Callable[..., Any] = RBF("likelihood")
     cutoff: Cutoff | str | float | None = None
     nu: float = 0.1
 

@@ -318,10 +318,12 @@ class CenterDraws(ScoringRule):
     def aligned(
         self, scores: np.ndarray, reference: float | None, other: float | None
     ) -> np.ndarray:
-        if reference is None or other is None or self.logarithmic or min(reference, other) <= 0.0:
+        if reference is None or other is None or self.logarithmic or not self._normalized:
             return super().aligned(scores, reference, other)
         # proximities are sums over the weights, whose size depends on the number of rows
-        return scores * (other / reference)
+        if min(reference, other) > 0.0:
+            return scores * (other / reference)
+        return super().aligned(scores, reference, other)
 
     @property
     @override
@@ -415,6 +417,7 @@ class CenterDraws(ScoringRule):
             log_k[own[:, None] == self.support] = -np.inf
             remaining -= self.weights[:, own].T
         largest = log_k.max(axis=1, keepdims=True)
+        largest[np.isneginf(largest)] = 0.0  # no point is left
         sums = np.exp(log_k - largest) @ weights.T
         with np.errstate(divide="ignore", invalid="ignore"):  # a point with all the weight
             log_f = np.log(sums) + largest - np.log(remaining)

@@ -223,8 +223,8 @@ def test_a_default_that_loses_by_one_metric_stays():
 def test_defaults_are_those_of_the_package():
     assert defaults.default_prior("BDD") == "scaled"
     assert defaults.default_prior("BSVDD") == "inverse row sum"
-    assert defaults.default_bandwidth("BDD") == "modified_mean"
-    assert defaults.default_bandwidth("SVDD") == "likelihood"
+    assert defaults.default_bandwidth("BSVDD-M") == "modified_mean"
+    assert defaults.default_bandwidth("BSVDD") == "likelihood"
 
 
 def test_too_few_settings_are_said_and_not_hidden(plan):

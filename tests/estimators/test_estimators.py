@@ -224,8 +224,9 @@ def test_model_is_the_pymc_model_of_the_fit(fitted):
 def test_minority_rows_push_the_centre_away(make, table):
     """Distances of minority rows from the centre grow against those of majority rows."""
     X, y = table
-    far = make("BSVDDM", minority_prior=priors.Beta(20, 1, total=2.0)).fit(X, y)
-    near = make("BSVDDM", minority_prior=priors.Beta(1, 20, total=0.1)).fit(X, y)
+    prior = priors.StandardizedRowSum()
+    far = make("BSVDDM", prior=prior, minority_prior=priors.Beta(20, 1, total=2.0)).fit(X, y)
+    near = make("BSVDDM", prior=prior, minority_prior=priors.Beta(1, 20, total=0.1)).fit(X, y)
     ratio = [
         e.distance(X[y == 1]).mean().item() / e.distance(X[y == 0]).mean().item()
         for e in (far, near)

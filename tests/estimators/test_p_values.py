@@ -90,7 +90,8 @@ def test_a_narrow_kernel_takes_no_digits_from_any_method(width):
         p = est.p_value([[1.2, 1.9], [0.5, 0.5]], method)
         assert p.max() < 0.9
     near = X[:1] + 1e-3
-    assert est.p_value(near, "jackknife+")[0] >= 25 / 26  # but for the row itself, perhaps
+    # but for the row itself, and for rows with a larger weight than the first in some draw
+    assert est.p_value(near, "jackknife+")[0] >= 0.9
 
 
 def test_a_point_with_all_the_weight_counts_as_remote():

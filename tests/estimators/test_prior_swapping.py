@@ -98,7 +98,7 @@ def test_draws_of_other_variables_are_refused(rows):
     with pytest.raises(RefitNeededError, match="free variable.*beta_scale, of which the fit has"):
         old.reweighted(hierarchical)
     with pytest.raises(ValueError, match="these draws are reweighted already"):
-        close = priors.StandardizedRowSum(sd=0.98)
+        close = priors.InverseRowSum(sd=0.49)
         old.reweighted(close).reweighted(close)
     with pytest.raises(ValueError, match="another prior needs at least one of prior=..."):
         old.reweighted()
@@ -175,7 +175,7 @@ def test_divergences_stay_marked(rows):
     old = BSVDD(**MANY | {"draws": 200}, sampler="nuts").fit(rows[:20])
     diverging = {"diverging": np.ones((2, 200), dtype=bool)}
     old._fit = replace(old._fit, draws=replace(old._fit.draws, statistics=diverging))
-    new = old.reweighted(priors.StandardizedRowSum(sd=0.99))
+    new = old.reweighted(priors.InverseRowSum(sd=0.495))
     assert int(new.idata_["diagnostics"]["divergences"]) == 400
 
 
@@ -400,10 +400,11 @@ def test_names_of_the_priors_are_shown_and_stored(rows, y):
     est = BSVDDM(minority_prior=priors.Beta(total=0.5), kernel=RBF, draws=60, tune=60)
     assert repr(est) == (
         f"BSVDDM(draws=60, kernel={RBF}, "
-        "minority_prior=Beta(a=1.0, b=1.0, total=0.5), prior=StandardizedRowSum(sd=1.0), tune=60)"
+        "minority_prior=Beta(a=1.0, b=1.0, total=0.5), prior=InverseRowSum(sd=0.5, power=0.5), "
+        "tune=60)"
     )
     attrs = est.fit(rows, y).idata_["posterior"].attrs
-    assert attrs["prior"] == "StandardizedRowSum(sd=1.0)"
+    assert attrs["prior"] == "InverseRowSum(sd=0.5, power=0.5)"
     assert attrs["minority_prior"] == "Beta(a=1.0, b=1.0, total=0.5)"
     new = est.with_prior(priors.Normal(m=np.arange(20.0)))
     assert new.idata_["posterior"].attrs["prior"] == (
