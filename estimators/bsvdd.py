@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, override
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+from sklearn.utils._param_validation import Interval
 
 from ..models import bsvdd, bsvdd_m
 from ..models.gram import Gram
@@ -15,7 +18,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BSVDD(BayesianDataDescription):
+class _SoftmaxDescription(BayesianDataDescription):
+    """The common part of BSVDD and BSVDD-M: softmax weights, and a choice of the loss."""
+
+    outlier_fraction: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BayesianDataDescription._parameter_constraints,
+        "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
+        "minority_fraction": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    @override
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.outlier_fraction < 1 and self.dictionary is not None:
+            raise ValueError(
+                f"outlier_fraction={self.outlier_fraction!r} needs the distance of every training "
+                f"row, so every row must be a point of the centre, but dictionary="
+                f"{self.dictionary!r} asks for landmarks; use dictionary=None, or "
+                "outlier_fraction=1"
+            )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BSVDD(_SoftmaxDescription):
     r"""Bayesian support vector data description.
 
     .. math::
@@ -97,11 +124,11 @@ class BSVDD(BayesianDataDescription):
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
-        return bsvdd.build(gram, self.prior, self.likelihood_scale)
+        return bsvdd.build(gram, self.prior, self.likelihood_scale, self.outlier_fraction)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BSVDDM(BayesianDataDescription):
+class BSVDDM(_SoftmaxDescription):
     r"""Bayesian support vector data description that learns from minority rows.
 
     .. math::
@@ -157,7 +184,15 @@ class BSVDDM(BayesianDataDescription):
     _learns_from_minority = True
 
     minority_prior: Prior = Beta()
+    minority_fraction: float = 0.1
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
-        return bsvdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
+        return bsvdd_m.build(
+            gram,
+            self.prior,
+            self.minority_prior,
+            self.likelihood_scale,
+            self.outlier_fraction,
+            self.minority_fraction,
+        )

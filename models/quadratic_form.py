@@ -35,7 +35,8 @@ class QuadraticForm(SymbolicOp):
         if not isinstance(c.type, DisconnectedType):
             of_w, of_K = [2.0 * c * Kw], [c * pt.outer(w, w)]
         if not isinstance(v.type, DisconnectedType):
-            of_w, of_K = [*of_w, K @ v], [*of_K, pt.outer(v, w)]
+            Kv = type(self)()(v, K)[1]
+            of_w, of_K = [*of_w, Kv], [*of_K, pt.outer(v, w)]
         return [pt.add(*of_w), pt.add(*of_K)]
 
 
