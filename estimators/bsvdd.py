@@ -35,9 +35,8 @@ class _SoftmaxDescription(BayesianDataDescription):
         if self.outlier_fraction < 1 and self.dictionary is not None:
             raise ValueError(
                 f"outlier_fraction={self.outlier_fraction!r} needs the distance of every training "
-                f"row, so every row must be a point of the centre, but dictionary="
-                f"{self.dictionary!r} asks for landmarks; use dictionary=None, or "
-                "outlier_fraction=1"
+                "row, so every row must be a point of the centre, but a dictionary asks for other "
+                "points; use dictionary=None, or outlier_fraction=1"
             )
 
 

@@ -7,10 +7,10 @@
 - ``nuts``: the No-U-Turn sampler, by nutpie (:mod:`.samplers.nuts`);
 - ``metropolis``: random-walk Metropolis, as published (:mod:`.samplers.metropolis`).
 
-Laplace's approximation is never used for a likelihood with kinks, such as that of SVDD's loss.
-It searches for modes from several starting points. NUTS chains start dispersed
+Laplace's approximation searches for modes from several starting points. NUTS chains start dispersed
 around these modes, in different modes if there are several: R-hat does not detect a mode that no
-chain visits.
+chain visits. A likelihood with kinks, such as that of SVDD's loss, is for NUTS: searches stop at
+the kinks, and the curvature there says nothing of the width.
 """
 
 from __future__ import annotations

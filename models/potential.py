@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 class Likelihood(Protocol):
     """What a model says of its likelihood, in numbers.
 
-    A likelihood of other variables beside the weights names them in ``parameters``, a tuple of str,
-    and both methods take their draws by these names. If minority rows have terms too, the method
-    ``minority_pointwise`` gives them as ``pointwise`` does. ``has_kinks`` is true if its slope jumps.
+    A likelihood of more variables than the weights names the others in ``parameters``, a tuple of
+    str, and both methods take their draws by these names. If minority rows have terms too, the
+    method ``minority_pointwise`` gives them as ``pointwise`` does. ``has_kinks`` is true if the
+    slope of the likelihood jumps.
     """
 
     def pointwise(self, d: np.ndarray, **parameters: np.ndarray) -> np.ndarray:
