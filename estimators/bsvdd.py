@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _SoftmaxDescription(BayesianDataDescription):
+class SoftmaxDescription(BayesianDataDescription):
     """The common part of BSVDD and BSVDD-M: softmax weights, and a choice of the loss."""
 
     outlier_fraction: float = 1.0
@@ -41,7 +41,7 @@ class _SoftmaxDescription(BayesianDataDescription):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BSVDD(_SoftmaxDescription):
+class BSVDD(SoftmaxDescription):
     r"""Bayesian support vector data description.
 
     .. math::
@@ -57,6 +57,18 @@ class BSVDD(_SoftmaxDescription):
         Prior of beta, see :mod:`bsvdd.priors`.
     likelihood_scale : float, default=1
         lambda, the weight of the quasi-likelihood relative to the prior.
+    outlier_fraction : float, default=1
+        nu, in (0, 1]. 1 is the published likelihood. Below 1, the loss of a centre is that of SVDD
+        in place of the sum of all d^2: the radius R of a sphere is a parameter, and only rows
+        outside the sphere count with their distances,
+
+        .. math:: \log p(x \mid w, R^2) = -\frac{\lambda n_0}{2} \left(R^2
+            + \mathrm{mean}_i \left(d_i^2 - R^2\right)_+ / \nu\right), \quad p(R^2) \propto 1.
+
+        The mode under a flat prior is SVDD with C = 1/(n0 nu) (Tax and Duin 2004); the least loss
+        over R^2 is the conditional value at risk of d^2 (Rockafellar and Uryasev 2000). The draws
+        of ``radius`` are in ``idata_``. The decision does not use them: it depends on the weights
+        and the cutoff. Every row must be a point, and ``"auto"`` is NUTS.
     dictionary : int, Landmarks, array of shape (M, p) or None, default=None
         The points of the centre. None: all majority rows. A number: that many landmarks, drawn
         from the majority rows; :class:`Landmarks` has other methods. An array: these points. With
@@ -65,7 +77,8 @@ class BSVDD(_SoftmaxDescription):
         from a random sample of 10,000 rows of a class that has more. A row that is not a point
         affects the centre through r and T only, so its distance counts as left out.
     sampler : {"auto", "laplace", "nuts", "metropolis"}, default="auto"
-        ``"auto"`` uses Laplace's approximation if its draws are safe, else NUTS;
+        ``"auto"`` uses Laplace's approximation if its draws are safe, else NUTS (always NUTS if
+        ``outlier_fraction`` is below 1, as the likelihood has kinks);
         ``idata_["posterior"].attrs`` has the sampler and the reason. See
         :mod:`bsvdd.inference.sampling`.
     draws, tune, chains : int, default=1000, 500, 2
@@ -83,7 +96,8 @@ class BSVDD(_SoftmaxDescription):
     Attributes
     ----------
     idata_ : xarray.DataTree
-        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (effective
+        Groups ``posterior`` (``w``, its parameters, and ``radius`` and ``squared_radius`` if
+        ``outlier_fraction`` is below 1), ``sample_stats``, ``prior`` (effective
         support), ``distance`` (d of the training rows), ``log_likelihood`` (pointwise, majority
         rows), ``decision`` (with ``left_out``, the left-out distances that the cutoff was chosen
         from), ``diagnostics``, ``constant_data``.
@@ -106,6 +120,12 @@ class BSVDD(_SoftmaxDescription):
     ----------
     Oh (2023), Bayesian support vector data description.
 
+    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
+    Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
+
+    Rockafellar, R. T. and Uryasev, S. (2000). Optimization of conditional value-at-risk.
+    Journal of Risk 2, 21-41. doi:10.21314/JOR.2000.038
+
     Examples
     --------
     >>> import numpy as np
@@ -127,7 +147,7 @@ class BSVDD(_SoftmaxDescription):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BSVDDM(_SoftmaxDescription):
+class BSVDDM(SoftmaxDescription):
     r"""Bayesian support vector data description that learns from minority rows.
 
     .. math::
@@ -142,6 +162,13 @@ class BSVDDM(_SoftmaxDescription):
         As in :class:`BSVDD`; up to M minority rows are added to it.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
+    outlier_fraction : float, default=1
+        nu, in (0, 1], as in :class:`BSVDD`. Below 1, minority rows have a term of the likelihood
+        too: those inside the sphere push its radius and its centre.
+    minority_fraction : float, default=0.1
+        mu, in (0, 1]; used if ``outlier_fraction`` is below 1. The loss has the further term
+        :math:`\mathrm{mean}_k (R^2 - d_k^2)_+ / \mu` over the minority rows, which is that of
+        SVDD-M with C2 = 1/(n1 mu): the smaller mu is, the dearer is a minority row inside.
     prior : prior or callable, default=StandardizedRowSum()
         Prior of tau.
     minority_prior : prior or callable, default=Beta(1, 1)

@@ -7,7 +7,7 @@ The centre is a convex combination of the dictionary, so its weights live on the
     \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
 
 With ``outlier_fraction`` below 1, the likelihood is that of SVDD's loss, with the radius of the
-sphere as a parameter (:mod:`.svdd_potential`).
+sphere as a parameter (``bsvdd.models.svdd_potential``).
 """
 
 from __future__ import annotations

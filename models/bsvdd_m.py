@@ -9,8 +9,9 @@ the centre away from them. The majority weights compensate, so that all weights 
     \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(a, b)
 
 The likelihood is that of the majority rows; minority rows enter only through the centre. With
-``outlier_fraction`` below 1, the likelihood is that of SVDD's loss (:mod:`.svdd_potential`): the
-radius of the sphere is a parameter, and minority rows inside the sphere have a term too.
+``outlier_fraction`` below 1, the likelihood is that of SVDD's loss
+(``bsvdd.models.svdd_potential``): the radius of the sphere is a parameter, and minority rows inside
+the sphere have a term too.
 """
 
 from __future__ import annotations

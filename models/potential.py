@@ -17,6 +17,7 @@ else could know its pointwise terms.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -39,12 +40,14 @@ class Likelihood(Protocol):
     slope of the likelihood jumps.
     """
 
-    def pointwise(self, d: np.ndarray, **parameters: np.ndarray) -> np.ndarray:
-        """Return the log-likelihood of each majority row from its distance, shape (..., n)."""
+    @property
+    def pointwise(self) -> Callable[..., np.ndarray]:
+        """Returns the log-likelihood of each majority row from its distance d, shape (..., n)."""
         ...
 
-    def total(self, w: np.ndarray, gram: Gram, **parameters: np.ndarray) -> np.ndarray:
-        """Return the log-likelihood of all rows from the weights, shape (..., M) -> (...)."""
+    @property
+    def total(self) -> Callable[..., np.ndarray]:
+        """Returns the log-likelihood of all rows from w (..., M) and the Gram statistics, (...)."""
         ...
 
 

@@ -1,4 +1,9 @@
-"""The posterior under SVDD's loss, with the radius, against quadrature; and as lambda grows."""
+"""The posterior under SVDD's loss, with the radius, against quadrature; and as lambda grows.
+
+There is no simulation-based calibration as for the published likelihood. It needs rows that are
+drawn given the centre, so a dictionary that is fixed beforehand; here the rows are the points, and
+the centre would depend on the rows that it draws. The flat prior of R^2 has no draws either.
+"""
 
 import numpy as np
 import pytest
