@@ -35,8 +35,7 @@ class QuadraticForm(SymbolicOp):
         if not isinstance(c.type, DisconnectedType):
             of_w, of_K = [2.0 * c * Kw], [c * pt.outer(w, w)]
         if not isinstance(v.type, DisconnectedType):
-            Kv = type(self)()(v, K)[1]
-            of_w, of_K = [*of_w, Kv], [*of_K, pt.outer(v, w)]
+            of_w, of_K = [*of_w, K @ v], [*of_K, pt.outer(v, w)]
         return [pt.add(*of_w), pt.add(*of_K)]
 
 
