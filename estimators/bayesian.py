@@ -25,7 +25,7 @@ from ..models.closed_form import ClosedForm
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
-from ..models.potential import KernelLikelihood, Likelihood, likelihood_of
+from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
 from ..models.priors import Prior, StandardizedRowSum
 from ..models.priors.variable import describe
 from . import prior_swapping
@@ -333,12 +333,13 @@ class BayesianDataDescription(DataDescription):
         """
         draws, state = self._draws, self._fit
         likelihood = self._likelihood(self._model(self.gram_))
+        parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
         d = self.distance(X, common_norm=True)
         return sensitivity.power_scaling(
             d,
             self.cutoff_,
             draws.log_prior,
-            likelihood.total(draws.weights, self.gram_).reshape(d.shape[:2]),
+            likelihood.total(draws.weights, self.gram_, **parameters).reshape(d.shape[:2]),
             float(state.groups["diagnostics"]["ess"]),
         )
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, override
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+from sklearn.utils._param_validation import Interval
 
 from ..models import bsvdd, bsvdd_m
 from ..models.gram import Gram
@@ -17,7 +20,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BSVDD(BayesianDataDescription):
+class SoftmaxDescription(BayesianDataDescription):
+    """The common part of BSVDD and BSVDD-M: softmax weights, and a choice of the loss."""
+
+    prior: Prior = InverseRowSum(sd=0.5)
+    outlier_fraction: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BayesianDataDescription._parameter_constraints,
+        "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
+        "minority_fraction": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    @override
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.outlier_fraction < 1 and self.dictionary is not None:
+            raise ValueError(
+                f"outlier_fraction={self.outlier_fraction!r} needs the distance of every training "
+                "row, so every row must be a point of the centre, but a dictionary asks for other "
+                "points; use dictionary=None, or outlier_fraction=1"
+            )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BSVDD(SoftmaxDescription):
     r"""Bayesian support vector data description.
 
     .. math::
@@ -34,6 +61,18 @@ class BSVDD(BayesianDataDescription):
         (``python -m benchmarks.detection``).
     likelihood_scale : float, default=1
         lambda, the weight of the quasi-likelihood relative to the prior.
+    outlier_fraction : float, default=1
+        nu, in (0, 1]. 1 is the published likelihood. Below 1, the loss of a centre is that of SVDD
+        in place of the sum of all d^2: the radius R of a sphere is a parameter, and only rows
+        outside the sphere count with their distances,
+
+        .. math:: \log p(x \mid w, R^2) = -\frac{\lambda n_0}{2} \left(R^2
+            + \mathrm{mean}_i \left(d_i^2 - R^2\right)_+ / \nu\right), \quad p(R^2) \propto 1.
+
+        The mode under a flat prior is SVDD with C = 1/(n0 nu) (Tax and Duin 2004); the least loss
+        over R^2 is the conditional value at risk of d^2 (Rockafellar and Uryasev 2000). The draws
+        of ``radius`` are in ``idata_``. The decision does not use them: it depends on the weights
+        and the cutoff. Every row must be a point, and ``"auto"`` is NUTS.
     dictionary : int, Landmarks, array of shape (M, p) or None, default=None
         The points of the centre. None: all majority rows. A number: that many landmarks, drawn
         from the majority rows; :class:`Landmarks` has other methods. An array: these points. With
@@ -42,7 +81,8 @@ class BSVDD(BayesianDataDescription):
         from a random sample of 10,000 rows of a class that has more. A row that is not a point
         affects the centre through r and T only, so its distance counts as left out.
     sampler : {"auto", "laplace", "nuts", "metropolis"}, default="auto"
-        ``"auto"`` uses Laplace's approximation if its draws are safe, else NUTS;
+        ``"auto"`` uses Laplace's approximation if its draws are safe, else NUTS (always NUTS if
+        ``outlier_fraction`` is below 1, as the likelihood has kinks);
         ``idata_["posterior"].attrs`` has the sampler and the reason. See
         :mod:`bsvdd.inference.sampling`.
     draws, tune, chains : int, default=1000, 500, 2
@@ -60,7 +100,8 @@ class BSVDD(BayesianDataDescription):
     Attributes
     ----------
     idata_ : xarray.DataTree
-        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (effective
+        Groups ``posterior`` (``w``, its parameters, and ``radius`` and ``squared_radius`` if
+        ``outlier_fraction`` is below 1), ``sample_stats``, ``prior`` (effective
         support), ``distance`` (d of the training rows), ``log_likelihood`` (pointwise, majority
         rows), ``decision`` (with ``left_out``, the left-out distances that the cutoff was chosen
         from), ``diagnostics``, ``constant_data``.
@@ -83,6 +124,12 @@ class BSVDD(BayesianDataDescription):
     ----------
     Oh (2023), Bayesian support vector data description.
 
+    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
+    Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
+
+    Rockafellar, R. T. and Uryasev, S. (2000). Optimization of conditional value-at-risk.
+    Journal of Risk 2, 21-41. doi:10.21314/JOR.2000.038
+
     Examples
     --------
     >>> import numpy as np
@@ -94,7 +141,6 @@ class BSVDD(BayesianDataDescription):
     """
 
     kernel: Kernel | Callable[..., Any] = RBF("likelihood")
-    prior: Prior = InverseRowSum(sd=0.5)
 
     @property
     @override
@@ -103,11 +149,11 @@ class BSVDD(BayesianDataDescription):
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
-        return bsvdd.build(gram, self.prior, self.likelihood_scale)
+        return bsvdd.build(gram, self.prior, self.likelihood_scale, self.outlier_fraction)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BSVDDM(BayesianDataDescription):
+class BSVDDM(SoftmaxDescription):
     r"""Bayesian support vector data description that learns from minority rows.
 
     .. math::
@@ -123,6 +169,13 @@ class BSVDDM(BayesianDataDescription):
         As in :class:`BSVDD`; up to M minority rows are added to it.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
+    outlier_fraction : float, default=1
+        nu, in (0, 1], as in :class:`BSVDD`. Below 1, minority rows have a term of the likelihood
+        too: those inside the sphere push its radius and its centre.
+    minority_fraction : float, default=0.1
+        mu, in (0, 1]; used if ``outlier_fraction`` is below 1. The loss has the further term
+        :math:`\mathrm{mean}_k (R^2 - d_k^2)_+ / \mu` over the minority rows, which is that of
+        SVDD-M with C2 = 1/(n1 mu): the smaller mu is, the dearer is a minority row inside.
     prior : prior or callable, default=InverseRowSum(sd=0.5)
         Prior of tau.
     minority_prior : prior or callable, default=Beta(1, 1)
@@ -163,9 +216,16 @@ class BSVDDM(BayesianDataDescription):
 
     _learns_from_minority = True
 
-    prior: Prior = InverseRowSum(sd=0.5)
     minority_prior: Prior = Beta()
+    minority_fraction: float = 0.1
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
-        return bsvdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
+        return bsvdd_m.build(
+            gram,
+            self.prior,
+            self.minority_prior,
+            self.likelihood_scale,
+            self.outlier_fraction,
+            self.minority_fraction,
+        )

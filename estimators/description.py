@@ -19,7 +19,7 @@ from ..inference.warning import DataWarning, warn
 from ..models.checks import is_number
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
-from ..models.potential import KernelLikelihood, Likelihood
+from ..models.potential import KernelLikelihood, Likelihood, parameters_of
 from . import p_values
 from .base import BaseDetector
 from .leave_out import LeaveOneOut, Renormalized
@@ -73,11 +73,9 @@ class DataDescription(BaseDetector):
         values = _distances_of_rows(data, draws, rule)
         draws = draws.without("Kw")  # no longer needed: it gave the distances of the points
         d, obs = draws.of_rows(values), np.arange(len(data.rows))
-        majority = ~data.minority
-        pointwise = likelihood.pointwise(d.values if majority.all() else d.values[..., majority])
         groups = {
             "distance": xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs}),
-            "log_likelihood": xr.Dataset({"kernel": (d.dims, pointwise)}, {"obs": obs[majority]}),
+            "log_likelihood": _log_likelihood(likelihood, draws, d, data),
             "diagnostics": diagnostics.diagnose(draws, d.values, prior),
         }
         if prior is not None:
@@ -281,6 +279,23 @@ def _distances_of_rows(data: TrainingData, draws: Draws, rule: CenterDraws) -> n
     d[:, data.row_of_point] = of_points
     d[:, others] = rule.values(data.rows[others])
     return d
+
+
+def _log_likelihood(
+    likelihood: Likelihood, draws: Draws, d: xr.DataArray, data: TrainingData
+) -> xr.Dataset:
+    """Return the log-likelihood of the majority rows, and of minority rows if they have terms."""
+    parameters = {name: draws.variables[name] for name in parameters_of(likelihood)}
+    obs, majority = np.arange(len(data.rows)), ~data.minority
+    rows = d.values if majority.all() else d.values[..., majority]
+    values = likelihood.pointwise(rows, **parameters)
+    of_minority = getattr(likelihood, "minority_pointwise", None)
+    if of_minority is None or not data.gram.n1:
+        return xr.Dataset({"kernel": (d.dims, values)}, {"obs": obs[majority]})
+    every = np.empty(d.shape)
+    every[..., majority] = values
+    every[..., data.minority] = of_minority(d.values[..., data.minority], **parameters)
+    return xr.Dataset({"kernel": (d.dims, every)}, {"obs": obs})
 
 
 def _warn_of_rounding(data: TrainingData, d: np.ndarray) -> None:

@@ -9,7 +9,8 @@
 
 Laplace's approximation searches for modes from several starting points. NUTS chains start dispersed
 around these modes, in different modes if there are several: R-hat does not detect a mode that no
-chain visits.
+chain visits. A likelihood with kinks, such as that of SVDD's loss, is for NUTS: searches stop at
+the kinks, and the curvature there says nothing of the width.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from ..models.potential import has_kinks
 from .draws import Draws, SamplerReport, SamplerSettings
 from .warning import DiagnosticWarning, warn
 
@@ -134,6 +136,10 @@ def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Mo
     sampler, chains = settings.sampler, settings.chains
     modes, active = np.nan, None
     try:
+        if has_kinks(density.model):
+            raise laplace.NoApproximationError(
+                "the likelihood has kinks, so its curvature at a point does not give its width"
+            )
         approximation = laplace.Laplace.of(density, rng)
         if sampler == "laplace" and approximation.several_modes:
             raise laplace.NoApproximationError("the posterior has several modes")

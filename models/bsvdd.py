@@ -5,6 +5,9 @@ The centre is a convex combination of the dictionary, so its weights live on the
 .. math::
     w = \mathrm{softmax}(\beta), \qquad \beta \sim N(m, \Sigma), \qquad
     \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
+
+With ``outlier_fraction`` below 1, the likelihood is that of SVDD's loss, with the radius of the
+sphere as a parameter (``bsvdd.models.svdd_potential``).
 """
 
 from __future__ import annotations
@@ -15,12 +18,15 @@ from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior
 from .priors.variable import make_variable
+from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:
     import pymc as pm
 
 
-def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
+def build(
+    gram: Gram, prior: Prior, likelihood_scale: float = 1.0, outlier_fraction: float = 1.0
+) -> pm.Model:
     """Build the model of the weights ``w``.
 
     Parameters
@@ -30,6 +36,13 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     prior : prior of beta
     likelihood_scale : float, default=1
         lambda.
+    outlier_fraction : float, default=1
+        nu, in (0, 1]. 1 is the published likelihood.
+
+    Raises
+    ------
+    ValueError
+        The fraction lies outside (0, 1], or it is below 1 and the points are not the rows.
 
     Examples
     --------
@@ -46,5 +59,8 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
         beta = make_variable(prior, gram, "beta", "point")
         w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
-        kernel_potential(w, gram, likelihood_scale)
+        if outlier_fraction == 1:
+            kernel_potential(w, gram, likelihood_scale)
+        else:
+            svdd_potential(w, gram, outlier_fraction, likelihood_scale=likelihood_scale)
     return model

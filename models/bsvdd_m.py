@@ -8,7 +8,10 @@ the centre away from them. The majority weights compensate, so that all weights 
     \alpha_0 = \left(1 + \textstyle\sum_j \alpha_{1j}\right) \mathrm{softmax}(\tau), \quad
     \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(a, b)
 
-The likelihood is that of the majority rows; minority rows enter only through the centre.
+The likelihood is that of the majority rows; minority rows enter only through the centre. With
+``outlier_fraction`` below 1, the likelihood is that of SVDD's loss
+(``bsvdd.models.svdd_potential``): the radius of the sphere is a parameter, and minority rows inside
+the sphere have a term too.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior
 from .priors.variable import make_variable
+from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -29,6 +33,8 @@ def build(
     prior: Prior,
     minority_prior: Prior,
     likelihood_scale: float = 1.0,
+    outlier_fraction: float = 1.0,
+    minority_fraction: float = 0.1,
 ) -> pm.Model:
     """Build the model of the weights ``w``, minority points last.
 
@@ -40,11 +46,16 @@ def build(
     minority_prior : prior of alpha1
     likelihood_scale : float, default=1
         lambda.
+    outlier_fraction : float, default=1
+        nu, in (0, 1]. 1 is the published likelihood.
+    minority_fraction : float, default=0.1
+        mu, in (0, 1], if nu is below 1.
 
     Raises
     ------
     ValueError
-        There is no minority point.
+        There is no minority point, a fraction lies outside (0, 1], or ``outlier_fraction`` is below
+        1 and the points are not the rows.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -64,5 +75,8 @@ def build(
         alpha1 = make_variable(minority_prior, gram, "alpha1", "minority")
         alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
         w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
-        kernel_potential(w, gram, likelihood_scale)
+        if outlier_fraction == 1:
+            kernel_potential(w, gram, likelihood_scale)
+        else:
+            svdd_potential(w, gram, outlier_fraction, minority_fraction, likelihood_scale)
     return model

@@ -17,6 +17,7 @@ else could know its pointwise terms.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,14 +32,22 @@ if TYPE_CHECKING:
 
 
 class Likelihood(Protocol):
-    """What a model says of its likelihood, in numbers."""
+    """What a model says of its likelihood, in numbers.
 
-    def pointwise(self, d: np.ndarray) -> np.ndarray:
-        """Return the log-likelihood of each row from its distance, shape (..., n)."""
+    A likelihood of more variables than the weights names the others in ``parameters``, a tuple of
+    str, and both methods take their draws by these names. If minority rows have terms too, the
+    method ``minority_pointwise`` gives them as ``pointwise`` does. ``has_kinks`` is true if the
+    slope of the likelihood jumps.
+    """
+
+    @property
+    def pointwise(self) -> Callable[..., np.ndarray]:
+        """Returns the log-likelihood of each majority row from its distance d, shape (..., n)."""
         ...
 
-    def total(self, w: np.ndarray, gram: Gram) -> np.ndarray:
-        """Return the log-likelihood of all rows from the weights, shape (..., M) -> (...)."""
+    @property
+    def total(self) -> Callable[..., np.ndarray]:
+        """Returns the log-likelihood of all rows from w (..., M) and the Gram statistics, (...)."""
         ...
 
 
@@ -85,6 +94,17 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
     pm.Deterministic("Kw", Kw, dims="point")
     added = pm.Potential("kernel", -scale / 2 * (T - 2 * (w @ r) + n0 * norm))
     added.tag.likelihood = KernelLikelihood(float(likelihood_scale))
+
+
+def parameters_of(likelihood: Likelihood) -> tuple[str, ...]:
+    """Return the names of the variables, beside the weights, that ``likelihood`` takes."""
+    return getattr(likelihood, "parameters", ())
+
+
+def has_kinks(model: pm.Model) -> bool:
+    """Return whether the likelihood of ``model`` has kinks, where its curvature says nothing."""
+    carried = (getattr(p.tag, "likelihood", None) for p in model.potentials)
+    return any(getattr(likelihood, "has_kinks", False) for likelihood in carried)
 
 
 def prior_potentials(model: pm.Model) -> list[TensorVariable]:

@@ -17,6 +17,12 @@ from .encoding import decode, function_names
 
 KEYS = {"estimator", "parameters", "kernel", "features", "seed"}
 
+# parameters that files of earlier versions do not have, with the values that those versions meant
+ADDED: dict[str, dict[str, Any]] = {
+    "BSVDD": {"outlier_fraction": 1.0},
+    "BSVDDM": {"outlier_fraction": 1.0, "minority_fraction": 0.1},
+}
+
 
 def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:
     """Return the fitted estimator that was saved in ``path``.
@@ -96,6 +102,7 @@ def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any
         raise ValueError(f"unknown estimator {header['estimator']!r}")
     cls: Any = classes[header["estimator"]].estimator()
     parameters = {name: decode(v, functions) for name, v in header["parameters"].items()}
+    parameters = ADDED.get(cls.__name__, {}) | parameters
     if set(parameters) != set(cls._get_param_names()):  # a default would be a guess
         differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
         raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ}")

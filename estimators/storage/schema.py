@@ -24,6 +24,8 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
         raise ValueError("posterior/w: expected at least one draw of one weight")
     if "squared_norm" in tree.children["posterior"].dataset:
         _values(tree, "posterior/squared_norm", (chains, draws))
+    if "squared_radius" in tree.children["posterior"].dataset:
+        _values(tree, "posterior/squared_radius", (chains, draws), low=0.0)
     if "gram" in tree.children:
         points = _values(tree, "gram/points", (M, p))
         _values(tree, "gram/place", (M,), "i", -1, n - 1)
@@ -39,7 +41,13 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
             raise ValueError(f"constant_data/X: expected rows of a kernel of {p - 2} columns")
     if "distance" in tree.children:
         _values(tree, "distance/d", (chains, draws, n), low=0.0)
-        _values(tree, "log_likelihood/kernel", (chains, draws, int((~minority).sum())))
+        terms = _values(tree, "log_likelihood/kernel", (chains, draws, None)).shape[-1]
+        n0 = int((~minority).sum())
+        if terms not in (n0, n):  # minority rows have a term in some likelihoods only
+            raise ValueError(
+                f"log_likelihood/kernel: expected values of {n0} majority rows, or of all {n} "
+                f"rows, got {terms}"
+            )
     elif "yardstick" in tree.children:
         _values(tree, "yardstick/score", (n,))
         seed = tree.children["posterior"].attrs["seed"]

@@ -209,7 +209,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(address, page):
     page.click(".bsvdd-copy")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
     code = page.input_value(".bsvdd-code textarea")
-    assert "priors.StandardizedRowSum(sd=1.12)" in code
+    assert "priors.InverseRowSum(sd=0.562" in code
     compile(code, "copied", "exec")
 
     source = screen.source

@@ -1,0 +1,174 @@
+r"""The likelihood of SVDD's loss: the radius of the sphere is a parameter beside its centre.
+
+SVDD minimises (Tax and Duin 2004), over the centre a and the squared radius R^2,
+
+.. math::
+    R^2 + C_1 \sum_i \left(d_i^2 - R^2\right)_+ + C_2 \sum_k \left(R^2 - d_k^2\right)_+, \qquad
+    C_1 = \frac{1}{n_0 \nu}, \quad C_2 = \frac{1}{n_1 \mu}
+
+with i the majority rows and k the minority rows, if there are any. Its quasi-likelihood is
+
+.. math::
+    \log p(x \mid w, R^2) = -\frac{\lambda n_0}{2} \Big(R^2
+    + \frac{1}{\nu}\,\mathrm{mean}_i \left(d_i^2 - R^2\right)_+
+    + \frac{1}{\mu}\,\mathrm{mean}_k \left(R^2 - d_k^2\right)_+\Big), \qquad p(R^2) \propto 1
+
+so the mode under a flat prior of the weights is SVDD's solution. Without minority rows the least
+value over R^2 is the conditional value at risk of d^2, the mean of its largest share
+:math:`\nu` (Rockafellar and Uryasev 2000). For :math:`\nu = 1` that is the mean of all d^2, the
+kernel potential of :mod:`.potential`. The posterior of R^2 is proper, because the likelihood is at
+most :math:`\exp(-\lambda n_0 R^2 / 2)`.
+
+Rockafellar, R. T. and Uryasev, S. (2000). Optimization of conditional value-at-risk. Journal of
+Risk 2, 21-41. doi:10.21314/JOR.2000.038
+
+Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine Learning 54,
+45-66. doi:10.1023/B:MACH.0000008084.60811.49
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from .geometry import squared_norm
+from .gram import Gram
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+
+@dataclass(frozen=True)
+class SVDDLikelihood:
+    r"""The likelihood of SVDD's loss, in numbers.
+
+    Parameters
+    ----------
+    outlier_fraction : float
+        nu.
+    minority_fraction : float
+        mu.
+    scale : float, default=1
+        lambda.
+    weight : float, default=1
+        n0 / n1, of a minority row.
+    """
+
+    outlier_fraction: float
+    minority_fraction: float
+    scale: float = 1.0
+    weight: float = 1.0
+
+    parameters: ClassVar[tuple[str, ...]] = ("squared_radius",)
+    has_kinks: ClassVar[bool] = True  # where a row crosses the sphere
+
+    def pointwise(self, d: np.ndarray, squared_radius: np.ndarray) -> np.ndarray:
+        r"""Return the log-likelihood of majority rows, shape (..., n), for R^2 of shape (...).
+
+        .. math:: -\frac{\lambda}{2} \left(R^2 + \left(d_i^2 - R^2\right)_+ / \nu\right)
+        """
+        R2 = squared_radius[..., None]
+        return -self.scale / 2 * (R2 + np.maximum(d**2 - R2, 0.0) / self.outlier_fraction)
+
+    def minority_pointwise(self, d: np.ndarray, squared_radius: np.ndarray) -> np.ndarray:
+        r"""Return the log-likelihood of minority rows, shape (..., n), for R^2 of shape (...).
+
+        .. math:: -\frac{\lambda}{2} \frac{n_0}{n_1 \mu} \left(R^2 - d_k^2\right)_+
+        """
+        price = self.weight / self.minority_fraction
+        return -self.scale / 2 * price * np.maximum(squared_radius[..., None] - d**2, 0.0)
+
+    def total(self, w: np.ndarray, gram: Gram, squared_radius: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood of all rows, (..., M) and (...) -> (...)."""
+        norm = squared_norm(w, gram.K)
+        d2 = np.diag(gram.K) - 2.0 * w @ gram.K + norm[..., None]
+        d, m = np.sqrt(np.maximum(d2, 0.0)), gram.n_majority_points
+        majority = self.pointwise(d[..., :m], squared_radius).sum(axis=-1)
+        minority = self.minority_pointwise(d[..., m:], squared_radius).sum(axis=-1)
+        return majority + minority
+
+
+def svdd_potential(
+    w: TensorVariable,
+    gram: Gram,
+    outlier_fraction: float,
+    minority_fraction: float = 0.1,
+    likelihood_scale: float = 1.0,
+) -> None:
+    r"""Add R^2 and the potential of SVDD's loss to the PyMC model in context.
+
+    ``squared_radius`` is R^2 and ``radius`` is R. With ``penalty`` C_j and ``side`` y_j = 1 for
+    majority and -1 for minority points, the potential is
+
+    .. math:: -\frac{\lambda n_0}{2} \Big(R^2
+        + \sum_j C_j \left(y_j \left(d_j^2 - R^2\right)\right)_+\Big).
+
+    These numbers are ``pm.Data``, so that a compiled model serves other rows and fractions too.
+    The density takes one product with K and its gradient one more. ``squared_norm`` and ``Kw``
+    are as in :func:`.potential.kernel_potential`.
+
+    Parameters
+    ----------
+    w : TensorVariable
+    gram : Gram
+        Its majority points are all majority rows, in any order, and its minority points are all
+        minority rows.
+    outlier_fraction, minority_fraction : float
+        nu and mu, in (0, 1].
+    likelihood_scale : float, default=1
+        lambda.
+
+    Raises
+    ------
+    ValueError
+        A fraction lies outside (0, 1], or the majority points are not the majority rows.
+    """
+    import pymc as pm
+
+    from .quadratic_form import QuadraticForm
+
+    for name, value in (
+        ("outlier_fraction", outlier_fraction),
+        ("minority_fraction", minority_fraction),
+    ):
+        if not 0 < value <= 1:
+            raise ValueError(f"{name} must lie in (0, 1], got {value!r}")
+    _require_rows(gram)
+    m, n1 = gram.n_majority_points, max(gram.n1, 1)  # without minority rows, C2 has no row
+    C1, C2 = 1.0 / (m * outlier_fraction), 1.0 / (n1 * minority_fraction)
+    K, diagonal = pm.Data("K", gram.K), pm.Data("diagonal", np.diag(gram.K), dims="point")
+    penalty = pm.Data("penalty", np.repeat([C1, C2], [m, gram.n1]), dims="point")
+    side = pm.Data("side", np.repeat([1.0, -1.0], [m, gram.n1]), dims="point")
+    n0, scale = pm.Data("n0", float(m)), pm.Data("likelihood_scale", float(likelihood_scale))
+    R2 = pm.HalfFlat("squared_radius", initval=_mean_square(gram))
+    pm.Deterministic("radius", pm.math.sqrt(R2))
+    norm, Kw = QuadraticForm()(w, K)
+    pm.Deterministic("squared_norm", norm)
+    pm.Deterministic("Kw", Kw, dims="point")
+    d2 = diagonal - 2.0 * Kw + norm
+    slack = pm.math.maximum(side * (d2 - R2), 0.0)
+    added = pm.Potential("svdd", -scale * n0 / 2 * (R2 + pm.math.sum(penalty * slack)))
+    added.tag.likelihood = SVDDLikelihood(
+        float(outlier_fraction), float(minority_fraction), float(likelihood_scale), m / n1
+    )
+
+
+def _mean_square(gram: Gram) -> float:
+    """Return the mean d^2 of the majority rows from their plain mean, where R^2 starts."""
+    m = gram.n_majority_points
+    mean = (gram.T - float(gram.r[:m].sum()) / m) / m
+    return max(mean, gram.rounding) or 1.0  # equal rows have d = 0
+
+
+def _require_rows(gram: Gram) -> None:
+    """Raise a ValueError if the majority points are not the majority rows."""
+    m = gram.n_majority_points
+    if m == gram.n0 and np.allclose(gram.r, gram.K[:, :m].sum(axis=1)):
+        return
+    raise ValueError(
+        "outlier_fraction below 1 needs the distance of every training row, so every row must be "
+        f"a point of the centre, but a dictionary of {m} points stands for {gram.n0} majority "
+        "rows; use dictionary=None, or outlier_fraction=1"
+    )
