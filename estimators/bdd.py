@@ -43,19 +43,25 @@ class BDD(BayesianDataDescription):
     simplex : bool, default=False
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
         P(normal) is 0 or 1.
-    sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
-        ``"exact"`` makes independent draws of the normal posterior. ``"auto"`` is ``"exact"`` if
+    sampler : {"auto", "exact", "map", "laplace", "nuts", "metropolis"}, default="auto"
+        ``"exact"`` makes independent draws of the normal posterior. ``"map"`` makes none: w is its
+        mode, one estimate as in the paper, and P(normal) is 0 or 1. ``"auto"`` is ``"exact"`` if
         the prior is normal, else as in :class:`BSVDD`.
 
     Attributes
     ----------
+    map_weights_ : ndarray of shape (M,)
+        The mode of the normal posterior, for every sampler.
     idata_, model_, kernel_, gram_, cutoff_, level_
         As in :class:`BSVDD`.
 
     Notes
     -----
-    The published cutoff is the c-th smallest training distance:
-    ``Cutoff("false_alarm", cv="train", false_alarm_rate=1 - c / (n0 + 1))``.
+    The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`. With
+    ``sampler="map"`` and ``Cutoff("rank", cv="train", rank=c)`` a row is normal if
+    :math:`d_z \le d_{(c)}`, the c-th smallest training distance: this is the rule of the paper.
+    ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than training rows, so
+    more than the share 1 - c/n0 of them is abnormal.
 
     References
     ----------
@@ -72,6 +78,13 @@ class BDD(BayesianDataDescription):
     >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
 
+    The centre and the rule of the paper, here with c = 90:
+
+    >>> from bsvdd import Cutoff
+    >>> paper = BDD(sampler="map", cutoff=Cutoff("rank", cv="train", rank=90)).fit(X)
+    >>> int((paper.predict(X) == 1).sum())
+    90
+
     The draws of the normal posterior do not sum to one:
 
     >>> w = BDD().fit(X).idata_["posterior"]["w"]
@@ -81,7 +94,7 @@ class BDD(BayesianDataDescription):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianDataDescription._parameter_constraints,
-        "sampler": [StrOptions({"exact", *SAMPLERS})],
+        "sampler": [StrOptions({"exact", "map", *SAMPLERS})],
         "simplex": ["boolean"],
     }
 
@@ -102,12 +115,18 @@ class BDD(BayesianDataDescription):
 
     @override
     def _model(self, gram: Gram) -> pm.Model | None:
-        return None if self.simplex else super()._model(gram)
+        return None if self._one_estimate else super()._model(gram)
+
+    @property
+    def _one_estimate(self) -> bool:
+        return self.simplex or self.sampler == "map"
 
     @override
     def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
         if self.simplex:
             return Draws.of_weights(bdd.simplex_map(gram, self.prior, self.likelihood_scale))
+        if self.sampler == "map":
+            return Draws.of_weights(bdd.posterior(gram, self.prior, self.likelihood_scale)[0])
         return super()._draw(gram, seed, model)
 
     @property
@@ -119,6 +138,8 @@ class BDD(BayesianDataDescription):
     def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
         if self.simplex:
             return super()._leave_one_out(data)
+        if self.sampler == "map":
+            return ModeWithoutEach(self.prior, self.likelihood_scale)
         # without a closed form only refits leave rows out, as the weights do not sum to one
         closed_form = self._closed_form(data.gram)
         return None if closed_form is None else FromClosedForm(closed_form)
@@ -128,6 +149,24 @@ class BDD(BayesianDataDescription):
         if self.simplex or self.dictionary is not None:
             return super()._full_conformal()
         return Full.of(self.gram_, self.prior, self.likelihood_scale)
+
+    @property
+    def map_weights_(self) -> np.ndarray:
+        """The mode of the normal posterior, shape (M,); a TypeError for another prior."""
+        return bdd.posterior(self.gram_, self.prior, self.likelihood_scale)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class ModeWithoutEach:
+    """Leave-one-out of the posterior mode of BDD: the mode without each row, by no refit."""
+
+    prior: Prior
+    likelihood_scale: float
+
+    def kernel_sums(self, weights: np.ndarray, data: TrainingData) -> tuple[np.ndarray, None]:
+        """Return the kernel sum (1, M) of each point with the mode without it."""
+        modes, _ = bdd.left_out(data.gram, self.prior, self.likelihood_scale)
+        return (data.gram.K * modes).sum(axis=0)[None], None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
