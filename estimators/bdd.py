@@ -211,6 +211,10 @@ class BDDM(BayesianDataDescription):
     from its normal posterior without row j. Its importance weight is the ratio of the densities
     of alpha1 without and with row j. Means and covariances of the priors still use all rows.
 
+    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. If both
+    priors are to hold together on the plane of the sum, this changes the prior of alpha1 to
+    another truncated normal; :mod:`bsvdd.models.bdd_m` has its mean and precision.
+
     References
     ----------
     Turkoz and Kim (2022), Bayesian data description with minority rows.

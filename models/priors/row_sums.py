@@ -28,7 +28,8 @@ class RowSum(GaussianPrior):
     Raises
     ------
     ValueError
-        A row sum is negative (possible with a linear kernel), so its power is undefined.
+        A row sum is negative (possible with a linear kernel), so its power is undefined, unless
+        the exponent is 1.
 
     References
     ----------
@@ -60,11 +61,13 @@ class RowSum(GaussianPrior):
     @override
     def mean(self, gram: Gram) -> np.ndarray:
         row_sums = gram.r[: gram.n_majority_points]
+        if self.exponent == 1:
+            return -row_sums  # of any sign
         if row_sums.min() < 0:
             raise ValueError(
                 f"RowSum: row {int(row_sums.argmin())} of the kernel matrix has the negative sum "
-                f"{row_sums.min():.6g}, and a power of it is undefined; use another kernel "
-                "(RBF) or another prior (StandardizedRowSum)"
+                f"{row_sums.min():.6g}, and its power {self.exponent:g} is undefined; use "
+                "another kernel (RBF), exponent=1, or another prior (StandardizedRowSum)"
             )
         return -(row_sums**self.exponent)
 
