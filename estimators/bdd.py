@@ -16,7 +16,7 @@ from ..models.gram import Gram
 from ..models.priors import Prior, TruncatedNormal
 from .base import Summary
 from .bayesian import BayesianDataDescription
-from .leave_out import FromClosedForm, LeaveOneOut
+from .leave_out import FromClosedForm, LeaveOneOut, ModeWithoutEach
 from .p_values import Full
 from .training import TrainingData
 
@@ -154,19 +154,6 @@ class BDD(BayesianDataDescription):
     def map_weights_(self) -> np.ndarray:
         """The mode of the normal posterior, shape (M,); a TypeError for another prior."""
         return bdd.posterior(self.gram_, self.prior, self.likelihood_scale)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class ModeWithoutEach:
-    """Leave-one-out of the posterior mode of BDD: the mode without each row, by no refit."""
-
-    prior: Prior
-    likelihood_scale: float
-
-    def kernel_sums(self, weights: np.ndarray, data: TrainingData) -> tuple[np.ndarray, None]:
-        """Return the kernel sum (1, M) of each point with the mode without it."""
-        modes, _ = bdd.left_out(data.gram, self.prior, self.likelihood_scale)
-        return (data.gram.K * modes).sum(axis=0)[None], None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

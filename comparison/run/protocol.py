@@ -7,6 +7,7 @@ distances are best by the criterion of the cutoff.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from ...estimators.base import BaseDetector
 from ...estimators.registry import REGISTRY
+from ...estimators.sources import Source
 from ...inference.cutoff import Cutoff
 from ...inference.metrics import evaluate
 from ...models import priors
@@ -52,6 +54,11 @@ class Candidate:
     def __post_init__(self) -> None:
         if self.model not in REGISTRY:
             raise ValueError(f"unknown model {self.model!r}; expected one of {', '.join(REGISTRY)}")
+
+    @property
+    def source(self) -> Source | None:
+        """What the model's source says of its parameters."""
+        return REGISTRY[self.model].published
 
     @property
     def learns_from_minority(self) -> bool:
@@ -203,18 +210,51 @@ def candidates() -> list[Candidate]:
 
 
 def published() -> list[Candidate]:
-    """Return the four models of the slides as in their papers.
+    """Return the four models of the slides with their published priors, under one protocol.
 
-    SVDD decides by its own sphere. The Bayesian models have no boundary of their own and take the
-    cutoff of the protocol. The priors are the published ones. BSVDD-M with Beta(1, 1) needs NUTS,
-    which is slow, so it takes fewer draws and 100 tuning steps: 300 steps gave no more effective
-    draws.
+    SVDD decides by its own sphere. The others take the samplers of this package and the cutoff of
+    the protocol, which their sources do not: :func:`as_published` has random-walk Metropolis for
+    BSVDD and BSVDD-M, and for BDD the posterior mode with its own rule. BSVDD-M with Beta(1, 1)
+    needs NUTS, which is slow, so it takes fewer draws and 100 tuning steps: 300 steps gave no more
+    effective draws.
     """
-    row_sum = {"prior": priors.RowSum()}
-    unbounded = {"minority_prior": priors.Beta(), "draws": 300, "tune": 100}
+    ours = {"BSVDD-M": {"draws": 300, "tune": 100}}
+    models = {"SVDD": ["cutoff"], "BDD": ["prior"], "BSVDD": ["prior"]}
+    models["BSVDD-M"] = ["prior", "minority_prior"]
     return [
-        Candidate("SVDD", "SVDD", {"cutoff": "model"}),
-        Candidate("BDD", "BDD", {"prior": priors.RowSum(exponent=0.5)}),
-        Candidate("BSVDD", "BSVDD", row_sum),
-        Candidate("BSVDD-M", "BSVDD-M", {**row_sum, **unbounded}),
+        Candidate(name, name, {n: _source(name).said[n].value for n in names} | ours.get(name, {}))
+        for name, names in models.items()
     ]
+
+
+def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> list[Candidate]:
+    """Return models as their sources have them, :func:`bsvdd.as_published`, as candidates.
+
+    Parameters
+    ----------
+    models : list of str, optional
+        Names in the registry. Default: all models with a source.
+    own : collection of str
+        Parameters that the protocol sets, such as "draws". The kernel, which no source names, is
+        always the protocol's.
+
+    Raises
+    ------
+    ValueError
+        A model is unknown, or a yardstick without a source.
+    """
+    names = [n for n in REGISTRY if REGISTRY[n].published] if models is None else models
+    return [
+        Candidate(name, name, {n: v for n, v in _source(name).parameters.items() if n not in own})
+        for name in names
+    ]
+
+
+def _source(name: str) -> Source:
+    source = Candidate(name, name).source
+    if source is None:
+        raise ValueError(
+            f"{name} is a yardstick of this package, and no source sets its parameters; leave it "
+            "out of the models as published"
+        )
+    return source
