@@ -72,12 +72,12 @@ def as_published(name: str, **changes: Any) -> BaseDetector:
     --------
     >>> import numpy as np
     >>> from bsvdd import as_published
-    >>> as_published("BDD")
-    BDD(cutoff=Cutoff(criterion='rank', cv='train', level=0.5, false_alarm_rate=0.1, \
-miss_cost=1.0, undecided=None, rank=0.9), prior=RowSum(sd=1.0, exponent=0.5), sampler='map')
+    >>> est = as_published("BDD")
+    >>> est.sampler, est.prior, est.cutoff.rank
+    ('map', RowSum(sd=1.0, exponent=0.5), 0.9)
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> int((as_published("SVDD", outlier_fraction=0.2).fit(X).predict(X) == 1).sum())
-    82
+    91
     """
     record = _record(name)
     source, known = record.published, record.parameters

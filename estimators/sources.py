@@ -73,7 +73,8 @@ class Source:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the estimator, without the kernel."""
-        return {name: each.value for name, each in {**self.said, **self.open}.items()}
+        said = {name: each.value for name, each in self.said.items()}
+        return said | {name: each.value for name, each in self.open.items()}
 
 
 # what a source allows
