@@ -45,7 +45,7 @@ class BDD(BayesianDataDescription):
         P(normal) is 0 or 1.
     sampler : {"auto", "exact", "map", "laplace", "nuts", "metropolis"}, default="auto"
         ``"exact"`` makes independent draws of the normal posterior. ``"map"`` makes none: w is its
-        mode, one estimate as in the paper, and P(normal) is 0 or 1. ``"auto"`` is ``"exact"`` if
+        mode, the centre of the source, and P(normal) is 0 or 1. ``"auto"`` is ``"exact"`` if
         the prior is normal, else as in :class:`BSVDD`.
 
     Attributes
@@ -59,9 +59,9 @@ class BDD(BayesianDataDescription):
     -----
     The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`. With
     ``sampler="map"`` and ``Cutoff("rank", cv="train", rank=c)`` a row is normal if
-    :math:`d_z \le d_{(c)}`, the c-th smallest training distance: this is the rule of the paper.
-    ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than training rows, so
-    more than the share 1 - c/n0 of them is abnormal.
+    :math:`d_z \le d_{(c)}`, the c-th smallest training distance, the rule of BDD (slide 12 of
+    Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than training
+    rows, so more than the share 1 - c/n0 of them is abnormal.
 
     References
     ----------
@@ -78,11 +78,11 @@ class BDD(BayesianDataDescription):
     >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
 
-    The centre and the rule of the paper, here with c = 90:
+    The centre and the rule of the source, here with c = 90:
 
     >>> from bsvdd import Cutoff
-    >>> paper = BDD(sampler="map", cutoff=Cutoff("rank", cv="train", rank=90)).fit(X)
-    >>> int((paper.predict(X) == 1).sum())
+    >>> mode = BDD(sampler="map", cutoff=Cutoff("rank", cv="train", rank=90)).fit(X)
+    >>> int((mode.predict(X) == 1).sum())
     90
 
     The draws of the normal posterior do not sum to one:

@@ -28,7 +28,7 @@ class Cutoff:
 
         - ``"g_mean"``: :math:`\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}`;
         - ``"balanced_accuracy"``: (TPR + TNR)/2, that is Youden's J;
-        - ``"f1"``: F1 of the minority, as published (with a weak signal it flags all rows);
+        - ``"f1"``: F1 of the minority (with a weak signal it flags all rows);
         - ``"cost"``: the smallest sum, false alarms + ``miss_cost`` x misses;
         - ``"false_alarm"``: the left-out distance of the majority that is number
           :math:`\lceil (1 - \alpha)(n_0 + 1) \rceil` in ascending order, with

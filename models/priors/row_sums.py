@@ -13,7 +13,7 @@ from .gaussian import GaussianPrior
 
 @dataclass(frozen=True)
 class RowSum(GaussianPrior):
-    r"""The published prior, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
+    r"""The prior of BDD and BSVDD as published, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
 
     Remote rows have small row sums, so they get large weights. With the exponent 1 of BSVDD
     and a softmax, one or two rows get nearly all the weight on most data sets: watch the
