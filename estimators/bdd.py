@@ -152,7 +152,12 @@ class BDD(BayesianDataDescription):
 
     @property
     def map_weights_(self) -> np.ndarray:
-        """The mode of the normal posterior, shape (M,); a TypeError for another prior."""
+        """The mode of the normal posterior, shape (M,), for a normal prior."""
+        if not bdd.has_closed_form(self.prior):
+            raise AttributeError(
+                f"map_weights_ exists for a normal prior only, got {self.prior!r}; use the mean "
+                "of the draws, idata_['posterior']['w']"
+            )
         return bdd.posterior(self.gram_, self.prior, self.likelihood_scale)[0]
 
 

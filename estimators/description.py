@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self, override
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
@@ -76,8 +77,10 @@ class DataDescription(BaseDetector):
         majority = ~data.minority
         pointwise = likelihood.pointwise(d.values if majority.all() else d.values[..., majority])
         groups = {
-            "distance": xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs}),
-            "log_likelihood": xr.Dataset({"kernel": (d.dims, pointwise)}, {"obs": obs[majority]}),
+            "distance": d.to_dataset(),
+            "log_likelihood": xr.Dataset(
+                {"kernel": (d.dims, pointwise)}, {**d.coords, "obs": obs[majority]}
+            ),
             "diagnostics": diagnostics.diagnose(draws, d.values, prior),
         }
         if prior is not None:
@@ -201,6 +204,73 @@ class DataDescription(BaseDetector):
         rule: Any = self._fit.rule  # of a description, CenterDraws
         return self._fit.draws.of_rows(rule.values(rows, common_norm))
 
+    def predict_idata(self, X: Any) -> xr.DataTree:
+        r"""Return ``idata_`` with the group ``predictions``: d_z and the decision for new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+
+        Returns
+        -------
+        xarray.DataTree
+            A copy; ``idata_`` stays as it is. The group has ``d`` and ``d_common_norm`` of dims
+            (chain, draw, obs), as :meth:`distance` without and with ``common_norm``;
+            ``probability_normal``, ``normal`` and ``score`` of dims (obs), as :meth:`decision`;
+            and the numbers ``cutoff`` and ``level``. obs has the index of X if X is a data frame
+            (tuples for several levels), else the numbers of the rows.
+
+        Raises
+        ------
+        ValueError
+            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file).
+        TypeError
+            X is a dask collection.
+        sklearn.exceptions.NotFittedError
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from bsvdd import BDD
+        >>> X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["a", "b"])
+        >>> new = pd.DataFrame({"a": [0.0, 9.0], "b": [0.0, 9.0]}, index=["near", "far"])
+        >>> tree = BDD().fit(X).predict_idata(new)
+        >>> bool(tree["predictions"]["normal"].sel(obs="near"))
+        True
+        >>> dict(tree["predictions"]["d"].sizes)
+        {'chain': 2, 'draw': 1000, 'obs': 2}
+        """
+        check_is_fitted(self)
+        if hasattr(X, "__dask_graph__"):
+            raise TypeError(
+                "X is a dask collection, but predict_idata computes all draws at once; use "
+                "probability_normal, score_samples or predict, which return lazy dask arrays, or "
+                "give few rows as an array"
+            )
+        rows = np.concatenate(list(self._new_rows(X)))
+        rule: Any = self._fit.rule  # of a description, CenterDraws
+        values = rule.values(rows)
+        score, probability = rule.decision(rows, self._limit)
+        d, common = (
+            self._fit.draws.of_rows(each).drop_vars("obs")
+            for each in (values, rule.with_common_norm(values))
+        )
+        predictions = xr.Dataset(
+            {
+                "d": d,
+                "d_common_norm": common,
+                "probability_normal": ("obs", probability),
+                "normal": ("obs", score >= self.offset_),
+                "score": ("obs", score),
+                "cutoff": self.cutoff_,
+                "level": self.level_,
+            },
+            {"obs": _names_of_rows(X, len(rows))},
+        )
+        tree = self.idata_.copy()
+        tree["predictions"] = predictions
+        return tree
+
     def training_distance(self) -> xr.DataArray:
         """Return ``distance(X, common_norm=True)`` of the training rows, without pruning."""
         check_is_fitted(self)
@@ -264,6 +334,13 @@ class DataDescription(BaseDetector):
             dims=("chain", "draw", "obs"),
             coords={"chain": np.arange(chains), "draw": kept, "obs": np.arange(len(rows))},
         )
+
+
+def _names_of_rows(X: Any, n: int) -> np.ndarray:
+    """Return the index of a data frame, with tuples for several levels, or the row numbers."""
+    if not isinstance(X, pd.DataFrame):
+        return np.arange(n)
+    return np.asarray(X.index.to_flat_index().to_numpy())
 
 
 def _distances_of_rows(data: TrainingData, draws: Draws, rule: CenterDraws) -> np.ndarray:
