@@ -77,7 +77,7 @@ def plot_weights_pair(
     at_draws = density(pair)
     levels = np.quantile(at_draws, [1 - prob, 0.5])
     figure, ax = plt.subplots(figsize=(4.8, 4.2), layout="constrained")
-    ax.scatter(*pair, s=3, color=MAJORITY, alpha=0.15, linewidths=0)
+    ax.scatter(pair[0], pair[1], s=3, color=MAJORITY, alpha=0.15, linewidths=0)
     ax.contour(x, y, on_grid, levels=levels, colors=MAJORITY, linewidths=[1.0, 1.6])
     mode = (x[column], y[row])
     ax.plot(*mode, marker="+", color=MINORITY, markersize=12, markeredgewidth=2, linestyle="")
