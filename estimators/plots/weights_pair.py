@@ -52,8 +52,8 @@ def plot_weights_pair(
     >>> figure = plots.plot_weights_pair(BDD().fit(X), (3, 7))
     """
     require_center(est)
-    w = est.idata_.children["posterior"].dataset["w"]
-    w = w.transpose(..., "point").values.reshape(-1, w.sizes["point"])
+    w = est.idata_.children["posterior"].dataset["w"].values
+    w = w.reshape(-1, w.shape[-1])
     if len(w) < 3:
         raise ValueError(
             f"{est!r} has {len(w)} draw(s) of the weights and no posterior to show; use BDD, BDDM, "
