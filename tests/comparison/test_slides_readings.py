@@ -1,6 +1,9 @@
 """Named readings of the slides: each is what its name says, its distance plain arithmetic."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from bsvdd.comparison.report import published, slides_readings
 from bsvdd.comparison.report.slides_readings import Reading, measure, readings, run
@@ -91,6 +94,18 @@ def test_d_opt_has_the_best_criterion_on_the_rows_that_it_names(rows):
         share = PAIR.test.minority.mean() * (1 - row["fnr"])
         share += (1 - PAIR.test.minority.mean()) * row["fpr"]
         assert shares[0] - 0.02 <= share <= shares[-1] + 0.02
+
+
+def test_the_stored_table_has_all_readings_of_svdd_and_of_the_mode_of_bdd():
+    """The figures that the guide's page on reports quotes."""
+    path = Path(__file__).parents[2] / "docs" / "study" / "slides_readings.csv"
+    table = pd.read_csv(path, index_col="reading")
+    known = [r.name for r in readings(["SVDD", "BDD"]) if r.fit != "draws"]
+    assert sorted(table.index) == sorted(known) and len(known) == 84
+    nearest = table[table["nearest"]].set_index("model")["distance"]
+    assert nearest["SVDD"] == pytest.approx(0.011, abs=5e-4)
+    assert nearest["BDD"] == pytest.approx(0.009, abs=5e-4)
+    assert (nearest < 0.02).all()
 
 
 def test_the_distance_is_the_mean_difference_from_the_printed_row():
