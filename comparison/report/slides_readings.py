@@ -172,7 +172,7 @@ def _calls(
 def _unfitted(reading: Reading, seed: int) -> BaseDetector:
     source = REGISTRY[reading.model].published
     said = {} if source is None else source.parameters
-    prior = {name: said[name] for name in ("prior", "minority_prior") if name in said}
+    prior = {name: value for name, value in said.items() if name.endswith("prior")}
     parameters: dict[str, Any] = {"kernel": KERNELS[reading.kernel], "random_state": seed, **prior}
     if reading.model == "SVDD":
         parameters |= {"cutoff": "model", "C": 1.0 if reading.fit == "hard margin" else None}
