@@ -216,7 +216,7 @@ class DataDescription(BaseDetector):
         xarray.DataTree
             A copy; ``idata_`` stays as it is. The group has ``d`` and ``d_common_norm`` of dims
             (chain, draw, obs), as :meth:`distance` without and with ``common_norm``;
-            ``probability_normal``, ``normal`` and ``score`` of dims (obs), as :meth:`decision`;
+            ``probability_normal``, ``normal`` and ``score`` of dims (obs), as ``decision``;
             and the numbers ``cutoff`` and ``level``. obs has the index of X if X is a data frame
             (tuples for several levels), else the numbers of the rows.
 
