@@ -33,8 +33,8 @@ def as_published(name: str, **changes: Any) -> BaseDetector:
     IDLSSVM-CIL  the same, and the ridge epsilon where d = 0        C = 1, epsilon = .001
     ===========  =================================================  ===============================
 
-    No source names a kernel: ``kernels.RBF()`` with the modified mean criterion is our choice for
-    all. No source names a criterion of D_opt either. Ours is that of ``Cutoff()`` on leave-one-out
+    The kernel is our choice for all models, ``kernels.RBF()`` with the modified mean criterion: the
+    slides of Kim (2024) name none, nor a criterion of D_opt. Ours is that of ``Cutoff()`` on leave-one-out
     distances in closed form: the G-mean with minority rows, else a false-alarm rate of .1. Refitted
     folds, as in ``Cutoff("f1", cv=5)``, are cross-validation too, and take five further fits.
 

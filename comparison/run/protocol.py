@@ -236,7 +236,7 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
     models : list of str, optional
         Names in the registry. Default: all models with a source.
     own : collection of str
-        Parameters that the protocol sets, such as "draws". The kernel, which no source names, is
+        Parameters that the protocol sets, such as "draws". The kernel, which is open, is
         always the protocol's.
 
     Raises
