@@ -73,7 +73,7 @@ boundary as a line{_changed(record)}.
 {_docstring(record.module)}
 ```
 
-## Reference
+{_as_published(record)}## Reference
 
 ```{{eval-rst}}
 .. currentmodule:: bsvdd
@@ -93,6 +93,29 @@ def _changed(record: Record) -> str:
     (candidate,) = [c for c in candidates() if c.name == record.name]
     parameters = ", ".join(f"`{name}={value!r}`" for name, value in candidate.parameters.items())
     return f"; here with {parameters}" if parameters else ""
+
+
+def _as_published(record: Record) -> str:
+    """Return what the source of the model says and leaves open; nothing for a yardstick."""
+    if record.published is None:
+        return ""
+    said = [(name, "the source", each) for name, each in record.published.said.items()]
+    left = [(name, "our choice", each) for name, each in record.published.open.items()]
+    rows = "\n".join(
+        f"| `{name}` | `{object_description(each.value)}` | {origin} | {each.words} |"
+        for name, origin, each in [*said, *left]
+    )
+    return f"""\
+## As published
+
+`bsvdd.as_published("{record.name}")` has these parameters. The kernel is our choice: the slides
+of Kim (2024) name none.
+
+| parameter | value | from | in words |
+|---|---|---|---|
+{rows}
+
+"""
 
 
 def models() -> str:

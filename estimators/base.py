@@ -228,7 +228,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         else:
             left_out = self._left_out_scores(state, policy)
             limit = chosen_limit(rule, policy, left_out, state.data.minority)
-        if left_out is not None and policy.criterion in ("auto", "false_alarm"):
+        if left_out is not None and policy.criterion in ("auto", "false_alarm", "rank"):
             warn_of_far_rows(rule, limit)
         cutoffs = rule.cutoffs(limit.value)[:, None]
         probability = probability_normal(state.values, cutoffs)

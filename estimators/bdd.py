@@ -16,7 +16,7 @@ from ..models.gram import Gram
 from ..models.priors import Prior, TruncatedNormal
 from .base import Summary
 from .bayesian import BayesianDataDescription
-from .leave_out import FromClosedForm, LeaveOneOut
+from .leave_out import FromClosedForm, LeaveOneOut, ModeWithoutEach
 from .p_values import Full
 from .training import TrainingData
 
@@ -44,19 +44,25 @@ class BDD(BayesianDataDescription):
     simplex : bool, default=False
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
         P(normal) is 0 or 1.
-    sampler : {"auto", "exact", "laplace", "nuts", "metropolis"}, default="auto"
-        ``"exact"`` makes independent draws of the normal posterior. ``"auto"`` is ``"exact"`` if
+    sampler : {"auto", "exact", "map", "laplace", "nuts", "metropolis"}, default="auto"
+        ``"exact"`` makes independent draws of the normal posterior. ``"map"`` makes none: w is its
+        mode, the centre of the source, and P(normal) is 0 or 1. ``"auto"`` is ``"exact"`` if
         the prior is normal, else as in :class:`BSVDD`.
 
     Attributes
     ----------
+    map_weights_ : ndarray of shape (M,)
+        The mode of the normal posterior, for every sampler.
     idata_, model_, kernel_, gram_, cutoff_, level_
         As in :class:`BSVDD`.
 
     Notes
     -----
-    The published cutoff is the c-th smallest training distance:
-    ``Cutoff("false_alarm", cv="train", false_alarm_rate=1 - c / (n0 + 1))``.
+    The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`. With
+    ``sampler="map"`` and ``Cutoff("rank", cv="train", rank=c)`` a row is normal if
+    :math:`d_z \le d_{(c)}`, the c-th smallest training distance, the rule of BDD (slide 12 of
+    Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than training
+    rows, so more than the share 1 - c/n0 of them is abnormal.
 
     References
     ----------
@@ -73,6 +79,13 @@ class BDD(BayesianDataDescription):
     >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
 
+    The centre and the rule of the source, here with c = 90:
+
+    >>> from bsvdd import Cutoff
+    >>> mode = BDD(sampler="map", cutoff=Cutoff("rank", cv="train", rank=90)).fit(X)
+    >>> int((mode.predict(X) == 1).sum())
+    90
+
     The draws of the normal posterior do not sum to one:
 
     >>> w = BDD().fit(X).idata_["posterior"]["w"]
@@ -82,7 +95,7 @@ class BDD(BayesianDataDescription):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianDataDescription._parameter_constraints,
-        "sampler": [StrOptions({"exact", *SAMPLERS})],
+        "sampler": [StrOptions({"exact", "map", *SAMPLERS})],
         "simplex": ["boolean"],
     }
 
@@ -103,12 +116,18 @@ class BDD(BayesianDataDescription):
 
     @override
     def _model(self, gram: Gram) -> pm.Model | None:
-        return None if self.simplex else super()._model(gram)
+        return None if self._one_estimate else super()._model(gram)
+
+    @property
+    def _one_estimate(self) -> bool:
+        return self.simplex or self.sampler == "map"
 
     @override
     def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
         if self.simplex:
             return Draws.of_weights(bdd.simplex_map(gram, self.prior, self.likelihood_scale))
+        if self.sampler == "map":
+            return Draws.of_weights(bdd.posterior(gram, self.prior, self.likelihood_scale)[0])
         return super()._draw(gram, seed, model)
 
     @property
@@ -120,6 +139,8 @@ class BDD(BayesianDataDescription):
     def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
         if self.simplex:
             return super()._leave_one_out(data)
+        if self.sampler == "map":
+            return ModeWithoutEach(self.prior, self.likelihood_scale)
         # without a closed form only refits leave rows out, as the weights do not sum to one
         closed_form = self._closed_form(data.gram)
         return None if closed_form is None else FromClosedForm(closed_form)
@@ -129,6 +150,16 @@ class BDD(BayesianDataDescription):
         if self.simplex or self.dictionary is not None:
             return super()._full_conformal()
         return Full.of(self.gram_, self.prior, self.likelihood_scale)
+
+    @property
+    def map_weights_(self) -> np.ndarray:
+        """The mode of the normal posterior, shape (M,), for a normal prior."""
+        if not bdd.has_closed_form(self.prior):
+            raise AttributeError(
+                f"map_weights_ exists for a normal prior only, got {self.prior!r}; use the mean "
+                "of the draws, idata_['posterior']['w']"
+            )
+        return bdd.posterior(self.gram_, self.prior, self.likelihood_scale)[0]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -172,6 +203,10 @@ class BDDM(BayesianDataDescription):
     Each draw keeps its alpha1 (the weight of a left-out minority row becomes 0) and gets alpha0
     from its normal posterior without row j. Its importance weight is the ratio of the densities
     of alpha1 without and with row j. Means and covariances of the priors still use all rows.
+
+    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. If both
+    priors are to hold together on the plane of the sum, this changes the prior of alpha1 to
+    another truncated normal; :mod:`bsvdd.models.bdd_m` has its mean and precision.
 
     References
     ----------

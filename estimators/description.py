@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self, override
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
@@ -72,9 +73,9 @@ class DataDescription(BaseDetector):
         rule = self._rule(draws, data.gram)
         values = _distances_of_rows(data, draws, rule)
         draws = draws.without("Kw")  # no longer needed: it gave the distances of the points
-        d, obs = draws.of_rows(values), np.arange(len(data.rows))
+        d = draws.of_rows(values)
         groups = {
-            "distance": xr.Dataset({"d": (d.dims, d.values)}, {"obs": obs}),
+            "distance": d.to_dataset(),
             "log_likelihood": _log_likelihood(likelihood, draws, d, data),
             "diagnostics": diagnostics.diagnose(draws, d.values, prior),
         }
@@ -199,6 +200,73 @@ class DataDescription(BaseDetector):
         rule: Any = self._fit.rule  # of a description, CenterDraws
         return self._fit.draws.of_rows(rule.values(rows, common_norm))
 
+    def predict_idata(self, X: Any) -> xr.DataTree:
+        r"""Return ``idata_`` with the group ``predictions``: d_z and the decision for new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+
+        Returns
+        -------
+        xarray.DataTree
+            A copy; ``idata_`` stays as it is. The group has ``d`` and ``d_common_norm`` of dims
+            (chain, draw, obs), as :meth:`distance` without and with ``common_norm``;
+            ``probability_normal``, ``normal`` and ``score`` of dims (obs), as ``decision``;
+            and the numbers ``cutoff`` and ``level``. obs has the index of X if X is a data frame
+            (tuples for several levels), else the numbers of the rows.
+
+        Raises
+        ------
+        ValueError
+            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file).
+        TypeError
+            X is a dask collection.
+        sklearn.exceptions.NotFittedError
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from bsvdd import BDD
+        >>> X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["a", "b"])
+        >>> new = pd.DataFrame({"a": [0.0, 9.0], "b": [0.0, 9.0]}, index=["near", "far"])
+        >>> tree = BDD().fit(X).predict_idata(new)
+        >>> bool(tree["predictions"]["normal"].sel(obs="near"))
+        True
+        >>> dict(tree["predictions"]["d"].sizes)
+        {'chain': 2, 'draw': 1000, 'obs': 2}
+        """
+        check_is_fitted(self)
+        if hasattr(X, "__dask_graph__"):
+            raise TypeError(
+                "X is a dask collection, but predict_idata computes all draws at once; use "
+                "probability_normal, score_samples or predict, which return lazy dask arrays, or "
+                "give few rows as an array"
+            )
+        rows = np.concatenate(list(self._new_rows(X)))
+        rule: Any = self._fit.rule  # of a description, CenterDraws
+        values = rule.values(rows)
+        score, probability = rule.decision(rows, self._limit)
+        d, common = (
+            self._fit.draws.of_rows(each).drop_vars("obs")
+            for each in (values, rule.with_common_norm(values))
+        )
+        predictions = xr.Dataset(
+            {
+                "d": d,
+                "d_common_norm": common,
+                "probability_normal": ("obs", probability),
+                "normal": ("obs", score >= self.offset_),
+                "score": ("obs", score),
+                "cutoff": self.cutoff_,
+                "level": self.level_,
+            },
+            {"obs": _names_of_rows(X, len(rows))},
+        )
+        tree = self.idata_.copy()
+        tree["predictions"] = predictions
+        return tree
+
     def training_distance(self) -> xr.DataArray:
         """Return ``distance(X, common_norm=True)`` of the training rows, without pruning."""
         check_is_fitted(self)
@@ -264,6 +332,13 @@ class DataDescription(BaseDetector):
         )
 
 
+def _names_of_rows(X: Any, n: int) -> np.ndarray:
+    """Return the index of a data frame, with tuples for several levels, or the row numbers."""
+    if not isinstance(X, pd.DataFrame):
+        return np.arange(n)
+    return np.asarray(X.index.to_flat_index().to_numpy())
+
+
 def _distances_of_rows(data: TrainingData, draws: Draws, rule: CenterDraws) -> np.ndarray:
     """Return d (draws, n) of the training rows; those of points overwrite Kw."""
     if "Kw" not in draws.variables or not (data.all_rows and data.dictionary.points_are_rows):
@@ -291,11 +366,11 @@ def _log_likelihood(
     values = likelihood.pointwise(rows, **parameters)
     of_minority = getattr(likelihood, "minority_pointwise", None)
     if of_minority is None or not data.gram.n1:
-        return xr.Dataset({"kernel": (d.dims, values)}, {"obs": obs[majority]})
+        return xr.Dataset({"kernel": (d.dims, values)}, {**d.coords, "obs": obs[majority]})
     every = np.empty(d.shape)
     every[..., majority] = values
     every[..., data.minority] = of_minority(d.values[..., data.minority], **parameters)
-    return xr.Dataset({"kernel": (d.dims, every)}, {"obs": obs})
+    return xr.Dataset({"kernel": (d.dims, every)}, d.coords)
 
 
 def _warn_of_rounding(data: TrainingData, d: np.ndarray) -> None:

@@ -12,7 +12,9 @@ from ..inference import cross_validation, diagnostics
 from ..inference.cutoff import Cutoff
 from ..inference.leave_one_out import leave_one_out
 from ..inference.scoring import ScoringRule
+from ..models import bdd
 from ..models.closed_form import ClosedForm
+from ..models.priors import Prior
 from .training import TrainingData
 
 
@@ -53,6 +55,19 @@ class FromClosedForm:
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the kernel sums (draws, M) of left-out points, and log weights of the draws."""
         return self.closed_form.leave_one_out(weights, np.random.default_rng(data.seed))
+
+
+@dataclass(frozen=True, eq=False)
+class ModeWithoutEach:
+    """Leave-one-out of the posterior mode of BDD: the mode without each row, by no refit."""
+
+    prior: Prior
+    likelihood_scale: float
+
+    def kernel_sums(self, weights: np.ndarray, data: TrainingData) -> tuple[np.ndarray, None]:
+        """Return the kernel sum (1, M) of each point with the mode without it."""
+        modes, _ = bdd.left_out(data.gram, self.prior, self.likelihood_scale)
+        return (data.gram.K * modes).sum(axis=0)[None], None
 
 
 def resolved_cv(

@@ -1,4 +1,4 @@
-"""One record for each model: its name, its source and its class."""
+"""One record for each model: its name, its class, and what its source says."""
 
 from __future__ import annotations
 
@@ -7,6 +7,25 @@ import pkgutil
 from collections import ChainMap
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from ..inference.cutoff import Cutoff
+from ..models import priors
+from .sources import (
+    BOUNDARY,
+    DENSITY,
+    DRAWN,
+    LIKELIHOOD,
+    Open,
+    Said,
+    Source,
+    is_cross_validated,
+    is_normal,
+    is_power_of_row_sums,
+    is_row_sums,
+    is_training_rank,
+    is_truncated_normal,
+    is_unbounded_beta,
+)
 
 Class = Literal["majority", "minority", "unlabelled"]
 
@@ -29,6 +48,8 @@ class Record:
     doi : str or None
     formula : str or None
         The module whose docstring has the formula. Default: the module of the estimator.
+    published : Source or None
+        What the source says of the parameters; None for a yardstick.
     """
 
     name: str
@@ -39,6 +60,7 @@ class Record:
     since: str = "0.1"
     doi: str | None = None
     formula: str | None = None
+    published: Source | None = None
 
     @property
     def class_name(self) -> str:
@@ -86,6 +108,14 @@ _HAZARIKA = (
     "learning, Neural Computing and Applications 33"
 )
 _HAZARIKA_DOI = "10.1007/s00521-020-05240-8"
+_CROSS_VALIDATED = Said(
+    Cutoff("auto", cv="loo"),
+    "P(d <= D_opt) > .5, D_opt by cross-validation (slide 20 of Kim 2024); the criterion and "
+    "leave-one-out in closed form are ours",
+    is_cross_validated,
+)
+
+_ALL_ROWS = {"outlier_fraction": Said(1.0, "all rows count with their squared distances")}
 
 REGISTRY: dict[str, Record] = {
     record.name: record
@@ -98,6 +128,13 @@ REGISTRY: dict[str, Record] = {
             2004,
             formula="bsvdd.models.svdd",
             doi=_TAX_DOI,
+            published=Source(
+                BOUNDARY,
+                {
+                    "C": Open(None, "C is 1/(n0 outlier_fraction)"),
+                    "outlier_fraction": Open(0.1, "at most a tenth of the rows lies outside"),
+                },
+            ),
         ),
         Record(
             "BDD",
@@ -108,6 +145,24 @@ REGISTRY: dict[str, Record] = {
             2012,
             formula="bsvdd.models.bdd",
             doi="10.48550/arXiv.1602.07507",
+            published=Source(
+                {
+                    **LIKELIHOOD,
+                    "prior": Said(
+                        priors.RowSum(exponent=0.5),
+                        "m_i = -(sum_j K_ij)^nu with 0 < nu < 1; nu = .5 and Sigma = I are ours",
+                        is_power_of_row_sums,
+                    ),
+                    "sampler": Said("map", "the centre is that of the posterior mode"),
+                    "simplex": Said(False, "the weights are free"),
+                    "cutoff": Said(
+                        Cutoff("rank", cv="train", rank=0.9),
+                        "d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); "
+                        "c = .9 n0 is ours",
+                        is_training_rank,
+                    ),
+                }
+            ),
         ),
         Record(
             "BSVDD",
@@ -116,6 +171,18 @@ REGISTRY: dict[str, Record] = {
             "Oh, Bayesian support vector data description",
             2023,
             formula="bsvdd.models.bsvdd",
+            published=Source(
+                {
+                    **LIKELIHOOD,
+                    **_ALL_ROWS,
+                    "prior": Said(
+                        priors.RowSum(), "m_i = -sum_j K_ij; Sigma = I is ours", is_row_sums
+                    ),
+                    "sampler": Said("metropolis", "random-walk Metropolis"),
+                    "cutoff": _CROSS_VALIDATED,
+                },
+                DRAWN,
+            ),
         ),
         Record(
             "BSVDD-M",
@@ -124,6 +191,25 @@ REGISTRY: dict[str, Record] = {
             "Bae, Bayesian support vector data description with minority rows",
             2024,
             formula="bsvdd.models.bsvdd_m",
+            published=Source(
+                {
+                    **LIKELIHOOD,
+                    **_ALL_ROWS,
+                    "prior": Said(
+                        priors.RowSum(),
+                        "tau is normal; the mean of BSVDD and Sigma = I are ours",
+                        is_normal,
+                    ),
+                    "minority_prior": Said(
+                        priors.Beta(),
+                        "alpha1 is Beta(a, b); a = b = 1 is the default",
+                        is_unbounded_beta,
+                    ),
+                    "sampler": Said("metropolis", "random-walk Metropolis"),
+                    "cutoff": _CROSS_VALIDATED,
+                },
+                {**DRAWN, "minority_fraction": Open(0.1, "used if outlier_fraction is below 1")},
+            ),
         ),
         Record(
             "SVDD-M",
@@ -133,6 +219,15 @@ REGISTRY: dict[str, Record] = {
             2004,
             formula="bsvdd.models.svdd",
             doi=_TAX_DOI,
+            published=Source(
+                BOUNDARY,
+                {
+                    "C": Open(None, "C is 1/(n0 outlier_fraction)"),
+                    "outlier_fraction": Open(0.1, "used for C"),
+                    "C2": Open(None, "C2 is 1/(n1 minority_fraction)"),
+                    "minority_fraction": Open(0.1, "used for C2"),
+                },
+            ),
         ),
         Record(
             "BDD-M",
@@ -141,6 +236,28 @@ REGISTRY: dict[str, Record] = {
             "Turkoz and Kim, Bayesian data description with minority rows, one target class",
             2022,
             formula="bsvdd.models.bdd_m",
+            published=Source(
+                {
+                    **LIKELIHOOD,
+                    "prior": Said(
+                        priors.RowSum(exponent=0.5),
+                        "alpha0 given alpha1 is normal; the mean of BDD and Sigma = I are ours",
+                        is_normal,
+                    ),
+                    "minority_prior": Said(
+                        priors.TruncatedNormal(),
+                        "alpha1 is normal on [0, 1]; mean 0 and Sigma = I are ours",
+                        is_truncated_normal,
+                    ),
+                },
+                {
+                    "sampler": Open("exact", "independent draws of alpha0 given alpha1"),
+                    "draws": Open(1000, "draws per chain"),
+                    "tune": Open(500, "draws of alpha1 per chain before them"),
+                    "chains": Open(2, "so that R-hat compares chains"),
+                    "cutoff": Open(Cutoff("rank", cv="train", rank=0.9), "the rule of BDD"),
+                },
+            ),
         ),
         Record(
             "OCSVM",
@@ -151,6 +268,9 @@ REGISTRY: dict[str, Record] = {
             2001,
             formula="bsvdd.models.ocsvm",
             doi="10.1162/089976601750264965",
+            published=Source(
+                BOUNDARY, {"nu": Open(0.1, "at most a tenth of the rows lies beyond")}
+            ),
         ),
         Record(
             "SVM",
@@ -169,6 +289,14 @@ REGISTRY: dict[str, Record] = {
             2021,
             formula="bsvdd.models.svm",
             doi=_HAZARIKA_DOI,
+            published=Source(
+                {
+                    **BOUNDARY,
+                    **DENSITY,
+                    "balanced": Said(False, "the size of a class is in no weight"),
+                },
+                {"C": Open(1.0, "the cost of an error")},
+            ),
         ),
         Record(
             "LS-SVM",
@@ -189,6 +317,19 @@ REGISTRY: dict[str, Record] = {
             2021,
             formula="bsvdd.models.lssvm",
             doi=_HAZARIKA_DOI,
+            published=Source(
+                {
+                    **BOUNDARY,
+                    **DENSITY,
+                    "zero_weight": Said(
+                        "epsilon", "a row with d = 0 has the ridge epsilon only, in the code"
+                    ),
+                },
+                {
+                    "C": Open(1.0, "the cost of an error"),
+                    "epsilon": Open(1e-3, "added to the diagonal"),
+                },
+            ),
         ),
     ]
 }

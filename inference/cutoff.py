@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,8 @@ from ..models.checks import is_number
 from .metrics import rates
 
 Middle = Callable[[np.ndarray, np.ndarray], np.ndarray]
-CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "model"]
+CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "rank", "model"]
+IF_SET = {"stored": "if set"}  # of a field that stored results have only where it is set
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,13 @@ class Cutoff:
 
         - ``"g_mean"``: :math:`\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}`;
         - ``"balanced_accuracy"``: (TPR + TNR)/2, that is Youden's J;
-        - ``"f1"``: F1 of the minority, as published (with a weak signal it flags all rows);
+        - ``"f1"``: F1 of the minority (with a weak signal it flags all rows);
         - ``"cost"``: the smallest sum, false alarms + ``miss_cost`` x misses;
         - ``"false_alarm"``: the left-out distance of the majority that is number
           :math:`\lceil (1 - \alpha)(n_0 + 1) \rceil` in ascending order, with
           :math:`\alpha` the ``false_alarm_rate``; needs no minority rows;
+        - ``"rank"``: the distance of the majority that is number ``rank`` in ascending order; with
+          ``cv="train"`` the rule :math:`d_z \le d_{(c)}` of BDD;
         - ``"model"``: the model's own boundary, such as the radius of SVDD;
         - ``"auto"``: ``"g_mean"`` if there are minority rows, else ``"false_alarm"``.
     cv : "auto", "loo", int or "train", default="auto"
@@ -48,6 +51,9 @@ class Cutoff:
         1/rate - 1 majority rows: 9 for 0.1, 19 for 0.05, 99 for 0.01.
     miss_cost : float, default=1
         Cost of a missed minority row; a false alarm costs 1.
+    rank : int or float, optional
+        For the criterion ``"rank"``: c itself, from 1 to n0, or a share between 0 and 1 of the
+        majority rows, with c = ceil(share n0).
     undecided : tuple of two floats, optional
         (low, high), around ``level``: a row is abnormal if P(d_z <= D_opt) is at most low, normal
         if it is at least high, and undecided between; see
@@ -70,6 +76,8 @@ class Cutoff:
     0.35
     >>> Cutoff("false_alarm", false_alarm_rate=0.25).choose(distance, minority)
     0.3
+    >>> Cutoff("rank", rank=2).choose(distance, minority)
+    0.2
     """
 
     criterion: str | float = "auto"
@@ -78,6 +86,7 @@ class Cutoff:
     false_alarm_rate: float = 0.1
     miss_cost: float = 1.0
     undecided: tuple[float, float] | None = None
+    rank: int | float | None = field(default=None, metadata=IF_SET)
 
     def __post_init__(self) -> None:
         criterion: Any = self.criterion
@@ -111,6 +120,8 @@ class Cutoff:
             )
         if self.undecided is not None:
             self._check_undecided(self.undecided)
+        if self.rank is not None or criterion == "rank":
+            self._check_rank(self.rank)
 
     def _check_undecided(self, undecided: Any) -> None:
         pair = isinstance(undecided, tuple | list) and len(undecided) == 2
@@ -126,6 +137,31 @@ class Cutoff:
             )
         object.__setattr__(self, "undecided", (float(low), float(high)))
 
+    def _check_rank(self, rank: Any) -> None:
+        if self.criterion != "rank":
+            raise ValueError(
+                f"cutoff: rank={rank!r} belongs to criterion='rank', got {self.criterion!r}"
+            )
+        whole = isinstance(rank, int | np.integer) and not isinstance(rank, bool) and rank >= 1
+        if not (whole or (is_number(rank) and 0 < rank < 1)):
+            raise ValueError(
+                "cutoff: criterion='rank' needs rank=c, a whole number from 1 to the number of "
+                "majority rows, or a share of them, between 0 and 1 without 0 and 1; got "
+                f"rank={rank!r}"
+            )
+
+    def _number(self, n: int) -> int:
+        """Return c, the number of the distance among n, for the criterion "rank"."""
+        rank: Any = self.rank
+        if rank < 1:
+            return math.ceil(rank * n - 1e-9)  # .7 * 10 is 7, not 7.000000000000001
+        if rank > n:
+            raise ValueError(
+                f"cutoff: rank={rank} is out of range: there are {n} majority rows with a "
+                f"distance; use a rank from 1 to {n}, or a share such as rank=0.9"
+            )
+        return int(rank)
+
     def check(self, minority: np.ndarray) -> None:
         """Raise a ValueError if the classes have too few rows for the criterion or the folds."""
         two_class = ("g_mean", "balanced_accuracy", "f1", "cost")
@@ -134,6 +170,8 @@ class Cutoff:
                 f"cutoff: criterion={self.criterion!r} compares majority with minority rows, but "
                 "there is no minority row; use criterion='false_alarm'"
             )
+        if self.criterion == "rank":
+            self._number(int((~minority).sum()))
         for name, members in (("majority", ~minority), ("minority", minority)):
             if isinstance(self.cv, int) and 0 < members.sum() < self.cv:
                 raise ValueError(
@@ -162,6 +200,9 @@ class Cutoff:
             )
         if criterion == "false_alarm":
             return _conformal_quantile(distance[~minority], self.false_alarm_rate)
+        if criterion == "rank":
+            majority = np.sort(distance[~minority])
+            return float(majority[self._number(len(majority)) - 1])
         self.check(minority)
         cutoffs = candidates(distance, middle)
         tn = np.searchsorted(np.sort(distance[~minority]), cutoffs, side="right")

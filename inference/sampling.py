@@ -5,7 +5,8 @@
 - ``laplace``: independence Metropolis-Hastings with proposals from Laplace's approximation
   (:mod:`.samplers.laplace`);
 - ``nuts``: the No-U-Turn sampler, by nutpie (:mod:`.samplers.nuts`);
-- ``metropolis``: random-walk Metropolis, as published (:mod:`.samplers.metropolis`).
+- ``metropolis``: random-walk Metropolis, as published for BSVDD and BSVDD-M
+  (:mod:`.samplers.metropolis`).
 
 Laplace's approximation searches for modes from several starting points. NUTS chains start dispersed
 around these modes, in different modes if there are several: R-hat does not detect a mode that no

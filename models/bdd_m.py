@@ -16,6 +16,21 @@ A normal vector given its sum is made from the same vector without that conditio
 so the constraint holds by construction. With a truncated normal :math:`\alpha_1` its posterior is
 a truncated normal too, and :math:`\alpha_0` given :math:`\alpha_1` is normal on its hyperplane:
 :mod:`.bdd_m_posterior`.
+
+In another reading both priors hold together, and the pair is restricted to weights that sum to one.
+Its prior of :math:`\alpha_1` has the density of the required sum as a further factor,
+
+.. math::
+    p(\alpha_1) \propto N(\alpha_1; m_2, \Sigma_2)\, N(1 + 1^\top \alpha_1;\; 1^\top m_1,\,
+    1^\top \Sigma_1 1) \text{ on } [0, 1]^{n_1},
+
+so the means of :math:`\alpha_0` would change the prior of :math:`\alpha_1`: those of row sums,
+which sum to a large negative number, would draw all :math:`\alpha_1` to 0. The model has
+:math:`\alpha_0` given :math:`\alpha_1`, so this reading is not an option of its own. It needs
+none: this product is a truncated normal again, with the precision :math:`\Sigma_2^{-1} + 1
+1^\top / v`, :math:`v = 1^\top \Sigma_1 1`, and the mean that solves :math:`(\Sigma_2^{-1} + 1
+1^\top / v)\, m = \Sigma_2^{-1} m_2 + 1 (1^\top m_1 - 1) / v`: a
+:class:`bsvdd.priors.TruncatedNormal`.
 """
 
 from __future__ import annotations

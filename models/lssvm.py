@@ -13,7 +13,8 @@ The optimality conditions in :math:`\alpha` are
 
 With :math:`A = K + D` the solution takes two systems in one positive definite matrix:
 :math:`A \eta = 1`, :math:`A \xi = y`, :math:`b = 1^\top \xi / 1^\top \eta`,
-:math:`w = \xi - b \eta`. The ridge is added to the diagonal only.
+:math:`w = \xi - b \eta`. The ridge is added to the diagonal only, as the optimality conditions have
+it; the note of A. Mohite adds it to every entry, which solves another problem.
 """
 
 from __future__ import annotations

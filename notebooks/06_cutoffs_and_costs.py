@@ -131,7 +131,7 @@ title = figure.suptitle(
 # $$d_{-j} = \frac{d_j}{1 - w_j},$$
 #
 # in every draw, without a refit. This is `cv="loo"`, the default. `cv=5` refits the model to five
-# folds, the published way. `cv="train"` leaves no row out.
+# folds. `cv="train"` leaves no row out.
 
 # %%
 d = est.idata_["distance"]["d"].values[..., ~y]

@@ -19,6 +19,12 @@ from .progress import progress_bar, show_cells
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
 @click.option("--data", "names", multiple=True, help="Embedded data set instead; repeatable.")
 @click.option("--model", "models", multiple=True, help="Model to compare; repeatable.")
+@click.option(
+    "--published",
+    is_flag=True,
+    help="Each model as its source has it: prior, sampler, decision and cutoff. BSVDD and BSVDD-M "
+    "take random-walk Metropolis, minutes a fit; --draws, --tune and --chains hold if given.",
+)
 @click.option("--replicates", default=5, show_default=True, type=click.IntRange(1))
 @options.sampling
 @options.seed
@@ -36,6 +42,7 @@ def compare(
     minor: str | None,
     names: tuple[str, ...],
     models: tuple[str, ...],
+    published: bool,
     replicates: int,
     draws: int,
     tune: int,
@@ -65,7 +72,7 @@ def compare(
         from ..comparison import report
         from ..comparison.report import table
         from ..comparison.run import runner
-        from ..comparison.run.protocol import Protocol
+        from ..comparison.run.protocol import Protocol, as_published
         from ..comparison.run.store import ensure_writable
         from ..comparison.run.workers import Workers
         from ..comparison.scenarios import datasets
@@ -77,7 +84,10 @@ def compare(
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         protocol = Protocol(draws=draws, tune=tune, chains=chains)
-        study = runner.comparison(data, list(models) or None, replicates, protocol, seed)
+        chosen = list(models) or None
+        own = options.given("draws", "tune", "chains")
+        candidates = as_published(chosen, own) if published else None
+        study = runner.comparison(data, chosen, replicates, protocol, seed, candidates)
         study.check()
         ensure_writable(out)
 
@@ -88,8 +98,9 @@ def compare(
         with warnings.catch_warnings():
             for category in (DataWarning, DiagnosticWarning):  # of fits that only make a picture
                 warnings.simplefilter("ignore", category)
-            figures = report.pictures(protocol, seed)
-        page = report.write(out, results, data, protocol, seed, figures)
+            pictured = as_published(own=own) if published else None
+            figures = report.pictures(protocol, seed, pictured)
+        page = report.write(out, results, data, protocol, seed, figures, published)
         bar.update(pictures, total=1, completed=1)
 
     print_table(console, table.summary(results), {d.name: d for d in data})

@@ -25,6 +25,13 @@ def sampling(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def given(*names: str) -> list[str]:
+    """Return which of some options of the running command its caller gave, without defaults."""
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    return [name for name in names if context.get_parameter_source(name) is not default]
+
+
 def jobs(default: int) -> Callable[..., Any]:
     """Return the option --jobs, the number of worker processes."""
     return click.option(

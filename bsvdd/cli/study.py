@@ -84,7 +84,7 @@ def study() -> None:
     default="published",
     show_default=True,
     type=click.Choice(["published", "fair"]),
-    help="F1 and the published priors, or one fair protocol for all models.",
+    help="The published priors with F1 by 5 folds (our choice), or one fair protocol for all.",
 )
 @with_run_options
 def slides(protocol: str, run: RunOptions) -> None:

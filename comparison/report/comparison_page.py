@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from ...estimators import plots
-from ...estimators.registry import MODELS
-from ..run.protocol import Protocol
+from ...estimators.registry import MODELS, REGISTRY
+from ...estimators.sources import Source
+from ..run.protocol import Candidate, Protocol
 from ..run.runner import to_csv
 from ..scenarios.datasets import Dataset, moon
 from . import pages
@@ -22,12 +23,18 @@ from .table import METRICS, summary
 PICTURED = ["SVDD", "BDD", "BSVDD", "BSVDD-M"]  # side by side, as in the slides of Kim (2024)
 
 
-def pictures(protocol: Protocol, seed: int = 0) -> Figures:
-    """Return the figures of a two-dimensional data set: {file name: (figure, caption)}."""
+def pictures(
+    protocol: Protocol, seed: int = 0, candidates: list[Candidate] | None = None
+) -> Figures:
+    """Return the figures of a two-dimensional data set: {file name: (figure, caption)}.
+
+    ``candidates`` may give the pictured models other parameters than their defaults.
+    """
     data = moon(seed=seed)
     y = data.minority.astype(int)
+    special = {candidate.name: candidate for candidate in candidates or []}
     fitted: dict[str, Any] = {
-        name: protocol.estimator(name, seed).fit(data.X, y) for name in PICTURED
+        name: protocol.estimator(special.get(name, name), seed).fit(data.X, y) for name in PICTURED
     }
     bayes = fitted["BSVDD"]
     d = np.median(bayes.idata_.children["distance"].dataset["d"].values.reshape(-1, len(y)), axis=0)
@@ -70,10 +77,12 @@ def write(
     protocol: Protocol,
     seed: int,
     figures: Figures,
+    published: bool = False,
 ) -> Path:
     """Write report.html, results.csv and the figures as PNG into ``folder``; return the report.
 
-    Each file is written whole or not at all.
+    ``published`` says that each model is as its source has it, and not under the protocol. Each
+    file is written whole or not at all.
     """
     table = summary(results)
     path = pages.write(
@@ -83,12 +92,20 @@ def write(
         figures,
         protocol=protocol,
         seed=seed,
+        sources=_sources(results) if published else [],
         replicates=int(results["replicate"].max()) + 1,
         metrics=list(METRICS.values()),
         sections=[_section(each, table, results) for each in data],
     )
     pages.save(folder / "results.csv", to_csv(results).encode())
     return path
+
+
+def _sources(results: pd.DataFrame) -> list[tuple[str, Source]]:
+    """Return the models of the results with what their sources say."""
+    names = [name for name in dict.fromkeys(results["model"]) if name in REGISTRY]
+    sources = [(name, REGISTRY[name].published) for name in names]
+    return [(name, source) for name, source in sources if source is not None]
 
 
 def _section(data: Dataset, table: pd.DataFrame, results: pd.DataFrame) -> dict[str, object]:

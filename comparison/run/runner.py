@@ -267,9 +267,11 @@ def comparison(
     replicates: int = 5,
     protocol: Protocol | None = None,
     seed: int = 0,
+    candidates: list[Candidate] | None = None,
 ) -> Study:
-    """Return the study that :func:`compare` runs."""
+    """Return the study that :func:`compare` runs; ``candidates`` take the place of ``models``."""
     chosen = DEFAULT_MODELS if models is None else models
     scenarios: list[Scenario] = [Real(each) for each in data]
-    candidates = [Candidate(name, name) for name in chosen]
+    if candidates is None:
+        candidates = [Candidate(name, name) for name in chosen]
     return Study("compare", scenarios, candidates, protocol or Protocol(), replicates, seed)

@@ -23,11 +23,14 @@ class Pair:
         Models see the labels of ``train``; those of ``test`` are the true classes.
     truth : ndarray of shape (n_test,), optional
         P(abnormal | x) of the test rows, if the generator knows it.
+    far : tuple of two ndarray of bool, optional
+        Which training and test rows are of the far component, if the generator has components.
     """
 
     train: Dataset
     test: Dataset
     truth: np.ndarray | None = None
+    far: tuple[np.ndarray, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)

@@ -125,23 +125,26 @@ class Slides(Scenario):
         beta = None
         if self.coefficients == "data set":
             beta = COEFFICIENTS + self.sd * rng_train.normal(size=SIGNAL)
-        train, _ = self._draw(rng_train, self.n_train, beta)
-        test, truth = self._draw(rng_test, self.n_test, beta)
-        return Pair(train, test, None if self.share is not None else truth)
+        train, _, far_train = self._draw(rng_train, self.n_train, beta)
+        test, truth, far_test = self._draw(rng_test, self.n_test, beta)
+        known = None if self.share is not None else truth
+        return Pair(train, test, known, (far_train, far_test))
 
     def _draw(
         self, rng: np.random.Generator, n: int, beta: np.ndarray | None
-    ) -> tuple[Dataset, np.ndarray]:
-        """Return n rows with their class and P(y = 1 | x)."""
+    ) -> tuple[Dataset, np.ndarray, np.ndarray]:
+        """Return n rows with their class, P(y = 1 | x), and which are of the far component."""
         if self.share is None:
             return self._draw_unconditionally(rng, n, beta)
         wanted = {True: round(self.share * n), False: n - round(self.share * n)}
         kept: dict[bool, list[np.ndarray]] = {True: [], False: []}
+        components: dict[bool, list[np.ndarray]] = {True: [], False: []}
         for _ in range(MOST_DRAWS):
-            block, _ = self._draw_unconditionally(rng, n, beta)
+            block, _, far = self._draw_unconditionally(rng, n, beta)
             for y, rows in kept.items():
                 missing = wanted[y] - sum(map(len, rows))
                 rows.append(block.X[block.minority == y][:missing])
+                components[y].append(far[block.minority == y][:missing])
             if all(sum(map(len, rows)) == wanted[y] for y, rows in kept.items()):
                 break
         else:
@@ -151,12 +154,13 @@ class Slides(Scenario):
             )
         X = np.concatenate([*kept[False], *kept[True]])
         minority = np.arange(n) >= wanted[False]
+        far = np.concatenate([*components[False], *components[True]])
         order = rng.permutation(n)
-        return Dataset(self.name, X[order], minority[order]), np.empty(0)
+        return Dataset(self.name, X[order], minority[order]), np.empty(0), far[order]
 
     def _draw_unconditionally(
         self, rng: np.random.Generator, n: int, beta: np.ndarray | None
-    ) -> tuple[Dataset, np.ndarray]:
+    ) -> tuple[Dataset, np.ndarray, np.ndarray]:
         far = rng.random(n) < self.far
         sd = np.ones(self.p)
         sd[:SIGNAL] = math.sqrt(2.0)
@@ -166,7 +170,7 @@ class Slides(Scenario):
         X[:, :SIGNAL] += np.where(far, FAR, NEAR)[:, None]
         P = probability(X, self.sd) if beta is None else expit(INTERCEPT + X[:, :SIGNAL] @ beta)
         # Ber(E[logistic(eta)]) is the class of a row after its own beta is integrated out
-        return Dataset(self.name, X, rng.random(n) < P), P
+        return Dataset(self.name, X, rng.random(n) < P), P, far
 
 
 def probability(X: np.ndarray, sd: float) -> np.ndarray:

@@ -7,6 +7,7 @@ from .common import show_probability
 from .distances import plot_distance_posterior, plot_distances
 from .prior_health import plot_prior_health
 from .weights import plot_weights
+from .weights_pair import plot_weights_pair
 
 __all__ = [
     "plot_bandwidths",
@@ -16,5 +17,6 @@ __all__ = [
     "plot_distances",
     "plot_prior_health",
     "plot_weights",
+    "plot_weights_pair",
     "show_probability",
 ]

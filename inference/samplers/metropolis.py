@@ -1,4 +1,4 @@
-"""Random-walk Metropolis by PyMC, the sampler of the published models."""
+"""Random-walk Metropolis by PyMC, the sampler of BSVDD and BSVDD-M as published."""
 
 from __future__ import annotations
 

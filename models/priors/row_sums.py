@@ -13,7 +13,7 @@ from .gaussian import GaussianPrior
 
 @dataclass(frozen=True)
 class RowSum(GaussianPrior):
-    r"""The published prior, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
+    r"""The prior of BDD and BSVDD as published, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
 
     Remote rows have small row sums, so they get large weights. With the exponent 1 of BSVDD
     and a softmax, one or two rows get nearly all the weight on most data sets: watch the
@@ -28,7 +28,8 @@ class RowSum(GaussianPrior):
     Raises
     ------
     ValueError
-        A row sum is negative (possible with a linear kernel), so its power is undefined.
+        A row sum is negative (possible with a linear kernel), so its power is undefined, unless
+        the exponent is 1.
 
     References
     ----------
@@ -60,11 +61,13 @@ class RowSum(GaussianPrior):
     @override
     def mean(self, gram: Gram) -> np.ndarray:
         row_sums = gram.r[: gram.n_majority_points]
+        if self.exponent == 1:
+            return -row_sums  # of any sign
         if row_sums.min() < 0:
             raise ValueError(
                 f"RowSum: row {int(row_sums.argmin())} of the kernel matrix has the negative sum "
-                f"{row_sums.min():.6g}, and a power of it is undefined; use another kernel "
-                "(RBF) or another prior (StandardizedRowSum)"
+                f"{row_sums.min():.6g}, and its power {self.exponent:g} is undefined; use "
+                "another kernel (RBF), exponent=1, or another prior (StandardizedRowSum)"
             )
         return -(row_sums**self.exponent)
 

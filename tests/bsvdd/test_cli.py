@@ -51,6 +51,30 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
     assert len(pd.read_csv(out / "results.csv")) == 2 * (len(runner.DEFAULT_MODELS) + 2)
 
 
+def test_compare_as_published(csv, tmp_path, monkeypatch):
+    """Each model by its source; the draws that are given replace ours."""
+    from bsvdd.comparison import report
+
+    asked = []
+    monkeypatch.setattr(report, "pictures", lambda *a: asked.append(a) or {})
+    out = tmp_path / "report"
+    some = ["--model", "SVDD", "--model", "BDD", "--model", "BSVDD", "--replicates", 1]
+    numbers = ["--draws", 50, "--tune", 50]
+    file = [csv, "--label", "kind", "--minor", "odd", "--out", out]
+    result = call("compare", *file, "--published", *some, *numbers)
+    assert result.exit_code == 0, result.output
+    page = (out / "report.html").read_text()
+    for words in ("random-walk Metropolis", "slide 12", "our choice", "as its"):
+        assert words in page
+    pictured = {c.name: c.parameters for c in asked[0][2]}
+    assert pictured["BSVDD"]["sampler"] == "metropolis" and "draws" not in pictured["BSVDD"]
+    assert pictured["BSVDD"]["chains"] == 2
+    results = pd.read_csv(out / "results.csv").set_index("model")
+    assert results.loc["BDD", "r_hat"] != results.loc["BDD", "r_hat"]  # one estimate
+    result = call("compare", *file, "--published", "--model", "SVM")
+    assert result.exit_code == 1 and "SVM is here for comparison" in result.output
+
+
 def test_models_shows_learning_and_parameters_of_each(monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     result = call("models")

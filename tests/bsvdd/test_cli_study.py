@@ -68,7 +68,15 @@ def test_slides_writes_tables_and_page_and_a_second_run_computes_nothing(
     page = (out / "reproduction.html").read_text()
     assert not re.search(r'(src|href)="(?!data:)', page)
     assert page.count("data:image/png;base64,") == 3
-    for text in ("0.167 (0.034)", "flag all", "Bayes rule", "slides, recast", "Distance"):
+    for text in (
+        "0.167 (0.034)",
+        "flag all",
+        "Bayes rule",
+        "slides, recast",
+        "Distance",
+        "slide 12",
+        "slide 20",
+    ):
         assert text in page
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("computed again"))
     first = (out / "slides_table.csv").read_bytes()

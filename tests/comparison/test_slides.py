@@ -50,6 +50,18 @@ def test_shares_of_the_classes_are_those_of_the_published_table(v, share, near, 
     assert len(minority) == 100_000
 
 
+@pytest.mark.parametrize("share", [None, 0.3])
+def test_the_component_of_each_row_is_known(share):
+    """Means 7 and 10 of the signal, and as many far rows as drawn."""
+    pair = Slides(v=5, n_train=3000, n_test=4000, share=share).pair(2)
+    for data, far in zip((pair.train, pair.test), pair.far, strict=True):
+        signal = data.X[:, :4]
+        assert signal[~far].mean() == pytest.approx(7.0, abs=0.06)
+        assert signal[far].mean() == pytest.approx(10.0, abs=0.2)
+        if share is None:
+            assert far.mean() == pytest.approx(0.1, abs=0.02)
+
+
 def test_one_draw_of_the_coefficients_for_a_data_set_is_another_reading():
     """Its shares differ between pairs by .43 to .47, where the slides have .007."""
     reading = Slides(v=5, n_train=2, n_test=500, coefficients="data set")

@@ -14,7 +14,7 @@ from bsvdd.comparison.scenarios.scenario import Contaminated, Real
 from bsvdd.comparison.scenarios.shapes import Shape
 from bsvdd.comparison.scenarios.slides import Slides
 
-from bsvdd import kernels, priors
+from bsvdd import Cutoff, kernels, priors
 from tests.comparison.helpers import STUDY, N, assert_same, computed_cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -109,6 +109,12 @@ def test_names_in_the_store_do_not_follow_names_in_the_code():
     stored = describe(cell)
     assert list(stored) == ["type", "setting", "candidate", "protocol", "replicate", "seed"]
     assert stored["setting"] == {"type": "Contaminated", "setting": describe(ring), "share": 0.2}
+
+
+def test_a_newer_field_counts_only_where_it_is_set():
+    """So that results that were stored before it existed stay valid."""
+    assert "rank" not in describe(Cutoff())
+    assert describe(Cutoff("rank", rank=3))["rank"] == 3
 
 
 def test_functions_cannot_be_part_of_a_store():

@@ -107,6 +107,7 @@ def test_the_functions_of_the_package_are_public():
         "plot_distances",
         "plot_prior_health",
         "plot_weights",
+        "plot_weights_pair",
         "show_probability",
     }
 
@@ -137,3 +138,40 @@ def test_a_title_with_dollars_is_text(two):
         plots.plot_distance_posterior(est, X[:1], [name]),
     ):
         figure.savefig(io.BytesIO(), format="png")
+
+
+def test_a_pair_of_weights_has_its_mode():
+    """Against the normal posterior: mean, and the share of draws inside each line."""
+    est = BDD(kernel=kernels.RBF(0.4), draws=2000).fit(DATA.X, Y)
+    (ax,) = plots.plot_weights_pair(est, (3, 8), prob=0.8).axes
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$w_{3}$", "$w_{8}$")
+    (marker,) = ax.lines
+    mode = np.concatenate(marker.get_xydata())
+    w = est.idata_["posterior"]["w"].values.reshape(-1, 40)[:, [3, 8]]
+    assert (np.abs(mode - est.map_weights_[[3, 8]]) < 0.35 * w.std(axis=0)).all()
+    (lines,) = [c for c in ax.collections if hasattr(c, "levels")]
+    inside = [path.contains_points(w).mean() for path in lines.get_paths()]
+    assert inside == pytest.approx([0.8, 0.5], abs=0.03)
+
+
+def test_a_pair_of_weights_is_by_default_that_of_the_largest(two):
+    est = two["BDD"]
+    size = np.abs(est.idata_["posterior"]["w"]).mean(("chain", "draw")).values
+    i, j = np.sort(np.argsort(-size)[:2])
+    (ax,) = plots.plot_weights_pair(est).axes
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (f"$w_{{{i}}}$", f"$w_{{{j}}}$")
+
+
+@pytest.mark.parametrize("points", [(3, 3), (0, 40), (-1, 2), (1, 2, 3), (0.5, 1)])
+def test_points_of_a_pair_are_two_different_ones(two, points):
+    with pytest.raises(ValueError, match="two different points from 0 to 39"):
+        plots.plot_weights_pair(two["BDD"], points)
+
+
+def test_a_pair_of_weights_needs_a_posterior(two):
+    with pytest.raises(ValueError, match="no posterior to show"):
+        plots.plot_weights_pair(two["SVDD"])
+    with pytest.raises(ValueError, match="hyperplane"):
+        plots.plot_weights_pair(OCSVM(kernel=kernels.RBF(0.4)).fit(DATA.X))
+    with pytest.raises(ValueError, match="prob must lie between 0.5 and 1"):
+        plots.plot_weights_pair(two["BDD"], prob=0.4)

@@ -127,8 +127,46 @@ def test_a_false_alarm_rate_lies_between_zero_and_one(rate):
         Cutoff("false_alarm", false_alarm_rate=rate)
 
 
-def test_published_cutoff_of_bdd_is_the_cth_smallest():
-    """As BDD's docstring writes it: a rate of 1 - c/(n0 + 1) on training distances."""
+@pytest.mark.parametrize("rank", [1, 3, np.int64(5), 8])
+def test_a_rank_is_the_place_among_the_majority(rank):
+    d = np.array([5.0, 0.5, 3.0, 9.0, 1.0, 7.0, 2.0, 8.0, 4.0, 6.0])
+    minority = np.isin(np.arange(10), [1, 3])
+    ordered = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]  # without .5 and 9
+    assert Cutoff("rank", rank=rank).choose(d, minority) == ordered[rank - 1]
+
+
+def test_a_rank_as_a_share_rounds_up():
+    """c = ceil(share n0) for each share in hundredths, in whole numbers."""
+    wrong = []
+    for n in (7, 10, 30, 100):
+        for k in range(1, 100):
+            c = Cutoff("rank", rank=k / 100).choose(np.arange(1.0, n + 1), np.zeros(n, dtype=bool))
+            if c != -(-k * n // 100):
+                wrong.append((n, k))
+    assert wrong == []
+
+
+def test_a_rank_beyond_the_rows_says_how_many_there_are():
+    policy, none = Cutoff("rank", rank=11), np.zeros(10, dtype=bool)
+    message = r"rank=11 is out of range: there are 10 majority rows .* from 1 to 10, or a share"
+    for call in (lambda: policy.check(none), lambda: policy.choose(np.arange(10.0), none)):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("rank", [None, 0, -1, 1.0, 1.5, 0.0, True, "3", np.nan])
+def test_a_rank_is_a_whole_number_or_a_share(rank):
+    with pytest.raises(ValueError, match="needs rank=c, a whole number from 1 .* a share"):
+        Cutoff("rank", rank=rank)
+
+
+def test_a_rank_needs_its_criterion():
+    with pytest.raises(ValueError, match="rank=3 belongs to criterion='rank', got 'g_mean'"):
+        Cutoff("g_mean", rank=3)
+
+
+def test_a_rate_on_training_distances_is_the_cth_smallest_too():
+    """A rate of 1 - c/(n0 + 1)."""
     none = {n: np.zeros(n, dtype=bool) for n in range(1, 101)}
     wrong = [
         (c, n)

@@ -8,7 +8,7 @@ from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd
 from scipy.optimize import minimize
 
-from bsvdd import kernels, priors
+from bsvdd import BDD, Cutoff, kernels, load, priors
 
 SCALE = 2.5  # lambda
 PRIOR = priors.RowSum(sd=0.7, exponent=0.5)
@@ -232,3 +232,74 @@ def test_the_likelihood_counts_once_unless_asked_otherwise(toy_gram):
             np.testing.assert_array_equal(a, b)
     once, twice = (bdd.left_out(toy_gram, prior, *s)[0] for s in ((), (1.0,)))
     np.testing.assert_array_equal(once, twice)
+
+
+# the mode as an estimator, and its rule
+
+# negative weights make some normal rows more remote than any far row
+FAR = pytest.mark.filterwarnings("ignore:the cutoff, .* exceeds the distance of rows far")
+
+
+@FAR
+@pytest.mark.parametrize("scale", [0.3, 2.0])
+def test_the_estimator_by_its_mode_is_the_solved_system(scale):
+    """Weights, distances and the rule d <= d_(c), all from the kernel matrix by hand."""
+    X = np.random.default_rng(20).normal(size=(40, 2))
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / (2 * 0.8**2))
+    m = -np.sqrt(K.sum(axis=1))
+    w = np.linalg.solve(scale * 40 * K + np.eye(40) / 0.7**2, scale * K.sum(axis=1) + m / 0.7**2)
+    d = np.sqrt(1 - 2 * K @ w + w @ K @ w)
+
+    policy = Cutoff("rank", cv="train", rank=31)
+    est = BDD(
+        kernel=kernels.RBF(0.8), prior=PRIOR, likelihood_scale=scale, sampler="map", cutoff=policy
+    ).fit(X)
+    np.testing.assert_allclose(est.idata_["posterior"]["w"].values[0, 0], w, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(est.map_weights_, w, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(est.idata_["distance"]["d"].values[0, 0], d, rtol=1e-7)
+    assert est.cutoff_ == pytest.approx(np.sort(d)[30], rel=1e-7)
+    np.testing.assert_array_equal(est.predict(X) == 1, d <= np.sort(d)[30] * (1 + 1e-9))
+    assert set(est.probability_normal(X)) == {0.0, 1.0}
+
+
+@FAR
+def test_the_mode_is_the_mean_of_the_draws():
+    X = np.random.default_rng(21).normal(size=(30, 2))
+    drawn = BDD(prior=PRIOR, draws=4000).fit(X)
+    error = drawn.idata_["posterior"]["w"].mean(("chain", "draw")).values - drawn.map_weights_
+    sd = drawn.idata_["posterior"]["w"].std(("chain", "draw")).values / np.sqrt(8000)
+    assert np.abs(error / sd).max() < 4.5
+
+
+def test_a_left_out_row_of_the_mode_never_saw_it():
+    """By a refit to the other rows, with a prior that has the same mean for them."""
+    X, scale = np.random.default_rng(22).normal(size=(15, 2)), 1.5
+    prior = priors.Flat(sd=0.6)
+    est = BDD(kernel=kernels.RBF(1.0), prior=prior, likelihood_scale=scale, sampler="map").fit(X)
+    norm = float(est.map_weights_ @ est.gram_.K @ est.map_weights_)
+    for j in range(15):
+        rest = np.arange(15) != j
+        other = BDD(
+            kernel=kernels.RBF(1.0), prior=prior, likelihood_scale=scale, sampler="map", cutoff=1.0
+        ).fit(X[rest])
+        d2 = 1 - 2 * est.gram_.K[j, rest] @ other.map_weights_ + norm
+        left_out = est.idata_["decision"]["left_out"].values[j]
+        assert left_out**2 == pytest.approx(d2, rel=1e-7)
+
+
+def test_a_mode_has_no_posterior_and_needs_a_normal_prior(tmp_path):
+    X = np.random.default_rng(23).normal(size=(20, 2))
+    est = BDD(sampler="map").fit(X)
+    with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
+        est.prior_health()
+    est.save(tmp_path / "mode.nc")
+    again = load(tmp_path / "mode.nc")
+    np.testing.assert_array_equal(again.score_samples(X), est.score_samples(X))
+    with pytest.raises(TypeError, match="needs a normal prior"):
+        BDD(sampler="map", prior=lambda gram, name, dims: None, cutoff=1.0).fit(X)
+
+
+def test_a_rank_out_of_range_is_said_before_any_kernel_value():
+    X = np.random.default_rng(24).normal(size=(20, 2))
+    with pytest.raises(ValueError, match="rank=21 is out of range: there are 20 majority rows"):
+        BDD(sampler="map", cutoff=Cutoff("rank", cv="train", rank=21)).fit(X)

@@ -513,3 +513,27 @@ def test_weights_of_alpha1_are_the_most_probable_alpha0_and_sum_to_one(data):
     np.testing.assert_allclose(many.sum(axis=1), 1.0, rtol=1e-10)
     np.testing.assert_array_equal(many[:, 24:], -alpha1)
     np.testing.assert_allclose(form.weights(alpha1[1]), many[1], rtol=1e-12)
+
+
+def test_both_priors_on_the_plane_are_another_truncated_normal():
+    """The joint reading of the module's docstring, by the densities of both priors at once."""
+    majority, minority = minority_rows_in_the_middle(31, 9, 3)
+    gram = Gram.from_rows(kernels.RBF(1.0), majority, minority)
+    prior, sigma = priors.StandardizedRowSum(sd=0.8), 0.4 * np.eye(3) + 0.1
+    given = priors.TruncatedNormal([0.2, 0.5, 0.9], 1.3, sigma)
+    v, total = prior.covariance(gram).sum(), prior.mean(gram).sum()
+    precision = given.precision(gram) + 1 / v
+    shift = given.precision(gram) @ given.location(gram) + (total - 1) / v
+    joint = priors.TruncatedNormal(np.linalg.solve(precision, shift), 1.0, np.linalg.inv(precision))
+
+    rng = np.random.default_rng(32)
+    alpha1 = rng.uniform(size=(40, 3))
+    alpha0 = rng.normal(size=(40, 9))
+    alpha0 += (1 + alpha1.sum(axis=1) - alpha0.sum(axis=1))[:, None] / 9  # on the plane
+    w = np.concatenate([alpha0, -alpha1], axis=1)
+    together = multivariate_normal(prior.mean(gram), prior.covariance(gram)).logpdf(alpha0)
+    together += multivariate_normal(given.location(gram), given.covariance(gram)).logpdf(alpha1)
+    ours = bdd_m.log_prior_of_majority(gram, prior, w) + bdd_m.log_prior_of_minority(gram, joint, w)
+    assert np.ptp(together - ours) < 1e-9
+    conditional = bdd_m.log_prior_of_minority(gram, given, w)
+    assert np.ptp(conditional - bdd_m.log_prior_of_minority(gram, joint, w)) > 0.1

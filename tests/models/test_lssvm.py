@@ -307,6 +307,33 @@ def test_density_weights_are_taken_in_the_columns_of_the_kernel(data):
     np.testing.assert_allclose(est.density_weights_, expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("count_self", [False, True])
+@pytest.mark.parametrize("cls", [DSVM, IDLSSVM])
+def test_density_weights_over_the_training_set(data, cls, count_self):
+    """Neighbour and maximum among all rows, by a double loop over both classes together."""
+    X, y = stacked(data)
+    est = cls(kernel=RBF, C=2.0, density="train", count_self=count_self).fit(X, y)
+    d = loop_weights(X, 5, count_self)
+    assert np.abs(d - both_classes(data, 5, count_self)).max() > 0.05
+    if cls is DSVM:
+        svc = SVC(C=2.0, kernel="rbf", gamma=1 / (2 * S**2), tol=1e-9).fit(X, y, sample_weight=d)
+        expected = -svc.decision_function(data[2])
+    else:
+        np.testing.assert_allclose(est.density_weights_, d, atol=1e-12)
+        keep = d > 0
+        alpha, b = bordered(rbf(X[keep], X[keep]), SIGN[keep], 1 / (2.0 * d[keep] ** 2))
+        expected = rbf(data[2], X[keep]) @ (SIGN[keep] * alpha) + b
+    np.testing.assert_allclose(est.decision_function(data[2]), expected, atol=1e-5)
+
+
+def test_a_small_minority_has_neighbours_in_the_training_set(data):
+    X, y = np.concatenate([data[0], data[1][:2]]), np.repeat([0, 1], [N0, 2])
+    est = IDLSSVM(kernel=RBF, density="train").fit(X, y)
+    np.testing.assert_allclose(est.density_weights_, loop_weights(X, 5, False), atol=1e-12)
+    with pytest.raises(ValueError, match="need at least 6 rows of the training set, got 5"):
+        IDLSSVM(kernel=RBF, density="train").fit(X[-5:], y[-5:])
+
+
 # the supervised yardstick
 
 

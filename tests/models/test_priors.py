@@ -47,8 +47,14 @@ def test_negative_row_sums_have_no_power():
     gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [-4.0]]))
     with pytest.raises(ValueError, match=r"row 1 of the kernel matrix has the negative sum -2, .*"):
         priors.RowSum(exponent=0.5).mean(gram)
-    with pytest.raises(ValueError, match=r"another kernel \(RBF\) or another prior"):
-        priors.RowSum().mean(gram)
+    with pytest.raises(ValueError, match=r"another kernel \(RBF\), exponent=1, or another prior"):
+        priors.RowSum(exponent=0.999).mean(gram)
+
+
+def test_negative_row_sums_are_their_own_first_power():
+    """The rows 1, 2, -4 sum to -1, so their linear row sums are -1, -2, 4."""
+    gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [-4.0]]))
+    np.testing.assert_array_equal(priors.RowSum().mean(gram), [1.0, 2.0, -4.0])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,213 @@
+"""Models as their sources have them: each parameter, the sentences of the docstring, errors."""
+
+import numpy as np
+import pytest
+from bsvdd.comparison.run import protocol
+from bsvdd.comparison.run.protocol import Candidate
+from bsvdd.estimators.registry import REGISTRY
+
+import bsvdd
+from bsvdd import Cutoff, as_published, kernels, priors
+
+HAVING = {name: record for name, record in REGISTRY.items() if record.published}
+TECHNICAL = {"kernel", "minor_label", "random_state", "progressbar"}
+with_source = pytest.mark.parametrize("name", HAVING)
+quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(40, 2)), rng.normal(2.0, 0.7, size=(10, 2))])
+    return X, np.repeat([0, 1], [40, 10])
+
+
+def test_the_models_with_a_source():
+    assert set(REGISTRY) - set(HAVING) == {"SVM", "LS-SVM"}
+
+
+@with_source
+def test_every_parameter_is_said_or_open(name):
+    """One estimate has no draws; all other parameters change the result and are told."""
+    record = HAVING[name]
+    said, left = set(record.published.said), set(record.published.open)
+    assert not said & left
+    rest = set(record.parameters) - said - left
+    without_draws = {"draws", "tune", "chains"} if name == "BDD" else set()
+    assert rest == (TECHNICAL | without_draws) & set(record.parameters)
+    for each in (*record.published.said.values(), *record.published.open.values()):
+        assert each.words
+
+
+@with_source
+def test_the_estimator_has_what_is_published(name):
+    est, record = as_published(name), HAVING[name]
+    assert type(est) is record.estimator()
+    assert not hasattr(est, "cutoff_")
+    for parameter, value in record.published.parameters.items():
+        assert getattr(est, parameter) == value
+    assert type(as_published(record.class_name)) is type(est)
+
+
+def test_what_the_sources_say():
+    """The formulas of the sources, apart from the registry."""
+    assert as_published("BDD").get_params()["sampler"] == "map"
+    assert as_published("BDD").cutoff == Cutoff("rank", cv="train", rank=0.9)
+    assert 0 < as_published("BDD").prior.exponent < 1
+    for name in ("BSVDD", "BSVDD-M"):
+        est = as_published(name)
+        assert (est.sampler, est.prior, est.likelihood_scale) == (
+            "metropolis",
+            priors.RowSum(exponent=1),
+            1,
+        )
+        assert est.cutoff.level == 0.5 and est.cutoff.cv == "loo"
+    assert as_published("BSVDD-M").minority_prior == priors.Beta(1, 1, total=None)
+    for name in ("SVDD", "SVDD-M", "OCSVM", "DSVM-CIL", "IDLSSVM-CIL"):
+        assert as_published(name).cutoff == "model"
+    for name in ("DSVM-CIL", "IDLSSVM-CIL"):
+        est = as_published(name)
+        assert (est.neighbors, est.count_self, est.density) == (5, True, "train")
+
+
+@quiet
+@pytest.mark.parametrize("name", [name for name in HAVING if not name.startswith("BSVDD")])
+def test_it_fits_and_decides(name, rows):
+    X, y = rows
+    est = as_published(name, kernel=kernels.RBF("median")).fit(X, y)
+    assert set(est.predict(X)) <= {-1, 1}
+    assert (est.predict(X[:40]) == 1).mean() > 0.5
+
+
+@quiet
+def test_bdd_is_its_formula(rows):
+    """The mode by the linear system, and nine tenths of the training distances."""
+    X, y = rows
+    est = as_published("BDD").fit(X, y)
+    K = est.gram_.K
+    r = K.sum(axis=1)
+    w = np.linalg.solve(40 * K + np.eye(40), r - np.sqrt(r))
+    np.testing.assert_allclose(est.idata_["posterior"]["w"].values[0, 0], w, rtol=1e-7)
+    d = np.sqrt(1 - 2 * K @ w + w @ K @ w)
+    assert est.cutoff_ == pytest.approx(np.sort(d)[35], rel=1e-6)
+
+
+@pytest.mark.slow
+@quiet
+def test_metropolis_settles_on_the_posterior_of_nuts():
+    """R-hat is shown and small; distances agree with those of another sampler."""
+    X = np.random.default_rng(1).normal(size=(25, 2))
+    est = as_published("BSVDD").fit(X)
+    assert est.idata_["posterior"].attrs["sampler"] == "metropolis"
+    assert float(est.idata_["diagnostics"]["r_hat"]) < 1.01
+    other = bsvdd.BSVDD(
+        kernel=kernels.RBF(), prior=priors.RowSum(), sampler="nuts", draws=2000
+    ).fit(X)
+    ours, theirs = (e.distance(X).mean(("chain", "draw")).values for e in (est, other))
+    np.testing.assert_allclose(ours, theirs, atol=0.02)
+
+
+CHANGES = [
+    ("BSVDD", {"sampler": "nuts"}, "random-walk Metropolis"),
+    ("BSVDD", {"prior": priors.RowSum(exponent=0.5)}, "m_i = -sum_j K_ij"),
+    ("BSVDD", {"cutoff": 0.5}, "cross-validation"),
+    ("BSVDD", {"cutoff": Cutoff("f1", cv="train")}, "slide 20"),
+    ("BSVDD", {"cutoff": Cutoff(level=0.9)}, r"P\(d <= D_opt\) > .5"),
+    ("BSVDD", {"dictionary": np.zeros((3, 2))}, "all rows are points"),
+    ("BDD", {"prior": priors.RowSum()}, "0 < nu < 1"),
+    ("BDD", {"cutoff": Cutoff("g_mean", cv=5)}, "slide 12"),
+    ("BDD", {"simplex": True}, "the weights are free"),
+    ("BSVDD-M", {"minority_prior": priors.Beta(total=1)}, "Beta"),
+    ("BDD-M", {"minority_prior": priors.Beta()}, r"normal on \[0, 1\]"),
+    ("SVDD", {"cutoff": None}, "the boundary is the model's own"),
+    ("IDLSSVM-CIL", {"density": "class"}, "whole training set"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "words"), CHANGES)
+def test_a_change_that_the_source_excludes_is_told(name, change, words):
+    with pytest.warns(UserWarning, match=f"no longer as published .*{words}"):
+        est = as_published(name, **change)
+    for parameter, value in change.items():
+        assert getattr(est, parameter) is value
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("BSVDD", {"kernel": kernels.Polynomial(2), "draws": 20_000, "chains": 4}),
+        ("BSVDD", {"cutoff": Cutoff("f1", cv=5)}),
+        ("BSVDD", {"cutoff": None, "prior": priors.RowSum(sd=2)}),
+        ("BDD", {"cutoff": Cutoff("rank", cv="train", rank=7)}),
+        ("BDD", {"prior": priors.RowSum(exponent=0.2)}),
+        ("BSVDD-M", {"minority_prior": priors.Beta(2, 5)}),
+        ("BDD-M", {"cutoff": "g_mean", "prior": priors.Flat()}),
+        ("SVDD", {"C": 1.0, "cutoff": Cutoff("model"), "minor_label": "odd"}),
+        ("OCSVM", {"nu": 0.5}),
+    ],
+)
+def test_what_the_source_leaves_open_can_be_changed(name, change, recwarn):
+    as_published(name, **change)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "error", "message"),
+    [
+        ("BSVD", {}, ValueError, r"unknown model 'BSVD': did you mean 'BSVDD'\?; expected one of"),
+        ("bdd-m", {}, ValueError, "did you mean 'BDD-M'"),
+        ("forest", {}, ValueError, "unknown model 'forest'; expected one of SVDD, BDD"),
+        ("SVM", {}, ValueError, r"SVM is here for comparison.* use bsvdd.SVM\(\), or one of SVDD"),
+        ("LSSVM", {}, ValueError, "LS-SVM is here for comparison"),
+        ("BDD", {"drows": 3}, TypeError, "no parameter 'drows': did you mean 'draws'"),
+        ("SVDD", {"nu": 0.1}, TypeError, "SVDD has no parameter 'nu'; expected some of kernel"),
+    ],
+)
+def test_bad_names(name, changes, error, message):
+    with pytest.raises(error, match=message):
+        as_published(name, **changes)
+
+
+def test_the_docstring_names_each_model_and_each_choice():
+    text = as_published.__doc__
+    table = text.partition("model        from the source")[2].partition("The kernel is our choice")[
+        0
+    ]
+    for name in HAVING:
+        assert f"\n    {name} " in table
+    for words in ("nu = .5", "c = .9 n0", "C = 1/(.1 n0)", "C2 = 1/(.1 n1)", "epsilon = .001"):
+        assert words in table
+    assert as_published("BDD").prior.exponent == 0.5 and as_published("BDD").cutoff.rank == 0.9
+    assert (
+        as_published("SVDD-M").outlier_fraction == as_published("SVDD-M").minority_fraction == 0.1
+    )
+    assert as_published("IDLSSVM-CIL").epsilon == 0.001
+
+
+# the study, and a comparison
+
+
+def test_the_study_keeps_its_candidates():
+    """Stored results depend on them, so that what the registry says must not change them."""
+    row_sum = {"prior": priors.RowSum()}
+    unbounded = {"minority_prior": priors.Beta(), "draws": 300, "tune": 100}
+    assert protocol.published() == [
+        Candidate("SVDD", "SVDD", {"cutoff": "model"}),
+        Candidate("BDD", "BDD", {"prior": priors.RowSum(exponent=0.5)}),
+        Candidate("BSVDD", "BSVDD", row_sum),
+        Candidate("BSVDD-M", "BSVDD-M", {**row_sum, **unbounded}),
+    ]
+
+
+def test_candidates_as_published():
+    found = {c.name: c.parameters for c in protocol.as_published()}
+    assert list(found) == list(HAVING)
+    assert found["BDD"] == REGISTRY["BDD"].published.parameters
+    own = protocol.as_published(["BSVDD"], own=["draws"])[0].parameters
+    assert "draws" not in own and own["sampler"] == "metropolis"
+    est = protocol.Protocol(draws=7).estimator(protocol.as_published(["BSVDD"], ["draws"])[0], 1)
+    assert (est.draws, est.tune, est.sampler) == (7, 5000, "metropolis")
+    with pytest.raises(ValueError, match="SVM .* leave it out"):
+        protocol.as_published(["SVDD", "SVM"])
+    with pytest.raises(ValueError, match="unknown model 'nope'"):
+        protocol.as_published(["nope"])
