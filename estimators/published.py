@@ -34,9 +34,10 @@ def as_published(name: str, **changes: Any) -> BaseDetector:
     ===========  =================================================  ===============================
 
     The kernel is our choice for all models, ``kernels.RBF()`` with the modified mean criterion: the
-    slides of Kim (2024) name none, nor a criterion of D_opt. Ours is that of ``Cutoff()`` on leave-one-out
-    distances in closed form: the G-mean with minority rows, else a false-alarm rate of .1. Refitted
-    folds, as in ``Cutoff("f1", cv=5)``, are cross-validation too, and take five further fits.
+    slides of Kim (2024) name none, nor a criterion of D_opt. Ours is that of ``Cutoff()`` on
+    leave-one-out distances in closed form: the G-mean with minority rows, else a false-alarm rate
+    of .1. Refitted folds, as in ``Cutoff("f1", cv=5)``, are cross-validation too, and take five
+    further fits.
 
     Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat of d_z was 1.002 and 1.003
     at 50 and 150 rows. ``est.idata_["diagnostics"]`` has R-hat, and a fit warns above 1.01; then
