@@ -108,8 +108,8 @@ def _as_published(record: Record) -> str:
     return f"""\
 ## As published
 
-`bsvdd.as_published("{record.name}")` has these parameters. The kernel is our choice: the slides
-of Kim (2024) name none.
+`bsvdd.as_published("{record.name}")` has these parameters. The kernel is our choice:
+the slides of Kim (2024) name none.
 
 | parameter | value | from | in words |
 |---|---|---|---|

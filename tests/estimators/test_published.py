@@ -1,5 +1,7 @@
 """Models as their sources have them: each parameter, the sentences of the docstring, errors."""
 
+import inspect
+
 import numpy as np
 import pytest
 from bsvdd.comparison.run import protocol
@@ -169,12 +171,12 @@ def test_bad_names(name, changes, error, message):
 
 
 def test_the_docstring_names_each_model_and_each_choice():
-    text = as_published.__doc__
+    text = inspect.getdoc(as_published)
     table = text.partition("model        from the source")[2].partition("The kernel is our choice")[
         0
     ]
     for name in HAVING:
-        assert f"\n    {name} " in table
+        assert f"\n{name} " in table
     for words in ("nu = .5", "c = .9 n0", "C = 1/(.1 n0)", "C2 = 1/(.1 n1)", "epsilon = .001"):
         assert words in table
     assert as_published("BDD").prior.exponent == 0.5 and as_published("BDD").cutoff.rank == 0.9
