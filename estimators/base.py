@@ -32,7 +32,7 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import leave_out, p_values
 from .dictionary import AllRows, restored_data
 from .inputs import validated, warn_of_constant_columns
-from .labels import minority_rows, warn_of_classes
+from .labels import labels_seen, minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
 from .rows.files import tables
@@ -164,6 +164,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             seed=seed,
             all_rows=all_rows,
             label=y if isinstance(y, str) else None,
+            labels=labels_seen(labels, minority_of_all, self.minor_label),
         )
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
@@ -697,6 +698,42 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             return X[[name for name in X.columns if name != label]]
         return X
 
+    @property
+    def labels_(self) -> tuple[Any, ...]:
+        """The labels of y in ``fit``, that of the minority first; empty without y."""
+        check_is_fitted(self)
+        return self._fit.data.labels
+
+    @property
+    def _has_labels_of_predict(self) -> bool:
+        return self._fit.data.labels in (
+            (),
+            (-1, 1),
+        )  # False == 0 and True == 1, but -1 is no boolean
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
+
+        Raises
+        ------
+        AttributeError
+            y had other labels in ``fit``; scikit-learn's tools would read scores and decisions the
+            wrong way round.
+        """
+        check_is_fitted(self)
+        if not self._has_labels_of_predict:
+            minority, *others = self.labels_
+            shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+            raise AttributeError(
+                "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
+                f"abnormal and 1 for normal; this fit has {minority!r} for abnormal and {shown} "
+                "for normal, which they would read the wrong way round: use scoring="
+                "scorers.roc_auc, or another of bsvdd.scorers, or fit with "
+                f"np.where(y == {minority!r}, -1, 1)"
+            )
+        return np.array([-1, 1])
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "cutoff_")
 
@@ -706,6 +743,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         if self._learns_from_minority:
             tags.estimator_type = None  # scikit-learn's outlier detectors must fit without labels
             tags.target_tags.required = True
+        if self.__sklearn_is_fitted__() and not self._has_labels_of_predict:
+            tags.estimator_type = "classifier"  # so scikit-learn's scorers ask for classes_
         return tags
 
     def save(self, path: Any) -> None:
