@@ -35,7 +35,7 @@ from .inputs import validated, warn_of_constant_columns
 from .labels import labels_seen, minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
-from .rows.files import tables
+from .rows.files import naming, tables
 from .rows.source import source as rows_of
 from .storage.saving import save
 from .training import Dictionary, FitState, TrainingData
@@ -132,7 +132,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         self._validate_params()
         self._check_policy(policy)
         source, labels = self._source(X, y)
-        minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
+        with naming(X):
+            minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
         warn_of_classes(minority_of_all, self.minor_label)
         if self._learns_from_minority and not minority_of_all.any():
             raise ValueError(
@@ -146,15 +147,17 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         minority = minority_of_all[row_numbers]
         all_rows = len(minority) == source.n_rows
         self._check_left_out(policy, minority, all_rows)
-        rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
+        with naming(X):
+            rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
         rows.setflags(write=False)
         kernel = as_kernel(self.kernel)
         if not kernel.pairwise:
             warn_of_constant_columns(rows[~minority])
         kernel = kernel.resolve(rows[~minority])
-        gram, row_of_point = dictionary.statistics(
-            kernel, rows, minority, source, minority_of_all, seed
-        )
+        with naming(X):
+            gram, row_of_point = dictionary.statistics(
+                kernel, rows, minority, source, minority_of_all, seed
+            )
         return TrainingData(
             rows=rows,
             minority=minority,

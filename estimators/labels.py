@@ -100,7 +100,9 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     if len(missing):
         raise ValueError(f"y has no label (NaN) in row {missing[0]} ({len(missing)} in all)")
     labels = pd.unique(y)
-    shown = ", ".join(repr(v) for v in labels.tolist()[:5]) + (", ..." if len(labels) > 5 else "")
+    shown = ", ".join(f"{v!r:.80}" for v in labels.tolist()[:5]) + (
+        ", ..." if len(labels) > 5 else ""
+    )
     if minor_label is not None:
         minority = np.asarray(y == minor_label)
         if minority.shape != y.shape or (not minority.any() and len(labels) > 1):
