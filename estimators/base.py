@@ -36,6 +36,7 @@ from .labels import labels_seen, minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
 from .rows.files import naming, tables
+from .rows.source import is_lazy
 from .rows.source import source as rows_of
 from .storage.saving import save
 from .training import Dictionary, FitState, TrainingData
@@ -454,7 +455,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         [True, False]
         """
         check_is_fitted(self)
-        if hasattr(X, "__dask_graph__"):
+        if is_lazy(X):
             raise TypeError(
                 "X is a dask collection, but decision computes its result at once; use "
                 "probability_normal, score_samples or predict, which return lazy dask arrays"
@@ -652,11 +653,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
     def _batch_p_values(self, X: Any, method: str) -> np.ndarray:
         p: Any = self.p_value(X, method)  # lazy for a dask collection
-        return p.compute() if hasattr(p, "__dask_graph__") else p
+        return p.compute() if is_lazy(p) else p
 
     def _by_row(self, X: Any, summary: Summary) -> np.ndarray:
         """Return one number per row of X; for a dask collection, as a lazy array."""
-        if hasattr(X, "__dask_graph__"):
+        if is_lazy(X):
             from .rows.dask import by_block
 
             scorer = copy.copy(self)  # workers get the rule without the training rows
