@@ -1,4 +1,5 @@
 from .estimators import plots as plots
+from .estimators import scorers as scorers
 from .estimators.bdd import BDD as BDD
 from .estimators.bdd import BDDM as BDDM
 from .estimators.bsvdd import BSVDD as BSVDD

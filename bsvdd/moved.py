@@ -74,6 +74,7 @@ PUBLIC = {
     "comparison.table": "comparison.report.table",
     "kernels": "models.kernels",
     "plots": "estimators.plots",
+    "scorers": "estimators.scorers",
     "priors": "models.priors",
 }
 

@@ -32,10 +32,11 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import leave_out, p_values
 from .dictionary import AllRows, restored_data
 from .inputs import validated, warn_of_constant_columns
-from .labels import minority_rows, warn_of_classes
+from .labels import labels_seen, minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
-from .rows.files import tables
+from .rows.files import naming, tables
+from .rows.source import is_lazy
 from .rows.source import source as rows_of
 from .storage.saving import save
 from .training import Dictionary, FitState, TrainingData
@@ -132,7 +133,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         self._validate_params()
         self._check_policy(policy)
         source, labels = self._source(X, y)
-        minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
+        with naming(X):
+            minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
         warn_of_classes(minority_of_all, self.minor_label)
         if self._learns_from_minority and not minority_of_all.any():
             raise ValueError(
@@ -146,15 +148,17 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         minority = minority_of_all[row_numbers]
         all_rows = len(minority) == source.n_rows
         self._check_left_out(policy, minority, all_rows)
-        rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
+        with naming(X):
+            rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
         rows.setflags(write=False)
         kernel = as_kernel(self.kernel)
         if not kernel.pairwise:
             warn_of_constant_columns(rows[~minority])
         kernel = kernel.resolve(rows[~minority])
-        gram, row_of_point = dictionary.statistics(
-            kernel, rows, minority, source, minority_of_all, seed
-        )
+        with naming(X):
+            gram, row_of_point = dictionary.statistics(
+                kernel, rows, minority, source, minority_of_all, seed
+            )
         return TrainingData(
             rows=rows,
             minority=minority,
@@ -164,6 +168,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             seed=seed,
             all_rows=all_rows,
             label=y if isinstance(y, str) else None,
+            labels=labels_seen(labels, minority_of_all, self.minor_label),
         )
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
@@ -450,7 +455,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         [True, False]
         """
         check_is_fitted(self)
-        if hasattr(X, "__dask_graph__"):
+        if is_lazy(X):
             raise TypeError(
                 "X is a dask collection, but decision computes its result at once; use "
                 "probability_normal, score_samples or predict, which return lazy dask arrays"
@@ -648,11 +653,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
     def _batch_p_values(self, X: Any, method: str) -> np.ndarray:
         p: Any = self.p_value(X, method)  # lazy for a dask collection
-        return p.compute() if hasattr(p, "__dask_graph__") else p
+        return p.compute() if is_lazy(p) else p
 
     def _by_row(self, X: Any, summary: Summary) -> np.ndarray:
         """Return one number per row of X; for a dask collection, as a lazy array."""
-        if hasattr(X, "__dask_graph__"):
+        if is_lazy(X):
             from .rows.dask import by_block
 
             scorer = copy.copy(self)  # workers get the rule without the training rows
@@ -697,6 +702,42 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             return X[[name for name in X.columns if name != label]]
         return X
 
+    @property
+    def labels_(self) -> tuple[Any, ...]:
+        """The labels of y in ``fit``, that of the minority first; empty without y."""
+        check_is_fitted(self)
+        return self._fit.data.labels
+
+    @property
+    def _has_labels_of_predict(self) -> bool:
+        return self._fit.data.labels in (
+            (),
+            (-1, 1),
+        )  # False == 0 and True == 1, but -1 is no boolean
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
+
+        Raises
+        ------
+        AttributeError
+            y had other labels in ``fit``; scikit-learn's tools would read scores and decisions the
+            wrong way round.
+        """
+        check_is_fitted(self)
+        if not self._has_labels_of_predict:
+            minority, *others = self.labels_
+            shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+            raise AttributeError(
+                "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
+                f"abnormal and 1 for normal; this fit has {minority!r} for abnormal and {shown} "
+                "for normal, which they would read the wrong way round: use scoring="
+                "scorers.roc_auc, or another of bsvdd.scorers, or fit with "
+                f"np.where(y == {minority!r}, -1, 1)"
+            )
+        return np.array([-1, 1])
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "cutoff_")
 
@@ -706,6 +747,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         if self._learns_from_minority:
             tags.estimator_type = None  # scikit-learn's outlier detectors must fit without labels
             tags.target_tags.required = True
+        if self.__sklearn_is_fitted__() and not self._has_labels_of_predict:
+            tags.estimator_type = "classifier"  # so scikit-learn's scorers ask for classes_
         return tags
 
     def save(self, path: Any) -> None:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 MAX_DRAWN = 10**9  # values in an array of draws: 8 GB
 
 
+MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class BayesianDataDescription(DataDescription):
     """A data description with a posterior of the weights: a PyMC model and a sampler.
@@ -59,7 +62,7 @@ class BayesianDataDescription(DataDescription):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseDetector._parameter_constraints,
-        "likelihood_scale": [Interval(Real, 0, None, closed="neither")],
+        "likelihood_scale": [Interval(Real, 0, MOST_SCALE, closed="right")],
         "sampler": [StrOptions(set(sampling.SAMPLERS))],
         "draws": [Interval(Integral, 1, None, closed="left")],
         "tune": [Interval(Integral, 0, None, closed="left")],

@@ -12,6 +12,7 @@ from ..inference.warning import DataWarning, warn
 from ..models.gram import Gram, Sums
 from ..models.kernels import Kernel
 from ..models.landmarks import Landmarks, as_landmarks, choose, residual
+from .labels import labels_of_text
 from .rows.blocks import Rows
 from .training import Dictionary, TrainingData
 
@@ -249,4 +250,5 @@ def restored_data(
         seed=seed,
         all_rows=all_rows,
         label=constant.attrs.get("label"),
+        labels=labels_of_text(constant.attrs.get("labels", "[]")),
     )

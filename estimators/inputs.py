@@ -52,13 +52,32 @@ def _refuse(X: Any) -> None:
             f"X has {np.ma.count_masked(X)} masked values, which would count as if they were not "
             "masked; drop or impute these rows"
         )
-    types = X.dtypes if isinstance(X, pd.DataFrame) else [getattr(X, "dtype", None)]
-    dates = [dtype for dtype in types if getattr(dtype, "kind", None) in ("m", "M")]
+    dates = _dates(X)
     if dates:
         raise TypeError(
             f"X must be numbers, got {dates[0]}; convert dates to numbers in a unit of your "
             "choice, such as days since the first date"
         )
+
+
+def _dates(X: Any) -> list[str]:
+    """Return the types of dates and time differences in X, also where its values are objects."""
+    if isinstance(X, list | tuple):
+        try:
+            X = np.asarray(X)
+        except ValueError:  # rows of different lengths, for which the next check has a message
+            return []
+    frame = isinstance(X, pd.DataFrame)
+    types = list(X.dtypes) if frame else [getattr(X, "dtype", None)]
+    objects = [j for j, dtype in enumerate(types) if dtype == np.dtype(object)]
+    if objects:
+        values = X.iloc[:, objects].to_numpy() if frame else np.asarray(X)
+        types += {type(value) for value in np.ravel(values)} & {np.datetime64, np.timedelta64}
+    return [
+        dtype.__name__ if isinstance(dtype, type) else str(dtype)
+        for dtype in types
+        if dtype in (np.datetime64, np.timedelta64) or getattr(dtype, "kind", None) in ("m", "M")
+    ]
 
 
 def warn_of_constant_columns(X: np.ndarray) -> None:

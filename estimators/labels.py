@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 from ..inference.warning import DataWarning, warn
 
 INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
+SAVED = 16  # distinct labels that a saved fit lists
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
 
 
@@ -98,7 +100,9 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     if len(missing):
         raise ValueError(f"y has no label (NaN) in row {missing[0]} ({len(missing)} in all)")
     labels = pd.unique(y)
-    shown = ", ".join(repr(v) for v in labels.tolist()[:5]) + (", ..." if len(labels) > 5 else "")
+    shown = ", ".join(f"{v!r:.80}" for v in labels.tolist()[:5]) + (
+        ", ..." if len(labels) > 5 else ""
+    )
     if minor_label is not None:
         minority = np.asarray(y == minor_label)
         if minority.shape != y.shape or (not minority.any() and len(labels) > 1):
@@ -120,6 +124,39 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     if minority.all():
         raise ValueError("y has one class only: every row is minority, and no majority row is left")
     return minority
+
+
+def labels_seen(y: Any, minority: np.ndarray, minor_label: Any) -> tuple[Any, ...]:
+    """Return the distinct labels of y, that of the minority first; none without labels.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or None
+        Labels that :func:`minority_rows` accepts.
+    minority : ndarray of bool, shape (n,)
+        Its result.
+    minor_label : optional
+        The first label if no row is minority.
+    """
+    if y is None:
+        return ()
+    y = np.asarray(y)
+    first = y[minority][:1].tolist() if minority.any() else [minor_label]
+    return (*first, *np.unique(y[~minority]).tolist())
+
+
+def labels_as_text(labels: tuple[Any, ...]) -> str:
+    """Return labels as JSON for a saved fit; none if they are many, or not numbers and texts."""
+    plain = all(isinstance(label, bool | int | float | str) for label in labels)
+    return json.dumps(labels if plain and len(labels) <= SAVED else [])
+
+
+def labels_of_text(text: Any) -> tuple[Any, ...]:
+    """Return the labels that :func:`labels_as_text` wrote."""
+    labels = json.loads(text)
+    if not isinstance(labels, list) or any(isinstance(label, list | dict) for label in labels):
+        raise ValueError(f"labels: expected a list of numbers and texts, got {text!r:.100}")
+    return tuple(labels)
 
 
 def _refuse_mixed(y: Any) -> None:

@@ -13,6 +13,7 @@ from ..inference.draws import Draws
 from ..inference.scoring import ScoringRule
 from ..models.gram import Gram
 from ..models.kernels import Kernel
+from .labels import labels_as_text
 from .rows.blocks import Rows
 
 
@@ -93,6 +94,8 @@ class TrainingData:
         Whether ``rows`` has all training rows, or only a sample.
     label : str, optional
         The column of X that held the labels.
+    labels : tuple
+        The distinct labels, that of the minority first; empty without labels.
     """
 
     rows: np.ndarray
@@ -103,6 +106,7 @@ class TrainingData:
     seed: int
     all_rows: bool = True
     label: str | None = None
+    labels: tuple[Any, ...] = ()
 
     @property
     def kernel(self) -> Kernel:
@@ -123,7 +127,10 @@ class TrainingData:
         return xr.Dataset(
             {"X": (("obs", "feature"), self.rows), "minority": ("obs", self.minority)},
             {"obs": np.arange(len(self.rows))},
-            {} if self.label is None else {"label": self.label},
+            {
+                **({} if self.label is None else {"label": self.label}),
+                **({"labels": labels_as_text(self.labels)} if self.labels else {}),
+            },
         )
 
 

@@ -32,6 +32,9 @@ from pytensor.graph.traversal import ancestors, graph_inputs
 
 from ..models.potential import prior_potentials
 from ..models.quadratic_form import QuadraticForm
+from . import compile_folder
+
+compile_folder.ensure()
 
 
 @node_rewriter([OpFromGraph])

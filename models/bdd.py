@@ -77,9 +77,15 @@ def posterior(
     r"""Return mean (= MAP), shape (M,), and upper Cholesky factor of the precision, (M, M).
 
     The covariance is :math:`\Lambda^{-1} = U^{-1} U^{-\top}` with :math:`\Lambda = U^\top U`.
+
+    Raises
+    ------
+    ValueError
+        The prior is so wide that rounding decides; see :func:`.factor.require_digits`.
     """
     precision, shift = natural_parameters(gram, prior, likelihood_scale)
     upper = factor.upper(precision, "BDD")
+    factor.require_digits(upper, gram, _normal(prior), "BDD")
     mean = solve_triangular(upper, solve_triangular(upper, shift, trans="T"))
     return mean, upper
 

@@ -90,7 +90,8 @@ def posterior(
         [prior.mean(gram), -minority_prior.location(gram)]
     )
     precision0 = likelihood_scale * gram.n0 * gram.K[:m, :m] + prior.precision(gram)
-    factor.upper(precision0, "BDD-M")  # else the system below has no digits either
+    # else the system below has no digits either
+    factor.require_digits(factor.upper(precision0, "BDD-M"), gram, prior, "BDD-M")
     # H00 alpha0 + c 1 = b0 + H01 alpha1, 1' alpha0 = 1 + 1' alpha1
     one = np.ones((m, 1))
     system = np.block([[H[:m, :m], one], [one.T, np.zeros((1, 1))]])

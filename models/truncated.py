@@ -28,6 +28,7 @@ from scipy.linalg import solve_triangular
 from . import factor
 
 TIMES = (math.pi / 4, math.pi / 2)  # range of the random time of a move
+BOUNCES = 1_000_000  # in one move; 40 minority rows with likelihood_scale=1e6 need 16,661
 ROUNDING = 1e-9  # a hit that is at most so long in the past is a hit now
 
 
@@ -63,15 +64,20 @@ def draw(
         velocities = rng.standard_normal((tune + draws, n)) @ root.T
         times = rng.uniform(*TIMES, tune + draws)
         for v, time, state in zip(velocities, times, chain, strict=True):
-            _move(x, v, time, mean, covariance)
+            if not _move(x, v, time, mean, covariance):
+                raise ValueError(
+                    f"BDD-M: a chain met the bounds of the minority weights {BOUNCES} times in one "
+                    "move: the posterior is too narrow for the exact sampler; use a smaller "
+                    "likelihood_scale, or sampler='nuts'"
+                )
             state[:] = x
     return out[:, tune:]
 
 
 @numba.njit  # pragma: no cover - runs as machine code, which no tracer follows
 def _move(x, v, time, mean, covariance):  # type: ignore[no-untyped-def]
-    """Move for ``time``; the arrays x and v are changed in place."""
-    n, wall = len(x), 0
+    """Move for ``time``; x and v are changed in place. False after too many bounces."""
+    n, wall, bounces = len(x), 0, 0
     while wall >= 0:
         step, wall, side = time, -1, 0.0
         for i in range(n):
@@ -91,8 +97,12 @@ def _move(x, v, time, mean, covariance):  # type: ignore[no-untyped-def]
             x[i] = min(max(mean[i] + e * cos + v[i] * sin, 0.0), 1.0)
             v[i] = v[i] * cos - e * sin
         if wall >= 0:
+            bounces += 1
+            if bounces > BOUNCES:
+                return False
             x[wall] = side
             twice = 2.0 * v[wall] / covariance[wall, wall]
             for i in range(n):
                 v[i] -= twice * covariance[wall, i]
             time -= step
+    return True

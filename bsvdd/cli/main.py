@@ -5,6 +5,10 @@ Heavy imports stand inside the commands, so that --help and usage errors are qui
 
 from __future__ import annotations
 
+import signal
+import threading
+from typing import Any
+
 import click
 
 from .catalogue import data, models
@@ -16,8 +20,17 @@ from .study import study
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="bsvdd")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Bayesian support vector data description."""
+    if threading.current_thread() is threading.main_thread():  # only there are signals handled
+        before = signal.signal(signal.SIGTERM, _interrupt)
+        context.call_on_close(lambda: signal.signal(signal.SIGTERM, before))
+
+
+def _interrupt(*_: Any) -> None:
+    """End as by Ctrl-C: worker processes end, and no file stays half written."""
+    raise KeyboardInterrupt
 
 
 for command in (compare, fit, score, models, data, study):

@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import json
 import math
+import stat
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,6 +23,7 @@ import numpy as np
 from ...estimators.storage.atomic import atomic, remove_stale
 
 FORMAT = 2
+LARGEST = 2**20  # bytes of a result; they have a few thousand
 Row = dict[str, str | float | None]
 Memo = dict[int, tuple[Any, dict[str, Any]]]
 
@@ -163,10 +165,14 @@ class Store:
         self._rows[key.file] = row
 
     def _read(self, path: Path) -> Row:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            raise NoResultError(f"no regular file of at most {LARGEST} bytes")
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             format_, version_, cell, row = (record[k] for k in ("format", "bsvdd", "cell", "row"))
-        except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
+            name, digest = _file_name(cell, self.version), _digest([cell, row])
+        except (ValueError, RecursionError, KeyError, TypeError) as error:
             raise NoResultError(f"no result of a study: {type(error).__name__} {error}") from error
         if (format_, version_) != (FORMAT, self.version):
             raise ValueError(
@@ -174,9 +180,9 @@ class Store:
                 f"bsvdd {self.version} (format {FORMAT}), whose numbers may differ; give another "
                 "folder, or go on with the version that wrote it"
             )
-        if path.name != _file_name(cell, self.version) or not isinstance(row, dict):
+        if path.name != name or not isinstance(row, dict):
             raise NoResultError("its name is not the hash of its content")
-        if record.get("sha256") != _digest([cell, row]):
+        if record.get("sha256") != digest:
             raise NoResultError("its values are not those that were written")
         return row
 

@@ -7,6 +7,8 @@ is left, an error says so; the finished cells have been returned before.
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -29,7 +31,8 @@ FETCH = 5  # seconds to get a row from the worker that computed it
 ABANDONED = 60  # seconds without any worker before a cluster is given up
 POLL = 1  # seconds between two checks of a cluster's workers
 GROWTH = 4_000_000_000  # bytes by which a process may grow, as it keeps the models it compiled
-IDLE = 10  # seconds without work before a process ends, even if its parent was killed
+IDLE = 10  # seconds without work before a process ends
+WATCH = 0.5  # seconds between two looks at the parent
 RESUME = "; run the same again: a study goes on from its stored cells"
 LISTED = 4  # number of cells that an error names
 
@@ -195,8 +198,26 @@ def processes(jobs: int, return_as: str = "list") -> Parallel:
         return_as=return_as,
         batch_size=1,
         idle_worker_timeout=IDLE,
-        initializer=_allow_growth,
+        initializer=_start,
+        initargs=(os.getpid(),),
     )
+
+
+def _start(parent: int) -> None:
+    """Prepare a worker process: it may grow, and it ends when its parent is gone."""
+    _allow_growth()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when ``parent`` is gone, even in the middle of a cell.
+
+    A process whose parent was killed is given to another parent. By itself it would compute its
+    cell to the end, and then wait for more.
+    """
+    while os.getppid() == parent:
+        time.sleep(WATCH)
+    os._exit(1)
 
 
 def _allow_growth() -> None:

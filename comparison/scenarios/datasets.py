@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import as_file, files
@@ -16,10 +19,13 @@ import pandas as pd
 from sklearn.datasets import make_moons
 
 from ...estimators.labels import minority_rows, read_labels
-from ...estimators.rows.files import csv_header, csv_options, reading_csv
+from ...estimators.rows.files import csv_header, csv_options, reading_csv, require_file
 
 DATA = files(__package__) / "data"
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
+UNREADABLE = KeyError, ValueError, EOFError, TypeError, RuntimeError
+EXPANSION = 100  # times the size of a compressed file that its arrays may need,
+EXPANDED = 2**26  # or these bytes
 QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
 
 
@@ -150,11 +156,12 @@ def read_table(path: str | Path, label: str | None = None) -> pd.DataFrame:
     """
     path = Path(path)
     columns = csv_header(path)
-    with reading_csv(path):
-        table = pd.read_csv(path, **csv_options(columns))
-        if label in columns:
-            texts = pd.read_csv(path, **csv_options(columns, as_text=True))[label].tolist()
-            table[label] = pd.Series(read_labels(texts), table.index)
+    with reading_csv(path) as file:
+        table = pd.read_csv(file, **csv_options(columns))
+    if label in columns:
+        with reading_csv(path) as file:
+            texts = pd.read_csv(file, **csv_options(columns, as_text=True))[label].tolist()
+        table[label] = pd.Series(read_labels(texts), table.index)
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")
     return table
@@ -177,7 +184,7 @@ def features(table: pd.DataFrame, columns: list[str] | None = None) -> pd.DataFr
         bad = bad if len(bad) else column.dropna()  # True, False and gaps all convert to numbers
         raise ValueError(
             f"column(s) {', '.join(map(str, text))} are not numeric (row {bad.index[0]} of "
-            f"{text[0]}, counted from 0, is {bad.iloc[0]!r}); encode or drop them"
+            f"{text[0]}, counted from 0, is {bad.iloc[0]!r:.80}); encode or drop them"
         )
     if not table.shape[1]:
         raise ValueError("the table has no feature columns")
@@ -247,12 +254,16 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
     Raises
     ------
     ValueError
-        The file lacks these arrays of numbers or strings, or the labels are ambiguous.
+        The file lacks these arrays of numbers or strings, they would become much larger than the
+        file, or the labels are ambiguous.
     """
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+        require_file(Path(path))
+        with zipfile.ZipFile(path) as archive:
+            _check_sizes(archive, os.path.getsize(path))
+        with np.load(path, allow_pickle=False) as arrays:
             X, y = arrays["X"], arrays["y"]
-    except (KeyError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
+    except (*UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(
             f"{path} cannot be read as .npz with arrays X and y (of numbers or strings, not of "
             f"objects): {error}"
@@ -265,6 +276,25 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     _, minority = split_label(table.assign(y=y), "y", minor)
     return Dataset(Path(path).stem, X.astype(float), minority)
+
+
+def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
+    """Raise a ValueError if X and y need more memory than a file of ``size`` bytes can explain."""
+    most = max(EXPANDED, EXPANSION * size)
+    needed = 0
+    for name in ("X.npy", "y.npy"):
+        with archive.open(name) as member:
+            version = np.lib.format.read_magic(member)
+            read = np.lib.format.read_array_header_1_0
+            shape, _, dtype = (
+                read(member) if version == (1, 0) else np.lib.format.read_array_header_2_0(member)
+            )
+        needed += max(archive.getinfo(name).file_size, math.prod(shape) * dtype.itemsize)
+    if needed > most:
+        raise ValueError(
+            f"its arrays need {needed:.3g} bytes, expected at most {most:.3g} for a file of {size} "
+            "bytes; save them by np.savez, without compression"
+        )
 
 
 def from_folder(folder: str | Path, label: str | None, minor: str | None) -> list[Dataset]:

@@ -104,7 +104,7 @@ def _is_frame(X: Any) -> bool:
     got = f"an array of {X.dtype}, {X.shape}" if isinstance(X, da.Array) else type(X)
     raise TypeError(
         "X must be a dask array (rows, columns) of numbers, or a dask data frame, got "
-        f"{got}; convert a dask series by to_frame()"
+        f"{got}; convert a dask series by to_frame(), and an xarray object by .data"
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, override
+from typing import Any, BinaryIO, override
 
 import numpy as np
 import pandas as pd
@@ -106,8 +108,8 @@ class CsvRows(_Table):
         # read all columns: with ``usecols`` the parser accepts rows with too many fields
         options = csv_options(self._columns, as_text)
         with (
-            reading_csv(self.path),
-            pd.read_csv(self.path, chunksize=size, **options) as pieces,
+            reading_csv(self.path) as file,
+            pd.read_csv(file, chunksize=size, **options) as pieces,
         ):
             for frame in pieces:
                 yield frame[columns]
@@ -122,14 +124,35 @@ def csv_options(columns: list[str], as_text: bool = False) -> dict[str, Any]:
     return {"index_col": False, "skip_blank_lines": len(columns) > 1, **text}
 
 
+def require_file(path: Path) -> None:
+    """Raise a ValueError unless ``path`` is a regular file: a pipe would block, or end too soon."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError(
+            f"{path} is no regular file; expected a file on a disk, as it is read more than once"
+        )
+
+
+class _Text(io.FileIO):
+    """The bytes of a text file; a NUL is an error, as a file with holes could be endless."""
+
+    @override
+    def readinto(self, buffer: Any) -> int | None:
+        n = super().readinto(buffer)
+        if n and b"\0" in bytes(memoryview(buffer)[:n]):
+            raise ValueError(
+                f"{self.name} has NUL bytes, so it is not CSV in UTF-8; expected a text file"
+            )
+        return n
+
+
 def csv_header(path: Path) -> list[str]:
     """Return the names of the columns of a CSV file; a ValueError if the header is invalid.
 
     The header is read as a row, together with the next row. If the next row has more fields, this
     is an error; with a header, pandas would take the first fields of all rows as an index.
     """
-    with reading_csv(path):
-        rows = pd.read_csv(path, header=None, nrows=2, dtype=str, keep_default_na=False)
+    with reading_csv(path) as file:
+        rows = pd.read_csv(file, header=None, nrows=2, dtype=str, keep_default_na=False)
     names = rows.iloc[0]
     if (names == "").any():
         raise ValueError(
@@ -144,11 +167,14 @@ def csv_header(path: Path) -> list[str]:
     return names.tolist()
 
 
-def reading_csv(path: Path) -> AbstractContextManager[None]:
-    """Turn pandas' errors on a file that is not CSV into a ValueError that names the file."""
+@contextmanager
+def reading_csv(path: Path) -> Iterator[BinaryIO]:
+    """Give an open CSV file, and turn errors on what is not CSV into ones that name the file."""
     errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
     kind = "CSV in UTF-8 with a header that names every field of the rows"
-    return _readable(path, kind, *errors)
+    require_file(path)
+    with _readable(path, kind, *errors), io.BufferedReader(_Text(path)) as file:
+        yield file
 
 
 @contextmanager
@@ -158,6 +184,18 @@ def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]
         yield
     except errors as error:
         raise ValueError(f"{path} is damaged, or not {kind}: {error}") from error
+
+
+@contextmanager
+def naming(X: Any) -> Iterator[None]:
+    """Name the file in errors about its values, if X is the path of a file."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        is_path = isinstance(X, str | os.PathLike) and type(error) in (ValueError, TypeError)
+        if not is_path or str(X) in str(error):
+            raise
+        raise type(error)(f"{X}: {error}") from error
 
 
 def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
@@ -172,7 +210,8 @@ def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
         empty = False
         if isinstance(block, pd.DataFrame):
             block = block.drop(columns=[without], errors="ignore")
-        rows = checked(as_array(block, start), range(start, start + len(block)))
+        with naming(path):
+            rows = checked(as_array(block, start), range(start, start + len(block)))
         yield pd.DataFrame(rows, columns=block.columns) if isinstance(block, pd.DataFrame) else rows
         release(block)
     if empty:
@@ -188,8 +227,9 @@ def open_file(path: Path) -> Rows:
             f"X: {path} is a directory, expected one file; for a Parquet data set give "
             "dask.dataframe.read_parquet(path)"
         )
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"X: there is no file {path}")
+    require_file(path)
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty")
     if path.suffix != ".npy":

@@ -12,6 +12,12 @@ from .blocks import ArrayRows, Rows
 from .files import open_file
 
 
+def is_lazy(X: Any) -> bool:
+    """Return whether X is a dask collection; an xarray object is one if it holds dask arrays."""
+    graph = getattr(X, "__dask_graph__", None)
+    return callable(graph) and graph() is not None
+
+
 def source(X: Any) -> Rows | None:
     """Return a source that reads ``X`` in blocks, or None if X must become an array first.
 
@@ -22,7 +28,7 @@ anything else
     """
     if isinstance(X, str | os.PathLike):
         return open_file(Path(X))
-    if hasattr(X, "__dask_graph__"):
+    if is_lazy(X):
         from .dask import DaskRows
 
         return DaskRows(X)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.linalg import eigvalsh
 
 BLOCK_VALUES = 2**17  # kernel values per block of a sum: 1 MB, which stays in the cache
+SAMPLE = 100  # rows on which a kernel is checked
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,15 @@ class Kernel:
         return False
 
     def resolve(self, X: np.ndarray) -> Self:
-        """Return the kernel with its bandwidth, mean and scale estimated from majority rows X."""
+        """Return the kernel with its bandwidth, mean and scale estimated from majority rows X.
+
+        Raises
+        ------
+        ValueError
+            On a sample of these rows it is no kernel: values of two rows that are not symmetric or
+            depend on other rows, or a matrix with negative eigenvalues.
+        """
+        require_kernel(self, X)
         return self
 
     def training_rows(self, X: np.ndarray) -> np.ndarray:
@@ -94,6 +104,8 @@ class Kernel:
             )
 
     def _check_values(self, values: Any, shape: tuple[int, ...]) -> np.ndarray:
+        if np.iscomplexobj(values):
+            raise ValueError(f"kernel {self!r} must return real values, but returned complex ones")
         values = np.asarray(values, dtype=float)
         if values.shape != shape:
             raise ValueError(
@@ -114,6 +126,47 @@ class Kernel:
 
     def _diag(self, X: np.ndarray) -> np.ndarray:
         raise NotImplementedError
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
+    """Raise a ValueError if ``kernel`` is no kernel on a sample of the rows X.
+
+    It must be symmetric, a function of two rows alone, and positive semi-definite.
+    """
+    rows = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
+    n, half = len(rows), len(rows) // 2
+    K = kernel._check_values(kernel._matrix(rows, rows), (n, n))
+    largest = np.abs(K).max()
+
+    def require_equal(a: np.ndarray, b: np.ndarray, problem: str) -> None:
+        if not np.allclose(a, b, rtol=1e-6, atol=1e-8 * largest):
+            worst = np.unravel_index(np.abs(a - b).argmax(), a.shape)
+            raise ValueError(f"kernel {kernel!r} {problem}: {a[worst]:.6g} and {b[worst]:.6g}")
+
+    require_equal(K, K.T, "must be symmetric, but k(x, y) and k(y, x) differ")
+    if half:
+        part = kernel._check_values(kernel._matrix(rows[:half], rows[half:]), (half, n - half))
+        problem = (
+            "must be a function of two rows alone, but k(x, y) depends on the other rows of a "
+            "call; fix what it computes from them, or use kernels.Standardized for their scale"
+        )
+        require_equal(K[:half, half:], part, problem)
+    diagonal = kernel._check_values(kernel._diag(rows), (n,))
+    require_equal(np.diag(K), diagonal, "has a diagonal that is not k(x, x)")
+    smallest = eigvalsh(K, subset_by_index=(0, 0))[0]
+    if smallest < -1e-8 * largest * n:
+        is_distance = (np.diag(K) <= K.min(axis=1)).all()
+        advice = (
+            "its values are least at k(x, x), as those of a distance; a kernel is a similarity: "
+            "use lambda A, B: np.exp(-distance(A, B) / scale)"
+            if is_distance
+            else "use another kernel, such as kernels.RBF()"
+        )
+        raise ValueError(
+            f"kernel {kernel!r} must be positive semi-definite, but its matrix of {n} training "
+            f"rows has the eigenvalue {smallest:.6g}; {advice}"
+        )
 
 
 def as_table(name: str, X: Any) -> np.ndarray:

@@ -20,13 +20,14 @@ class Custom(Kernel):
     Parameters
     ----------
     function : callable
-        ``function(X, Y)`` with X (n, p) and Y (m, p) returns shape (n, m). It must be positive
-        semi-definite; this is not checked.
+        ``function(X, Y)`` with X (n, p) and Y (m, p) returns shape (n, m). It must be symmetric,
+        a function of two rows alone, and positive semi-definite.
 
     Raises
     ------
     ValueError
-        In a call, the values have another shape or are not finite.
+        In a call, the values have another shape, are complex or are not finite; in ``fit``, the
+        function is no kernel on a sample of 100 training rows.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -59,6 +59,10 @@ class Precomputed(Kernel):
             raise ValueError(
                 f"diagonal must be None or a number of at least 0, got {self.diagonal!r}"
             )
+
+    @override
+    def resolve(self, X: np.ndarray) -> Self:
+        return self  # training_rows has checked the whole matrix
 
     @override
     def training_rows(self, X: np.ndarray) -> np.ndarray:

@@ -324,7 +324,7 @@ def test_a_kernel_of_zeros(method):
 
 
 def test_a_kernel_that_is_not_positive():
-    with pytest.raises(ValueError, match="is not positive definite, up to rounding, on 70 points;"):
+    with pytest.raises(ValueError, match="must be positive semi-definite, but its matrix of 70"):
         BDD(draws=40, kernel=tanh, dictionary=Landmarks(20, "leverage")).fit(X, Y)
     with pytest.raises(ValueError, match="is not positive definite, up to rounding, on 9 points;"):
         residual(kernels.Custom(tanh), X[:9], X)

@@ -102,7 +102,8 @@ def upwards(source, module, is_package=False):
         and node not in documentation
     ]
     names |= {found for text in texts for found in re.findall(r"\bbsvdd\.[\w.]+", text)}
-    public = {"bsvdd.load", "bsvdd.explore", "bsvdd.kernels", "bsvdd.priors", "bsvdd.plots"}
+    short = ("load", "explore", "kernels", "priors", "plots", "scorers")
+    public = {f"bsvdd.{name}" for name in short}
     return {
         name
         for name in names - public

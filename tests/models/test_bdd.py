@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd
+from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from bsvdd import BDD, Cutoff, kernels, load, priors
+from bsvdd import BDD, BDDM, Cutoff, kernels, load, priors
 
 SCALE = 2.5  # lambda
 PRIOR = priors.RowSum(sd=0.7, exponent=0.5)
@@ -112,6 +113,43 @@ def test_a_precision_that_is_not_positive_definite_is_said_to_be_so():
         bdd.posterior(gram, priors.Flat(), 1e9)
     with pytest.raises(ValueError, match=message):
         bdd.leave_one_out(gram, priors.Flat(), 1e9, np.zeros((10, 30)), np.random.default_rng(0))
+
+
+WIDE = 10.0 ** np.arange(2, 9)
+
+
+@pytest.mark.parametrize("n", [50, 200])
+def test_a_prior_so_wide_that_rounding_decides_is_refused(n):
+    """The linear kernel has p directions, in which the spread tr(K Sigma) is known."""
+    rows = np.random.default_rng(0).normal(size=(n, 2))
+    gram = Gram.from_rows(kernels.Linear(), rows)
+    s = np.linalg.svd(rows, compute_uv=False) ** 2
+    refused = 0
+    for sd in [*WIDE, 1.5e6, 2e6]:
+        try:
+            _, upper = bdd.posterior(gram, priors.Flat(sd=sd))
+        except ValueError as error:
+            refused += 1
+            assert "use a smaller likelihood_scale or prior sd" in str(error)
+            continue
+        spread = np.sum(_sigma(upper) * gram.K)
+        assert spread == pytest.approx(np.sum(s / (n * s + sd**-2)), rel=0.02)
+    assert 4 <= refused <= 7
+
+
+def _sigma(upper):
+    root = solve_triangular(upper, np.eye(len(upper)))
+    return root @ root.T
+
+
+def test_rows_and_prior_of_an_unlucky_user_are_refused_for_both_models():
+    """Before, the mean d^2 of BDD was off by a third of its spread, without a word."""
+    rows = np.random.default_rng(0).normal(size=(100, 2))
+    wide = dict(kernel=kernels.Linear(), prior=priors.Flat(sd=1e6))
+    y = np.repeat([0, 1], [95, 5])
+    for est, name in ((BDD(**wide), "BDD"), (BDDM(**wide), "BDD-M")):
+        with pytest.raises(ValueError, match=f"posterior of {name} has too few digits: rounding"):
+            est.fit(rows, y)
 
 
 ROWS = np.random.default_rng(5).normal(size=(12, 2)) * [1.0, 1.6] + 0.4

@@ -4,11 +4,12 @@ import copy
 import math
 import pickle
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from bsvdd import kernels
+from bsvdd import SVDD, kernels
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(7, 3))
@@ -223,6 +224,58 @@ def test_custom_must_return_the_matrix():
     broken = kernels.Custom(lambda A, B: np.full((len(A), len(B)), np.nan))
     with pytest.raises(ValueError, match="returned values that are not finite"):
         broken(X, Y)
+
+
+def squared_distance(A, B):
+    return ((A[:, None] - B[None]) ** 2).sum(axis=-1)
+
+
+NO_KERNELS = {
+    "complex": (lambda A, B: custom(A, B) * (1 + 1j), "must return real values, but returned comp"),
+    "asymmetric": (
+        lambda A, B: custom(A, 2.0 * B),
+        r"must be symmetric, but k\(x, y\) and k\(y, x\) differ: [\d.]+ and [\d.]+",
+    ),
+    "of other rows": (
+        lambda A, B: custom(A / np.abs(A).max(), B / np.abs(B).max()),
+        "a function of two rows alone, but .* depends on the other rows.*kernels.Standardized",
+    ),
+    "distance": (
+        squared_distance,
+        r"eigenvalue -\d.*as those of a distance; .* use lambda A, B: np",
+    ),
+    "tanh": (
+        lambda A, B: np.tanh(A @ B.T - 1.0),
+        r"positive semi-definite, but its matrix of 30 training rows has the eigenvalue -\d.*RBF",
+    ),
+    "negative": (lambda A, B: -custom(A, B), "must be positive semi-definite"),
+}
+
+
+@pytest.mark.parametrize("inside", [kernels.as_kernel, kernels.Standardized])
+@pytest.mark.parametrize("name", NO_KERNELS)
+def test_a_function_that_is_no_kernel_is_refused_by_every_fit(name, inside):
+    function, message = NO_KERNELS[name]
+    with pytest.raises(ValueError, match=message):
+        SVDD(kernel=inside(function)).fit(np.random.default_rng(2).normal(size=(30, 3)))
+
+
+def test_a_kernel_class_of_a_user_is_checked_too():
+    @dataclass(frozen=True)
+    class Halved(kernels.Linear):
+        def _diag(self, X):
+            return super()._diag(X) / 2
+
+    with pytest.raises(ValueError, match=r"diagonal that is not k\(x, x\): [\d.]+ and [\d.]+"):
+        Halved().resolve(X)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e8])
+def test_a_kernel_is_accepted_for_rows_of_any_scale_and_equal_rows(kernel, scale):
+    rows = np.random.default_rng(2).normal(size=(150, 3)) * scale
+    for these in (rows, rows[:1], np.repeat(rows[:3], 50, axis=0), rows + 1e3 * scale):
+        kernel.resolve(these)
 
 
 def test_custom_diagonal_is_taken_in_blocks(monkeypatch):

@@ -1,0 +1,138 @@
+"""Scorers for scikit-learn's model selection. In all of them, positive means minority, abnormal.
+
+They are functions of a fitted estimator, rows and labels, for ``cross_val_score(scoring=...)`` and
+``GridSearchCV(scoring=...)``. scikit-learn's own scorers take the larger label for the positive
+class: for labels {0, 1} and booleans this is the minority, while ``decision_function`` is large
+for normal rows, so their values are reversed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+from sklearn.pipeline import Pipeline
+
+from ..inference.metrics import evaluate
+from .base import BaseDetector
+from .labels import minority_rows
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A metric of a fitted estimator, larger for better.
+
+    Parameters
+    ----------
+    name : str
+    metric : callable
+        ``metric(minority, flagged, score)`` with the truth, what the estimator calls abnormal, and
+        scores that are larger for more abnormal rows, each of shape (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, scorers
+    >>> from sklearn.model_selection import StratifiedKFold, cross_val_score
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> y = np.linalg.norm(X, axis=1) > 2
+    >>> folds = StratifiedKFold(3)
+    >>> auc = cross_val_score(SVDD(), X, y, scoring=scorers.roc_auc, cv=folds)
+    >>> bool((auc > 0.8).all())
+    True
+    """
+
+    name: str
+    metric: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return the metric for rows X with labels y.
+
+        Parameters
+        ----------
+        estimator : fitted estimator of bsvdd, or a pipeline or a search that ends with one
+        X : array-like of shape (n, p)
+        y : array-like of shape (n,)
+            With the labels of ``fit``: The label of the minority means abnormal.
+
+        Raises
+        ------
+        TypeError
+            The estimator is not one of bsvdd.
+        ValueError
+            y has a label that ``fit`` has not seen, or one class only.
+        """
+        minority = minority_of(detector_in(estimator), y)
+        if minority.all() or not minority.any():
+            only = "minority" if minority.all() else "majority"
+            raise ValueError(
+                f"{self.name} needs rows of both classes, got {len(minority)} {only} rows; "
+                "scikit-learn's cross-validation splits rows without regard to their class unless "
+                "told: cv=StratifiedKFold(5, shuffle=True)"
+            )
+        flagged = np.asarray(estimator.predict(X)) == -1
+        score = -np.asarray(estimator.decision_function(X))
+        return self.metric(minority, flagged, score)
+
+    def __repr__(self) -> str:
+        return f"scorers.{self.name}"
+
+
+def detector_in(estimator: Any) -> BaseDetector:
+    """Return the estimator of bsvdd that a pipeline or a finished search ends with."""
+    if isinstance(estimator, BaseDetector):
+        return estimator
+    if isinstance(estimator, Pipeline):
+        return detector_in(estimator.steps[-1][1])
+    if hasattr(estimator, "best_estimator_"):
+        return detector_in(estimator.best_estimator_)
+    raise TypeError(
+        "these scorers are for estimators of bsvdd, alone or at the end of a pipeline, got "
+        f"{type(estimator).__name__}"
+    )
+
+
+def minority_of(est: BaseDetector, y: Any) -> np.ndarray:
+    """Return which labels are those of the minority, by the labels that ``est`` was fitted with."""
+    if not est.labels_:
+        return minority_rows(y, len(y), est.minor_label)
+    y = np.asarray(y)
+    unseen = y[~np.isin(y, est.labels_)]
+    if len(unseen):
+        raise ValueError(
+            f"y has the label {unseen[0]!r}, but the labels of fit were "
+            f"{', '.join(map(repr, est.labels_[:5]))}; give the same labels"
+        )
+    return np.asarray(y == est.labels_[0])
+
+
+def _roc_auc(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
+    return evaluate(minority, flagged, score)["auc"]
+
+
+def _average_precision(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
+    return float(average_precision_score(minority, score))
+
+
+def _g_mean(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
+    return evaluate(minority, flagged)["g_mean"]
+
+
+def _balanced_accuracy(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
+    return evaluate(minority, flagged)["balanced_accuracy"]
+
+
+roc_auc = Scorer("roc_auc", _roc_auc)
+"""The area under the ROC curve: how well the scores order the rows."""
+
+average_precision = Scorer("average_precision", _average_precision)
+"""The mean precision over all cutoffs, for abnormal rows."""
+
+g_mean = Scorer("g_mean", _g_mean)
+"""The geometric mean of the shares of both classes that the decision has right."""
+
+balanced_accuracy = Scorer("balanced_accuracy", _balanced_accuracy)
+"""The mean of these two shares."""

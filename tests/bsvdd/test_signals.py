@@ -1,0 +1,94 @@
+"""Signals end a command and its worker processes, and the same command goes on afterwards."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from bsvdd.comparison.run import workers
+from click.testing import CliRunner
+
+from bsvdd.cli import main
+
+WAIT = 240  # seconds for the first cells, as workers compile
+
+
+def start(out):
+    bsvdd = Path(sys.executable).with_name("bsvdd")
+    command = [bsvdd, "study", "slides", "--quick", "--jobs", "2", "--out", out]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def stored(out):
+    return {path.name: path.read_bytes() for path in (out / "cells").glob("*.json")}
+
+
+def wait_for_cells(process, out, n):
+    end = time.monotonic() + WAIT
+    while len(stored(out)) < n:
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return stored(out)
+
+
+def shared():
+    return {path.name for path in Path("/dev/shm").glob("*") if "joblib" in path.name}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGKILL"])
+def test_a_study_that_gets_a_signal_ends_whole_and_goes_on(name, tmp_path):
+    memory = shared()
+    process = start(tmp_path)
+    before = wait_for_cells(process, tmp_path, 2)
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert len(children) >= 2
+    process.send_signal(getattr(signal, name))
+    began = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    _, alive = psutil.wait_procs(children, timeout=15)
+    assert alive == [] and time.monotonic() - began < 20
+    assert process.returncode == (-signal.SIGKILL if name == "SIGKILL" else 1)
+    if name != "SIGKILL":  # which leaves it to joblib's tracker to clean up, with a warning
+        assert "Aborted!" in said and "leaked" not in said
+    assert shared() <= memory
+    assert not list(tmp_path.rglob("*.part"))
+    seen = stored(tmp_path)
+    assert before.items() <= seen.items()
+
+    again = start(tmp_path)
+    more = wait_for_cells(again, tmp_path, len(seen) + 1)
+    assert seen.items() <= more.items()
+    again.terminate()
+    again.communicate(timeout=30)
+
+
+def test_a_command_leaves_the_handler_of_signals_as_it_was():
+    before = signal.getsignal(signal.SIGTERM)
+    assert CliRunner().invoke(main, ["models", "--help"]).exit_code == 0
+    assert CliRunner().invoke(main, ["data"]).exit_code == 0
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_terminated_command_is_aborted(monkeypatch):
+    def terminated():
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("bsvdd.comparison.scenarios.datasets.sources", terminated)
+    result = CliRunner().invoke(main, ["data"])
+    assert (result.exit_code, result.output) == (1, "\nAborted!\n")
+
+
+def test_a_worker_ends_when_its_parent_is_another(monkeypatch):
+    parents, ended = iter([7, 7, 1]), []
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(workers, "WATCH", 0.0)
+    workers._end_with(7)
+    assert ended == [1] and next(parents, None) is None

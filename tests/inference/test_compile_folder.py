@@ -1,0 +1,47 @@
+"""A Bayesian fit in an environment without a home directory that can be written to."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import sys
+import numpy as np
+from bsvdd import BSVDD
+X = np.random.default_rng(0).normal(size=(20, 2))
+print(BSVDD(draws=20, tune=20, chains=1, cutoff=1.0).fit(X).predict(X).shape)
+from pytensor import config
+print(config.compiledir)
+"""
+
+
+def fit(**environment):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::UserWarning", "-c", CODE],
+        env={**os.environ, "PYTENSOR_FLAGS": "", **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    shape, folder = done.stdout.splitlines()
+    assert shape == "(20,)"
+    return folder, done.stderr
+
+
+@pytest.mark.slow
+def test_a_home_that_cannot_be_written_to_costs_a_line(tmp_path):
+    (tmp_path / "home").write_text("no folder", encoding="utf-8")
+    folder, said = fit(HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path))
+    assert said.count("PyTensor cannot write its compiled code (Unable to create") == 1
+    assert "set PYTENSOR_FLAGS=base_compiledir=FOLDER" in said
+    assert folder.startswith(str(tmp_path / "bsvdd-pytensor-"))
+    assert not os.path.exists(folder)
+
+
+@pytest.mark.slow
+def test_a_home_is_used_where_it_can_be(tmp_path):
+    folder, said = fit(HOME=str(tmp_path))
+    assert folder.startswith(str(tmp_path / ".pytensor"))
+    assert "compiled code" not in said
