@@ -129,6 +129,13 @@ def settings(run: RunOptions) -> None:
     type=click.IntRange(4),
     help="Training rows at most: of a larger half so many are drawn.",
 )
+@click.option(
+    "--protocol",
+    default="fair",
+    show_default=True,
+    type=click.Choice(["fair", "one-class"]),
+    help="All models on halves of both classes, or one-class models and yardsticks on normal rows.",
+)
 @with_run_options
 def real(
     names: tuple[str, ...],
@@ -136,6 +143,7 @@ def real(
     label: str | None,
     minor: str | None,
     rows: int,
+    protocol: str,
     run: RunOptions,
 ) -> None:
     """Guidelines from real data: the embedded sets, or those of a folder."""
@@ -153,7 +161,20 @@ def real(
         else:
             chosen = names or (datasets.QUICK if run.quick else datasets.names())
             data = [datasets.embedded(name) for name in chosen]
-        _guidelines(studies.real(data, run.quick, run.seed, rows), run)
+        if protocol == "one-class":
+            _one_class(studies.one_class(data, run.quick, run.seed, rows), run)
+        else:
+            _guidelines(studies.real(data, run.quick, run.seed, rows), run)
+
+
+def _one_class(study: Any, run: RunOptions) -> None:
+    from ..comparison.report import guidelines
+    from ..comparison.report.findings import model_rows
+
+    results = _run([study], run)[study.name]
+    for finding in guidelines.one_class(model_rows(results), study.candidates):
+        click.echo(finding.sentence)
+    click.echo(f"table: {study.file(run.out, 'table.txt')}")
 
 
 def _guidelines(plan: Any, run: RunOptions) -> None:

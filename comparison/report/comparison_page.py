@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...estimators import plots
-from ...estimators.registry import MODELS, REGISTRY
+from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...estimators.sources import Source
 from ..run.protocol import Candidate, Protocol
 from ..run.runner import to_csv
@@ -92,6 +92,7 @@ def write(
         figures,
         protocol=protocol,
         seed=seed,
+        yardsticks=list(YARDSTICKS),
         sources=_sources(results) if published else [],
         replicates=int(results["replicate"].max()) + 1,
         metrics=list(METRICS.values()),

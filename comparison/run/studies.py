@@ -15,7 +15,7 @@ from ...estimators.registry import MODELS
 from ...models.kernels import RBF, Standardized
 from ..scenarios.datasets import Dataset
 from ..scenarios.designs import ROWS, Design, generated_design, real_design, scenarios_of
-from ..scenarios.scenario import Scenario
+from ..scenarios.scenario import OneClass, Scenario
 from ..scenarios.slides import Slides
 from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, published
 from .runner import Study, read
@@ -81,6 +81,17 @@ def real(data: list[Dataset], quick: bool = False, seed: int = 0, rows: int = RO
     """Return the study of random halves of data sets; at most ``rows`` rows of a half train."""
     design = real_design(data, rows)
     return _plan("real", design, design, quick, seed)
+
+
+def one_class(data: list[Dataset], quick: bool = False, seed: int = 0, rows: int = ROWS) -> Study:
+    """Return the study of one-class models and yardsticks, trained by majority rows alone.
+
+    Half of the majority rows of a data set train, at most ``rows``; the other half and all minority
+    rows test. Nothing is tuned: all have their defaults, on standardised columns.
+    """
+    scenarios: list[Scenario] = [OneClass(each, rows) for each in data]
+    models = [c for c in candidates() if not c.learns_from_minority]
+    return Study("one_class", scenarios, models, DEFAULTS, 2 if quick else 5, seed)
 
 
 def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:

@@ -167,6 +167,41 @@ class Thinned(Real):
 
 
 @dataclass(frozen=True)
+class OneClass(Real):
+    """Half of the majority rows train; the other half and all minority rows test.
+
+    It is the one-class protocol of Han et al. (2022), ADBench: anomaly detection benchmark,
+    Advances in Neural Information Processing Systems 35.
+
+    Parameters
+    ----------
+    data : Dataset
+    rows : int
+        Training rows at most.
+    """
+
+    rows: int
+
+    @property
+    @override
+    def labelled(self) -> bool:
+        return False
+
+    @property
+    @override
+    def n_minority(self) -> int:
+        return 0
+
+    @override
+    def pair(self, seed: int) -> Pair:
+        majority = np.flatnonzero(~self.data.minority)
+        order = np.random.default_rng(seed).permutation(majority)
+        half = len(order) // 2
+        test = np.concatenate([order[half:], np.flatnonzero(self.data.minority)])
+        return Pair(subset(self.data, order[: min(half, self.rows)]), subset(self.data, test))
+
+
+@dataclass(frozen=True)
 class Contaminated(Scenario):
     """Another scenario in which a share of the minority rows is labelled majority in training.
 

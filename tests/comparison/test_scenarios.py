@@ -5,7 +5,13 @@ import pytest
 from bsvdd.comparison.run import studies
 from bsvdd.comparison.scenarios import datasets, designs, generators
 from bsvdd.comparison.scenarios.datasets import Dataset
-from bsvdd.comparison.scenarios.scenario import Contaminated, Real, Thinned, Unlabelled
+from bsvdd.comparison.scenarios.scenario import (
+    Contaminated,
+    OneClass,
+    Real,
+    Thinned,
+    Unlabelled,
+)
 from bsvdd.comparison.scenarios.shapes import MODES, SHAPES, Shape
 from bsvdd.comparison.scenarios.slides import Slides
 from scipy.stats import kstest
@@ -169,3 +175,22 @@ def test_the_number_of_minority_rows_is_known_before_a_pair_is_drawn(scenario):
 def test_scenarios_that_make_no_sense_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(("rows", "n_train"), [(1000, 20), (7, 7)])
+def test_half_of_the_majority_trains_alone(rows, n_train):
+    """All other rows test: the other half, and every minority row."""
+    X = np.arange(50.0)[:, None]
+    scenario = OneClass(Dataset("d", X, np.arange(50) % 5 == 0), rows)
+    assert not scenario.labelled and scenario.n_minority == 0
+    pair, other = scenario.pair(3), scenario.pair(4)
+    assert len(pair.train.X) == n_train and not pair.train.minority.any()
+    assert (len(pair.test.X), int(pair.test.minority.sum())) == (30, 10)
+    used = np.concatenate([pair.train.X, pair.test.X])[:, 0]
+    assert len(set(used)) == n_train + 30
+    assert not np.array_equal(pair.train.X, other.train.X)
+    np.testing.assert_array_equal(pair.train.X, scenario.pair(3).train.X)
+    study = studies.one_class([scenario.data])
+    names = {cell.candidate.name for cell in study.cells()}
+    assert {"SVDD", "BDD", "BSVDD", "OCSVM", "kNN", "KDE"} <= names
+    assert not names & {"BSVDD-M", "SVM", "LS-SVM"}
