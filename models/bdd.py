@@ -81,7 +81,7 @@ def posterior(
     Raises
     ------
     ValueError
-        The prior is so wide that rounding decides; see :func:`.factor.require_digits`.
+        The prior is so wide that rounding decides; see ``factor.require_digits``.
     """
     precision, shift = natural_parameters(gram, prior, likelihood_scale)
     upper = factor.upper(precision, "BDD")

@@ -139,7 +139,7 @@ class TruncatedNormalRV(RandomVariable):
     def rng_fn(  # type: ignore[no-untyped-def]
         cls, rng, mean, precision, size=None
     ) -> np.ndarray:
-        """Return draws of shape (*size, n)."""
+        """Return draws, with the shape ``size`` before that of a vector."""
         return _truncated_normal_draw(mean, precision, rng, size)
 
 
