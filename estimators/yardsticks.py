@@ -3,16 +3,16 @@ r"""Yardsticks: simple detectors of scikit-learn behind the cutoff of all models
 A yardstick is no model of this package. It shows when a simple method is enough: it goes through
 the same protocol, cutoff, p-values and tables. Its score takes the place of minus the distance:
 
-=====================  ============================================================================
-yardstick              score of z
-=====================  ============================================================================
-:class:`KNN`           minus the distance to the k-th nearest majority row
-:class:`MeanKNN`       minus the mean distance to the k nearest majority rows
-:class:`LOF`           minus the local outlier factor
-:class:`IsolationForest`  minus the anomaly score of isolation trees
-:class:`RobustGaussian`   minus the squared Mahalanobis distance, by a robust covariance
-:class:`KDE`           the log density of a Gaussian kernel estimate
-=====================  ============================================================================
+======================== =====================================================================
+yardstick                score of z
+======================== =====================================================================
+:class:`KNN`             minus the distance to the k-th nearest majority row
+:class:`MeanKNN`         minus the mean distance to the k nearest majority rows
+:class:`LOF`             minus the local outlier factor
+:class:`IsolationForest` minus the anomaly score of isolation trees
+:class:`RobustGaussian`  minus the squared Mahalanobis distance, by a robust covariance
+:class:`KDE`             the log density of a Gaussian kernel estimate
+======================== =====================================================================
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def models() -> None:
         )
     console.print(table)
     simple = ", ".join(f"{r.name} ({r.title}, {r.year})" for r in YARDSTICKS.values())
-    console.print(f"yardsticks, simple methods of scikit-learn: {simple}")
+    console.print(f"yardsticks, simple methods of scikit-learn: {simple}", soft_wrap=True)
     console.print(f"parameters of all models: {', '.join(shared)}")
 
 

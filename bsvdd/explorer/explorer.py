@@ -86,7 +86,7 @@ def explore(
     >>> explorer = bsvdd.explore(data.X, data.minority)
     >>> explorer.change(sd=2.0)
     >>> explorer.wait().estimator.prior
-    StandardizedRowSum(sd=2.0)
+    InverseRowSum(sd=2.0, power=0.5)
     """
     try:
         import ipywidgets  # noqa: F401  its absence is an error before the fit, not after it

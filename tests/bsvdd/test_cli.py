@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.run import runner
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.registry import REGISTRY
+from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from click.testing import CliRunner
 
 from bsvdd.cli import main
@@ -80,7 +80,8 @@ def test_models_shows_learning_and_parameters_of_each(monkeypatch):
     result = call("models")
     assert result.exit_code == 0, result.output
     lines = {line.split()[0]: line for line in result.output.splitlines() if line[0] != " "}
-    assert list(lines)[1:-1] == list(REGISTRY)
+    assert list(lines)[1:-2] == list(REGISTRY)
+    assert all(f"{name} (" in lines["yardsticks,"] for name in YARDSTICKS)
     assert "majority, minority, unlabelled" in lines["BDD-M"]
     assert "minority_prior" in lines["BDD-M"]
     assert "nu " in lines["OCSVM"]

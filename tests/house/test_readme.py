@@ -23,7 +23,7 @@ def test_the_example_runs_as_written(tmp_path):
         text=True,
     )
     assert run.returncode == 0, run.stderr
-    assert "modified_mean" in run.stdout
+    assert "likelihood" in run.stdout
 
 
 def test_ci_runs_the_test_command_of_the_readme():
