@@ -710,10 +710,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
     @property
     def _has_labels_of_predict(self) -> bool:
-        return self._fit.data.labels in (
-            (),
-            (-1, 1),
-        )  # False == 0 and True == 1, but -1 is no boolean
+        return self._fit.data.labels in ((), (-1, 1))
 
     @property
     def classes_(self) -> np.ndarray:
