@@ -20,11 +20,10 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.yardsticks import KNN, LOF, IsolationForest, MeanKNN
 from joblib import Parallel, delayed
 from rich.progress import track
-from sklearn.ensemble import IsolationForest
 from sklearn.metrics import average_precision_score, roc_auc_score
-from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels, priors
 
@@ -59,16 +58,11 @@ CANDIDATES: dict[str, Callable[[], Any]] = {
 }
 
 
-def neighbors(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Return the distances to the 5 nearest neighbours, shape (rows, 5)."""
-    return NearestNeighbors(n_neighbors=min(5, len(X))).fit(X).kneighbors(Z)[0]
-
-
-YARDSTICKS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "5th neighbour": lambda X, Z: neighbors(X, Z)[:, -1],
-    "mean of 5 neighbours": lambda X, Z: neighbors(X, Z).mean(axis=1),
-    "local outlier factor": lambda X, Z: -LocalOutlierFactor(novelty=True).fit(X).score_samples(Z),
-    "isolation forest": lambda X, Z: -IsolationForest(random_state=0).fit(X).score_samples(Z),
+YARDSTICKS = {
+    "5th neighbour": KNN,
+    "mean of 5 neighbours": MeanKNN,
+    "local outlier factor": LOF,
+    "isolation forest": IsolationForest,
 }
 
 
@@ -91,8 +85,9 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
             "seconds": seconds,
         }
         rows.append({"candidate": candidate, **row, **ranking(y, -est.score_samples(Z))})
-    for yardstick, score in YARDSTICKS.items():
-        rows.append({"candidate": yardstick, **ranking(y, score(X, Z))})
+    for yardstick, make in YARDSTICKS.items():
+        est = make(cutoff=0.0).fit(X)  # a number: no folds, as only the ranking counts
+        rows.append({"candidate": yardstick, **ranking(y, -est.score_samples(Z))})
     embedded = name in datasets.names()
     return [{"set": name, "embedded": embedded, **row} for row in rows]
 

@@ -168,6 +168,7 @@ def real(
 
 
 def _one_class(study: Any, run: RunOptions) -> None:
+    _require_ranks()
     from ..comparison.report import guidelines
     from ..comparison.report.findings import model_rows
 
@@ -178,13 +179,18 @@ def _one_class(study: Any, run: RunOptions) -> None:
 
 
 def _guidelines(plan: Any, run: RunOptions) -> None:
-    if find_spec("scikit_posthocs") is None:
-        raise ValueError("guidelines need scikit-posthocs: pip install 'bsvdd[study]'")
+    _require_ranks()
     results = _run(plan.studies, run)
     _draw_to_files()
     from ..comparison.report import guidelines_page
 
     click.echo(f"report: {guidelines_page.write(run.out, plan, results)}")
+
+
+def _require_ranks() -> None:
+    """Raise a ValueError, before anything is computed, if ranks cannot be compared."""
+    if find_spec("scikit_posthocs") is None:
+        raise ValueError("guidelines need scikit-posthocs: pip install 'bsvdd[study]'")
 
 
 def _draw_to_files() -> None:

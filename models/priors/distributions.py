@@ -54,16 +54,6 @@ def _probit_beta_log_density(
     return (a - 1.0) * _log_phi(x) + (b - 1.0) * _log_phi(-x) + _log_normal(x) - log_beta
 
 
-def _probit_beta_draw(
-    a: np.ndarray, b: np.ndarray, rng: np.random.Generator, size: Any = None
-) -> np.ndarray:
-    # u = g_a / (g_a + g_b) with gamma variables, so that u and 1 - u both keep their digits
-    gamma_a, gamma_b = rng.gamma(a, size=size), rng.gamma(b, size=size)
-    below_half = gamma_a <= gamma_b
-    x = ndtri(np.where(below_half, gamma_a, gamma_b) / (gamma_a + gamma_b))
-    return np.where(below_half, x, -x)
-
-
 class ProbitBetaRV(RandomVariable):
     """Draws of the probits of a beta variable."""
 
@@ -77,7 +67,11 @@ class ProbitBetaRV(RandomVariable):
         cls, rng, a, b, size=None
     ) -> np.ndarray:
         """Return draws of shape ``size``."""
-        return _probit_beta_draw(a, b, rng, size)
+        # u = g_a / (g_a + g_b) with gamma variables, so that u and 1 - u both keep their digits
+        gamma_a, gamma_b = rng.gamma(a, size=size), rng.gamma(b, size=size)
+        below_half = gamma_a <= gamma_b
+        x = ndtri(np.where(below_half, gamma_a, gamma_b) / (gamma_a + gamma_b))
+        return np.where(below_half, x, -x)
 
 
 class ProbitBeta(pm.Continuous):
@@ -119,14 +113,6 @@ def _truncated_normal_log_density(
     return pt.switch(inside, -e @ precision @ e / 2, -np.inf)
 
 
-def _truncated_normal_draw(
-    mean: np.ndarray, precision: np.ndarray, rng: np.random.Generator, size: Any = None
-) -> np.ndarray:
-    n = int(np.prod(size or ()))  # one chain for each draw
-    x = truncated.draw(precision, precision @ mean, 1, TRUNCATED_TUNE, n, rng)
-    return x.reshape(*(size or ()), len(mean))
-
-
 class TruncatedNormalRV(RandomVariable):
     """Draws of a correlated normal vector on the cube."""
 
@@ -140,7 +126,9 @@ class TruncatedNormalRV(RandomVariable):
         cls, rng, mean, precision, size=None
     ) -> np.ndarray:
         """Return draws, with the shape ``size`` before that of a vector."""
-        return _truncated_normal_draw(mean, precision, rng, size)
+        n = int(np.prod(size or ()))  # one chain for each draw
+        x = truncated.draw(precision, precision @ mean, 1, TRUNCATED_TUNE, n, rng)
+        return x.reshape(*(size or ()), len(mean))
 
 
 class TruncatedNormal(pm.Continuous):

@@ -179,9 +179,10 @@ def test_bad_input_is_one_line_before_the_first_fit(
     assert len(lines) == 1
 
 
-def test_a_package_that_is_missing_is_named_before_the_first_fit(tmp_path, monkeypatch, never):
+@pytest.mark.parametrize("how", [["settings"], ["real", "--protocol", "one-class"]])
+def test_a_package_that_is_missing_is_named_before_the_first_fit(tmp_path, monkeypatch, never, how):
     monkeypatch.setattr(cli_study, "find_spec", lambda _: None)
-    result = call("study", "settings", "--quick", "--out", tmp_path / "out")
+    result = call("study", *how, "--quick", "--out", tmp_path / "out")
     assert result.exit_code == 1
     assert "pip install 'bsvdd[study]'" in result.output
     assert not list(tmp_path.iterdir())
