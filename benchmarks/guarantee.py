@@ -237,7 +237,7 @@ def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
     selected = {
         f"{name}, {method}": quiet(lambda e=est, m=method: e.select(Z, 0.1, m))
         for name, est in fits.items()
-        for method in ("left-out", "cross", "split")
+        for method in ("left-out", "cross", "split", "e-values")
     }
     theirs = ConformalDetector(
         detector=OneClassSVM(nu=0.1, gamma="scale"), strategy=Split(n_calib=0.5), seed=repetition

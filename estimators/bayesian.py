@@ -21,6 +21,8 @@ from ..inference import diagnostics, sampling, sensitivity, weight_summaries
 from ..inference.cutoff import as_cutoff
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.scoring import CenterDraws
+from ..inference.warning import DiagnosticWarning, warn
+from ..models import bootstrap
 from ..models.closed_form import ClosedForm
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
@@ -41,6 +43,7 @@ MAX_DRAWN = 10**9  # values in an array of draws: 8 GB
 
 
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
+CALIBRATED = "calibrated"  # a likelihood_scale
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -52,13 +55,16 @@ class BayesianDataDescription(DataDescription):
     """
 
     prior: Prior = StandardizedRowSum()
-    likelihood_scale: float = 1.0
+    likelihood_scale: float | str = 1.0
     sampler: str = "auto"
     draws: int = 1000
     tune: int = 500
     chains: int = 2
     dictionary: int | Landmarks | Any | None = None
     progressbar: bool = False
+
+    _solution = ("calibrated_scale", "variance_ratio", "prior_pull")
+    _calibrated_scale = 1.0  # replaced by a fit that calibrates
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseDetector._parameter_constraints,
@@ -114,6 +120,38 @@ class BayesianDataDescription(DataDescription):
             return super()._dictionary()
         return LandmarkPoints(self.dictionary, self._learns_from_minority, self.progressbar)
 
+    # the weight of the likelihood
+
+    def _weights(self, gram: Gram, scale: float) -> bootstrap.Weights:
+        """Return the weights that the bootstrap moves; for models that can be calibrated."""
+        raise NotImplementedError
+
+    def _reason_against(self, gram: Gram) -> str | None:
+        """Return why lambda cannot be calibrated, or None if it can."""
+        return bootstrap.reason_against(gram, self.prior)
+
+    @property
+    def _scale(self) -> float:
+        """The weight of the likelihood as a number, in a fit or before it."""
+        if self.likelihood_scale == CALIBRATED:
+            return self._calibrated_scale
+        return float(self.likelihood_scale)
+
+    @property
+    def likelihood_scale_(self) -> float:
+        """The weight of the likelihood as a number; the calibrated one, if it was asked for."""
+        check_is_fitted(self)
+        return self._scale
+
+    @override
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.likelihood_scale == CALIBRATED and self.sampler != "auto":
+            raise ValueError(
+                "likelihood_scale='calibrated' has draws of the bootstrap instead of a sampler's, "
+                f"so it needs sampler='auto', got {self.sampler!r}; give a number, or 'auto'"
+            )
+
     @property
     def model_(self) -> pm.Model:
         """The PyMC model of ``gram_`` and the priors, built anew at each access."""
@@ -129,13 +167,37 @@ class BayesianDataDescription(DataDescription):
 
     @override
     def _state(self, data: TrainingData) -> FitState:
+        if self.likelihood_scale == CALIBRATED:
+            return self._calibrated_state(data)
         model = self._model(data.gram)
         self._likelihood(model)  # raises an error before anything is sampled
         return self._described_by(data, self._draw(data.gram, data.seed, model), model)
 
+    def _calibrated_state(self, data: TrainingData) -> FitState:
+        """Return the fit whose draws are those of the bootstrap, or the one with lambda = 1."""
+        reason = self._reason_against(data.gram)
+        if reason is not None:
+            warn(
+                f"likelihood_scale='calibrated' cannot be used here: {reason}; the fit has "
+                "likelihood_scale=1",
+                DiagnosticWarning,
+            )
+        self._calibrated_scale = 1.0
+        draws = self._draw(data.gram, data.seed)
+        self._calibrated_scale = draws.solution.get("calibrated_scale", 1.0)
+        return self._described_by(data, draws, self._model(data.gram))
+
+    @override
+    def _restored(self, data: TrainingData, tree: xr.DataTree) -> FitState:
+        state = super()._restored(data, tree)
+        self._calibrated_scale = state.draws.solution.get("calibrated_scale", 1.0)
+        return state
+
     @override
     def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
         self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
+        if self.likelihood_scale == CALIBRATED and self._reason_against(gram) is None:
+            return self._draw_calibrated(gram, seed)
         closed_form, settings = self._closed_form(gram), self._settings(seed)
         if self.sampler == "exact" or (self.sampler == "auto" and closed_form is not None):
             return self._draw_exactly(closed_form, settings)
@@ -165,6 +227,35 @@ class BayesianDataDescription(DataDescription):
             coords={"point": np.arange(variables["w"].shape[-1])},
         )
 
+    def _draw_calibrated(self, gram: Gram, seed: int) -> Draws:
+        """Return draws of the bootstrap, with the calibrated weight of the likelihood."""
+        start, rng = time.perf_counter(), np.random.default_rng(seed)
+        calibrated = bootstrap.Calibrated.of(gram, functools.partial(self._weights, gram))
+        if not calibrated.pull <= bootstrap.PULL:
+            warn(
+                f"likelihood_scale='calibrated': with lambda = {calibrated.scale:.3g} the prior "
+                f"still moves d_z^2 by {calibrated.pull:.2g} standard errors, and up to "
+                f"{bootstrap.PULL} were asked for; use a wider prior",
+                DiagnosticWarning,
+            )
+        shape = (self.chains, self.draws)
+        variables = {
+            name: values.reshape(*shape, *values.shape[1:])
+            for name, values in calibrated.draw(self.chains * self.draws, rng).items()
+        }
+        why = "likelihood_scale='calibrated'"
+        return Draws(
+            variables,
+            SamplerReport("bootstrap", why=why, seconds=time.perf_counter() - start),
+            dims={name: ("point",) for name in variables if name != "squared_norm"},
+            coords={"point": np.arange(gram.n_points)},
+            solution={
+                "calibrated_scale": calibrated.scale,
+                "variance_ratio": calibrated.ratio,
+                "prior_pull": calibrated.pull,
+            },
+        )
+
     def _check_draws(self, n: int) -> None:
         """Raise a ValueError if draws of n weights or distances would fill the memory."""
         values = self.chains * max(self.draws, self.tune) * n
@@ -177,11 +268,13 @@ class BayesianDataDescription(DataDescription):
 
     def _likelihood(self, model: pm.Model | None) -> Likelihood:
         """Return the likelihood of the model as a function of numbers."""
-        return KernelLikelihood(self.likelihood_scale) if model is None else likelihood_of(model)
+        return KernelLikelihood(self._scale) if model is None else likelihood_of(model)
 
     def _described_by(self, data: TrainingData, draws: Draws, model: pm.Model | None) -> FitState:
         """Return the fit with these draws, and warn if they are unreliable."""
-        likelihood, prior = self._likelihood(model), None
+        is_bootstrap = draws.report.sampler == "bootstrap"  # whose terms az.loo cannot use
+        likelihood = None if is_bootstrap else self._likelihood(model)
+        prior = None
         if draws.is_posterior and model is not None:
             prior = diagnostics.prior_draws(model, data.seed)
         state = self._described(data, draws, likelihood, prior)
@@ -189,7 +282,7 @@ class BayesianDataDescription(DataDescription):
         if draws.is_posterior:
             diagnostics.warn_of_draws(values, *draws.shape, data.gram.n1)
         diagnostics.warn_of_collapse(values, data.gram.n_points)
-        attrs: dict[str, Any] = {"likelihood_scale": float(self.likelihood_scale)}
+        attrs: dict[str, Any] = {"likelihood_scale": self._scale}
         if draws.is_posterior:
             attrs |= {name: describe(prior) for name, prior in self._priors().items()}
         return replace(state, attrs=attrs)
@@ -271,7 +364,7 @@ class BayesianDataDescription(DataDescription):
             The draws are reweighted already, or there is no posterior.
         """
         new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
-        draws, data = self._draws, self._fit.data
+        draws, data = self._posterior_draws, self._fit.data
         if draws.report.sampler == "reweighted":
             raise ValueError(
                 "these draws are reweighted already; reweight the draws of the fitted estimator, "
@@ -300,6 +393,17 @@ class BayesianDataDescription(DataDescription):
         if not self._fit.draws.is_posterior:
             raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
         return self._fit.draws
+
+    @property
+    def _posterior_draws(self) -> Draws:
+        """The draws of the posterior; a ValueError for those of the bootstrap."""
+        if self._draws.report.sampler == "bootstrap":
+            raise ValueError(
+                "with likelihood_scale='calibrated' the draws are those of the bootstrap, and "
+                "importance weights need draws of the posterior; refit with a number, such as "
+                "likelihood_scale=1, or with another prior by est.with_prior(...)"
+            )
+        return self._draws
 
     def _log_prior(self, draws: Draws, gram: Gram, model: pm.Model) -> dict[str, np.ndarray]:
         """Return the log density of these priors in draws of a fit to ``gram``, by variable.
@@ -334,7 +438,7 @@ class BayesianDataDescription(DataDescription):
             :math:`\mathrm d P / \mathrm d \log_2 \alpha`, about the change of P(normal) if
             the weight of the prior or the likelihood is doubled; with standard errors (``_se``).
         """
-        draws, state = self._draws, self._fit
+        draws, state = self._posterior_draws, self._fit
         likelihood = self._likelihood(self._model(self.gram_))
         parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
         d = self.distance(X, common_norm=True)

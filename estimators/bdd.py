@@ -10,13 +10,13 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..inference.draws import Draws
 from ..inference.sampling import SAMPLERS
-from ..models import bdd, bdd_m
+from ..models import bdd, bdd_m, bootstrap
 from ..models.closed_form import ClosedForm
 from ..models.gram import Gram
 from ..models.priors import Prior, TruncatedNormal
 from .base import Summary
-from .bayesian import BayesianDataDescription
-from .leave_out import FromClosedForm, LeaveOneOut, ModeWithoutEach
+from .bayesian import CALIBRATED, BayesianDataDescription
+from .leave_out import BootstrapWithoutEach, FromClosedForm, LeaveOneOut, ModeWithoutEach
 from .p_values import Full
 from .training import TrainingData
 
@@ -95,6 +95,10 @@ class BDD(BayesianDataDescription):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianDataDescription._parameter_constraints,
+        "likelihood_scale": [
+            *BayesianDataDescription._parameter_constraints["likelihood_scale"],
+            StrOptions({CALIBRATED}),
+        ],
         "sampler": [StrOptions({"exact", "map", *SAMPLERS})],
         "simplex": ["boolean"],
     }
@@ -108,11 +112,21 @@ class BDD(BayesianDataDescription):
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
-        return bdd.build(gram, self.prior, self.likelihood_scale)
+        return bdd.build(gram, self.prior, self._scale)
 
     @override
     def _closed_form(self, gram: Gram) -> ClosedForm | None:
-        return bdd.closed_form(gram, self.prior, self.likelihood_scale)
+        return bdd.closed_form(gram, self.prior, self._scale)
+
+    @override
+    def _weights(self, gram: Gram, scale: float) -> bootstrap.Weights:
+        return bootstrap.FreeWeights.of(gram, self.prior, scale)
+
+    @override
+    def _reason_against(self, gram: Gram) -> str | None:
+        if self.simplex:
+            return "simplex=True has one estimate of the weights, and no draws"
+        return super()._reason_against(gram)
 
     @override
     def _model(self, gram: Gram) -> pm.Model | None:
@@ -125,9 +139,9 @@ class BDD(BayesianDataDescription):
     @override
     def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
         if self.simplex:
-            return Draws.of_weights(bdd.simplex_map(gram, self.prior, self.likelihood_scale))
+            return Draws.of_weights(bdd.simplex_map(gram, self.prior, self._scale))
         if self.sampler == "map":
-            return Draws.of_weights(bdd.posterior(gram, self.prior, self.likelihood_scale)[0])
+            return Draws.of_weights(bdd.posterior(gram, self.prior, self._scale)[0])
         return super()._draw(gram, seed, model)
 
     @property
@@ -140,7 +154,9 @@ class BDD(BayesianDataDescription):
         if self.simplex:
             return super()._leave_one_out(data)
         if self.sampler == "map":
-            return ModeWithoutEach(self.prior, self.likelihood_scale)
+            return ModeWithoutEach(self.prior, self._scale)
+        if self.likelihood_scale == CALIBRATED and self._reason_against(data.gram) is None:
+            return BootstrapWithoutEach(self.prior, self._scale)
         # without a closed form only refits leave rows out, as the weights do not sum to one
         closed_form = self._closed_form(data.gram)
         return None if closed_form is None else FromClosedForm(closed_form)
@@ -149,7 +165,7 @@ class BDD(BayesianDataDescription):
     def _full_conformal(self) -> Summary:
         if self.simplex or self.dictionary is not None:
             return super()._full_conformal()
-        return Full.of(self.gram_, self.prior, self.likelihood_scale)
+        return Full.of(self.gram_, self.prior, self._scale)
 
     @property
     def map_weights_(self) -> np.ndarray:
@@ -159,7 +175,7 @@ class BDD(BayesianDataDescription):
                 f"map_weights_ exists for a normal prior only, got {self.prior!r}; use the mean "
                 "of the draws, idata_['posterior']['w']"
             )
-        return bdd.posterior(self.gram_, self.prior, self.likelihood_scale)[0]
+        return bdd.posterior(self.gram_, self.prior, self._scale)[0]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -236,11 +252,11 @@ class BDDM(BayesianDataDescription):
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
-        return bdd_m.build(gram, self.prior, self.minority_prior, self.likelihood_scale)
+        return bdd_m.build(gram, self.prior, self.minority_prior, self._scale)
 
     @override
     def _closed_form(self, gram: Gram) -> ClosedForm | None:
-        return bdd_m.closed_form(gram, self.prior, self.minority_prior, self.likelihood_scale)
+        return bdd_m.closed_form(gram, self.prior, self.minority_prior, self._scale)
 
     @override
     def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
@@ -282,4 +298,4 @@ class BDDM(BayesianDataDescription):
                 "map_weights_ exists for minority_prior=priors.TruncatedNormal(...) only, got "
                 f"{self.minority_prior!r}; use the mean of the draws, idata_['posterior']['w']"
             )
-        return bdd_m.map_weights(self.gram_, self.prior, self.minority_prior, self.likelihood_scale)
+        return bdd_m.map_weights(self.gram_, self.prior, self.minority_prior, self._scale)

@@ -66,19 +66,23 @@ class DataDescription(BaseDetector):
         self,
         data: TrainingData,
         draws: Draws,
-        likelihood: Likelihood,
+        likelihood: Likelihood | None,
         prior: xr.Dataset | None = None,
     ) -> FitState:
-        """Return the fit with these draws, its distances, log-likelihood and diagnostics."""
+        """Return the fit with these draws, its distances, log-likelihood and diagnostics.
+
+        Draws that are not those of a posterior have no likelihood.
+        """
         rule = self._rule(draws, data.gram)
         values = _distances_of_rows(data, draws, rule)
         draws = draws.without("Kw")  # no longer needed: it gave the distances of the points
         d = draws.of_rows(values)
         groups = {
             "distance": d.to_dataset(),
-            "log_likelihood": _log_likelihood(likelihood, draws, d, data),
             "diagnostics": diagnostics.diagnose(draws, d.values, prior),
         }
+        if likelihood is not None:
+            groups["log_likelihood"] = _log_likelihood(likelihood, draws, d, data)
         if prior is not None:
             groups["prior"] = prior
         for name, group in data.dictionary.report(data).items():

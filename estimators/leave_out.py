@@ -70,6 +70,22 @@ class ModeWithoutEach:
         return (data.gram.K * modes).sum(axis=0)[None], None
 
 
+@dataclass(frozen=True, eq=False)
+class BootstrapWithoutEach:
+    """Leave-one-out of the bootstrap of BDD: the mode without each row, and the others' moves."""
+
+    prior: Prior
+    likelihood_scale: float
+
+    def kernel_sums(self, weights: np.ndarray, data: TrainingData) -> tuple[np.ndarray, None]:
+        """Return the kernel sums (draws, M) of left-out points; all draws count the same."""
+        mode, _ = bdd.posterior(data.gram, self.prior, self.likelihood_scale)
+        without_each = ModeWithoutEach(self.prior, self.likelihood_scale)
+        moves = weights - mode
+        own = moves * np.diag(data.gram.K)
+        return without_each.kernel_sums(weights, data)[0] + moves @ data.gram.K - own, None
+
+
 def resolved_cv(
     policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool, auto_folds: int
 ) -> str | int:

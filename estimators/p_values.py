@@ -48,6 +48,7 @@ from .training import TrainingData
 METHODS = ("left-out", "jackknife+", "cross", "full", "split")
 JACKKNIFE_DRAWS = 50  # draws over which the p-value is averaged: each is compared row by row
 FOLDS = 10
+SPLITS = 10  # over which e-values are averaged
 BLOCK_VALUES = 4_000_000
 
 
@@ -66,7 +67,11 @@ class ByScores:
 
     def __call__(self, rule: ScoringRule, rows: np.ndarray) -> np.ndarray:
         """Return the p-values of rows; ``rule`` is that of the fit."""
-        return p_values((self.rule or rule).scores(rows, self.level), self.left_out)
+        return p_values(self.scores(rule, rows), self.left_out)
+
+    def scores(self, rule: ScoringRule, rows: np.ndarray) -> np.ndarray:
+        """Return the scores of rows, on the scale of those of the left-out rows."""
+        return (self.rule or rule).scores(rows, self.level)
 
 
 @dataclass(frozen=True, eq=False)

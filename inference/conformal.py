@@ -49,6 +49,56 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
     return adjusted <= fdr
 
 
+def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray:
+    r"""Return the e-values of rows of a batch, shape (rows,), from the left-out rows of one split.
+
+    .. math:: e_j = \frac{(n + 1)\, 1[s_j \le t]}{1 + \#\{i : s_i \le t\}}
+
+    with t the largest score of the batch at which the estimated false discovery proportion,
+    :math:`m (1 + \#\{i : s_i \le t\}) / ((n + 1) \#\{j : s_j \le t\})`, is at most ``fdr``; all
+    are 0 if there is none. Over the normal rows of the batch the expected sum is at most m, so
+    the mean over several splits may go to :func:`discoveries_by_e_values`.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (rows,)
+        Larger is more normal.
+    left_out : ndarray of shape (n,)
+        Scores of left-out normal rows, in ascending order.
+    fdr : float
+
+    References
+    ----------
+    Bashari, M., Epstein, A., Romano, Y. and Sesia, M. (2023). Derandomized novelty detection with
+    FDR control via conformal e-values. Advances in Neural Information Processing Systems 36.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.inference.conformal import e_values
+    >>> e_values(np.array([0.0, 5.0, 9.0]), np.arange(1.0, 40.0), fdr=0.1).tolist()
+    [40.0, 0.0, 0.0]
+    """
+    below = 1.0 + np.searchsorted(left_out, scores, side="right")  # of each t in the batch
+    rejected = np.searchsorted(np.sort(scores), scores, side="right")
+    accepted = len(scores) * below / (len(left_out) + 1.0) / rejected <= fdr * (1.0 + 1e-9)
+    if not accepted.any():
+        return np.zeros(len(scores))
+    t = scores[accepted].max()
+    e: np.ndarray = np.where(scores <= t, (len(left_out) + 1.0) / below[scores == t][0], 0.0)
+    return e
+
+
+def discoveries_by_e_values(e: np.ndarray, fdr: float) -> np.ndarray:
+    """Return the rows that the procedure of Benjamini and Hochberg for e-values rejects, a mask.
+
+    The expected share of normal rows among them is at most ``fdr`` under any dependence (Wang and
+    Ramdas 2022). It is the procedure for p-values, with 1/e in their place.
+    """
+    with np.errstate(divide="ignore"):
+        return discoveries(np.minimum(1.0 / e, 1.0), fdr)
+
+
 def abnormal_at_least(p: np.ndarray, confidence: float = 0.9) -> int:
     r"""Return a lower bound of the number of abnormal rows in a batch.
 

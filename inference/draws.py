@@ -45,7 +45,7 @@ class SamplerReport:
     ----------
     sampler : str
         The sampler that made the draws: "laplace", "nuts", "metropolis", "exact", "reweighted",
-        or "none" for a single estimate.
+        "bootstrap", or "none" for a single estimate.
     why : str
         Why this sampler was used.
     library : str

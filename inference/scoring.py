@@ -201,7 +201,7 @@ class CenterDraws(ScoringRule):
     Attributes
     ----------
     squared_norm : ndarray of shape (draws,)
-        w'Kw.
+        w'Kw, or an estimate of the norm of the population's centre.
     nonnegative : bool
         Whether the model has no negative weights. All fits of a model, those to folds too, have
         scores of one kind.
@@ -228,8 +228,10 @@ class CenterDraws(ScoringRule):
 
     def restricted(self, support: np.ndarray) -> CenterDraws:
         """Return the centre of the points ``support`` only; all other weights become 0."""
-        norm = squared_norm(self.weights[:, support], self.gram.K[np.ix_(support, support)])
-        return replace(self, support=support, squared_norm=norm)
+        weights, K = self.weights, self.gram.K
+        without = squared_norm(weights[:, support], K[np.ix_(support, support)])
+        change = without - squared_norm(weights, K)
+        return replace(self, support=support, squared_norm=self.squared_norm + change)
 
     def negligible(self, tolerance: float) -> tuple[np.ndarray, float]:
         r"""Return the points that can be dropped, and a bound on the move of the centre.

@@ -41,13 +41,14 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
             raise ValueError(f"constant_data/X: expected rows of a kernel of {p - 2} columns")
     if "distance" in tree.children:
         _values(tree, "distance/d", (chains, draws, n), low=0.0)
-        terms = _values(tree, "log_likelihood/kernel", (chains, draws, None)).shape[-1]
-        n0 = int((~minority).sum())
-        if terms not in (n0, n):  # minority rows have a term in some likelihoods only
-            raise ValueError(
-                f"log_likelihood/kernel: expected values of {n0} majority rows, or of all {n} "
-                f"rows, got {terms}"
-            )
+        if tree.children["posterior"].attrs["sampler"] != "bootstrap":
+            terms = _values(tree, "log_likelihood/kernel", (chains, draws, None)).shape[-1]
+            n0 = int((~minority).sum())
+            if terms not in (n0, n):  # minority rows have a term in some likelihoods only
+                raise ValueError(
+                    f"log_likelihood/kernel: expected values of {n0} majority rows, or of all {n} "
+                    f"rows, got {terms}"
+                )
     elif "yardstick" in tree.children:
         _values(tree, "yardstick/score", (n,))
         seed = tree.children["posterior"].attrs["seed"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from bsvdd.estimators import dictionary
 from bsvdd.estimators.p_values import METHODS, Jackknife
-from bsvdd.inference.conformal import discoveries
+from bsvdd.inference.conformal import discoveries, discoveries_by_e_values, e_values
 from bsvdd.inference.scoring import CenterDraws
 from bsvdd.models import Gram, bdd
 from sklearn.base import clone
@@ -297,6 +297,36 @@ def test_selected_rows_are_those_of_the_procedure_on_all_p_values(est):
     for method in ("left-out", "split"):
         p = est.p_value(NEW, method)
         np.testing.assert_array_equal(est.select(NEW, 0.3, method), discoveries(p, 0.3))
+
+
+@pytest.mark.parametrize("model", [SVDD, BSVDD])
+def test_e_values_are_the_mean_over_splits_with_fits_of_their_own(model):
+    est = model(kernel=KERNEL).fit(X)
+    total, majority = np.zeros(len(NEW)), np.arange(len(X))
+    seed = est._fit.data.seed
+    for s in range(seed, seed + 10):
+        order = np.random.default_rng(s).permutation(majority)
+        half = len(order) // 2
+        rule = est._fold_rule(np.sort(order[:half]))
+        left_out = np.sort(rule.scores(X[order[half:]], est.level_))
+        total += e_values(rule.scores(NEW, est.level_), left_out, 0.25)
+    selected = est.select(NEW, 0.5, "e-values")
+    np.testing.assert_array_equal(selected, discoveries_by_e_values(total / 10, 0.5))
+    np.testing.assert_array_equal(selected, est.select(da.from_array(NEW), 0.5, "e-values"))
+
+
+@pytest.mark.slow
+def test_e_values_hold_the_false_discovery_rate_and_find():
+    proportions, power = [], []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        batch = np.concatenate([rng.normal(size=(90, 2)), rng.normal(size=(10, 2)) + 6.0])
+        est = SVDD(kernel=KERNEL, random_state=seed, cutoff="model").fit(rng.normal(size=(300, 2)))
+        mask = est.select(batch, 0.2, "e-values")
+        proportions.append(mask[:90].sum() / max(1, mask.sum()))
+        power.append(mask[90:].mean())
+    assert np.mean(proportions) <= 0.2
+    assert np.mean(power) > 0.8
 
 
 def test_a_fit_of_few_rows_says_how_many_a_rate_needs():

@@ -1,10 +1,16 @@
 """Conformal p-values, the false discovery rate and the number of abnormal rows."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from bsvdd.inference.conformal import abnormal_at_least, discoveries, p_values
+from bsvdd.inference.conformal import (
+    abnormal_at_least,
+    discoveries,
+    discoveries_by_e_values,
+    e_values,
+    p_values,
+)
 from bsvdd.inference.decision import probability_error, three_way
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,3 +122,33 @@ def test_undecided_may_touch_its_bounds():
 def test_undecided_encloses_the_level(undecided):
     with pytest.raises(ValueError, match="undecided"):
         Cutoff(undecided=undecided)
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=12),
+    st.lists(st.integers(5, 40), min_size=1, max_size=60),
+    st.sampled_from([0.05, 0.1, 0.2, 0.5]),
+)
+def test_e_values_of_one_split_select_what_p_values_select(scores, left_out, fdr):
+    """The two procedures are one for a single split (Bashari et al. 2023)."""
+    batch, known = np.array(scores, dtype=float), np.sort(np.array(left_out, dtype=float))
+    by_p = discoveries(p_values(batch, known), fdr)
+    by_e = discoveries_by_e_values(e_values(batch, known, fdr), fdr)
+    np.testing.assert_array_equal(by_e, by_p)
+
+
+@pytest.mark.parametrize("fdr", [0.3, 0.6, 0.9])
+def test_the_expected_sum_of_e_values_of_normal_rows_is_at_most_the_number_of_rows(fdr):
+    """Over all orders of exchangeable rows, beside one abnormal row."""
+    sums = []
+    for order in permutations(range(1, 7)):
+        ranks = np.array(order, dtype=float)
+        batch = np.append(ranks[:3], 0.5)
+        sums.append(e_values(batch, np.sort(ranks[3:]), fdr)[:3].sum())
+    assert 0.0 < np.mean(sums) <= 4.0
+
+
+def test_e_values_without_a_discovery_are_zero():
+    e = e_values(np.array([5.0, 6.0]), np.arange(10.0), 0.1)
+    assert e.tolist() == [0.0, 0.0]
+    assert not discoveries_by_e_values(e, 0.1).any()
