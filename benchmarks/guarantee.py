@@ -42,7 +42,9 @@ from .measure import in_turn
 DOCS = Path(__file__).parents[1] / "docs"
 RATES = (0.01, 0.05, 0.1)
 KINDS = ("normal", "t3", "cube", "mixture")
-REPETITIONS = {20: 200, 50: 100, 200: 50, 1000: 10}
+REPETITIONS = {20: 200, 50: 100, 200: 50, 1000: 20}
+LEAST = 4  # repetitions of a cell, for a standard error
+BANDWIDTHS = [name for name in CRITERIA if name != "auto"]  # auto is one of the others
 COLUMNS = (2, 20, 50)
 NEW_ROWS = 2000
 MOST_TRAINING, MOST_TEST = 800, 2000  # rows of a real set
@@ -118,8 +120,8 @@ def cell(
     return {
         **dict(model=model, kind=kind, n=n, p=p, criterion=criterion, method=method),
         "repetitions": repetitions,
-        "mean": array.mean(axis=0).tolist(),
-        "se": (array.std(axis=0, ddof=1) / np.sqrt(repetitions)).tolist(),
+        "mean": array.mean(axis=0).round(4).tolist(),
+        "se": (array.std(axis=0, ddof=1) / np.sqrt(repetitions)).round(4).tolist(),
     }
 
 
@@ -132,13 +134,13 @@ def run(cells: Iterable[tuple[Any, ...]], jobs: int, what: str) -> list[dict[str
 
 def generated(scale: float, jobs: int) -> list[dict[str, Any]]:
     """Return the realised false alarms of all cells, by the default method."""
-    grid = product(ONE_CLASS, KINDS, REPETITIONS, COLUMNS, CRITERIA)
+    grid = product(ONE_CLASS, KINDS, REPETITIONS, COLUMNS, BANDWIDTHS)
     cells = [
-        (model, kind, n, p, criterion, "left-out", max(2, int(scale * REPETITIONS[n])))
+        (model, kind, n, p, criterion, "left-out", max(LEAST, int(scale * REPETITIONS[n])))
         for model, kind, n, p, criterion in grid
     ]
     cells += [
-        (model, kind, n, p, "modified_mean", "left-out", max(2, int(scale * 20)))
+        (model, kind, n, p, "modified_mean", "left-out", max(LEAST, int(scale * 20)))
         for model, kind, n, p in product(WITH_MINORITY, KINDS, (50, 200), COLUMNS)
     ]
     return run(cells, jobs, "generated")
@@ -148,7 +150,7 @@ def methods(scale: float, jobs: int) -> list[dict[str, Any]]:
     """Return the realised false alarms of the methods."""
     grid = product(KINDS, (50, 200), (2, 20), ("mean", "median"))
     cells = [
-        (model, kind, n, p, criterion, method, max(2, int(scale * 40)))
+        (model, kind, n, p, criterion, method, max(LEAST, int(scale * 40)))
         for kind, n, p, criterion in grid
         for model, of_model in METHODS.items()
         for method in of_model
@@ -215,7 +217,7 @@ def real(folder: Path | None, jobs: int) -> list[dict[str, Any]]:
         (*each, model, criterion)
         for each in real_sets(folder)
         for model in ONE_CLASS
-        for criterion in ("modified_mean", "mean", "scale")
+        for criterion in ("likelihood", "modified_mean", "mean", "scale")
     ]
     results = Parallel(jobs, return_as="generator")(delayed(real_cell)(*c) for c in waiting)
     return list(track(results, "real", total=len(waiting)))
