@@ -64,10 +64,11 @@ class BSVDD(SoftmaxDescription):
         of d_z have no frequency meaning: they are often several times too wide or too narrow.
         ``"calibrated"`` chooses lambda, and the draws are those of the weighted likelihood
         bootstrap (:mod:`bsvdd.models.bootstrap`): about 90 % of the 90 % intervals cover the
-        distance from the centre of the population, if the bandwidth is not narrow. ``likelihood_scale_`` is lambda;
-        ``idata_["posterior"].attrs`` has the ratio of variances that lambda starts from, and the
-        pull of the prior that remains. The prior then has little influence. It needs an
-        independent normal prior and all rows as points; else the fit warns and takes 1.
+        distance from the centre of the population, if the bandwidth is not narrow. The prior then
+        has little influence. ``likelihood_scale_`` is lambda; ``idata_["posterior"].attrs`` has
+        the ratio of variances that lambda starts from, and the pull of the prior that remains.
+        "calibrated" needs an independent normal prior and all rows as points; else the fit warns
+        and takes 1.
     outlier_fraction : float, default=1
         nu, in (0, 1]. 1 is the published likelihood. Below 1, the loss of a centre is that of SVDD
         in place of the sum of all d^2: the radius R of a sphere is a parameter, and only rows

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -44,9 +44,26 @@ from .priors import GaussianPrior, Prior
 from .priors.gaussian import CorrelatedPrior
 
 PULL = 0.1  # of the prior on d_z^2, in standard errors, that is accepted
-STEP, MOST_STEPS = np.sqrt(10.0), 8
+STEP, MOST_STEPS = 10.0**0.5, 8
 ACCURACY, MOST_ITERATIONS = 1e-8, 1000  # of the search for the mode
 JITTER = 1e-10  # of the projection, relative to the largest kernel value
+
+
+NOT_INDEPENDENT = (
+    "the prior must be an independent normal one (priors.Flat, RowSum, StandardizedRowSum or "
+    "InverseRowSum), got {!r}"
+)
+
+
+def _is_independent(prior: Prior) -> TypeGuard[GaussianPrior]:
+    return isinstance(prior, GaussianPrior) and not isinstance(prior, CorrelatedPrior)
+
+
+def _independent(prior: Prior) -> GaussianPrior:
+    """Return the prior; a TypeError if it is not independent and normal."""
+    if not _is_independent(prior):
+        raise TypeError(NOT_INDEPENDENT.format(prior))
+    return prior
 
 
 class Weights(Protocol):
@@ -90,13 +107,16 @@ class Calibrated:
         d2, variance = _left_out(gram, np.full(gram.n0, 1.0 / gram.n0)), sampling_variance(gram)
         ratio = variance_ratio(gram)
         error = 2.0 * np.sqrt(variance / gram.n0)
-        for step in range(MOST_STEPS + 1):
-            scale = ratio * STEP**step
+
+        def at(scale: float) -> Calibrated:
             weights = make(scale)
             pull = float(np.median(np.abs(_left_out(gram, weights.mode) - d2) / error))
-            if pull <= PULL:
-                break
-        return cls(scale, ratio, pull, weights, gram)
+            return cls(scale, ratio, pull, weights, gram)
+
+        found, steps = at(ratio), 0
+        while found.pull > PULL and steps < MOST_STEPS:
+            found, steps = at(found.scale * STEP), steps + 1
+        return found
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Return ``size`` draws of the variables, with the squared norm of their centres."""
@@ -106,11 +126,8 @@ class Calibrated:
 
 def reason_against(gram: Gram, prior: Prior) -> str | None:
     """Return why lambda cannot be calibrated for this dictionary and prior, or None if it can."""
-    if not isinstance(prior, GaussianPrior) or isinstance(prior, CorrelatedPrior):
-        return (
-            "the prior must be an independent normal one (priors.Flat, RowSum, StandardizedRowSum "
-            f"or InverseRowSum), got {prior!r}"
-        )
+    if not _is_independent(prior):
+        return NOT_INDEPENDENT.format(prior)
     if gram.n_points != gram.n0:
         return "every majority row must be a point of the centre, so dictionary must be None"
     if gram.n0 < 3 or not (sampling_variance(gram) > 0.0).all():
@@ -196,9 +213,9 @@ class FreeWeights:
     upper: np.ndarray
 
     @classmethod
-    def of(cls, gram: Gram, prior: GaussianPrior, scale: float) -> FreeWeights:
+    def of(cls, gram: Gram, prior: Prior, scale: float) -> FreeWeights:
         """Return the weights with lambda = ``scale``."""
-        return cls(gram, prior, scale, *bdd.posterior(gram, prior, scale))
+        return cls(gram, _independent(prior), scale, *bdd.posterior(gram, prior, scale))
 
     def draw(self, shares: np.ndarray) -> dict[str, np.ndarray]:
         """Return the modes for the shares of the rows."""
@@ -229,8 +246,9 @@ class SoftmaxWeights:
     beta: np.ndarray
 
     @classmethod
-    def of(cls, gram: Gram, prior: GaussianPrior, scale: float) -> SoftmaxWeights:
+    def of(cls, gram: Gram, prior: Prior, scale: float) -> SoftmaxWeights:
         """Return the weights with lambda = ``scale``, by a search from the prior's mean."""
+        prior = _independent(prior)
         m, precision, equal = prior.mean(gram), float(prior.sd) ** -2, np.ones(gram.n0) / gram.n0
 
         def loss(beta: np.ndarray) -> tuple[float, np.ndarray]:

@@ -154,6 +154,9 @@ def test_lambda_grows_until_the_prior_pulls_little(gram):
 def test_what_cannot_be_calibrated_is_named(gram):
     assert bootstrap.reason_against(gram, priors.Flat()) is None
     assert "independent normal" in bootstrap.reason_against(gram, priors.GaussianProcess())
+    for weights in (FreeWeights, SoftmaxWeights):
+        with pytest.raises(TypeError, match="independent normal"):
+            weights.of(gram, priors.Normal(), SCALE)
     landmarks = replace(gram, n0=N + 1)
     assert "dictionary must be None" in bootstrap.reason_against(landmarks, priors.Flat())
     same = Gram.from_rows(kernels.RBF(1.0), np.zeros((5, 2)))
