@@ -79,7 +79,7 @@ def test_the_planted_order_is_what_the_sentences_say(plan, order):
     assert list(rankings["g_mean"].ranks.index) == order
     first = sections["Over all settings"][0].sentence
     assert f"{order[0]} has the best mean rank by G-mean, 1.0 of 6" in first
-    gap = re.search(rf"{order[-1]} \((-[0-9.]+)\)", first)  # the median difference
+    gap = re.search(rf"\b{order[-1]} \((-[0-9.]+)\)", first)  # the median difference
     assert float(gap[1]) == pytest.approx(-0.5, abs=0.02)  # but for the noise
     for title, findings in sections.items():
         if title.startswith("Situation: ") and title != "Situation: labelled minority":
