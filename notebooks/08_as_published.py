@@ -40,7 +40,7 @@ from bsvdd.inference.metrics import evaluate
 
 from bsvdd import BDD, as_published, plots
 
-DRAWS = int(os.environ.get("BSVDD_DRAWS", "2500"))  # of each chain; tests take fewer
+DRAWS = int(os.environ.get("BSVDD_DRAWS", "2000"))  # of each chain; tests take fewer
 plt.rcParams["figure.dpi"] = 72
 pd.set_option("display.max_colwidth", None)  # names of readings are long
 
@@ -286,8 +286,8 @@ pd.DataFrame(
 # near the identity matrix, and the sphere through the training rows excludes nearly every new row.
 # The printed row has 9 % of the majority outside, so its kernel or bandwidth was another.
 #
-# What the slides leave open can be read in many ways. Here is the nearest of the readings of SVDD
-# and of BDD by its mode, and the farthest. The nearest is a choice in hindsight: it shows that the
+# What the slides leave open can be read in many ways. Here is the nearest of the readings of SVDD,
+# BDD and BSVDD, and the farthest. The nearest is a choice in hindsight: it shows that the
 # printed row can be reached, not that it was made so.
 
 # %%
