@@ -15,6 +15,7 @@ from ...estimators.names import meant, quoted
 from ...estimators.rows.files import COMMAS, CsvFormat, csv_header, csv_options, naming, reading_csv
 from ...inference.warning import DataWarning, warn
 
+OTHER_SIGN = {".": ",", ",": "."}
 FEW = 10  # rows in which whole numbers often differ by chance
 
 
@@ -192,31 +193,40 @@ def features(
     return table
 
 
+def has_other_sign(column: pd.Series, form: CsvFormat) -> bool:
+    """Return whether a column of text has numbers with the other decimal sign."""
+    if pd.api.types.is_numeric_dtype(column) or not column.notna().any():
+        return False
+    other = CsvFormat(";", OTHER_SIGN[form.decimal])
+    return bool((other.numbers(column).notna() == column.notna()).all())
+
+
 def _advice(text: pd.DataFrame, label: str | None, form: CsvFormat) -> str:
     """Return what to do with columns that are not numbers."""
-    commas = CsvFormat(";", "," if form.decimal == "." else ".")
     advice = []
-    decimal = [c for c in text if (commas.numbers(text[c]).notna() == text[c].notna()).all()]
+    decimal = [c for c in text if has_other_sign(text[c], form)]
     if decimal:
+        sign = OTHER_SIGN[form.decimal]
         advice.append(
-            f"{the_columns(decimal, 'has', 'have')} {commas.decimal!r} as decimal sign: "
-            f"--decimal {commas.decimal!r}"
+            f"{the_columns(decimal, 'has', 'have')} {sign!r} as decimal sign: --decimal {sign!r}"
         )
     others = [c for c in text if c not in decimal]
     ids = [c for c in others if text[c].is_unique and len(text) >= FEW]
     if ids:
-        advice.append(f"{the_columns(ids, 'names', 'name')} each row once: --id {str(ids[0])!r}")
-    labels = [c for c in others if text[c].nunique() == 2 and c not in ids]
-    if labels and label is None:
         advice.append(
-            f"{the_columns(labels, 'has', 'have')} two values: --label {str(labels[0])!r} if this "
-            "is the class"
+            f"{the_columns(ids, 'names', 'name')} each row once: --id {str(ids[0])!r}, or --drop"
         )
-    if len(others) > len(ids):
-        advice.append("encode categories as numbers")
-    dropped = " ".join(f"--drop {str(c)!r}" for c in others[:3])
-    if others:
-        advice.append(f"leave columns out by {dropped}" + (" ..." if len(others) > 3 else ""))
+    two = [c for c in others if label is None and text[c].nunique() == 2 and c not in ids]
+    if two:
+        advice.append(
+            f"{the_columns(two, 'has', 'have')} two values: --label {str(two[0])!r} --minor VALUE "
+            "if this is the class"
+        )
+    categories = [c for c in others if c not in ids and c not in two]
+    if categories:
+        options = " ".join(f"--drop {str(c)!r}" for c in categories[:3])
+        more = " ..." if len(categories) > 3 else ""
+        advice.append(f"encode categories as numbers, or leave them out: {options}{more}")
     return "; ".join(advice)
 
 

@@ -160,7 +160,7 @@ def test_a_column_of_two_values_may_be_the_label(tmp_path):
             None,
             [
                 "columns 'city', 'street' are not numeric: 'city' of row 0 (counted from 0) is",
-                "encode categories as numbers; leave columns out by --drop 'city' --drop 'street'",
+                "encode categories as numbers, or leave them out: --drop 'city' --drop 'street'",
             ],
         ),
         ({"b": ["1,5"] * 12}, None, ["column 'b' has ',' as decimal sign: --decimal ','"]),
