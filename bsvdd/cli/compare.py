@@ -13,6 +13,8 @@ from . import options
 from .errors import check_output_folder, plain_errors
 from .progress import progress
 
+LANDMARKS = 500  # that a message proposes for many rows
+
 
 @click.command()
 @click.argument("csv", type=options.FILE, required=False)
@@ -105,9 +107,8 @@ def compare(
             candidates = as_published(list(models) or None, given)
         study = runner.comparison(data, None, replicates, protocol, seed, candidates)
         study.check()
-        refused = study.refusals()
-        if refused:
-            study = _without(study, refused, bool(models))
+        refused = _left_out(study, bool(models))
+        study = replace(study, left_out=frozenset(refused))
         ensure_writable(out)
     for line in _plan(study, refused):
         click.echo(line, err=True)
@@ -129,19 +130,60 @@ def compare(
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
 
 
-def _without(study: Any, refused: dict[tuple[str, str], str], chosen: bool) -> Any:
-    """Return the study without the models that cannot be fitted.
+def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
+    """Return why models are left out, by data set and model; nothing is fitted to know it.
 
     Raises
     ------
     ValueError
-        The user chose the models, or none is left.
+        The user chose these models, landmarks would let them take the rows, or none is left.
     """
-    smaller = replace(study, left_out=frozenset(refused))
-    if chosen or not smaller.cells():
-        reasons = "; ".join(_grouped(refused))
-        raise ValueError(f"nothing was fitted: {reasons}")
-    return smaller
+    refused: dict[tuple[str, str], str] = study.refusals()
+    if not refused:
+        return {}
+    reasons = "nothing was fitted: " + "; ".join(_grouped(refused))
+    helped = _helped_by_landmarks(study, refused)
+    if helped:
+        from ..estimators.names import quoted
+
+        raise ValueError(f"{reasons}; with --dictionary {LANDMARKS} {quoted(helped)} take them")
+    if not chosen:
+        refused = _slow(study) | refused
+    if chosen or not replace(study, left_out=frozenset(refused)).cells():
+        raise ValueError(reasons)
+    return refused
+
+
+def _helped_by_landmarks(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
+    """Return the refused models that could be fitted with landmarks."""
+    names = {model for _, model in refused}
+    with_landmarks = [
+        replace(c, parameters={**c.parameters, "dictionary": LANDMARKS})
+        for c in study.candidates
+        if c.name in names and _takes_landmarks(c)
+    ]
+    still = {model for _, model in replace(study, candidates=with_landmarks).refusals()}
+    return [c.name for c in with_landmarks if c.name not in still]
+
+
+def _slow(study: Any) -> dict[tuple[str, str], str]:
+    """Return the models that could be fitted to all rows, but take long for many."""
+    from ..estimators.dictionary import MAX_POINTS
+
+    return {
+        (each.name, c.name): f"{len(each.data.X) // 2} rows train, and without landmarks more than "
+        f"{MAX_POINTS} take long; name the model by --model to fit it all the same"
+        for each in study.scenarios
+        if len(each.data.X) // 2 > MAX_POINTS
+        for c in study.candidates
+        if not _takes_landmarks(c)
+    }
+
+
+def _takes_landmarks(candidate: Any) -> bool:
+    from ..estimators.registry import MODELS
+
+    return "dictionary" in MODELS[candidate.model].parameters
 
 
 def _grouped(refused: dict[tuple[str, str], str]) -> list[str]:
@@ -166,8 +208,8 @@ def _plan(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
     lines += [f"left out: {reason}" for reason in _grouped(refused)]
     lines += [f"parameters: {text}" for text in _changed(study)]
     lines.append(
-        f"plan: {len(study.cells())} fits, {len(models)} models ({', '.join(models)}) on "
-        f"{study.replicates} random halves of each data set; half of the rows train"
+        f"plan: {len(study.cells())} fits of {len(models)} models ({', '.join(models)}), "
+        f"{study.replicates} for each model and data set; a random half of the rows trains"
     )
     return lines
 

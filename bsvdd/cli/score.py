@@ -174,7 +174,7 @@ def _problem(column: str, value: Any) -> str:
 
     if pd.isna(value):
         return f"{str(column)!r} is missing"
-    return f"{str(column)!r} is {str(value) if isinstance(value, float) else value!r:.80}"
+    return f"{str(column)!r} is {str(value)!r:.80}"
 
 
 def scored(est: Any, X: pd.DataFrame, fdr: float | None, method: str) -> pd.DataFrame:
