@@ -137,18 +137,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         with naming(X):
             minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
         warn_of_classes(minority_of_all, self.minor_label)
-        if self._learns_from_minority and not minority_of_all.any():
-            raise ValueError(
-                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
-                + ("; it requires y to be passed, but the target y is None" if y is None else "")
-                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
-            )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         dictionary = self._dictionary()
-        row_numbers = dictionary.held_rows(minority_of_all, seed)
+        row_numbers = self._held_rows(dictionary, minority_of_all, policy, seed, y is None)
         minority = minority_of_all[row_numbers]
         all_rows = len(minority) == source.n_rows
-        self._check_left_out(policy, minority, all_rows)
         with naming(X):
             rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
         rows.setflags(write=False)
@@ -171,6 +164,54 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             label=y if isinstance(y, str) else None,
             labels=labels_seen(labels, minority_of_all, self.minor_label),
         )
+
+    def _held_rows(
+        self,
+        dictionary: Dictionary,
+        minority: np.ndarray,
+        policy: Cutoff,
+        seed: int,
+        no_labels: bool = False,
+    ) -> np.ndarray | slice:
+        """Return the rows that a fit holds, after all checks that need no values of rows."""
+        if self._learns_from_minority and not minority.any():
+            raise ValueError(
+                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
+                + ("; it requires y to be passed, but the target y is None" if no_labels else "")
+                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
+            )
+        held = dictionary.held_rows(minority, seed)
+        self._check_left_out(policy, minority[held], len(minority[held]) == len(minority))
+        return held
+
+    def check_rows(self, minority: np.ndarray) -> None:
+        """Raise a ValueError if so many rows of each class cannot be fitted, whatever they are.
+
+        Nothing is computed, so that a model can be refused before others are fitted.
+
+        Parameters
+        ----------
+        minority : ndarray of bool, shape (n,)
+            Which of the training rows are minority.
+
+        Raises
+        ------
+        ValueError
+            Too many rows without a ``dictionary``, too few for the cutoff, or no minority row for
+            a model that learns from them. The message says what to do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> BSVDD(dictionary=500).check_rows(np.zeros(100_000, dtype=bool))
+        >>> BSVDD().check_rows(np.zeros(100_000, dtype=bool))
+        Traceback (most recent call last):
+        ValueError: the kernel matrix of 100000 rows needs 80.0 GB, and up to 20000 rows are ...
+        """
+        policy = as_cutoff(self.cutoff)
+        self._check_policy(policy)
+        self._held_rows(self._dictionary(), np.asarray(minority, dtype=bool), policy, 0)
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
         """Return ``fit(X, y).predict(X)``."""

@@ -11,7 +11,7 @@ import xarray as xr
 from ..inference.warning import DataWarning, warn
 from ..models.gram import Gram, Sums
 from ..models.kernels import Kernel
-from ..models.landmarks import Landmarks, as_landmarks, choose, residual
+from ..models.landmarks import Landmarks, as_landmarks, check_number, choose, residual
 from .labels import labels_of_text
 from .rows.blocks import Rows
 from .training import Dictionary, TrainingData
@@ -124,7 +124,13 @@ class LandmarkPoints:
     points_are_rows = False
 
     def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray:
-        """Return all rows of a class, or a random sample of a large class."""
+        """Return all rows of a class, or a random sample of a large class.
+
+        A ValueError if there are fewer majority rows than landmarks.
+        """
+        landmarks = as_landmarks(self.dictionary)
+        if isinstance(landmarks, Landmarks):
+            check_number(landmarks, min(KEPT_ROWS, int((~minority).sum())))
         row_numbers, rng = [], np.random.default_rng(seed)
         for members in (np.flatnonzero(~minority), np.flatnonzero(minority)):
             large = len(members) > KEPT_ROWS

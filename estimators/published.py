@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from typing import Any
 
 from ..inference.warning import warn
 from ..models.kernels import RBF
 from .base import BaseDetector
+from .names import meant
 from .registry import MODELS, REGISTRY, Record
 
 
@@ -92,7 +91,7 @@ def as_published(name: str, **changes: Any) -> BaseDetector:
     for change, value in changes.items():
         if change not in known:
             raise TypeError(
-                f"{record.name} has no parameter {change!r}{_meant(change, known)}; expected some "
+                f"{record.name} has no parameter {change!r}{meant(change, known)}; expected some "
                 f"of {', '.join(known)}"
             )
         said = source.said.get(change)
@@ -111,14 +110,7 @@ def _record(name: str) -> Record:
     by_name = {**{r.class_name: r for r in MODELS.values()}, **MODELS}
     if name not in by_name:
         raise ValueError(
-            f"unknown model {name!r}{_meant(str(name), by_name)}; expected one of "
+            f"unknown model {name!r}{meant(str(name), by_name)}; expected one of "
             f"{', '.join(REGISTRY)}"
         )
     return by_name[name]
-
-
-def _meant(name: str, names: Iterable[str]) -> str:
-    """Return the question whether another name was meant, or nothing if none is near."""
-    near = difflib.get_close_matches(name.upper(), {n.upper(): n for n in names}, 1)
-    found = [n for n in names if near and n.upper() == near[0]]
-    return f": did you mean {found[0]!r}?" if found else ""

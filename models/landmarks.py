@@ -67,6 +67,16 @@ class Landmarks:
             raise ValueError(f"Landmarks: method must be one of {METHODS}, got {self.method!r}")
 
 
+def check_number(landmarks: Landmarks, n: int) -> None:
+    """Raise a ValueError if there are fewer than that many majority rows, n."""
+    if n < landmarks.n:
+        raise ValueError(
+            f"dictionary: {landmarks.n} landmarks cannot be chosen from {n} rows; use "
+            f"dictionary={n} at most, or dictionary=None to make every row a point of the "
+            "dictionary"
+        )
+
+
 def choose(
     kernel: Kernel, rows: np.ndarray, landmarks: Landmarks, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -87,11 +97,7 @@ def choose(
             "dictionary: method='kmeans' needs rows, and a precomputed kernel has none; use "
             "'random' or 'leverage'"
         )
-    if n < M:
-        raise ValueError(
-            f"dictionary: {M} landmarks cannot be chosen from {n} rows; use dictionary={n} at "
-            "most, or dictionary=None to make every row a point of the dictionary"
-        )
+    check_number(landmarks, n)
     rng = np.random.default_rng(seed)
     if landmarks.method == "kmeans" and n > M:
         return _kmeans(kernel, rows, M, seed), np.full(M, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,19 @@ import click
 
 from . import options
 from .errors import check_output_folder, plain_errors
-from .progress import progress_bar, show_cells
+from .progress import progress
+
+LANDMARKS = 500  # that a message proposes for many rows
 
 
 @click.command()
 @click.argument("csv", type=options.FILE, required=False)
 @click.option("--label", help="Column of the classes in CSV.")
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
+@options.of_table
 @click.option("--data", "names", multiple=True, help="Embedded data set instead; repeatable.")
 @click.option("--model", "models", multiple=True, help="Model to compare; repeatable.")
+@options.of_model
 @click.option(
     "--published",
     is_flag=True,
@@ -40,8 +45,10 @@ def compare(
     csv: Path | None,
     label: str | None,
     minor: str | None,
+    table: options.TableOptions,
     names: tuple[str, ...],
     models: tuple[str, ...],
+    own: options.ModelOptions,
     published: bool,
     replicates: int,
     draws: int,
@@ -55,56 +62,183 @@ def compare(
 
     Prints a table and writes a report with pictures, into --out (what is there is replaced).
     """
+    of_csv = [f"--{name}" for name in options.given("label", "minor", *vars(table))]
     if csv is not None and label is None:
         raise click.UsageError("CSV needs --label COLUMN, the column of the classes")
-    if csv is None and (label is not None or minor is not None):
-        raise click.UsageError("--label and --minor are about a CSV file, but none is given")
+    if csv is None and of_csv:
+        raise click.UsageError(f"no CSV file is given, which is needed for {' and '.join(of_csv)}")
     if csv is not None and names:
         raise click.UsageError("give either CSV or --data, not both")
+    of_source = [options.as_option(name) for name in options.given(*vars(own))]
+    if published and of_source:
+        raise click.UsageError(
+            f"--published has each model as its source has it, without {' and '.join(of_source)}"
+        )
 
     from rich.console import Console
 
-    console = Console()
-    with plain_errors(), console.status("loading"):
+    console, log = Console(), Console(stderr=True)
+    with plain_errors(), log.status("loading"):
         import matplotlib
 
         matplotlib.use("agg")
         from ..comparison import report
-        from ..comparison.report import table
+        from ..comparison.report import table as tables
         from ..comparison.run import runner
-        from ..comparison.run.protocol import Protocol, as_published
+        from ..comparison.run.protocol import Candidate, Protocol, as_published
         from ..comparison.run.store import ensure_writable
         from ..comparison.run.workers import Workers
         from ..comparison.scenarios import datasets
         from ..inference.warning import DataWarning, DiagnosticWarning
 
+        parameters = own.for_models(list(models) or runner.DEFAULT_MODELS)
+        cutoff = own.cutoff()
         if csv is not None and label is not None:
             check_output_folder(out, csv, ("results.csv", "report.html"))
-            data = [datasets.from_csv(csv, label, minor)]
+            layout = table.layout(label)
+            data = [datasets.from_csv(csv, label, minor, layout.id, layout.drop, layout.form)]
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
-        protocol = Protocol(draws=draws, tune=tune, chains=chains)
-        chosen = list(models) or None
-        own = options.given("draws", "tune", "chains")
-        candidates = as_published(chosen, own) if published else None
-        study = runner.comparison(data, chosen, replicates, protocol, seed, candidates)
+        protocol = Protocol(cutoff=cutoff, draws=draws, tune=tune, chains=chains)
+        given = options.given("draws", "tune", "chains")
+        chosen = list(models) or runner.DEFAULT_MODELS
+        candidates = [Candidate(name, name, parameters[name]) for name in chosen]
+        if published:
+            candidates = as_published(list(models) or None, given)
+        study = runner.comparison(data, None, replicates, protocol, seed, candidates)
         study.check()
+        refused = _left_out(study, bool(models))
+        study = replace(study, left_out=frozenset(refused))
         ensure_writable(out)
+    for line in _plan(study, refused):
+        click.echo(line, err=True)
 
-    with plain_errors(), progress_bar(console) as bar:
-        on_cell = show_cells(bar, "fits", len(study.cells()))
-        results = study.run(workers=Workers(jobs), on_cell=on_cell)
-        pictures = bar.add_task("pictures", total=None, failed=0)
+    with plain_errors(), progress(log) as display:
+        results = study.run(
+            workers=Workers(jobs), on_cell=display.cells("fits", len(study.cells()))
+        )
+        display.step("pictures")
         with warnings.catch_warnings():
             for category in (DataWarning, DiagnosticWarning):  # of fits that only make a picture
                 warnings.simplefilter("ignore", category)
-            pictured = as_published(own=own) if published else None
-            figures = report.pictures(protocol, seed, pictured)
-        page = report.write(out, results, data, protocol, seed, figures, published)
-        bar.update(pictures, total=1, completed=1)
+            pictured = as_published(own=given) if published else None
+            figures = report.pictures(replace(protocol, cutoff=Protocol().cutoff), seed, pictured)
+        notes = _notes(study, table, refused)
+        page = report.write(out, results, data, protocol, seed, figures, published, notes)
 
-    print_table(console, table.summary(results), {d.name: d for d in data})
+    print_table(console, tables.summary(results), {d.name: d for d in data})
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
+
+
+def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
+    """Return why models are left out, by data set and model; nothing is fitted to know it.
+
+    Raises
+    ------
+    ValueError
+        The user chose these models, landmarks would let them take the rows, or none is left.
+    """
+    refused: dict[tuple[str, str], str] = study.refusals()
+    if not refused:
+        return {}
+    reasons = "nothing was fitted: " + "; ".join(_grouped(refused))
+    helped = _helped_by_landmarks(study, refused)
+    if helped:
+        from ..estimators.names import quoted
+
+        raise ValueError(f"{reasons}; with --dictionary {LANDMARKS} {quoted(helped)} take them")
+    if not chosen:
+        refused = _slow(study) | refused
+    if chosen or not replace(study, left_out=frozenset(refused)).cells():
+        raise ValueError(reasons)
+    return refused
+
+
+def _helped_by_landmarks(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
+    """Return the refused models that could be fitted with landmarks."""
+    names = {model for _, model in refused}
+    with_landmarks = [
+        replace(c, parameters={**c.parameters, "dictionary": LANDMARKS})
+        for c in study.candidates
+        if c.name in names and _takes_landmarks(c)
+    ]
+    still = {model for _, model in replace(study, candidates=with_landmarks).refusals()}
+    return [c.name for c in with_landmarks if c.name not in still]
+
+
+def _slow(study: Any) -> dict[tuple[str, str], str]:
+    """Return the models that could be fitted to all rows, but take long for many."""
+    from ..estimators.dictionary import MAX_POINTS
+
+    return {
+        (each.name, c.name): f"{len(each.data.X) // 2} rows train, and without landmarks more than "
+        f"{MAX_POINTS} take long; name the model by --model to fit it all the same"
+        for each in study.scenarios
+        if len(each.data.X) // 2 > MAX_POINTS
+        for c in study.candidates
+        if not _takes_landmarks(c)
+    }
+
+
+def _takes_landmarks(candidate: Any) -> bool:
+    from ..estimators.registry import MODELS
+
+    return "dictionary" in MODELS[candidate.model].parameters
+
+
+def _grouped(refused: dict[tuple[str, str], str]) -> list[str]:
+    """Return each reason once, with the models and data sets that it is about."""
+    from ..estimators.names import quoted
+
+    groups: dict[tuple[str, str], list[str]] = {}
+    for (data, model), reason in refused.items():
+        groups.setdefault((data, reason), []).append(model)
+    return [f"{quoted(models)} on {data}: {reason}" for (data, reason), models in groups.items()]
+
+
+def _plan(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
+    """Return what will be computed, and what will not."""
+    models = list(dict.fromkeys(cell.candidate.name for cell in study.cells()))
+    sizes = [
+        f"{each.name} ({len(each.data.X)} rows, {each.data.X.shape[1]} columns, "
+        f"{int(each.data.minority.sum())} minority)"
+        for each in study.scenarios
+    ]
+    lines = [f"data: {', '.join(sizes)}"]
+    lines += [f"left out: {reason}" for reason in _grouped(refused)]
+    lines += [f"parameters: {text}" for text in _changed(study)]
+    lines.append(
+        f"plan: {len(study.cells())} fits of {len(models)} models ({', '.join(models)}), "
+        f"{study.replicates} for each model and data set; a random half of the rows trains"
+    )
+    return lines
+
+
+def _changed(study: Any) -> list[str]:
+    """Return the parameters that are not the defaults, with their models."""
+    from ..estimators.names import quoted
+
+    models: dict[str, list[str]] = {}
+    for candidate in study.candidates:
+        for name, value in candidate.parameters.items():
+            models.setdefault(f"{name}={value!r}", []).append(candidate.name)
+    return [f"{parameter} of {quoted(names, 20)}" for parameter, names in models.items()]
+
+
+def _notes(
+    study: Any, table: options.TableOptions, refused: dict[tuple[str, str], str]
+) -> list[str]:
+    """Return what the report says of columns, parameters and models."""
+    from ..estimators.names import columns
+
+    dropped = [f"{columns(table.drop)} left out"] if table.drop else []
+    ids = [f"column {table.id!r} names the rows, and is no feature"] if table.id else []
+    return [
+        *dropped,
+        *ids,
+        *_changed(study),
+        *(f"not fitted: {reason}" for reason in _grouped(refused)),
+    ]
 
 
 def print_table(console: Any, summary: Any, data: dict[str, Any]) -> None:

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Show an error of the input as one line, without a traceback."""
+    """Show an error of the input as one line, without a traceback, and so a warning of ours.
+
+    A pipe that its reader has closed is no error of the input: click ends quietly.
+    """
     try:
-        yield
+        with plain_warnings():
+            yield
+    except BrokenPipeError:
+        raise
     except (ValueError, TypeError, OSError) as error:
         raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show this package's warnings on stderr as a sentence, without a file and its line."""
+    with warnings.catch_warnings():
+        as_before = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if category.__module__.startswith(f"{__name__.partition('.')[0]}."):
+                click.echo(f"Warning: {message}", err=True)
+            else:
+                as_before(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
 
 
 def check_output(out: Path, *inputs: Path) -> None:

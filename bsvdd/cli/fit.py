@@ -15,7 +15,9 @@ from .errors import check_output, plain_errors
 @click.argument("csv", type=options.FILE)
 @click.option("--label", help="Column of the classes; without it all rows are majority.")
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
+@options.of_table
 @click.option("--model", default="BSVDD", show_default=True)
+@options.of_model
 @options.sampling
 @options.seed
 @click.option(
@@ -29,7 +31,9 @@ def fit(
     csv: Path,
     label: str | None,
     minor: str | None,
+    table: options.TableOptions,
     model: str,
+    own: options.ModelOptions,
     draws: int,
     tune: int,
     chains: int,
@@ -40,24 +44,27 @@ def fit(
     if label is None and minor is not None:
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
-        from ..comparison.run.protocol import Protocol
-        from ..comparison.scenarios import datasets
+        from ..comparison.run.protocol import Candidate, Protocol
+        from ..comparison.scenarios.tables import read_features
+        from ..estimators.names import columns, quoted
 
         check_output(out, csv)
-        table = datasets.read_table(csv, label)
-        if label is None:
-            X, y = datasets.features(table), None
-        else:
-            X, minority = datasets.split_label(table, label, minor)
-            y = minority.astype(int)
-        est = Protocol(draws=draws, tune=tune, chains=chains).estimator(model, seed)
+        parameters, cutoff = own.for_models([model])[model], own.cutoff()
+        X, minority = read_features(csv, table.layout(label), minor)
+        y = None if minority is None else minority.astype(int)
+        protocol = Protocol(cutoff=cutoff, draws=draws, tune=tune, chains=chains)
+        est = protocol.estimator(Candidate(model, model, parameters), seed)
         if "progressbar" in est.get_params():
             est.set_params(progressbar=sys.stderr.isatty())
         est.fit(X, y)
         est.save(out)
     n1 = 0 if y is None else int(y.sum())
     doubt = "" if n1 <= len(X) / 2 else ", which is not the rarer class"
-    columns = ", ".join(X.columns[:8]) + (", ..." if X.shape[1] > 8 else "")
-    click.echo(f"{len(X) - n1} majority and {n1} minority rows{doubt}; columns {columns}")
+    left_out = {"label": label, "id": table.id, "dropped": quoted(table.drop) or None}
+    others = [f"; {what} {name}" for what, name in left_out.items() if name is not None]
+    click.echo(
+        f"{len(X) - n1} majority and {n1} minority rows{doubt}; {columns(X.columns)}"
+        + "".join(others)
+    )
     click.echo(f"{est.kernel_}")
     click.echo(f"cutoff {est.cutoff_:.6g}; saved {out}")

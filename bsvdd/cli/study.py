@@ -13,7 +13,7 @@ import click
 
 from . import options
 from .errors import check_output_folder, plain_errors
-from .progress import progress_bar, show_cells
+from .progress import progress
 
 
 @dataclass(frozen=True)
@@ -219,9 +219,9 @@ def _run(studies: list[Any], run: RunOptions) -> dict[str, Any]:
     for name, reason in store.foreign.items():
         warn(f"{store.folder / name} is left as it is: {reason}")
     results = {}
-    with progress_bar(console) as bar:
+    with progress(console) as display:
         for study in studies:
-            on_cell = show_cells(bar, study.name, len(study.cells()))
+            on_cell = display.cells(study.name, len(study.cells()))
             results[study.name] = study.run(store, workers, run.retry, on_cell)
     for study in studies:
         rows = results[study.name]

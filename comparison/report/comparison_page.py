@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +79,12 @@ def write(
     seed: int,
     figures: Figures,
     published: bool = False,
+    notes: Sequence[str] = (),
 ) -> Path:
     """Write report.html, results.csv and the figures as PNG into ``folder``; return the report.
 
-    ``published`` says that each model is as its source has it, and not under the protocol. Each
-    file is written whole or not at all.
+    ``published`` says that each model is as its source has it, and not under the protocol.
+    ``notes`` say what else differs from the defaults. Each file is written whole or not at all.
     """
     table = summary(results)
     path = pages.write(
@@ -93,6 +95,7 @@ def write(
         protocol=protocol,
         seed=seed,
         yardsticks=list(YARDSTICKS),
+        notes=list(notes),
         sources=_sources(results) if published else [],
         replicates=int(results["replicate"].max()) + 1,
         metrics=list(METRICS.values()),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...estimators.base import BaseDetector
+from ...estimators.names import meant
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...estimators.sources import Source
 from ...inference.cutoff import Cutoff
@@ -54,7 +55,10 @@ class Candidate:
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
-            raise ValueError(f"unknown model {self.model!r}; expected one of {', '.join(MODELS)}")
+            raise ValueError(
+                f"unknown model {self.model!r}{meant(self.model, MODELS)}; expected one of "
+                f"{', '.join(map(repr, [*REGISTRY, *YARDSTICKS]))}"
+            )
 
     @property
     def is_yardstick(self) -> bool:

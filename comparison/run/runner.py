@@ -13,7 +13,7 @@ import pandas as pd
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
-from .cell import Cell, forget_pair, trivial_rules
+from .cell import Cell, forget_pair, replicate_pair, trivial_rules
 from .protocol import Candidate, Protocol
 from .store import Key, Row, Store
 from .workers import Workers
@@ -33,6 +33,8 @@ class Progress:
         The cell that was finished last.
     row : dict
         Its row of results.
+    stored : bool
+        Whether the row was in the store, and not computed.
     """
 
     done: int
@@ -40,6 +42,7 @@ class Progress:
     total: int
     cell: Cell
     row: Row
+    stored: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Study:
     protocol : Protocol
     replicates : int
     seed : int
+    left_out : frozenset of (scenario, candidate)
+        Names of pairs that have no cells.
     """
 
     name: str
@@ -63,6 +68,7 @@ class Study:
     protocol: Protocol
     replicates: int = 10
     seed: int = 0
+    left_out: frozenset[tuple[str, str]] = frozenset()
 
     def file(self, folder: Path, name: str) -> Path:
         """Return the path in ``folder`` of a file of this study, such as its "results.csv"."""
@@ -76,7 +82,26 @@ class Study:
             for replicate in range(self.replicates)
             for candidate in self.candidates
             if scenario.labelled or not candidate.learns_from_minority
+            if (scenario.name, candidate.name) not in self.left_out
         ]
+
+    def refusals(self) -> dict[tuple[str, str], str]:
+        """Return why models cannot be fitted to real data, by (scenario, candidate); no fit is run.
+
+        Generated data are not looked at.
+        """
+        reasons: dict[tuple[str, str], str] = {}
+        for cell in self.cells():
+            place = cell.scenario.name, cell.candidate.name
+            if cell.replicate or not isinstance(cell.scenario, Real):
+                continue
+            train = replicate_pair(cell.scenario, 0, self.seed).train
+            try:
+                self.protocol.estimator(cell.candidate, self.seed).check_rows(train.minority)
+            except ValueError as error:
+                reasons[place] = str(error)
+        forget_pair()
+        return reasons
 
     def check(self) -> None:
         """Raise a ValueError if names are repeated, or some cell cannot be fitted."""
@@ -138,19 +163,19 @@ class Study:
             if place not in trivial:
                 trivial[place] = list(trivial_rules(scenario, replicate, self.seed))
 
-        def finish(i: int, row: Row) -> None:
+        def finish(i: int, row: Row, stored: bool = False) -> None:
             nonlocal done, failed
             rows[i] = row
             done, failed = done + 1, failed + ("error" in row)
             add_trivial(cells[i].scenario, cells[i].replicate)  # its data are still at hand
             if on_cell is not None:
-                on_cell(Progress(done, failed, len(cells), cells[i], row))
+                on_cell(Progress(done, failed, len(cells), cells[i], row, stored))
 
         try:
             missing = [i for i, row in enumerate(rows) if row is None]
             for i, row in enumerate(rows):
                 if row is not None:
-                    finish(i, row)
+                    finish(i, row, stored=True)
             with closing(workers.run([cells[i] for i in missing])) as computed:
                 for k, row in computed:
                     if store is not None:

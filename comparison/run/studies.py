@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ...estimators.names import meant
 from ...estimators.registry import MODELS
 from ...models.kernels import RBF, Standardized
 from ..scenarios.datasets import Dataset
@@ -99,7 +100,10 @@ def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:
     by_name = {c.name: c for c in candidates()}
     for name in names:
         if name not in by_name:
-            raise ValueError(f"unknown model {name!r}; expected one of {', '.join(by_name)}")
+            raise ValueError(
+                f"unknown model {name!r}{meant(name, by_name)}; expected one of "
+                f"{', '.join(map(repr, by_name))}"
+            )
     return [by_name[name] for name in names]
 
 

@@ -12,17 +12,34 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.datasets import make_moons
 
-from ...estimators.labels import minority_rows, read_labels
-from ...estimators.rows.files import csv_header, csv_options, reading_csv, require_file
+from ...estimators.names import meant
+from ...estimators.rows.files import COMMAS, CsvFormat, require_file
+from .tables import Layout, features, read_features, read_table, split_label
 
 DATA = files(__package__) / "data"
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
+__all__ = [
+    "DATA",
+    "DEFAULT",
+    "QUICK",
+    "Dataset",
+    "Source",
+    "embedded",
+    "features",
+    "from_csv",
+    "from_folder",
+    "from_npz",
+    "moon",
+    "names",
+    "read_table",
+    "sources",
+    "split_label",
+]
 UNREADABLE = KeyError, ValueError, EOFError, TypeError, RuntimeError
 EXPANSION = 100  # times the size of a compressed file that its arrays may need,
 EXPANDED = 2**26  # or these bytes
@@ -116,7 +133,10 @@ def embedded(name: str) -> Dataset:
     ((178, 13), 48)
     """
     if name not in names():
-        raise ValueError(f"unknown data set {name!r}; expected one of {', '.join(names())}")
+        raise ValueError(
+            f"unknown data set {name!r}{meant(name, names())}; expected one of "
+            f"{', '.join(map(repr, names()))}"
+        )
     with as_file(DATA / f"{name}.npz") as path, np.load(path) as arrays:
         return Dataset(name, arrays["X"], arrays["y"] == 1)
 
@@ -140,96 +160,14 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
     return Dataset("moon", X, y == 1)
 
 
-def read_table(path: str | Path, label: str | None = None) -> pd.DataFrame:
-    """Read a CSV file with a header.
-
-    Parameters
-    ----------
-    path : str or path
-    label : str, optional
-        The class column, which is read by the rule of :func:`bsvdd.estimators.labels.read_labels`.
-
-    Raises
-    ------
-    ValueError
-        The file is not CSV, its header lacks a name or repeats one, or it has no rows.
-    """
-    path = Path(path)
-    columns = csv_header(path)
-    with reading_csv(path) as file:
-        table = pd.read_csv(file, **csv_options(columns))
-    if label in columns:
-        with reading_csv(path) as file:
-            texts = pd.read_csv(file, **csv_options(columns, as_text=True))[label].tolist()
-        table[label] = pd.Series(read_labels(texts), table.index)
-    if table.empty:
-        raise ValueError(f"{path} has a header but no rows")
-    return table
-
-
-def features(table: pd.DataFrame, columns: list[str] | None = None) -> pd.DataFrame:
-    """Return the named columns, or all; raise a ValueError if one is missing or not numeric."""
-    if columns is not None:
-        missing = [c for c in columns if c not in table.columns]
-        if missing:
-            raise ValueError(
-                f"the table lacks the column(s) {', '.join(missing)}; it has "
-                f"{', '.join(map(str, table.columns))}"
-            )
-        table = table[columns]
-    text = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
-    if text:
-        column = table[text[0]].reset_index(drop=True)
-        bad = column[column.notna() & pd.to_numeric(column, errors="coerce").isna()]
-        bad = bad if len(bad) else column.dropna()  # True, False and gaps all convert to numbers
-        raise ValueError(
-            f"column(s) {', '.join(map(str, text))} are not numeric (row {bad.index[0]} of "
-            f"{text[0]}, counted from 0, is {bad.iloc[0]!r:.80}); encode or drop them"
-        )
-    if not table.shape[1]:
-        raise ValueError("the table has no feature columns")
-    return table
-
-
-def split_label(
-    table: pd.DataFrame, label: str, minor: str | None
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the features, and which rows belong to the minority.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    label : str
-        Name of the class column.
-    minor : str or None
-        Value of the minority class. If None, the labels must be {0, 1} or {-1, 1} and are read by
-        the rules of :mod:`bsvdd.estimators.labels`.
-
-    Raises
-    ------
-    ValueError
-        The table has no such column, the value does not occur in it, another column is not
-        numeric, or the labels are ambiguous.
-    """
-    if label not in table.columns:
-        raise ValueError(
-            f"label column {label!r} is not in the table; it has "
-            f"{', '.join(map(str, table.columns))}"
-        )
-    y = table[label].to_numpy()
-    value: Any = minor
-    if minor is not None:
-        texts = any(isinstance(each, str) for each in y)
-        value = minor if texts else read_labels([minor])[0]
-        if isinstance(value, np.bool_) != (y.dtype == bool) or not (y == value).any():
-            values = ", ".join(map(str, pd.unique(y)[:10]))
-            raise ValueError(
-                f"the minority value {minor!r} never occurs in column {label!r}; it has {values}"
-            )
-    return features(table.drop(columns=label)), minority_rows(y, len(y), value)
-
-
-def from_csv(path: str | Path, label: str, minor: str | None) -> Dataset:
+def from_csv(
+    path: str | Path,
+    label: str,
+    minor: str | None,
+    id: str | None = None,
+    drop: tuple[str, ...] = (),
+    form: CsvFormat = COMMAS,
+) -> Dataset:
     """Return the user's data set in ``path``.
 
     Parameters
@@ -238,14 +176,21 @@ def from_csv(path: str | Path, label: str, minor: str | None) -> Dataset:
         A CSV file with a header.
     label, minor : str
         As in :func:`split_label`.
+    id, drop, form
+        As in :class:`.tables.Layout`.
 
     Raises
     ------
     ValueError
-        As in :func:`read_table` and :func:`split_label`.
+        As in :func:`.tables.read_features`; the message names the file.
+
+    Warns
+    -----
+    DataWarning
+        As in :func:`.tables.read_features`.
     """
-    X, minority = split_label(read_table(path, label), label, minor)
-    return Dataset(Path(path).stem, X.to_numpy(dtype=float), minority)
+    X, minority = read_features(path, Layout(label, id, drop, form), minor)
+    return Dataset(Path(path).stem, X.to_numpy(dtype=float), np.asarray(minority))
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from ...models.gram import Sums
 from ...models.kernels import Kernel
+from ..names import columns, meant, quoted
 
 BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
 SCATTERED = 1000  # scattered rows of a memory map read at once: each may read 64 KB or more
@@ -121,11 +122,13 @@ class NamedRows(Rows):
 
     origin: str  # name of the file or table, for errors
 
-    def _use(self, columns: list[str], label: str | None = None) -> None:
-        if label is not None and label not in columns:
-            shown = ", ".join(map(str, columns[:8])) + (", ..." if len(columns) > 8 else "")
-            raise ValueError(f"y={label!r} is no column of {self.origin}, which has {shown}")
-        self.names = [name for name in columns if name != label]
+    def _use(self, names: list[str], label: str | None = None) -> None:
+        if label is not None and label not in names:
+            raise ValueError(
+                f"y={label!r} is no column of {self.origin}{meant(label, names)}, which has "
+                f"{quoted(names)}"
+            )
+        self.names = [name for name in names if name != label]
         self.n_columns = len(self.names)
         if not self.names:
             raise ValueError(f"{self.origin} has no column besides that of the labels")
@@ -171,9 +174,9 @@ def as_array(block: Any, start: int) -> np.ndarray:
     others = [name for name in block if block[name].dtype.kind not in "fiub"]
     if others:
         raise TypeError(
-            f"column {others[0]!r} is not numeric (rows {start} to {start + len(block) - 1} are "
-            f"{block[others[0]].dtype}); drop it, convert it to numbers, or, if it has the "
-            "labels, name it: y='name'"
+            f"{columns(others, 'is', 'are')} not numeric (rows {start} to "
+            f"{start + len(block) - 1} are {block[others[0]].dtype}); drop it, convert it to "
+            "numbers, or, if it has the labels, name it: y='name'"
         )
     if all(isinstance(dtype, np.dtype) for dtype in block.dtypes):
         return block.to_numpy(np.result_type(*block.dtypes))

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, override
@@ -19,6 +20,63 @@ from . import blocks
 from .blocks import ArrayRows, NamedRows, Rows, as_array, checked, release
 
 FILES = (".npy", ".parquet", ".csv")
+SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
+LINE = 2**20  # bytes of a line in which a separator is looked for
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    r"""The signs of a CSV file.
+
+    Parameters
+    ----------
+    sep : str
+        One character between two fields, or "tab".
+    decimal : str
+        "." or ",".
+
+    Raises
+    ------
+    ValueError
+        A sign is none of these, or both are the same.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.rows.files import CsvFormat
+    >>> CsvFormat("tab", ",")
+    CsvFormat(sep='\t', decimal=',')
+    """
+
+    sep: str = ","
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        if self.sep in ("tab", "\\t"):
+            object.__setattr__(self, "sep", "\t")
+        if len(self.sep) != 1 or self.sep in '"\r\n\0' or self.sep.isalnum():
+            raise ValueError(
+                f"sep must be one character between fields, such as ';', or 'tab'; got {self.sep!r}"
+            )
+        if self.decimal not in (".", ","):
+            raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}")
+        if self.sep == self.decimal:
+            raise ValueError(
+                f"sep and decimal are both {self.sep!r}, so no number could be told from two "
+                "fields; files with decimal commas have mostly sep=';'"
+            )
+
+    def numbers(self, texts: pd.Series) -> pd.Series:
+        """Return texts as numbers, NaN where a text is not a number with this decimal sign."""
+        if self.decimal != "." and not pd.api.types.is_numeric_dtype(texts):
+            plain = texts.astype(object).where(texts.isna(), texts.astype(str))
+            texts = plain.map(self._with_point, na_action="ignore")
+        return pd.to_numeric(texts, errors="coerce").astype(float)
+
+    def _with_point(self, text: str) -> str:
+        return "" if "." in text else text.replace(self.decimal, ".")
+
+
+COMMAS = CsvFormat()
 
 
 class _Table(NamedRows):
@@ -124,13 +182,16 @@ class CsvRows(_Table):
                 yield frame[columns]
 
 
-def csv_options(columns: list[str], as_text: bool = False) -> dict[str, Any]:
+def csv_options(
+    columns: list[str], as_text: bool = False, form: CsvFormat = COMMAS
+) -> dict[str, Any]:
     """Return pandas' options to read a CSV file with these columns, as numbers or as text.
 
     In a file with one column, a blank line is a missing value and is not skipped.
     """
     text = {"dtype": str, "keep_default_na": False} if as_text else {"low_memory": False}
-    return {"index_col": False, "skip_blank_lines": len(columns) > 1, **text}
+    blank = {"index_col": False, "skip_blank_lines": len(columns) > 1}
+    return {"sep": form.sep, "decimal": form.decimal, **blank, **text}
 
 
 def require_file(path: Path) -> None:
@@ -154,14 +215,17 @@ class _Text(io.FileIO):
         return n
 
 
-def csv_header(path: Path) -> list[str]:
+def csv_header(path: Path, form: CsvFormat = COMMAS) -> list[str]:
     """Return the names of the columns of a CSV file; a ValueError if the header is invalid.
 
     The header is read as a row, together with the next row. If the next row has more fields, this
     is an error; with a header, pandas would take the first fields of all rows as an index.
     """
+    _check_separator(path, form)
     with reading_csv(path) as file:
-        rows = pd.read_csv(file, header=None, nrows=2, dtype=str, keep_default_na=False)
+        rows = pd.read_csv(
+            file, header=None, nrows=2, dtype=str, keep_default_na=False, sep=form.sep
+        )
     names = rows.iloc[0]
     if (names == "").any():
         raise ValueError(
@@ -174,6 +238,22 @@ def csv_header(path: Path) -> list[str]:
         name = duplicates.iloc[0]
         raise ValueError(f"{path}: the header has the column {name!r} twice; rename one")
     return names.tolist()
+
+
+def _check_separator(path: Path, form: CsvFormat) -> None:
+    """Raise a ValueError if the header is one field, and another separator is in it and below."""
+    with reading_csv(path) as file:
+        header, below = (file.readline(LINE).decode(errors="replace") for _ in range(2))
+    if form.sep in header:
+        return
+    for sign in SEPARATORS:
+        if sign in header and sign in below:
+            name = "tab" if sign == "\t" else sign
+            raise ValueError(
+                f"{path}: the header is one column if {form.sep!r} separates fields, but it has "
+                f"{sign!r} {header.count(sign)} times; name the separator: --sep {name!r} (in "
+                f"Python, pandas.read_csv with sep={sign!r})"
+            )
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
     assert "modified_mean" in result.output
     n1 = int((pd.read_csv(csv)["kind"] == "odd").sum())
     n0 = len(pd.read_csv(csv)) - n1
-    assert f"{n0} majority and {n1} minority rows; columns a, b\n" in result.output
+    assert f"{n0} majority and {n1} minority rows; columns 'a', 'b'; label kind\n" in result.output
     result = call("score", model, csv, "--out", scored)  # the label column is no feature
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(scored)
@@ -108,8 +108,8 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
     np.testing.assert_allclose(frame["score"], est.score_samples(X))
     np.testing.assert_allclose(frame["p_value"], est.p_value(X))
     printed = call("score", model, csv)
-    columns = "probability_normal,distance,score,cutoff,level,normal,p_value"
-    assert printed.output.splitlines()[0] == columns
+    numbers = "probability_normal,distance,distance_q05,distance_q95,score,cutoff,level,normal"
+    assert printed.output.splitlines()[0] == f"row,{numbers},p_value,problem"
     result = call("score", model, csv, "--out", scored, "--fdr", "0.2", "--p-value", "split")
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(scored)
@@ -135,7 +135,7 @@ def test_fit_without_labels_takes_all_rows_as_majority(csv, tmp_path):
     pd.read_csv(csv).drop(columns="kind").to_csv(bare, index=False)
     result = call("fit", bare, "--model", "SVDD", "--out", tmp_path / "m.nc")
     assert result.exit_code == 0, result.output
-    assert "and 0 minority rows; columns a, b\n" in result.output
+    assert "and 0 minority rows; columns 'a', 'b'\n" in result.output
 
 
 def test_the_larger_class_as_minority_is_told(csv, tmp_path):
@@ -175,7 +175,7 @@ def test_an_output_that_is_an_input_is_refused(csv, tmp_path):
         (["compare", "CSV", "--label", "kind"], "minor_label="),
         (["compare", "--data", "nope"], "unknown data set 'nope'"),
         (["compare", "--model", "nope"], "unknown model 'nope'"),
-        (["fit", "CSV"], "column(s) kind are not numeric"),
+        (["fit", "CSV"], "column 'kind' is not numeric"),
         (["fit", "CSV", "--minor", "odd"], "--label"),
         (["fit", "missing.csv"], "does not exist"),
         (["score", "CSV", "CSV"], "is no saved bsvdd estimator"),
@@ -196,7 +196,7 @@ def test_score_names_a_missing_column(csv, tmp_path):
     pd.read_csv(csv)[["a"]].to_csv(lacking, index=False)
     result = call("score", model, lacking)
     assert result.exit_code == 1
-    assert "lacks the column(s) b" in result.output
+    assert "lacks column 'b'; it has 'a'" in result.output
 
 
 def test_interrupting_a_report_leaves_no_half_written_file(csv, tmp_path, monkeypatch):

@@ -63,17 +63,17 @@ def test_texts_and_numbers_together_are_refused(y):
 
 def test_codes_stay_as_they_are_written(tmp_path):
     path = tmp_path / "x.csv"
-    path.write_text("a,y\n" + "".join(f"{i},{'01' if i < 5 else '1'}\n" for i in range(20)))
+    path.write_text("a,y\n" + "".join(f"{i}.5,{'01' if i < 5 else '1'}\n" for i in range(20)))
     assert datasets.from_csv(path, "y", "01").minority.sum() == 5
     assert datasets.from_csv(path, "y", "1").minority.sum() == 15
     assert minority_rows(source(path).labels("y"), 20, "01").sum() == 5
-    path.write_text("a,y\n" + "".join(f"{i},{2**53 + (i < 5)}\n" for i in range(20)))
+    path.write_text("a,y\n" + "".join(f"{i}.5,{2**53 + (i < 5)}\n" for i in range(20)))
     assert datasets.from_csv(path, "y", str(2**53 + 1)).minority.sum() == 5
 
 
 def test_a_class_called_na_is_a_class(tmp_path):
     path = tmp_path / "x.csv"
-    path.write_text("a,y\n" + "".join(f"{i},{'NA' if i < 5 else 'EU'}\n" for i in range(20)))
+    path.write_text("a,y\n" + "".join(f"{i}.5,{'NA' if i < 5 else 'EU'}\n" for i in range(20)))
     assert datasets.from_csv(path, "y", "NA").minority.sum() == 5
     assert minority_rows(source(path).labels("y"), 20, "NA").sum() == 5
 

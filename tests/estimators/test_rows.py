@@ -305,7 +305,7 @@ def test_other_bad_input(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         make().fit(tmp_path / "no.npy")
     FRAME.to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=r"y='class' is no column of .*x.parquet, which has a, b"):
+    with pytest.raises(ValueError, match=r"y='class' is no column of .*, which has 'a', 'b'"):
         make().fit(tmp_path / "x.parquet", "class")
     with pytest.raises(TypeError, match="column 'label' is not numeric .* y='name'"):
         make().fit(tmp_path / "x.parquet")

@@ -1,0 +1,367 @@
+"""The user's own table: its columns, its label, its ids, and what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...estimators.labels import minority_rows, read_labels
+from ...estimators.names import columns as the_columns
+from ...estimators.names import meant, quoted
+from ...estimators.rows.files import COMMAS, CsvFormat, csv_header, csv_options, naming, reading_csv
+from ...inference.warning import DataWarning, warn
+
+OTHER_SIGN = {".": ",", ",": "."}
+FEW = 10  # rows in which whole numbers often differ by chance
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the columns of a CSV file are, besides features; and its signs.
+
+    Parameters
+    ----------
+    label : str, optional
+        Column of the classes.
+    id : str, optional
+        Column that names the rows. It is no feature, and is read as text.
+    drop : tuple of str
+        Columns to leave out.
+    form : CsvFormat
+        Separator and decimal sign.
+
+    Raises
+    ------
+    ValueError
+        One column is two of these.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison.scenarios.tables import Layout
+    >>> Layout(label="kind", id="name", drop=("remark",)).others
+    {'kind': '--label', 'name': '--id', 'remark': '--drop'}
+    """
+
+    label: str | None = None
+    id: str | None = None
+    drop: tuple[str, ...] = ()
+    form: CsvFormat = COMMAS
+
+    def __post_init__(self) -> None:
+        pairs = [("--label", self.label), ("--id", self.id)]
+        named = [(option, name) for option, name in pairs if name is not None]
+        for i, (option, name) in enumerate(named):
+            for other, same in [*named[i + 1 :], *(("--drop", each) for each in self.drop)]:
+                if name == same:
+                    raise ValueError(
+                        f"{option} and {other} both name the column {name!r}; it can be one of them"
+                    )
+
+    @property
+    def others(self) -> dict[str, str]:
+        """The columns that are no features, each with the option that names it."""
+        named = {self.label: "--label", self.id: "--id", **dict.fromkeys(self.drop, "--drop")}
+        return {name: option for name, option in named.items() if name is not None}
+
+    def check(self, path: Path, columns: list[str]) -> None:
+        """Raise a ValueError if a named column is not among those of the file."""
+        for name, option in self.others.items():
+            if name not in columns:
+                kind = "label column" if option == "--label" else "column"
+                raise ValueError(
+                    f"{path}: {kind} {name!r} ({option}) is not in the table"
+                    f"{meant(name, columns)}; it has {quoted(columns)}"
+                )
+
+
+def read_table(
+    path: str | Path, label: str | None = None, layout: Layout | None = None
+) -> pd.DataFrame:
+    """Read a CSV file with a header.
+
+    Parameters
+    ----------
+    path : str or path
+    label : str, optional
+        The class column, which is read by the rule of :func:`bsvdd.estimators.labels.read_labels`.
+        It need not be in the file.
+    layout : Layout, optional
+        In place of ``label``: columns that the file must have. Those to drop are left out, and the
+        ids, as text, are the index of the table. Without ids the index counts rows, from 0.
+
+    Raises
+    ------
+    ValueError
+        The file is not CSV, its header lacks a name or repeats one, it has no rows, or it lacks a
+        column of the layout.
+
+    Warns
+    -----
+    DataWarning
+        An id is repeated.
+    """
+    path = Path(path)
+    form = COMMAS if layout is None else layout.form
+    columns = csv_header(path, form)
+    if layout is not None:
+        layout.check(path, columns)
+        label = layout.label
+    with reading_csv(path) as file:
+        table = pd.read_csv(file, **csv_options(columns, form=form))
+    if table.empty:
+        raise ValueError(f"{path} has a header but no rows")
+    name = None if layout is None else layout.id
+    if label in columns or name is not None:
+        texts = read_texts(path, form)
+        if label is not None and label in columns:
+            table[label] = pd.Series(read_labels(texts[label].tolist()), table.index)
+        if name is not None:
+            table.index = pd.Index(texts[name], name=name)
+            _warn_of_repeated(path, table.index)
+    if layout is None:
+        return table
+    return table.drop(columns=[*layout.drop, *([] if name is None else [name])])
+
+
+def read_texts(path: Path, form: CsvFormat = COMMAS) -> pd.DataFrame:
+    """Return all fields of a CSV file as they are in it, as text."""
+    columns = csv_header(path, form)
+    with reading_csv(path) as file:
+        return pd.read_csv(file, **csv_options(columns, as_text=True, form=form))
+
+
+def _warn_of_repeated(path: Path, ids: pd.Index) -> None:
+    shared = ids.duplicated(keep=False) & (ids != "")
+    if shared.any():
+        first = np.flatnonzero(ids == ids[shared][0])
+        warn(
+            f"{path}: ids in the column {ids.name!r} repeat: {ids[first[0]]!r:.80} names rows "
+            f"{first[0]} and {first[1]} (counted from 0), and {int(shared.sum())} of {len(ids)} "
+            "rows share their id with another; a comparison can train on one row of an id and test "
+            "on another",
+            DataWarning,
+        )
+
+
+def place(table: pd.DataFrame, number: int) -> str:
+    """Return how a message names a row: by its number, counted from 0, and by its id."""
+    name = table.index.name
+    of_id = "" if name is None else f"; {str(name)!r} is {table.index[number]!r:.80}"
+    return f"row {number} (counted from 0{of_id})"
+
+
+def features(
+    table: pd.DataFrame,
+    columns: list[str] | None = None,
+    label: str | None = None,
+    form: CsvFormat = COMMAS,
+) -> pd.DataFrame:
+    """Return the named columns, or all; raise a ValueError if one is missing or not numeric.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    columns : list of str, optional
+    label : str, optional
+        Column of the classes, if one was named: then the message about text asks for no label.
+    form : CsvFormat
+    """
+    if columns is not None:
+        missing = [c for c in columns if c not in table.columns]
+        if missing:
+            raise ValueError(
+                f"the table lacks {the_columns(missing)}{meant(missing[0], table.columns)}; it has "
+                f"{quoted(table.columns)}"
+            )
+        table = table[columns]
+    text = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
+    if text:
+        column = table[text[0]].reset_index(drop=True)
+        bad = column[column.notna() & form.numbers(column).isna()]
+        bad = bad if len(bad) else column.dropna()  # True, False and gaps all convert to numbers
+        raise ValueError(
+            f"{the_columns(text, 'is', 'are')} not numeric: {str(text[0])!r} of "
+            f"{place(table, bad.index[0])} is {bad.iloc[0]!r:.80}; "
+            f"{_advice(table[text], label, form)}"
+        )
+    if not table.shape[1]:
+        raise ValueError("the table has no feature columns")
+    return table
+
+
+def has_other_sign(column: pd.Series, form: CsvFormat) -> bool:
+    """Return whether a column of text has numbers with the other decimal sign."""
+    if pd.api.types.is_numeric_dtype(column) or not column.notna().any():
+        return False
+    other = CsvFormat(";", OTHER_SIGN[form.decimal])
+    return bool((other.numbers(column).notna() == column.notna()).all())
+
+
+def _advice(text: pd.DataFrame, label: str | None, form: CsvFormat) -> str:
+    """Return what to do with columns that are not numbers."""
+    advice = []
+    decimal = [c for c in text if has_other_sign(text[c], form)]
+    if decimal:
+        sign = OTHER_SIGN[form.decimal]
+        advice.append(
+            f"{the_columns(decimal, 'has', 'have')} {sign!r} as decimal sign: --decimal {sign!r}"
+        )
+    others = [c for c in text if c not in decimal]
+    ids = [c for c in others if text[c].is_unique and len(text) >= FEW]
+    if ids:
+        advice.append(
+            f"{the_columns(ids, 'names', 'name')} each row once: --id {str(ids[0])!r}, or --drop"
+        )
+    two = [c for c in others if label is None and text[c].nunique() == 2 and c not in ids]
+    if two:
+        advice.append(
+            f"{the_columns(two, 'has', 'have')} two values: --label {str(two[0])!r} --minor VALUE "
+            "if this is the class"
+        )
+    categories = [c for c in others if c not in ids and c not in two]
+    if categories:
+        options = " ".join(f"--drop {str(c)!r}" for c in categories[:3])
+        more = " ..." if len(categories) > 3 else ""
+        advice.append(f"encode categories as numbers, or leave them out: {options}{more}")
+    return "; ".join(advice)
+
+
+def check_gaps(X: pd.DataFrame) -> None:
+    """Raise a ValueError if a feature has gaps or infinite values; the message counts them."""
+    bad = ~np.isfinite(X.to_numpy(dtype=float))
+    if not bad.any():
+        return
+    empty = X.columns[X.isna().all()]
+    if len(empty):
+        raise ValueError(
+            f"{the_columns(empty, 'has', 'have')} no value in any row; leave out by "
+            + " ".join(f"--drop {str(c)!r}" for c in empty[:3])
+        )
+    number, column = np.argwhere(bad)[0]
+    counts = [f"{str(c)!r} ({n})" for c, n in zip(X.columns, bad.sum(axis=0), strict=True) if n]
+    raise ValueError(
+        f"{int(bad.any(axis=1).sum())} of {len(X)} rows have gaps or infinite values, in "
+        f"{', '.join(counts[:8])}{f' and {len(counts) - 8} more' if len(counts) > 8 else ''}; the "
+        f"first is {place(X, number)}, whose {str(X.columns[column])!r} is "
+        f"{X.iat[number, column]}; drop or impute these rows"
+    )
+
+
+def warn_of_columns(X: pd.DataFrame, label: str | None) -> None:
+    """Warn of features that may be an id or, if no label is named, the label.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame
+        Features.
+    label : str or None
+        The column of the classes.
+
+    Warns
+    -----
+    DataWarning
+        A column of whole numbers that all differ; without a label, a column with two values.
+    """
+    whole = [c for c in X if pd.api.types.is_integer_dtype(X[c])]
+    ids = [c for c in whole if len(X) >= FEW and X[c].is_unique]
+    if ids:
+        warn(
+            f"{the_columns(ids, 'has', 'have')} another whole number in each of {len(X)} rows, "
+            f"like an id, and counts as a feature; if it is an id, name it by --id "
+            f"{str(ids[0])!r}, or leave it out by --drop {str(ids[0])!r}",
+            DataWarning,
+        )
+    two = [c for c in X if X[c].nunique() == 2] if label is None else []
+    if two:
+        low, high = sorted(X[two[0]].unique().tolist())
+        warn(
+            f"{the_columns(two, 'has', 'have')} two values ({str(two[0])!r}: {low} and {high}), "
+            "and no label is named: all rows count as majority, and the column as a feature; if "
+            f"it is the class, give --label {str(two[0])!r} --minor VALUE",
+            DataWarning,
+        )
+
+
+def split_label(
+    table: pd.DataFrame, label: str, minor: str | None, form: CsvFormat = COMMAS
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the features, and which rows belong to the minority.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    label : str
+        Name of the class column.
+    minor : str or None
+        Value of the minority class. If None, the labels must be {0, 1} or {-1, 1} and are read by
+        the rules of :mod:`bsvdd.estimators.labels`.
+    form : CsvFormat
+
+    Raises
+    ------
+    ValueError
+        The table has no such column, the value does not occur in it, a row has no label, another
+        column is not numeric, or the labels are ambiguous.
+    """
+    if label not in table.columns:
+        raise ValueError(
+            f"label column {label!r} is not in the table{meant(label, table.columns)}; it has "
+            f"{quoted(table.columns)}"
+        )
+    y = table[label].to_numpy()
+    gaps = np.flatnonzero(pd.isna(y))
+    if len(gaps):
+        raise ValueError(
+            f"label column {label!r} has no label in {place(table, gaps[0])}, and in {len(gaps)} "
+            f"of {len(y)} rows in all; no model takes unlabelled rows beside labelled ones: drop "
+            "these rows, or give them a label"
+        )
+    value: Any = minor
+    if minor is not None:
+        texts = any(isinstance(each, str) for each in y)
+        value = minor if texts else read_labels([minor])[0]
+        if isinstance(value, np.bool_) != (y.dtype == bool) or not (y == value).any():
+            values = pd.unique(y)
+            raise ValueError(
+                f"the minority value {minor!r} never occurs in column {label!r}"
+                f"{meant(minor, values)}; it has {quoted(values)}"
+            )
+    return features(table.drop(columns=label), None, label, form), minority_rows(y, len(y), value)
+
+
+def read_features(
+    path: str | Path, layout: Layout, minor: str | None = None
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return the features of a CSV file, and which rows are minority (None without a label).
+
+    Parameters
+    ----------
+    path : str or path
+    layout : Layout
+    minor : str, optional
+        As in :func:`split_label`.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`read_table` and :func:`split_label`, or a feature has gaps. The message names
+        the file.
+
+    Warns
+    -----
+    DataWarning
+        As in :func:`read_table` and :func:`warn_of_columns`.
+    """
+    table = read_table(path, layout=layout)
+    with naming(path):
+        if layout.label is None:
+            X, minority = features(table, form=layout.form), None
+        else:
+            X, minority = split_label(table, layout.label, minor, layout.form)
+        check_gaps(X)
+    warn_of_columns(X, layout.label)
+    return X, minority

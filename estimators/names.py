@@ -1,0 +1,56 @@
+"""Names in messages: quoted, with the number of those left out, and the one that was meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+SHOWN = 12  # names that a message lists
+
+
+def quoted(names: Iterable[object], shown: int = SHOWN) -> str:
+    """Return names in quotes; if they are many, the first of them and the number of the others.
+
+    Parameters
+    ----------
+    names : iterable
+    shown : int
+        Largest number of names that are listed.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.names import quoted
+    >>> quoted(["a", "b"]), quoted("abcd", shown=2)
+    ("'a', 'b'", "'a', 'b' and 2 more")
+    """
+    every = [repr(str(name)) for name in names]
+    more = len(every) - shown
+    return ", ".join(every[:shown]) + (f" and {more} more" if more > 0 else "")
+
+
+def columns(names: Iterable[object], one: str = "", many: str = "") -> str:
+    """Return "column 'a'" or "columns 'a', 'b'", with the verb for one or for many of them.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.names import columns
+    >>> columns(["a"], "is", "are"), columns("ab", "is", "are")
+    ("column 'a' is", "columns 'a', 'b' are")
+    """
+    every = list(names)
+    text, verb = ("column ", one) if len(every) == 1 else ("columns ", many)
+    return f"{text}{quoted(every)}{verb and ' '}{verb}"
+
+
+def meant(name: object, names: Iterable[object]) -> str:
+    """Return the question whether another of ``names`` was meant, or nothing if none is near.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.names import meant
+    >>> meant("BSVD", ["BDD", "BSVDD"]), meant("forest", ["BDD", "BSVDD"])
+    (": did you mean 'BSVDD'?", '')
+    """
+    by_upper = {str(n).upper(): str(n) for n in names}
+    near = difflib.get_close_matches(str(name).upper(), by_upper, 1)
+    return f": did you mean {by_upper[near[0]]!r}?" if near else ""
