@@ -80,8 +80,9 @@ class View:
         w = groups["posterior"]["w"].values
         w = w.reshape(-1, w.shape[-1])
         prior = groups.get("prior")  # one estimate, such as a mode, has none
-        has_draws = prior is not None and "w" in prior
-        prior_support = effective_support(prior["w"].values) if has_draws else np.empty(0)
+        prior_support = np.empty(0)
+        if prior is not None and "w" in prior:
+            prior_support = effective_support(prior["w"].values)
         minority = groups["constant_data"]["minority"].values
         return cls(
             state=state,
