@@ -35,7 +35,14 @@ METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
     show_default=True,
     help="Method of the p-values; split has the strictest guarantee, and refits the model.",
 )
-def score(model: Path, csv: Path, out: Path | None, fdr: float | None, method: str) -> None:
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Also write the three most important columns of each abnormal row, with their shares.",
+)
+def score(
+    model: Path, csv: Path, out: Path | None, fdr: float | None, method: str, explain: bool
+) -> None:
     """Score the rows of CSV by a saved MODEL: P(normal), distance, decision, p-value.
 
     The p-value is that of "this row is normal". With --fdr the rows are decided as one batch.
@@ -58,6 +65,9 @@ def score(model: Path, csv: Path, out: Path | None, fdr: float | None, method: s
         result["p_value"] = est.p_value(X, method)
         if fdr is not None:
             result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
+        if explain:
+            important = est.explain(X, changes=False).top_columns()
+            result = result.join(important.where(~result["normal"]))
         if out is None:
             result.to_csv(sys.stdout, index=False)
         else:
