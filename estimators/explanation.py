@@ -1,4 +1,4 @@
-"""Explanations of rows: what makes them abnormal, and the smallest change that makes them normal."""
+"""Explanations of rows: why they are abnormal, and the smallest change that makes them normal."""
 
 from __future__ import annotations
 
@@ -52,10 +52,11 @@ class Explanation:
         For each ``obs`` and ``rank``: ``row``, a normal training row, the most similar ones first;
         ``similarity``, k(z, x); and ``distance`` in standard deviations of the columns.
     changes : xarray.Dataset or None
-        The smallest change that makes a row normal, for each ``obs`` and ``column``: ``value`` after
-        it, ``change``, and ``standardized``, the change in standard deviations; ``size`` is the root
-        of the sum of its squares. NaN where a row has none: it is 0 for a normal row, and NaN
-        if no training row is normal. None if it was not asked for.
+        The smallest change that makes a row normal, within the range of the majority training
+        rows, for each ``obs`` and ``column``: ``value`` after it, ``change``, and ``standardized``,
+        the change in standard deviations of these rows; ``size`` is the root of the sum of its
+        squares. The change is 0 for a normal row, and NaN if no training row is normal. None if it
+        was not asked for.
     draws : int
         Number of draws that the intervals are of.
     prob : float
@@ -144,15 +145,16 @@ def explain(
     obs = {"obs": np.asarray(names)}
     region = counterfactual.Region.of(data.majority_rows, normal[~data.minority])
     row_of_normal = np.flatnonzero(normal & ~data.minority)
+    changed = None
+    if changes:
+        changed = _changes(decides, rows, is_normal, limit, region, obs, columns)
     return Explanation(
         kind="surprise" if is_surprise else "distance",
         rows=table,
         columns=_columns(fit, rule, terms, obs, columns),
         points=_points(fit, terms, obs),
         nearest=_nearest(data.kernel, rows, region, row_of_normal, top, obs),
-        changes=_changes(decides, rows, is_normal, limit, region, obs, columns)
-        if changes
-        else None,
+        changes=changed,
         draws=len(rule.weights),
         prob=prob,
         without_columns=_why_no_columns(rule),

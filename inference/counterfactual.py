@@ -45,7 +45,7 @@ from scipy.spatial.distance import cdist
 from .explanation import has_surprise
 from .scoring import CenterDraws, Limit
 
-STARTS, STARTS_SLSQP = 2, 3  # normal rows from which the search starts; the smallest change counts
+STARTS, STARTS_LINE = 2, 3  # normal rows from which the search starts; the smallest change counts
 STEPS = 200  # most steps of a search
 ROUNDS, ROUNDS_SLSQP = 4, 2  # searches; the score of one corrects the constraint of the next
 ROUGH, TOLERANCE = 1e-2, 1e-4  # a step that changes less, in standard deviations, is the last
@@ -108,13 +108,13 @@ def smallest_change(
     nearest = np.argsort(distance, axis=1, kind="stable")
     mean = rule.of_draws(rule.weights.mean(axis=0, keepdims=True))
     rates = rule.gram.kernel.gaussian_rates(rows.shape[1]) if has_surprise(rule) else None
-    for start in nearest.T[: STARTS_SLSQP if rates is None else STARTS]:
+    for start in nearest.T[: STARTS_LINE if rates is None else STARTS]:
         x = region.normal_rows[start]
         if rates is not None:
             score = np.minimum(limit.score, mean.scores(x, limit.level))
             x = _by_ellipsoids(mean, rates, rows, x, score, region, ROUGH)
         else:
-            x = _along_line(rule, rows, x, limit, region)
+            x = _along_line(rule, x, region.within(rows), limit)
         size = region.size(x - rows)
         better = size < smallest
         best[better], smallest[better] = x[better], size[better]
@@ -144,10 +144,10 @@ def _settled(
         else:
             x[open_] = _by_ellipsoids(mean, rates, *arguments, TOLERANCE)
         excess = rule.scores(x[open_], limit.level) - limit.score
-        better = excess >= 0.0
-        better &= region.size((x - rows)[open_]) < region.size((best - rows)[open_])
-        best[open_[better]] = x[open_[better]]
-        if rates is None:  # scores have another scale; the last step is along the line
+        normal = np.where((excess >= 0.0)[:, None], x[open_], best[open_])
+        best[open_] = _nearer(rows[open_], best[open_], normal, region)
+        if rates is None:  # scores have another scale, so the end is sought along a line
+            best = _nearer(rows, best, _along_line(rule, best, x, limit), region)
             shift -= excess
             continue
         shift[open_] += INSIDE - excess
@@ -156,18 +156,20 @@ def _settled(
         if not len(open_):
             break
     # no result is worse than the last normal row on the line to it
-    best[open_] = _along_line(rule, rows[open_], best[open_], limit, region)
+    best[open_] = _along_line(rule, best[open_], region.within(rows[open_]), limit)
     return best
 
 
-def _along_line(
-    rule: CenterDraws, rows: np.ndarray, normal: np.ndarray, limit: Limit, region: Region
-) -> np.ndarray:
-    """Return normal rows on the lines from ``normal`` rows to the range next to ``rows``."""
-    end = region.within(rows)
-    inside, outside = np.zeros(len(rows)), np.ones(len(rows))
-    middle = outside  # a row outside the range can have a normal end
-    for _ in range(HALVINGS_LINE if len(rows) else 0):
+def _nearer(rows: np.ndarray, a: np.ndarray, b: np.ndarray, region: Region) -> np.ndarray:
+    """Return for each row the one of a and b that is the smaller change."""
+    return np.where((region.size(b - rows) < region.size(a - rows))[:, None], b, a)
+
+
+def _along_line(rule: CenterDraws, normal: np.ndarray, end: np.ndarray, limit: Limit) -> np.ndarray:
+    """Return the last normal rows that bisection finds on the lines from ``normal`` rows."""
+    inside, outside = np.zeros(len(end)), np.ones(len(end))
+    middle = outside  # the end itself can be normal
+    for _ in range(HALVINGS_LINE if len(end) else 0):
         x = normal + middle[:, None] * (end - normal)
         is_normal = rule.scores(x, limit.level) >= limit.score
         inside, outside = np.where(is_normal, middle, inside), np.where(is_normal, outside, middle)
@@ -266,7 +268,7 @@ def _by_slsqp(
             bounds=np.column_stack([low, high]),
             constraints={"type": "ineq", "fun": excess, "jac": gradient},
             method="SLSQP",
-            options={"maxiter": 50},
+            options={"maxiter": 50, "ftol": 1e-10},
         )
         if np.isfinite(found.x).all():
             result[i] = region.within(z + region.sd * found.x)

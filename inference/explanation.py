@@ -104,12 +104,8 @@ def terms(rule: CenterDraws, rows: np.ndarray, limit: Limit, prob: float, top: i
     else:
         margin = math.exp(limit.score) if rule.logarithmic else limit.score
         parts = [_distance(rule, block, margin, prob, top) for block in _blocks(rule, rows)]
-    return RowTerms(
-        *(
-            np.concatenate([getattr(part, field.name) for part in parts])
-            for field in fields(RowTerms)
-        )
-    )
+    names = [field.name for field in fields(RowTerms)]
+    return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 
 
 def base(rule: CenterDraws, limit: Limit) -> float:

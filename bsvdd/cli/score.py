@@ -48,6 +48,11 @@ AT_ONCE = 2**23  # values of d_z computed at once, 64 MB
     show_default=True,
     help="Method of the p-values; split has the strictest guarantee, and refits the model.",
 )
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Also write the three most important columns of each abnormal row, with their shares.",
+)
 def score(
     model: Path,
     csv: Path,
@@ -57,6 +62,7 @@ def score(
     strict: bool,
     fdr: float | None,
     method: str,
+    explain: bool,
 ) -> None:
     """Score the rows of CSV by a saved MODEL: P(normal), distance, decision, p-value.
 
@@ -85,7 +91,11 @@ def score(
         rows = read_table(csv, layout=layout)
         with naming(csv):
             X, problems = numbers(rows, _columns_of_fit(est, rows, layout), layout.form, strict)
-        result = scored(est, X[problems == ""], fdr, method)
+        usable = X[problems == ""]
+        result = scored(est, usable, fdr, method)
+        if explain:
+            important = est.explain(usable, changes=False).top_columns()
+            result = result.join(important.where(~result["normal"]))
         found = result.reindex(range(len(rows)))
         found["problem"] = problems.to_numpy()
         found.insert(0, "row", range(len(rows)))
