@@ -209,9 +209,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Traceback (most recent call last):
         ValueError: the kernel matrix of 100000 rows needs 80.0 GB, and up to 20000 rows are ...
         """
-        policy = as_cutoff(self.cutoff)
+        policy, minority = as_cutoff(self.cutoff), np.asarray(minority, dtype=bool)
         self._check_policy(policy)
-        self._held_rows(self._dictionary(), np.asarray(minority, dtype=bool), policy, 0)
+        held = self._held_rows(self._dictionary(), minority, policy, 0)
+        policy.check_rate(minority[held])
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
         """Return ``fit(X, y).predict(X)``."""

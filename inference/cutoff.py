@@ -180,6 +180,12 @@ class Cutoff:
                     "as the cutoff"
                 )
 
+    def check_rate(self, minority: np.ndarray) -> None:
+        """Raise a ValueError if there are too few majority rows for the rate of false alarms."""
+        without = self.criterion == "auto" and not minority.any()
+        if self.criterion == "false_alarm" or without:
+            _conformal_number(int((~minority).sum()), self.false_alarm_rate)
+
     def choose(
         self, distance: np.ndarray, minority: np.ndarray, middle: Middle | None = None
     ) -> float:
@@ -237,7 +243,17 @@ def candidates(distance: np.ndarray, middle: Middle | None = None) -> np.ndarray
 
 def _conformal_quantile(distance: np.ndarray, rate: float) -> float:
     """Return the left-out distance number ceil((1 - rate)(n + 1)), in ascending order."""
-    n = len(distance)
+    cutoff = float(np.sort(distance)[_conformal_number(len(distance), rate) - 1])
+    if not math.isfinite(cutoff):
+        raise ValueError(
+            "cutoff: too many left-out distances are infinite for a false-alarm rate of "
+            f"{rate:g}; the weights have collapsed on a few rows: use another prior"
+        )
+    return cutoff
+
+
+def _conformal_number(n: int, rate: float) -> int:
+    """Return ceil((1 - rate)(n + 1)); a ValueError if it is more than n, the number of rows."""
     number = math.ceil((1.0 - rate) * (n + 1) - 1e-9)  # 0.9 * 10 is 9, not 9.000000000000002
     if number > n:
         raise ValueError(
@@ -245,13 +261,7 @@ def _conformal_quantile(distance: np.ndarray, rate: float) -> float:
             f"majority rows, got {n}; use false_alarm_rate={1 / (n + 1):.3g} or more, another "
             "criterion, or a number as the cutoff"
         )
-    cutoff = float(np.sort(distance)[number - 1])
-    if not math.isfinite(cutoff):
-        raise ValueError(
-            "cutoff: too many left-out distances are infinite for a false-alarm rate of "
-            f"{rate:g}; the weights have collapsed on a few rows: use another prior"
-        )
-    return cutoff
+    return number
 
 
 def rows_for(rate: float) -> int:

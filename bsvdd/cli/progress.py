@@ -61,13 +61,14 @@ class Bars:
         remaining = Remaining()
         told: set[str] = set()
 
+        from rich.text import Text
+
         def advance(progress: Any) -> None:
             model = progress.cell.candidate.name
             if "error" in progress.row and model not in told:
                 told.add(model)
-                self._bar.console.print(
-                    f"failed: {described(progress)}", style="yellow", markup=False, soft_wrap=True
-                )
+                failure = Text(f"failed: {described(progress)}", style="yellow")
+                self._bar.console.print(failure, soft_wrap=True)
             self._bar.update(
                 task,
                 completed=progress.done,

@@ -191,25 +191,26 @@ def scored(est: Any, X: pd.DataFrame, fdr: float | None, method: str) -> pd.Data
     """Return the decision on rows with the interval of d_z, the p-value and the selection."""
     from ..inference.conformal import discoveries
 
-    result: pd.DataFrame = est.decision(X)
-    for name, values in intervals(est, X).items():
+    rows = X if hasattr(est, "feature_names_in_") else X.to_numpy()
+    result: pd.DataFrame = est.decision(rows).set_axis(X.index)
+    for name, values in intervals(est, rows).items():
         result.insert(result.columns.get_loc("score"), name, values)
-    result["p_value"] = est.p_value(X, method)
+    result["p_value"] = est.p_value(rows, method)
     if fdr is not None:
         result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
     return result
 
 
-def intervals(est: Any, X: pd.DataFrame) -> dict[str, Any]:
+def intervals(est: Any, X: Any) -> dict[str, Any]:
     """Return quantiles of the draws of d_z; none if the model has no draws."""
     import numpy as np
 
-    draws = est.distance(X.iloc[:1], common_norm=True).size if hasattr(est, "distance") else 1
+    draws = est.distance(X[:1], common_norm=True).size if hasattr(est, "distance") else 1
     if draws == 1:
         return {}
     step = max(1, AT_ONCE // draws)
     parts = [
-        est.distance(X.iloc[start : start + step], common_norm=True).quantile(
+        est.distance(X[start : start + step], common_norm=True).quantile(
             list(INTERVAL.values()), ("chain", "draw")
         )
         for start in range(0, len(X), step)

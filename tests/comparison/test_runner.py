@@ -224,3 +224,18 @@ def test_sets_are_equal_by_name_and_content():
     assert hash(Real(one)) == hash(Real(datasets.moon(seed=1)))
     assert Real(one) != Real(datasets.moon(seed=2))
     assert Real(one) != Real(replace(one, name="other"))
+
+
+def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypatch):
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
+    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 33)
+    landmarks = Candidate("few points", "BSVDD", {"dictionary": 10})
+    candidates = [Candidate(name, name) for name in ("SVDD", "SVDD-M", "LS-SVM")] + [landmarks]
+    study = runner.comparison([moon], None, 2, SMALL, 0, candidates)
+    refused = study.refusals()
+    assert list(refused) == [("moon", "SVDD-M")]
+    assert "the kernel matrix of 36 rows" in refused["moon", "SVDD-M"]  # 30 of them majority
+    smaller = replace(study, left_out=frozenset(refused))
+    kept = [c.candidate.name for c in smaller.cells()]
+    assert kept == 2 * ["SVDD", "LS-SVM", "few points"]
+    assert smaller.refusals() == {}

@@ -341,3 +341,36 @@ def test_sparse_and_one_dimensional_tables(make, table, name):
         make(name).fit(X[:, 0], y)
     with pytest.raises(TypeError, match="[Ss]parse"):
         make(name).fit(csr_matrix(X), y)
+
+
+@pytest.mark.parametrize(
+    ("est", "n0", "n1", "message"),
+    [
+        (SVDD(), 20_001, 0, "the kernel matrix of 20001 rows"),
+        (BSVDD(), 20_001, 5, "the kernel matrix of 20001 rows"),
+        (BSVDDM(), 19_998, 3, "the kernel matrix of 20001 rows"),
+        (BSVDDM(), 50, 0, "BSVDDM learns from minority rows"),
+        (BSVDD(dictionary=51), 50, 9, "51 landmarks cannot be chosen from 50 rows"),
+        (BSVDD(), 8, 0, "a false-alarm rate of 0.1 needs at least 9 .* got 8"),
+        (SVDD(cutoff=Cutoff(false_alarm_rate=0.05)), 18, 0, "needs at least 19 .* got 18"),
+        (SVDD(cutoff=Cutoff("false_alarm")), 8, 5, "needs at least 9"),
+        (SVDD(cutoff=Cutoff("g_mean")), 50, 0, "there is no minority row"),
+    ],
+)
+def test_numbers_of_rows_that_no_fit_takes_are_refused_without_rows(est, n0, n1, message):
+    with pytest.raises(ValueError, match=message):
+        est.check_rows(np.repeat([False, True], [n0, n1]))
+
+
+@pytest.mark.parametrize(
+    ("est", "n0", "n1"),
+    [
+        (SVDD(), 20_000, 100),
+        (BSVDD(dictionary=500), 200_000, 0),
+        (BSVDD(), 9, 0),
+        (SVDD(), 8, 2),
+        (BSVDDM(), 8, 2),
+    ],
+)
+def test_numbers_of_rows_that_a_fit_takes_pass(est, n0, n1):
+    est.check_rows(np.repeat([False, True], [n0, n1]))

@@ -1,0 +1,326 @@
+"""One's own table on the command line: ids, columns, signs, gaps, parameters of models."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.run.cell import Cell
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.inference.cutoff import Cutoff
+from click.testing import CliRunner
+
+from bsvdd import load, priors
+from bsvdd.cli import main
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
+]
+COLUMNS = ["--label", "kind", "--minor", "odd", "--id", "name", "--drop", "city"]
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="module")
+def table():
+    data = datasets.moon(n0=60, n1=12)
+    frame = pd.DataFrame(data.X, columns=["a", "b"]).round(3)
+    frame.insert(0, "name", [f"{i:03d}" for i in range(72)])
+    frame["city"] = ["Bonn", "Rom", "Oslo"] * 24
+    frame["kind"] = np.where(data.minority, "odd", "normal")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(table, tmp_path_factory):
+    """t.csv, g.csv in the German way, gaps.csv, and models of both fits to t.csv."""
+    folder = tmp_path_factory.mktemp("tables")
+    table.to_csv(folder / "t.csv", index=False)
+    table.to_csv(folder / "g.csv", index=False, sep=";", decimal=",")
+    gaps = table.astype({"a": object, "b": object})
+    gaps.loc[2, "a"], gaps.loc[4, "b"], gaps.loc[5, "a"] = "", "n/a?", "inf"
+    gaps.to_csv(folder / "gaps.csv", index=False)
+    for model in ("BDD", "SVDD"):
+        result = call("fit", folder / "t.csv", *COLUMNS, "--model", model, "--out", folder / model)
+        assert result.exit_code == 0, result.output
+        assert "; columns 'a', 'b'; label kind; id name; dropped 'city'\n" in result.output
+    return folder
+
+
+def scores(*arguments, read=None):
+    result = call("score", *arguments)
+    assert result.exit_code == 0, result.output
+    return result, pd.read_csv(arguments[-1], dtype={"name": str}, **(read or {}))
+
+
+def test_ids_rows_and_the_interval_of_the_distance_are_in_the_result(folder, table, tmp_path):
+    _, frame = scores(folder / "BDD", folder / "t.csv", "--id", "name", "--out", tmp_path / "s")
+    assert list(frame.columns[:2]) == ["name", "row"]
+    assert frame["name"].tolist() == table["name"].tolist()  # 007 stays 007
+    assert frame["row"].tolist() == list(range(72))
+    draws = load(folder / "BDD").distance(table[["a", "b"]], common_norm=True)
+    for column, share in (("distance_q05", 0.05), ("distance", 0.5), ("distance_q95", 0.95)):
+        expected = draws.quantile(share, ("chain", "draw"))
+        # the distance is that of the median score, which differs between two middle draws
+        np.testing.assert_allclose(frame[column], expected, rtol=1e-3 if share == 0.5 else 1e-6)
+    assert frame["problem"].isna().all()
+
+
+def test_the_interval_does_not_depend_on_how_many_rows_are_computed_at_once(
+    folder, table, monkeypatch
+):
+    from bsvdd.cli import score
+
+    est, X = load(folder / "BDD"), table[["a", "b"]]
+    whole = score.intervals(est, X)
+    monkeypatch.setattr("bsvdd.cli.score.AT_ONCE", 5 * 2000)
+    parts = score.intervals(est, X)
+    for name in whole:
+        np.testing.assert_allclose(parts[name], whole[name])
+
+
+def test_a_model_without_draws_has_no_interval(folder, tmp_path):
+    _, frame = scores(folder / "SVDD", folder / "t.csv", "--out", tmp_path / "s")
+    assert list(frame.columns)[:3] == ["row", "probability_normal", "distance"]
+    assert "distance_q05" not in frame
+
+
+def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, tmp_path):
+    out = tmp_path / "s.csv"
+    result, frame = scores(
+        folder / "BDD", folder / "gaps.csv", "--id", "name", "--fdr", "0.2", "--out", out
+    )
+    assert "69 rows scored" in result.output
+    assert "3 of 72 rows not scored, the first is row 2 (counted from 0): 'a' is missing" in (
+        result.output
+    )
+    problems = frame["problem"].dropna()
+    assert problems.to_dict() == {2: "'a' is missing", 4: "'b' is 'n/a?'", 5: "'a' is 'inf'"}
+    good = frame["problem"].isna()
+    numbers = frame.drop(columns=["name", "row", "problem"])
+    assert numbers[~good].isna().all(axis=None) and numbers[good].notna().all(axis=None)
+    est, X = load(folder / "BDD"), table.loc[good, ["a", "b"]]
+    np.testing.assert_allclose(frame["distance"][good], est.decision(X)["distance"], rtol=1e-6)
+    assert (frame["selected"][good].astype(bool) == est.select(X, 0.2)).all()
+
+
+def test_strict_stops_at_such_a_row_and_writes_nothing(folder, tmp_path):
+    out = tmp_path / "s.csv"
+    result = call("score", folder / "BDD", folder / "gaps.csv", "--strict", "--out", out)
+    assert result.exit_code == 1 and not out.exists()
+    assert "gaps.csv: 3 of 72 rows cannot be scored, the first is row 2" in result.output
+
+
+def test_a_table_with_other_signs_has_the_same_scores(folder, tmp_path):
+    signs = ["--sep", ";", "--decimal", ","]
+    model = tmp_path / "m.nc"
+    result = call("fit", folder / "g.csv", *COLUMNS, *signs, "--model", "SVDD", "--out", model)
+    assert result.exit_code == 0, result.output
+    _, german = scores(
+        model, folder / "g.csv", *signs, "--out", tmp_path / "g", read={"sep": ";", "decimal": ","}
+    )
+    _, plain = scores(folder / "SVDD", folder / "t.csv", "--out", tmp_path / "t")
+    pd.testing.assert_frame_equal(german, plain)
+    result = call("score", model, folder / "g.csv", "--sep", ";")
+    assert result.exit_code == 1
+    assert "72 of 72 rows cannot be scored" in result.output
+    assert "is ',' the decimal sign, --decimal ','?" in result.output
+
+
+def test_the_columns_of_the_file_are_written_as_they_are(folder, table, tmp_path):
+    path = tmp_path / "t.csv"
+    table.assign(score="01.50", row="x").to_csv(path, index=False)
+    out = tmp_path / "s.csv"
+    options = ["--id", "name", "--drop", "kind", "--input-columns"]
+    result = call("score", folder / "SVDD", path, *options, "--out", out)
+    assert result.exit_code == 0, result.output
+    frame = pd.read_csv(out, dtype=str)
+    assert list(frame.columns[:7]) == ["name", "row", "a", "b", "city", "input_score", "input_row"]
+    assert frame["input_score"].tolist() == ["01.50"] * 72
+    assert frame["a"].tolist() == pd.read_csv(path, dtype=str)["a"].tolist()
+    table.assign(score=1, input_score=2).to_csv(path, index=False)
+    result = call("score", folder / "SVDD", path, *options, "--out", out)
+    assert result.exit_code == 1 and "'input_score' is there too; rename" in result.output
+
+
+def test_an_id_with_a_name_of_the_result_is_told_from_it(folder, table, tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "s.csv"
+    table.rename(columns={"name": "row"}).to_csv(path, index=False)
+    result = call("score", folder / "SVDD", path, "--id", "row", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert list(pd.read_csv(out).columns[:2]) == ["input_row", "row"]
+
+
+def test_score_names_columns_that_the_model_needs(folder):
+    result = call("score", folder / "SVDD", folder / "t.csv", "--drop", "b")
+    assert result.exit_code == 1
+    assert "--drop 'b': the model was fitted to this column" in result.output
+    result = call("score", folder / "SVDD", folder / "t.csv", "--id", "nme")
+    assert result.exit_code == 1 and "did you mean 'name'?" in result.output
+
+
+def test_a_fit_to_rows_without_names_takes_all_columns(folder, table, tmp_path):
+    from bsvdd import SVDD
+
+    est = SVDD().fit(table[["a", "b"]].to_numpy())
+    est.save(tmp_path / "m.nc")
+    others = ["--id", "name", "--drop", "city"]
+    result = call("score", tmp_path / "m.nc", folder / "t.csv", *others)
+    assert result.exit_code == 1
+    assert "2 columns without names, and here are 3, columns 'a', 'b', 'kind'" in result.output
+    out = tmp_path / "s.csv"
+    _, frame = scores(tmp_path / "m.nc", folder / "t.csv", *others, "--drop", "kind", "--out", out)
+    np.testing.assert_allclose(frame["score"], est.score_samples(table[["a", "b"]].to_numpy()))
+
+
+def test_a_closed_pipe_ends_quietly(folder):
+    """As in ``bsvdd score ... | head -1``."""
+    command = [sys.executable, "-c", "from bsvdd.cli import main; main()", "score"]
+    with subprocess.Popen(
+        [*command, folder / "BDD", folder / "t.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.wait(timeout=60)
+    assert errors == ""
+
+
+def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
+    model = tmp_path / "m.nc"
+    options = ["--prior", "InverseRowSum(sd=0.4)", "--dictionary", 20, "--false-alarm-rate", "0.2"]
+    result = call("fit", folder / "t.csv", *COLUMNS, "--model", "BSVDD", *options, "--out", model)
+    assert result.exit_code == 0, result.output
+    est = load(model)
+    assert est.prior == priors.InverseRowSum(sd=0.4)
+    assert est.gram_.n_points == 20
+    assert est.cutoff == Cutoff("false_alarm", false_alarm_rate=0.2)
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "message"),
+    [
+        ("fit", ["--model", "SVDD", "--prior", "Flat"], "'SVDD' has no --prior; it is for 'BDD'"),
+        ("fit", ["--prior", "Falt"], "--prior: 'Falt' is no prior .*did you mean 'Flat'"),
+        ("fit", ["--model", "BSVDD-M", "--minority-prior", "Flat"], "--minority-prior: 'Flat' is"),
+        ("fit", ["--dictionary", 61], "61 landmarks cannot be chosen from 60 rows"),
+        ("fit", ["--false-alarm-rate", 1], "false_alarm_rate must lie between 0 and 1"),
+        ("fit", ["--sep", ";;"], "sep must be one character"),
+        ("fit", ["--sep", ";"], "name the separator: --sep ','"),
+        ("fit", ["--drop", "kind"], "--label and --drop both name the column 'kind'"),
+        ("fit", ["--drop", "nope"], r"column 'nope' \(--drop\) is not in the table; it has"),
+        ("compare", ["--model", "SVDD", "--dictionary", 5], "'SVDD' has no --dictionary"),
+        (
+            "compare",
+            ["--model", "BSVDD", "--dictionary", 31],
+            "nothing was fitted: 'BSVDD' on t: dictionary: 31 landmarks .* from 30 rows",
+        ),
+        (
+            "compare",
+            ["--false-alarm-rate", "0.001"],
+            "nothing was fitted: 'SVDD', .*needs at least 999 left-out majority rows, got 30",
+        ),
+        ("compare", ["--published", "--prior", "Flat"], "--published .* without --prior"),
+    ],
+)
+def test_bad_options_are_one_line_before_the_first_fit(
+    command, options, message, folder, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
+    result = call(command, folder / "t.csv", *COLUMNS, *options)
+    assert result.exit_code in (1, 2), result.output
+    assert re.search(message, result.output), result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_of_a_table_need_a_table():
+    result = call("compare", "--id", "x", "--sep", ";")
+    assert result.exit_code == 2
+    assert "no CSV file is given, which is needed for --id and --sep" in result.output
+
+
+def test_warnings_are_sentences_without_a_path(folder, table, tmp_path):
+    path = tmp_path / "t.csv"
+    table.assign(nr=range(72), name="u").to_csv(path, index=False)
+    result = call("fit", path, *COLUMNS, "--model", "SVDD", "--out", tmp_path / "m.nc")
+    assert result.exit_code == 0, result.output
+    warned = [line for line in result.output.splitlines() if "Warning" in line]
+    assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned)
+    assert "'u' names rows 0 and 1 (counted from 0), and 72 of 72 rows share" in warned[0]
+    assert "--id 'nr', or leave it out by --drop 'nr'" in warned[1]
+
+
+@pytest.mark.slow
+def test_compare_says_its_plan_and_each_fit_and_reports_columns(folder, tmp_path, monkeypatch):
+    from bsvdd.comparison import report
+
+    monkeypatch.setattr(report, "pictures", lambda *_: {})
+    out = tmp_path / "r"
+    models = ["--model", "SVDD", "--model", "BSVDD", "--dictionary", 20, "--draws", 100]
+    result = call(
+        "compare",
+        folder / "t.csv",
+        *COLUMNS,
+        *models,
+        "--replicates",
+        2,
+        "--tune",
+        50,
+        "--out",
+        out,
+    )
+    assert result.exit_code == 0, result.output
+    lines = result.stderr.splitlines()
+    assert lines[0] == "data: t (72 rows, 2 columns, 12 minority)"
+    assert lines[1] == "parameters: dictionary=20 of 'BSVDD'"
+    assert lines[2].startswith("plan: 4 fits of 2 models (SVDD, BSVDD)")
+    assert [line.partition(": t, ")[0] for line in lines[3:7]] == [
+        f"fits {i}/4" for i in range(1, 5)
+    ]
+    assert "fits" not in result.stdout and "base rate" in result.stdout
+    page = Path(out / "report.html").read_text()
+    for words in (
+        "column &#39;city&#39; left out",
+        "&#39;name&#39; names the rows",
+        "dictionary=20",
+    ):
+        assert words in page
+
+
+def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
+    folder, tmp_path, monkeypatch
+):
+    """MAX_POINTS stands for a table that is too large."""
+    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 20)
+    ran = []
+
+    def run(self):
+        ran.append(self.candidate.name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Cell, "run", run)
+    options = ["--out", tmp_path / "r"]
+    result = call("compare", folder / "t.csv", *COLUMNS, *options)
+    assert result.exit_code == 1 and not ran
+    assert "with --dictionary 500 'BDD'" not in result.output  # 500 of 30 rows
+    monkeypatch.setattr("bsvdd.cli.compare.LANDMARKS", 10)
+    result = call("compare", folder / "t.csv", *COLUMNS, *options)
+    assert result.exit_code == 1 and not ran
+    assert "with --dictionary 10 'BDD', 'BSVDD', 'BSVDD-M', 'BDD-M' take them" in result.output
+    result = call("compare", folder / "t.csv", *COLUMNS, "--dictionary", 10, *options)
+    assert ran == ["BDD"]
+    assert "left out: 'SVDD', 'OCSVM', 'kNN'" in result.output
+    assert "left out: 'LS-SVM', 'IDLSSVM-CIL' on t: 36 rows train" in result.output
+    assert "of 4 models (BDD, BSVDD, BSVDD-M, BDD-M)" in result.output
+    result = call("compare", folder / "t.csv", *COLUMNS, "--model", "SVDD", *options)
+    assert result.exit_code == 1 and ran == ["BDD"]
+    assert "nothing was fitted: 'SVDD' on t: the kernel matrix of 30 rows" in result.output
