@@ -68,9 +68,9 @@ def _encoded(node: ast.expr) -> Any:
     match node:
         case ast.Name():
             return {"type": node.id, "fields": {}}
-        case ast.Call(func=ast.Name(), args=[]) if all(k.arg for k in node.keywords):
+        case ast.Call(func=ast.Name(id=name), args=[]) if all(k.arg for k in node.keywords):
             fields = {str(k.arg): _encoded(k.value) for k in node.keywords}
-            return {"type": node.func.id, "fields": fields}
+            return {"type": name, "fields": fields}
         case ast.Tuple() | ast.List():
             return {"type": "tuple", "items": [_encoded(item) for item in node.elts]}
         case _:

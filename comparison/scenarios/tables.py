@@ -64,8 +64,9 @@ class Layout:
     @property
     def others(self) -> dict[str, str]:
         """The columns that are no features, each with the option that names it."""
-        named = {self.label: "--label", self.id: "--id", **dict.fromkeys(self.drop, "--drop")}
-        return {name: option for name, option in named.items() if name is not None}
+        named = [(self.label, "--label"), (self.id, "--id")]
+        named += [(name, "--drop") for name in self.drop]
+        return {name: option for name, option in named if name is not None}
 
     def check(self, path: Path, columns: list[str]) -> None:
         """Raise a ValueError if a named column is not among those of the file."""
