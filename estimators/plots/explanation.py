@@ -103,7 +103,7 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: np.ndarray, mos
     for at, column in zip(place, order, strict=True):
         share = f" {of_row['share'].values[column]:.0%}"
         end = max(of_row["high"].values[column], of_row["typical"].values[column])
-        ax.text(end, at, share, va="center", fontsize=8)
+        ax.text(end, float(at), share, va="center", fontsize=8)
     ax.margins(x=0.12)
     ax.set_xlim(left=0.0)
     remainder = why.rows["remainder"].iloc[0]

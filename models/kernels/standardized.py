@@ -84,7 +84,9 @@ class Standardized(Kernel):
     @override
     def gaussian_rates(self, n_columns: int) -> np.ndarray | None:
         rates = as_kernel(self.kernel).gaussian_rates(n_columns)
-        return None if rates is None else rates / np.square(self.scale)
+        if rates is None or self.scale is None:
+            return None
+        return rates / np.square(self.scale)
 
     @property
     @override
