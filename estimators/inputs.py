@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ..inference.warning import DataWarning, warn
+from .names import columns
 from .rows.blocks import checked
 
 
@@ -38,11 +39,21 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
         else:
             X = validate_data(est, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
     except (TypeError, ValueError) as error:  # some messages do not name X
-        if "X" in str(error):
+        text = _columns_of_text(X)
+        if "X" in str(error) and not text:
             raise
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        raise kind(f"X must be a table of numbers (rows, columns): {error}") from error
+        named = f"; {columns(text, 'is', 'are')} not numeric" if text else ""
+        raise kind(f"X must be a table of numbers (rows, columns): {error}{named}") from error
     return checked(X, range(len(X)))
+
+
+def _columns_of_text(X: Any) -> list[Any]:
+    """Return the columns of a data frame that have values which are no numbers."""
+    if not isinstance(X, pd.DataFrame):
+        return []
+    others = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])]
+    return [c for c in others if (pd.to_numeric(X[c], errors="coerce").isna() & X[c].notna()).any()]
 
 
 def _refuse(X: Any) -> None:

@@ -374,3 +374,11 @@ def test_numbers_of_rows_that_no_fit_takes_are_refused_without_rows(est, n0, n1,
 )
 def test_numbers_of_rows_that_a_fit_takes_pass(est, n0, n1):
     est.check_rows(np.repeat([False, True], [n0, n1]))
+
+
+def test_columns_of_text_of_a_data_frame_are_named():
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "city": ["u", "v", "u"], "n": ["1", "2", "3"]})
+    with pytest.raises(
+        ValueError, match="X must be a table of numbers .*; column 'city' is not nu"
+    ):
+        BDD().fit(X)
