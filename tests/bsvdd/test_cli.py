@@ -132,7 +132,8 @@ def test_score_explains_the_abnormal_rows(csv, tmp_path):
     why = load(model).explain(pd.read_csv(csv)[["a", "b"]], changes=False).top_columns()
     abnormal = ~frame["normal"]
     assert abnormal.any() and not abnormal.all()
-    assert frame.columns[-4:].tolist() == ["column_1", "share_1", "column_2", "share_2"]
+    names = ["column_1", "share_1", "column_2", "share_2", "problem"]
+    assert frame.columns[-5:].tolist() == names
     assert frame.loc[~abnormal, "column_1"].isna().all()
     assert (frame["column_1"] == why["column_1"])[abnormal].all()
     np.testing.assert_allclose(frame.loc[abnormal, "share_2"], why.loc[abnormal, "share_2"])
