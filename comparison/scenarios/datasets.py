@@ -19,27 +19,12 @@ from sklearn.datasets import make_moons
 
 from ...estimators.names import meant
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
-from .tables import Layout, features, read_features, read_table, split_label
+from .tables import Layout, read_features, split_label
+from .tables import features as features
+from .tables import read_table as read_table
 
 DATA = files(__package__) / "data"
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
-__all__ = [
-    "DATA",
-    "DEFAULT",
-    "QUICK",
-    "Dataset",
-    "Source",
-    "embedded",
-    "features",
-    "from_csv",
-    "from_folder",
-    "from_npz",
-    "moon",
-    "names",
-    "read_table",
-    "sources",
-    "split_label",
-]
 UNREADABLE = KeyError, ValueError, EOFError, TypeError, RuntimeError
 EXPANSION = 100  # times the size of a compressed file that its arrays may need,
 EXPANDED = 2**26  # or these bytes
@@ -175,19 +160,19 @@ def from_csv(
     path : str or path
         A CSV file with a header.
     label, minor : str
-        As in :func:`split_label`.
+        As in :func:`~bsvdd.comparison.scenarios.tables.split_label`.
     id, drop, form
-        As in :class:`.tables.Layout`.
+        As in :class:`~bsvdd.comparison.scenarios.tables.Layout`.
 
     Raises
     ------
     ValueError
-        As in :func:`.tables.read_features`; the message names the file.
+        As in :func:`~bsvdd.comparison.scenarios.tables.read_features`; the message names the file.
 
     Warns
     -----
     DataWarning
-        As in :func:`.tables.read_features`.
+        As in :func:`~bsvdd.comparison.scenarios.tables.read_features`.
     """
     X, minority = read_features(path, Layout(label, id, drop, form), minor)
     return Dataset(Path(path).stem, X.to_numpy(dtype=float), np.asarray(minority))
@@ -251,7 +236,7 @@ def from_folder(folder: str | Path, label: str | None, minor: str | None) -> lis
     label : str or None
         Name of the class column in the .csv files; in .npz files it is y.
     minor : str or None
-        Value of the minority class in all files, as in :func:`split_label`.
+        Value of the minority class in all files, as in :func:`from_csv`.
 
     Raises
     ------

@@ -212,6 +212,14 @@ def _advice(text: pd.DataFrame, label: str | None, form: CsvFormat) -> str:
             f"{the_columns(decimal, 'has', 'have')} {sign!r} as decimal sign: --decimal {sign!r}"
         )
     others = [c for c in text if c not in decimal]
+    typed = {c: int(form.numbers(text[c]).notna().sum()) for c in others}
+    numeric = [c for c in others if typed[c] > len(text) / 2]
+    if numeric:
+        advice.append(
+            f"{str(numeric[0])!r} has numbers in {typed[numeric[0]]} of {len(text)} rows: mend or "
+            "remove the others"
+        )
+    others = [c for c in others if c not in numeric]
     ids = [c for c in others if text[c].is_unique and len(text) >= FEW]
     if ids:
         advice.append(

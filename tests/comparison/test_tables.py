@@ -163,6 +163,11 @@ def test_a_column_of_two_values_may_be_the_label(tmp_path):
                 "encode categories as numbers, or leave them out: --drop 'city' --drop 'street'",
             ],
         ),
+        (
+            {"b": [f"{i}.5" for i in range(11)] + ["n/a?"]},
+            None,
+            ["'b' of row 11 (counted from 0) is 'n/a?'; 'b' has numbers in 11 of 12 rows: mend"],
+        ),
         ({"b": ["1,5"] * 12}, None, ["column 'b' has ',' as decimal sign: --decimal ','"]),
     ],
 )
