@@ -23,7 +23,7 @@ ENDS = ("mean", "low", "high")
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    r"""Why rows are abnormal, see :meth:`bsvdd.BSVDD.explain`.
+    r"""Why rows are abnormal, the result of ``est.explain(X)``.
 
     Row numbers of training rows are positions in ``est.idata_["constant_data"]``: those in the X of
     ``fit``, if the fit holds all its rows. ``mean``, ``low`` and ``high`` are the posterior

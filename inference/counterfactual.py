@@ -22,8 +22,8 @@ differences, one call of the kernel for all columns.
 Both find a local minimum for the mean weights; the result is moved until the posterior decides that
 it is normal.
 
-References
-----------
+**References**
+
 Fukunaga, K. and Hostetler, L. (1975). The estimation of the gradient of a density function. IEEE
 Transactions on Information Theory 21, 32-40. doi:10.1109/TIT.1975.1055330
 

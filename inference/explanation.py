@@ -24,8 +24,8 @@ rows. A point has a positive term if z resembles it less than a normal row does 
 more (weight below 0). D is the cutoff of the draw, which has the norm of its centre, so this
 norm cancels. For the linear kernel the columns are exact too, :math:`d_z^2 = \sum_f (z_f - a_f)^2`.
 
-References
-----------
+**References**
+
 Donsker, M. D. and Varadhan, S. R. S. (1975). Asymptotic evaluation of certain Markov process
 expectations for large time, I. Communications on Pure and Applied Mathematics 28, 1-47.
 doi:10.1002/cpa.3160280102
