@@ -342,8 +342,8 @@ class DataDescription(BaseDetector):
         >>> why = est.explain(pd.DataFrame({"a": [0.0], "b": [6.0], "c": [0.0]}, index=["odd"]))
         >>> why.top_columns(1)["column_1"].tolist()
         ['b']
-        >>> int(abs(why.changes["change"]).sel(obs="odd").argmax("column"))
-        1
+        >>> str(abs(why.changes["change"]).sel(obs="odd").idxmax().item())
+        'b'
         """
         check_is_fitted(self)
         if self.kernel_.pairwise:

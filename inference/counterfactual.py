@@ -119,45 +119,58 @@ def smallest_change(
         better = size < smallest
         best[better], smallest[better] = x[better], size[better]
         first[better] = start[better]
-    start = best if rates is None else region.normal_rows[first]
-    return _settled(rule, mean, rates, rows, best.copy(), start, limit, region)
+    if rates is None:
+        return _polished(rule, mean, rows, best, limit, region)
+    return _settled(rule, mean, rates, rows, best, region.normal_rows[first], limit, region)
 
 
 def _settled(
     rule: CenterDraws,
     mean: CenterDraws,
-    rates: np.ndarray | None,
+    rates: np.ndarray,
     rows: np.ndarray,
     x: np.ndarray,
     start: np.ndarray,
     limit: Limit,
     region: Region,
 ) -> np.ndarray:
-    """Return the end of the search from ``x``: rows that the posterior calls normal."""
-    best = start.copy()  # normal
-    # a score is that of a quantile over the draws; the search has that of the mean weights
-    shift, open_ = np.zeros(len(rows)), np.arange(len(rows))
-    for _ in range(ROUNDS_SLSQP if rates is None else ROUNDS):
-        arguments = rows[open_], x[open_], limit.score + shift[open_], region
-        if rates is None:
-            x[open_] = _by_slsqp(mean, *arguments)
-        else:
-            x[open_] = _by_ellipsoids(mean, rates, *arguments, TOLERANCE)
-        excess = rule.scores(x[open_], limit.level) - limit.score
+    """Return rows that the posterior calls normal, from rough results ``x`` of normal ``start``."""
+    best, open_ = start.copy(), np.arange(len(rows))
+    score = rule.scores(x, limit.level)
+    for _ in range(ROUNDS):
+        # a score is that of a quantile over the draws; the search has that of the mean weights
+        target = limit.score + INSIDE + mean.scores(x[open_], limit.level) - score
+        x[open_] = _by_ellipsoids(mean, rates, rows[open_], x[open_], target, region, TOLERANCE)
+        score = rule.scores(x[open_], limit.level)
+        excess = score - limit.score
         normal = np.where((excess >= 0.0)[:, None], x[open_], best[open_])
         best[open_] = _nearer(rows[open_], best[open_], normal, region)
-        if rates is None:  # scores have another scale, so the end is sought along a line
-            best = _nearer(rows, best, _along_line(rule, best, x, limit), region)
-            shift -= excess
-            continue
-        shift[open_] += INSIDE - excess
-        at_end = (x[open_] == region.within(rows[open_])).all(axis=1)
-        open_ = open_[(excess < 0.0) | ((excess > TIGHT) & ~at_end)]
+        at_end = region.size(x[open_] - region.within(rows[open_])) < TOLERANCE
+        further = (excess < 0.0) | ((excess > TIGHT) & ~at_end)
+        open_, score = open_[further], score[further]
         if not len(open_):
             break
     # no result is worse than the last normal row on the line to it
     best[open_] = _along_line(rule, best[open_], region.within(rows[open_]), limit)
     return best
+
+
+def _polished(
+    rule: CenterDraws,
+    mean: CenterDraws,
+    rows: np.ndarray,
+    normal: np.ndarray,
+    limit: Limit,
+    region: Region,
+) -> np.ndarray:
+    """Return rows that the posterior calls normal, by SLSQP from ``normal`` rows."""
+    best, x, shift = normal, normal, np.zeros(len(rows))
+    for _ in range(ROUNDS_SLSQP):
+        x = _by_slsqp(mean, rows, x, limit.score + shift, region)
+        # scores of the kernels differ in scale, so the end is sought along the line to it
+        best = _nearer(rows, best, _along_line(rule, best, x, limit), region)
+        shift += limit.score - rule.scores(x, limit.level)
+    return _along_line(rule, best, region.within(rows), limit)
 
 
 def _nearer(rows: np.ndarray, a: np.ndarray, b: np.ndarray, region: Region) -> np.ndarray:

@@ -42,6 +42,7 @@ from scipy.special import logsumexp
 
 from .scoring import UNDERFLOW, CenterDraws, Limit
 
+FEW = 10  # points that are chosen one after another
 BLOCK_VALUES = 2_000_000  # rows x points x columns in memory at once: 16 MB
 
 
@@ -274,6 +275,12 @@ def _blocks(rule: CenterDraws, rows: np.ndarray) -> Iterator[np.ndarray]:
 
 def largest(values: np.ndarray, top: int) -> np.ndarray:
     """Return the columns of the largest values (rows, top), in descending order."""
+    if top <= FEW:  # as many passes, each much faster than a partition
+        remaining, chosen = values.copy(), np.empty((len(values), top), dtype=int)
+        for rank in range(top):
+            chosen[:, rank] = remaining.argmax(axis=1)
+            remaining[np.arange(len(values)), chosen[:, rank]] = -np.inf
+        return chosen
     chosen = np.argpartition(values, values.shape[1] - top, axis=1)[:, -top:]
     order = np.argsort(-np.take_along_axis(values, chosen, axis=1), axis=1, kind="stable")
     return np.take_along_axis(chosen, order, axis=1)
