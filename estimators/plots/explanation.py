@@ -26,7 +26,7 @@ def plot_explanation(est: DataDescription, x: Any, most: int = 10, prob: float =
     The left panel has the terms of the columns with their posterior intervals, and as a tick what
     normal training rows have. The labels have the values of the row, and for an abnormal row the
     values after the smallest change that makes it normal. The right panel has the training rows
-    with the largest shares or terms. See :meth:`bsvdd.BSVDD.explain`.
+    with the largest shares or terms. See ``est.explain``.
 
     Parameters
     ----------
