@@ -121,7 +121,8 @@ def score(
 
 def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
-    from ..estimators.names import columns, meant, quoted
+    from ..comparison.scenarios.tables import require_columns
+    from ..estimators.names import columns
 
     names = getattr(est, "feature_names_in_", None)
     if names is None:
@@ -131,18 +132,13 @@ def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
                 f"{rows.shape[1]}, {columns(rows.columns)}; leave columns out by --drop"
             )
         return list(rows.columns)
-    lacking = [name for name in names if name not in rows.columns]
-    for name in lacking:
-        if name in layout.others:
+    for name in names:
+        if name in layout.others and name not in rows.columns:
             raise ValueError(
                 f"{layout.others[name]} {name!r}: the model was fitted to this column, and cannot "
                 f"score without it; it takes {columns(names)}"
             )
-    if lacking:
-        raise ValueError(
-            f"the table lacks {columns(lacking)}{meant(lacking[0], rows.columns)}; it has "
-            f"{quoted(rows.columns)}"
-        )
+    require_columns(rows, list(names))
     return list(names)
 
 
