@@ -59,6 +59,7 @@ CANDIDATES: dict[str, Callable[[], Any]] = {
 
 
 YARDSTICKS = {
+    "kernel density": KDE,
     "5th neighbour": KNN,
     "mean of 5 neighbours": MeanKNN,
     "local outlier factor": LOF,
