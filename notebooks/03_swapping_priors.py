@@ -188,7 +188,7 @@ many.sensitivity(X_new[chosen]).round(3).T
 # %%
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 order = np.lexsort((-p, y_new))
-for (name, est), marker in zip(fits.items(), "xos^v", strict=True):
+for (name, est), marker in zip(fits.items(), "xos^vD", strict=True):
     ax.plot(est.probability_normal(X_new)[order], marker, ms=4, alpha=0.7, label=name)
 ax.axvline((~y_new).sum() - 0.5, color="#999999", linewidth=1)
 ax.axhline(0.5, color="#333333", linestyle="--", linewidth=1)
@@ -196,7 +196,7 @@ ax.set(
     xlabel="new splinters: other glass, then headlamps, by P(normal) of the standardised prior",
     ylabel="P(normal | data)",
 )
-legend = figure.legend(loc="outside upper center", ncols=5, frameon=False)
+legend = figure.legend(loc="outside upper center", ncols=6, frameon=False)
 
 # %% [markdown]
 # Under the published prior P(normal) is near .5 for nearly every splinter of other glass, and for
