@@ -39,9 +39,10 @@ def test_both_ways_in_have_both_commands(command):
 
 
 def test_ci_runs_the_test_command_of_the_readme():
-    assert "pip install --quiet --root-user-action=ignore uv && uv run pytest" in (
-        ROOT / ".ci" / "run"
-    ).read_text()
+    assert (
+        "pip install --quiet --root-user-action=ignore uv && uv run pytest"
+        in (ROOT / ".ci" / "run").read_text()
+    )
 
 
 def test_links_of_the_readme_exist():
