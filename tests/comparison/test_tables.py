@@ -60,7 +60,7 @@ def test_fields_as_text_are_those_of_the_file(tmp_path):
         ((";;", "."), "sep must be one character"),
         (('"', "."), "sep must be one character"),
         ((";", ";"), "decimal must be '.' or ','"),
-        ((",", ","), "no number could be told from two fields"),
+        ((",", ","), "a number with decimals and two fields look the same"),
     ],
 )
 def test_signs_that_no_file_can_have_are_refused(arguments, message):
