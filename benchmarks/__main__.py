@@ -20,12 +20,13 @@ from bsvdd.estimators.storage.atomic import atomic
 from rich.console import Console
 from rich.table import Table
 
-from . import interactive, sampling, scale, speed, study
+from . import explain, interactive, sampling, scale, speed, study
 from .measure import threads
 
 ROWS = {
     row.__name__: row
-    for row in [*speed.ROWS, *sampling.ROWS, *scale.ROWS, *interactive.ROWS, *study.ROWS]
+    for rows_of in (speed, explain, sampling, scale, interactive, study)
+    for row in rows_of.ROWS
 }
 DOCS = Path(__file__).parents[1] / "docs"
 

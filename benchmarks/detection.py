@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.storage.atomic import atomic
-from bsvdd.estimators.yardsticks import KNN, LOF, IsolationForest, MeanKNN
+from bsvdd.estimators.yardsticks import KDE, KNN, LOF, IsolationForest, MeanKNN
 from joblib import Parallel, delayed
 from rich.progress import track
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -59,6 +59,7 @@ CANDIDATES: dict[str, Callable[[], Any]] = {
 
 
 YARDSTICKS = {
+    "kernel density": KDE,
     "5th neighbour": KNN,
     "mean of 5 neighbours": MeanKNN,
     "local outlier factor": LOF,

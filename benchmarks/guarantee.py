@@ -3,7 +3,7 @@
 ``uv run python -m benchmarks.guarantee [--part NAME ...] [--data-dir FOLDER]``
 
 - ``generated``: share of new normal rows with p <= .01, .05, .1 for four distributions, n = 20, 50,
-  200 and 1,000 training rows, 2, 20 and 50 columns, every bandwidth criterion and several models.
+  200 and 1,000 training rows, 2, 20 and 50 columns, five bandwidth criteria and several models.
 - ``methods``: the five ways to leave rows out, on a part of these.
 - ``real``: the same share at .1, and the G-mean, on the embedded sets and on those of a folder:
   .npz files of X and y, or of train, test and test_labels.
@@ -27,10 +27,10 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from bsvdd.comparison.run.studies import BANDWIDTHS
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.storage.atomic import atomic
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
-from bsvdd.models.bandwidth import CRITERIA
 from joblib import Parallel, delayed
 from rich.progress import track
 from scipy.stats import betabinom
@@ -44,7 +44,6 @@ RATES = (0.01, 0.05, 0.1)
 KINDS = ("normal", "t3", "cube", "mixture")
 REPETITIONS = {20: 200, 50: 100, 200: 50, 1000: 20}
 LEAST = 4  # repetitions of a cell, for a standard error
-BANDWIDTHS = [name for name in CRITERIA if name != "auto"]  # auto is one of the others
 COLUMNS = (2, 20, 50)
 NEW_ROWS = 2000
 MOST_TRAINING, MOST_TEST = 800, 2000  # rows of a real set

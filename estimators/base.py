@@ -31,6 +31,7 @@ from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
 from . import leave_out, p_values
 from .dictionary import AllRows, restored_data
+from .explanation import Explanation
 from .inputs import validated, warn_of_constant_columns
 from .labels import labels_seen, minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
@@ -630,6 +631,23 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         if self._left_out is None:
             self._left_out = self._left_out_scores(self._fit, Cutoff(level=self.level_))
         return self._left_out
+
+    def explain(
+        self,
+        X: Any,
+        prob: float = 0.9,
+        draws: int = 50,
+        top: int = 5,
+        changes: bool = True,
+    ) -> Explanation:
+        """Raise a ValueError: only descriptions by a centre explain rows.
+
+        See :meth:`bsvdd.estimators.description.DataDescription.explain`.
+        """
+        raise ValueError(
+            f"{type(self).__name__} has no centre in kernel space, whose distance explain shares "
+            "among columns and training rows; use a description such as BSVDD or SVDD"
+        )
 
     def select(self, X: Any, fdr: float = 0.1, method: str = "left-out") -> np.ndarray:
         """Return the rows of a batch to call abnormal, with the false discovery rate held.

@@ -122,8 +122,8 @@ class BayesianDataDescription(DataDescription):
 
     # the weight of the likelihood
 
-    def _weights(self, gram: Gram, scale: float) -> bootstrap.Weights:
-        """Return the weights that the bootstrap moves; for models that can be calibrated."""
+    def _mode(self, gram: Gram, scale: float) -> np.ndarray:
+        """Return the weights at the posterior mode; for models that can be calibrated."""
         raise NotImplementedError
 
     def _reason_against(self, gram: Gram) -> str | None:
@@ -230,12 +230,14 @@ class BayesianDataDescription(DataDescription):
     def _draw_calibrated(self, gram: Gram, seed: int) -> Draws:
         """Return draws of the bootstrap, with the calibrated weight of the likelihood."""
         start, rng = time.perf_counter(), np.random.default_rng(seed)
-        calibrated = bootstrap.Calibrated.of(gram, functools.partial(self._weights, gram))
+        mode = functools.partial(self._mode, gram)
+        calibrated = bootstrap.Calibrated.of(gram, mode, self._nonnegative)
         if not calibrated.pull <= bootstrap.PULL:
             warn(
                 f"likelihood_scale='calibrated': with lambda = {calibrated.scale:.3g} the prior "
                 f"still moves d_z^2 by {calibrated.pull:.2g} standard errors, and up to "
-                f"{bootstrap.PULL} were asked for; use a wider prior",
+                f"{bootstrap.PULL} were asked for, so intervals of d_z may miss the distance from "
+                "the population's centre; use another prior, or another kernel",
                 DiagnosticWarning,
             )
         shape = (self.chains, self.draws)
@@ -247,7 +249,7 @@ class BayesianDataDescription(DataDescription):
         return Draws(
             variables,
             SamplerReport("bootstrap", why=why, seconds=time.perf_counter() - start),
-            dims={name: ("point",) for name in variables if name != "squared_norm"},
+            dims={"w": ("point",)},
             coords={"point": np.arange(gram.n_points)},
             solution={
                 "calibrated_scale": calibrated.scale,
@@ -480,7 +482,7 @@ class BayesianDataDescription(DataDescription):
         """Return the centre under the prior or the posterior, without pruning."""
         draws = self._draws
         if group == "posterior":
-            return CenterDraws.of(draws.weights, self.gram_)
+            return self._rule(draws, self.gram_)
         return CenterDraws.of(weight_summaries.weights(self._fit.groups[group]), self.gram_)
 
     def prior_distance(

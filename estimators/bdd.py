@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..inference.draws import Draws
 from ..inference.sampling import SAMPLERS
-from ..models import bdd, bdd_m, bootstrap
+from ..models import bdd, bdd_m
 from ..models.closed_form import ClosedForm
 from ..models.gram import Gram
 from ..models.priors import Prior, TruncatedNormal
@@ -119,8 +119,8 @@ class BDD(BayesianDataDescription):
         return bdd.closed_form(gram, self.prior, self._scale)
 
     @override
-    def _weights(self, gram: Gram, scale: float) -> bootstrap.Weights:
-        return bootstrap.FreeWeights.of(gram, self.prior, scale)
+    def _mode(self, gram: Gram, scale: float) -> np.ndarray:
+        return bdd.posterior(gram, self.prior, scale)[0]
 
     @override
     def _reason_against(self, gram: Gram) -> str | None:

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import diagnostics
+from ..inference import conformal, diagnostics
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
 from ..inference.scoring import CenterDraws
@@ -21,9 +21,10 @@ from ..models.checks import is_number
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.potential import KernelLikelihood, Likelihood, parameters_of
-from . import p_values
+from . import explanation, p_values
 from .base import BaseDetector
 from .leave_out import LeaveOneOut, Renormalized
+from .rows.source import is_lazy
 from .training import FitState, TrainingData
 
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
@@ -241,7 +242,7 @@ class DataDescription(BaseDetector):
         {'chain': 2, 'draw': 1000, 'obs': 2}
         """
         check_is_fitted(self)
-        if hasattr(X, "__dask_graph__"):
+        if is_lazy(X):
             raise TypeError(
                 "X is a dask collection, but predict_idata computes all draws at once; use "
                 "probability_normal, score_samples or predict, which return lazy dask arrays, or "
@@ -270,6 +271,114 @@ class DataDescription(BaseDetector):
         tree = self.idata_.copy()
         tree["predictions"] = predictions
         return tree
+
+    @override
+    def explain(
+        self,
+        X: Any,
+        prob: float = 0.9,
+        draws: int = 50,
+        top: int = 5,
+        changes: bool = True,
+    ) -> explanation.Explanation:
+        r"""Return why rows are abnormal: shares of columns and training rows, and what to change.
+
+        With weights of at least 0 and an RBF or Laplacian kernel, the surprise of z is a sum of
+        terms of the columns and of the concentration, exactly and for each draw,
+
+        .. math:: -\log \sum_j w_j k(u_j, z) = \sum_f E_q[-\log k_f(u_f, z_f)] +
+            \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
+
+        and q are the shares of the training rows. For RBF the term of column f is
+        :math:`E_q[(z_f - u_f)^2] / (2 s^2)`. Other kernels and signed weights have
+        :math:`d_z^2 - D^2` as a sum of terms of training rows,
+        :math:`-2 w_j (k(u_j, z) - \kappa_j)` with :math:`\kappa_j` the mean over normal rows. See
+        :mod:`bsvdd.inference.explanation`, and for the change
+        :mod:`bsvdd.inference.counterfactual`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+            Rows inside the description are explained too.
+        prob : float, default=0.9
+            Probability of the equal-tailed posterior intervals.
+        draws : int, default=50
+            Number of draws over all chains, evenly spaced among those of the fit, that the means
+            and intervals are of. The decision is by all draws.
+        top : int, default=5
+            Number of training rows in ``points`` and ``nearest``.
+        changes : bool, default=True
+            Whether to search for the smallest change that makes an abnormal row normal. It takes
+            about as long as a few scores for RBF with weights of at least 0. Other kernels
+            and signed weights take about .02 s for each abnormal row, Laplacian .2 s.
+
+        Returns
+        -------
+        Explanation
+            See :class:`bsvdd.estimators.explanation.Explanation`. ``obs`` is the index of X if X is
+            a data frame, else the numbers of the rows.
+
+        Raises
+        ------
+        ValueError
+            The kernel is precomputed; X has another number of columns than in ``fit``, NaN or
+            infinity, or no rows; prob, draws or top is out of its range.
+        TypeError
+            X is a dask collection.
+        sklearn.exceptions.NotFittedError
+
+        References
+        ----------
+        Donsker, M. D. and Varadhan, S. R. S. (1975). Asymptotic evaluation of certain Markov
+        process expectations for large time, I. Communications on Pure and Applied Mathematics 28,
+        1-47. doi:10.1002/cpa.3160280102
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from bsvdd import BSVDD
+        >>> X = np.random.default_rng(0).normal(size=(99, 3))
+        >>> est = BSVDD().fit(pd.DataFrame(X, columns=["a", "b", "c"]))
+        >>> why = est.explain(pd.DataFrame({"a": [0.0], "b": [6.0], "c": [0.0]}, index=["odd"]))
+        >>> why.top_columns(1)["column_1"].tolist()
+        ['b']
+        >>> str(abs(why.changes["change"]).sel(obs="odd").idxmax().item())
+        'b'
+        """
+        check_is_fitted(self)
+        if self.kernel_.pairwise:
+            raise ValueError(
+                "explain needs the rows, and a precomputed kernel has only kernel values: there "
+                "are no columns to share the surprise, and none to change; fit with a kernel of "
+                "rows such as kernels.RBF"
+            )
+        if is_lazy(X):
+            raise TypeError(
+                "X is a dask collection, but explain computes its result at once; give few rows as "
+                "an array"
+            )
+        conformal.check_rate("prob", prob)
+        for name, number in (("draws", draws), ("top", top)):
+            if not (is_number(number) and int(number) == number and number >= 1):
+                raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+        rows = np.concatenate(list(self._new_rows(X)))
+        rule: Any = self._fit.rule  # of a description, CenterDraws
+        chains, n_draws = self._fit.draws.shape
+        kept = p_values.thinned(n_draws, max(1, draws // chains))
+        numbers = (np.arange(chains)[:, None] * n_draws + kept).ravel()
+        names = getattr(self, "feature_names_in_", np.arange(rows.shape[1]))
+        return explanation.explain(
+            self._fit,
+            rule.of_draws(rule.weights[numbers]),
+            self._limit,
+            self.idata_.children["decision"].dataset["normal"].values,
+            rows,
+            _names_of_rows(X, len(rows)),
+            list(names),
+            prob,
+            top,
+            changes,
+        )
 
     def training_distance(self) -> xr.DataArray:
         """Return ``distance(X, common_norm=True)`` of the training rows, without pruning."""

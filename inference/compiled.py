@@ -22,13 +22,17 @@ from pymc.logprob.basic import conditional_logp
 from pymc.logprob.utils import local_check_parameter_to_ninf_switch
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode, get_mode
-from pytensor.compile.rewriting import inline_ofg_node
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Variable, equal_computations
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace, vectorize_graph
 from pytensor.graph.rewriting.basic import dfs_rewriter, in2out, node_rewriter
 from pytensor.graph.traversal import ancestors, graph_inputs
+
+try:
+    from pytensor.compile.rewriting import inline_ofg_node
+except ModuleNotFoundError:  # before PyTensor 3.3
+    from pytensor.tensor.rewriting.ofg import inline_ofg_node
 
 from ..models.potential import prior_potentials
 from ..models.quadratic_form import QuadraticForm

@@ -54,10 +54,11 @@ def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray
 
     .. math:: e_j = \frac{(n + 1)\, 1[s_j \le t]}{1 + \#\{i : s_i \le t\}}
 
-    with t the largest score of the batch at which the estimated false discovery proportion,
-    :math:`m (1 + \#\{i : s_i \le t\}) / ((n + 1) \#\{j : s_j \le t\})`, is at most ``fdr``; all
-    are 0 if there is none. Over the normal rows of the batch the expected sum is at most m, so
-    the mean over several splits may go to :func:`discoveries_by_e_values`.
+    with t the largest score, of the batch or left out, at which the estimated false discovery
+    proportion, :math:`m (1 + \#\{i : s_i \le t\}) / ((n + 1) \#\{j : s_j \le t\})`, is at most
+    ``fdr``; all are 0 if there is none. The sum over the normal rows of the batch has the
+    expectation of their number, so the mean over several splits may go to
+    :func:`discoveries_by_e_values`.
 
     Parameters
     ----------
@@ -79,13 +80,16 @@ def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray
     >>> e_values(np.array([0.0, 5.0, 9.0]), np.arange(1.0, 40.0), fdr=0.1).tolist()
     [40.0, 0.0, 0.0]
     """
-    below = 1.0 + np.searchsorted(left_out, scores, side="right")  # of each t in the batch
-    rejected = np.searchsorted(np.sort(scores), scores, side="right")
-    accepted = len(scores) * below / (len(left_out) + 1.0) / rejected <= fdr * (1.0 + 1e-9)
-    if not accepted.any():
+    # t among the scores of the batch only would make the expected sum larger than m
+    t = np.unique(np.concatenate([scores, left_out]))
+    below = 1.0 + np.searchsorted(left_out, t, side="right")
+    rejected = np.searchsorted(np.sort(scores), t, side="right")
+    estimate = len(scores) * below / (len(left_out) + 1.0)
+    accepted = np.flatnonzero((rejected > 0) & (estimate <= fdr * (1.0 + 1e-9) * rejected))
+    if not len(accepted):
         return np.zeros(len(scores))
-    t = scores[accepted].max()
-    e: np.ndarray = np.where(scores <= t, (len(left_out) + 1.0) / below[scores == t][0], 0.0)
+    last = accepted[-1]
+    e: np.ndarray = np.where(scores <= t[last], (len(left_out) + 1.0) / below[last], 0.0)
     return e
 
 

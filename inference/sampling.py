@@ -189,5 +189,7 @@ def _laplace_draws(
         warn(f"sampler='laplace' is not safe here ({diagnostics}); use 'nuts'", DiagnosticWarning)
     if settings.progressbar:
         print(why, file=sys.stderr)
-    statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio}
-    return Draws.of_model(run.named, density.model, report, statistics)
+    energy = run.named[laplace.ENERGY]
+    named = {name: values for name, values in run.named.items() if name != laplace.ENERGY}
+    statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio, laplace.ENERGY: energy}
+    return Draws.of_model(named, density.model, report, statistics)

@@ -65,7 +65,7 @@ class ScoringRule:
     support: np.ndarray
 
     @cached_property
-    def _supported(self) -> tuple[np.ndarray, np.ndarray]:
+    def supported_points(self) -> tuple[np.ndarray, np.ndarray]:
         """The weights (draws, support) and the points of the support."""
         if len(self.support) == self.gram.n_points:
             return self.weights, self.gram.points
@@ -233,6 +233,11 @@ class CenterDraws(ScoringRule):
         change = without - squared_norm(weights, K)
         return replace(self, support=support, squared_norm=self.squared_norm + change)
 
+    def of_draws(self, weights: np.ndarray) -> CenterDraws:
+        """Return the centre of other weights (draws, M) of the same points and support."""
+        norm = np.full(len(weights), math.nan)  # for sums of kernel values alone
+        return replace(self, weights=weights, squared_norm=norm)
+
     def negligible(self, tolerance: float) -> tuple[np.ndarray, float]:
         r"""Return the points that can be dropped, and a bound on the move of the centre.
 
@@ -364,7 +369,7 @@ class CenterDraws(ScoringRule):
 
     @override
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        weights, points = self._supported
+        weights, points = self.supported_points
         raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
         raw *= -2.0
         if not self._normalized:
@@ -412,7 +417,7 @@ class CenterDraws(ScoringRule):
 
         ``own`` has the numbers of the points that the rows are, which leave their own sums.
         """
-        weights, points = self._supported
+        weights, points = self.supported_points
         log_k = self.gram.kernel.log(rows, points)
         remaining = np.ones((len(rows), len(weights)))
         if own is not None:
@@ -463,7 +468,7 @@ class Hyperplane(SingleScore):
 
     @override
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        weights, points = self._supported
+        weights, points = self.supported_points
         raw = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
         np.negative(raw, out=raw)
         raw -= self.offset

@@ -1,11 +1,13 @@
-r"""The centre of random row weights: draws whose spread is that of samples from the population.
+r"""Draws of a centre whose spread is that of samples from the population.
 
-The posterior of a quasi-likelihood has no frequency meaning: with :math:`\lambda = 1` its intervals
-are several times too wide for BDD. Two steps give the draws a meaning.
+The posterior of a quasi-likelihood has no frequency meaning. With :math:`\lambda = 1` intervals of
+:math:`d_z` are several times too wide for BDD and, as draws scatter in all directions of kernel
+space, shifted by :math:`\operatorname{tr}(K \Sigma)` in :math:`d_z^2` on average, with
+:math:`\Sigma` the posterior covariance of w. Three steps give the draws a meaning.
 
-**The weight of the likelihood.** With a flat prior the posterior of :math:`d_z^2` has about the
-variance :math:`4 \|\Pi \varphi_z - a\|^2 / (\lambda n_0)`, with :math:`\Pi` the projection on the
-span of the training rows; over samples of n0 rows, the variance is
+**The weight of the likelihood.** With a flat prior and free weights the posterior of :math:`d_z^2`
+has the variance :math:`4 \|\Pi \varphi_z - a\|^2 / (\lambda n_0)`, with :math:`\Pi` the projection
+on the span of the training rows; over samples of n0 rows, the variance is
 :math:`4 \operatorname{Var}_x \langle \varphi_z - a, \varphi_x \rangle / n_0`. They are equal for
 
 .. math::
@@ -13,53 +15,41 @@ span of the training rows; over samples of n0 rows, the variance is
     {\operatorname{Var}_x \langle \varphi_z - a, \varphi_x \rangle},
 
 where each training row z is left out of the other rows. This :math:`\lambda` is then multiplied by
-:math:`\sqrt{10}` until the prior moves :math:`d_z^2` by less than a tenth of its standard error.
+:math:`\sqrt{10}`, at most 8 times, until the prior moves :math:`d_z^2` by less than a tenth of its
+standard error, in the median over the rows.
 
-**The spread in each direction.** One number cannot match the spread in all directions, so the draws
-are those of the weighted likelihood bootstrap (Newton and Raftery 1994; Lyddon, Holmes and Walker
-2019): row i counts :math:`n_0 \pi_i` times in the likelihood, in the dictionary and in the prior's
-mean, with :math:`\pi \sim \mathrm{Dirichlet}(1, \dots, 1)`, and the draw is the posterior mode, by
-one Newton step.
+**The spread in each direction.** One number cannot match the spread in all directions. So the draws
+are those of the Bayesian bootstrap (Rubin 1981) of the posterior mode :math:`\hat w`: row i counts
+:math:`n_0 \pi_i` times,
 
-A row is similar to itself, which adds about :math:`1 / n_0` to the norm of every centre of
-training rows. The norm of the population's centre has no such term, so pairs of equal rows are left
-out, see :func:`norm_of_pairs`.
+.. math:: w_i = n_0 \pi_i \hat w_i, \qquad \pi \sim \mathrm{Dirichlet}(1, \dots, 1),
+
+divided by their sum for weights on the simplex. This is the loss-likelihood bootstrap of Lyddon,
+Holmes and Walker (2019) where the prior moves nothing.
+
+**The norm.** A row is similar to itself, which adds about :math:`2 / n_0` to the squared norm of
+each drawn centre. The norm of the population's centre has no such term, so pairs of a row with
+itself are left out, see :func:`norm_of_pairs`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
-from scipy.special import softmax
 
-from . import bdd, factor
 from .geometry import squared_norm
 from .gram import Gram
 from .priors import GaussianPrior, Prior
-from .priors.gaussian import CorrelatedPrior
 
 PULL = 0.1  # of the prior on d_z^2, in standard errors, that is accepted
-STEP, MOST_STEPS = np.sqrt(10.0), 8
-ACCURACY, MOST_ITERATIONS = 1e-8, 1000  # of the search for the mode
+STEP, MOST_STEPS = 10.0**0.5, 8
+MOST_RATIO = 1e6  # where rows are similar to none but themselves, the ratio has no limit
 JITTER = 1e-10  # of the projection, relative to the largest kernel value
 
-
-class Weights(Protocol):
-    """The posterior mode of the weights, and the mode when rows get random weights."""
-
-    @property
-    def mode(self) -> np.ndarray:
-        """The weights at the mode, shape (M,)."""
-        ...
-
-    def draw(self, shares: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the modes for the shares of the rows, (draws, n0), by name of the variable."""
-        ...
+Mode = Callable[[float], np.ndarray]  # the weights at the posterior mode, from lambda
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,67 +58,82 @@ class Calibrated:
 
     Attributes
     ----------
+    gram : Gram
+        Whose points are the majority rows.
     scale : float
         lambda.
     ratio : float
         The ratio of the variances with :math:`\lambda = 1` and a flat prior, median over rows.
     pull : float
         The median change of :math:`d_z^2` by the prior, in standard errors.
-    weights : Weights
-    gram : Gram
+    mode : ndarray of shape (n0,)
+        The weights at the posterior mode.
+    on_simplex : bool
+        Whether the weights are at least 0 and sum to one.
     """
 
+    gram: Gram
     scale: float
     ratio: float
     pull: float
-    weights: Weights
-    gram: Gram
+    mode: np.ndarray
+    on_simplex: bool
 
     @classmethod
-    def of(cls, gram: Gram, make: Callable[[float], Weights]) -> Calibrated:
+    def of(cls, gram: Gram, mode: Mode, on_simplex: bool) -> Calibrated:
         """Return the smallest lambda of the sequence where the prior pulls little enough."""
-        d2, variance = _left_out(gram, np.full(gram.n0, 1.0 / gram.n0)), sampling_variance(gram)
-        ratio = variance_ratio(gram)
-        error = 2.0 * np.sqrt(variance / gram.n0)
-        for step in range(MOST_STEPS + 1):
-            scale = ratio * STEP**step
-            weights = make(scale)
-            pull = float(np.median(np.abs(_left_out(gram, weights.mode) - d2) / error))
-            if pull <= PULL:
-                break
-        return cls(scale, ratio, pull, weights, gram)
+        ratio, equal = variance_ratio(gram), np.full(gram.n0, 1.0 / gram.n0)
+        d2 = _left_out(gram, equal, equal)
+        error = 2.0 * np.sqrt(sampling_variance(gram) / gram.n0)
+
+        def at(scale: float) -> Calibrated:
+            w = mode(scale)
+            moved = _left_out(gram, w, w if on_simplex else equal)
+            pull = float(np.median(np.abs(moved - d2) / error))
+            return cls(gram, scale, ratio, pull, w, on_simplex)
+
+        found, steps = at(ratio), 0
+        while found.pull > PULL and steps < MOST_STEPS:
+            found, steps = at(found.scale * STEP), steps + 1
+        return found
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Return ``size`` draws of the variables, with the squared norm of their centres."""
-        variables = self.weights.draw(rng.dirichlet(np.ones(self.gram.n0), size))
-        return variables | {"squared_norm": norm_of_pairs(variables["w"], self.gram.K)}
+        """Return ``size`` draws of the weights, and the squared norms of their centres."""
+        shares = rng.dirichlet(np.ones(self.gram.n0), size)
+        w = self.gram.n0 * shares * self.mode
+        if self.on_simplex:
+            w /= w.sum(axis=1, keepdims=True)
+            shares = w
+        return {"w": w, "squared_norm": norm_of_pairs(w, shares, self.gram.K)}
 
 
 def reason_against(gram: Gram, prior: Prior) -> str | None:
     """Return why lambda cannot be calibrated for this dictionary and prior, or None if it can."""
-    if not isinstance(prior, GaussianPrior) or isinstance(prior, CorrelatedPrior):
-        return (
-            "the prior must be an independent normal one (priors.Flat, RowSum, StandardizedRowSum "
-            f"or InverseRowSum), got {prior!r}"
-        )
-    if gram.n_points != gram.n0:
-        return "every majority row must be a point of the centre, so dictionary must be None"
+    if not isinstance(prior, GaussianPrior):
+        return f"the prior must be normal, such as priors.Flat or InverseRowSum, got {prior!r}"
+    if gram.n_points != gram.n0 or not np.allclose(gram.r, gram.K.sum(axis=1)):
+        return "the points of the centre must be the majority rows, so dictionary must be None"
     if gram.n0 < 3 or not (sampling_variance(gram) > 0.0).all():
         return "the kernel values of the rows do not vary"
     return None
 
 
-def norm_of_pairs(w: np.ndarray, K: np.ndarray) -> np.ndarray:
-    r"""Return the squared norm of the centre from pairs of different rows, (..., M) -> (...).
+def norm_of_pairs(w: np.ndarray, shares: np.ndarray, K: np.ndarray) -> np.ndarray:
+    r"""Return the squared norm of the centre from pairs of different rows, (..., n0) -> (...).
 
-    .. math:: \frac{\sum_{i \ne j} w_i w_j k_{ij}}{1 - \sum_i v_i^2}, \qquad
-        v = w / \textstyle\sum_j w_j
+    .. math::
+        w^\top K w + s^2 \left(U - \pi^\top K \pi\right), \qquad
+        U = \frac{\sum_{i \ne j} \pi_i \pi_j k_{ij}}{1 - \sum_i \pi_i^2}, \qquad
+        s = \textstyle\sum_j w_j
 
-    For equal weights this is the U-statistic, without bias for the norm of the population's mean.
+    with :math:`\pi` the shares of the rows, which sum to one. For :math:`w = \pi` it is U; for
+    equal weights U is the U-statistic, without bias for the norm of the population's mean. Free
+    weights of one centre can differ where K is nearly singular, and then
+    :math:`\sum_i w_i^2 k_{ii}` says nothing of the centre; the shares do.
     """
-    own = np.square(w)
-    share = own.sum(axis=-1) / np.square(w.sum(axis=-1))
-    value: np.ndarray = (squared_norm(w, K) - own @ np.diag(K)) / (1.0 - share)
+    total, own = squared_norm(shares, K), np.square(shares) @ np.diag(K)
+    of_pairs = (total - own) / (1.0 - np.square(shares).sum(axis=-1))
+    value: np.ndarray = squared_norm(w, K) + np.square(w.sum(axis=-1)) * (of_pairs - total)
     return value
 
 
@@ -138,21 +143,19 @@ def _others(K: np.ndarray) -> np.ndarray:
     return others
 
 
-def _left_out(gram: Gram, w: np.ndarray) -> np.ndarray:
+def _left_out(gram: Gram, w: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return d_z^2 of each row, up to k(z, z), from the centre of the other rows."""
-    total = w.sum()
-    f = (_others(gram.K) @ w) * (total / (total - w))
-    return norm_of_pairs(w, gram.K) - 2.0 * f
+    f = (_others(gram.K) @ w) / (1.0 - shares)
+    return norm_of_pairs(w, shares, gram.K) - 2.0 * f
 
 
 def sampling_variance(gram: Gram) -> np.ndarray:
     r"""Return :math:`\operatorname{Var}_x \langle \varphi_z - a, \varphi_x \rangle`, shape (n0,).
 
-    a is the mean of the rows, and x runs over the rows other than z.
+    x runs over the rows other than z, and a is the mean of the rows other than x.
     """
     n, others = gram.n0, _others(gram.K)
-    f = others.sum(axis=1) / (n - 1)  # of each row with the centre of the others
-    A = others - f
+    A = others - others.sum(axis=1) / (n - 1)
     np.fill_diagonal(A, 0.0)
     mean = A.sum(axis=1) / (n - 1)
     value: np.ndarray = np.square(A).sum(axis=1) / (n - 1) - mean**2
@@ -162,129 +165,14 @@ def sampling_variance(gram: Gram) -> np.ndarray:
 def variance_ratio(gram: Gram) -> float:
     r"""Return the median ratio of the variances, posterior to sampling, for lambda = 1.
 
-    .. math:: \|\Pi_{-z} \varphi_z - a\|^2 = k_{zz} - 1 / (K^{-1})_{zz} - 2 f_z + \|a\|^2
+    .. math:: \|\Pi_{-z} \varphi_z - a_{-z}\|^2 = k_{zz} - 1 / (K^{-1})_{zz} - 2 f_z + \|a_{-z}\|^2
+
+    It is at most ``MOST_RATIO``.
     """
     n, K = gram.n0, gram.K
     inverse = cho_solve(cho_factor(K + JITTER * gram.largest * n * np.eye(n)), np.eye(n))
-    d2 = _left_out(gram, np.full(n, 1.0 / n))
-    projected = np.diag(K) - 1.0 / np.diag(inverse) + d2
-    return float(np.median(np.maximum(projected, 0.0) / sampling_variance(gram)))
-
-
-def _with_shares(gram: Gram, prior: GaussianPrior, shares: np.ndarray) -> np.ndarray:
-    """Return the prior's mean for shares of the rows, shape (..., n0)."""
-    r = gram.n0 * shares @ gram.K
-    return np.apply_along_axis(lambda each: prior.mean(replace(gram, r=each)), -1, r)
-
-
-@dataclass(frozen=True, eq=False)
-class FreeWeights:
-    r"""The weights of BDD.
-
-    With row i counted :math:`n_0 \pi_i = 1 + \epsilon_i` times, the mode moves by
-
-    .. math:: \Lambda^{-1} \left(\lambda K \epsilon + \Sigma^{-1} (\epsilon \hat w + \delta m)
-        \right), \qquad \Lambda = \lambda n_0 K + \Sigma^{-1},
-
-    to first order, with :math:`\delta m` the change of the prior's mean.
-    """
-
-    gram: Gram
-    prior: GaussianPrior
-    scale: float
-    mode: np.ndarray
-    upper: np.ndarray
-
-    @classmethod
-    def of(cls, gram: Gram, prior: GaussianPrior, scale: float) -> FreeWeights:
-        """Return the weights with lambda = ``scale``."""
-        return cls(gram, prior, scale, *bdd.posterior(gram, prior, scale))
-
-    def draw(self, shares: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the modes for the shares of the rows."""
-        gram, prior = self.gram, self.prior
-        e = gram.n0 * shares - 1.0
-        moved = e * self.mode + _with_shares(gram, prior, shares) - prior.mean(gram)
-        shift = self.scale * e @ gram.K + float(prior.sd) ** -2 * moved
-        w = self.mode + cho_solve((self.upper, False), shift.T).T
-        return {"w": w, "alpha": w}
-
-
-@dataclass(frozen=True, eq=False)
-class SoftmaxWeights:
-    r"""The weights of BSVDD, :math:`w = \mathrm{softmax}(\beta)`.
-
-    With row i counted :math:`n_0 \pi_i` times, the log weights :math:`\beta` minimise
-
-    .. math:: \frac{\lambda n_0}{2} \left(w^\top K w - 2 w^\top K \pi\right) + \frac{1}{2 \sigma^2}
-        \sum_i n_0 \pi_i \left(\beta_i - \log n_0 \pi_i - m_i(\pi)\right)^2.
-
-    The draw is one Newton step from :math:`\hat\beta + \log n_0 \pi`, with the Hessian at
-    :math:`\hat\beta`.
-    """
-
-    gram: Gram
-    prior: GaussianPrior
-    scale: float
-    beta: np.ndarray
-
-    @classmethod
-    def of(cls, gram: Gram, prior: GaussianPrior, scale: float) -> SoftmaxWeights:
-        """Return the weights with lambda = ``scale``, by a search from the prior's mean."""
-        m, precision, equal = prior.mean(gram), float(prior.sd) ** -2, np.ones(gram.n0) / gram.n0
-
-        def loss(beta: np.ndarray) -> tuple[float, np.ndarray]:
-            at, w = cls(gram, prior, scale, beta), softmax(beta)
-            fit = scale / 2 * (gram.n0 * squared_norm(w, gram.K) - 2 * w @ gram.r)
-            return float(fit + precision / 2 * np.square(beta - m).sum()), at.gradient(beta, equal)
-
-        found = minimize(
-            loss,
-            m,
-            method="trust-ncg",
-            jac=True,
-            hessp=lambda beta, v: cls(gram, prior, scale, beta).hessian_times(v),
-            options={"gtol": ACCURACY * precision, "maxiter": MOST_ITERATIONS},
-        )
-        return cls(gram, prior, scale, found.x)
-
-    @property
-    def mode(self) -> np.ndarray:
-        """The weights at the mode."""
-        w: np.ndarray = softmax(self.beta)
-        return w
-
-    def gradient(self, beta: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Return the gradient of the loss at log weights (..., n0), for shares of the rows."""
-        n, prior = self.gram.n0, self.prior
-        w = softmax(beta, axis=-1)
-        residual = self.scale * n * (w - shares) @ self.gram.K
-        m = _with_shares(self.gram, prior, shares)
-        deviation = n * shares * (beta - np.log(n * shares) - m)
-        fit = w * (residual - (w * residual).sum(axis=-1, keepdims=True))
-        gradient: np.ndarray = fit + float(prior.sd) ** -2 * deviation
-        return gradient
-
-    def hessian_times(self, v: np.ndarray) -> np.ndarray:
-        """Return the product of the Hessian of the loss, for equal shares, with v (n0, ...)."""
-        gram, w = self.gram, self.mode
-        u = w * (self.scale * (gram.n0 * gram.K @ w - gram.r))  # of the likelihood's curvature
-        u -= w * u.sum()
-        columns = v.reshape(len(w), -1)
-
-        def turned(x: np.ndarray) -> np.ndarray:  # (diag(w) - w w') x
-            return w[:, None] * (x - w @ x)
-
-        product = self.scale * gram.n0 * turned(gram.K @ turned(columns))
-        product += u[:, None] * columns - np.outer(w, u @ columns) - np.outer(u, w @ columns)
-        product += float(self.prior.sd) ** -2 * columns
-        return product.reshape(v.shape)
-
-    def draw(self, shares: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the modes for the shares of the rows."""
-        n = self.gram.n0
-        shares = np.maximum(shares, np.finfo(float).tiny)
-        start = self.beta + np.log(n * shares)
-        upper = factor.upper(self.hessian_times(np.eye(n)), "BSVDD")
-        beta = start - cho_solve((upper, False), self.gradient(start, shares).T).T
-        return {"w": softmax(beta, axis=-1), "beta": beta}
+    own, sums = np.diag(K), K.sum(axis=1)
+    f = (sums - own) / (n - 1)
+    norm = (sums.sum() - 2.0 * sums + own) / (n - 1) ** 2
+    projected = np.maximum(own - 1.0 / np.diag(inverse) - 2.0 * f + norm, 0.0)
+    return min(float(np.median(projected / sampling_variance(gram))), MOST_RATIO)

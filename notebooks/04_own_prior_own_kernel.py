@@ -105,17 +105,16 @@ figure = plots.plot_boundary(fits, train.X, train.minority)
 figure.set_dpi(70)
 
 # %% [markdown]
-# The data narrow the scale a little. Its median goes from .67 to .46, and its interval stays wide:
+# The data narrow the scale a little. Its median goes from .67 to .53, and its interval stays wide:
 # 100 rows say little about how uneven the weights should be. The four priors rank the new rows
-# about equally well (AUC .994 to .998). Their boundaries differ. The boundaries of the two priors
-# with row sums in their mean are wider around the remote rows. Those of the two priors with mean
-# zero are closer.
+# about equally well (AUC .999 to 1). Three boundaries are alike. With heavy tails the boundary is
+# wider around the remote rows, and less sure.
 #
 # ## A kernel is a function too
 #
 # `kernel(X, Y)` takes two tables of rows and returns the matrix $k(x_i, y_j)$. The kernel must be
-# positive semi-definite; this is not checked. Real rows often mix numbers with a category. An
-# abalone has a sex (male, female, infant; three 0/1 columns here) and seven measurements. Two
+# positive semi-definite; `fit` checks this on 100 rows. Real rows often mix numbers with a
+# category. An abalone has a sex (male, female, infant; three 0/1 columns here) and seven measurements. Two
 # animals of different sex should be less similar. How much less is our choice:
 #
 # $$k(x, y) = \rho^{[\mathrm{sex}(x) \ne \mathrm{sex}(y)]} \cdot
@@ -163,11 +162,10 @@ for name, kernel in {
 pd.DataFrame(table).T.round(3)
 
 # %% [markdown]
-# **What to conclude.** The AUC is smallest if the three 0/1 columns are treated as numbers. It is
-# largest if the sex is ignored, and $\rho = 1/2$ is close to that. If the sexes are separated
-# completely, the AUC is smaller again, but the G-mean is the best. The new rows have only 21
-# minority rows, so such differences may change with the split. A choice of $\rho$ should be based
-# on several splits, or on knowledge of the animals.
+# **What to conclude.** The AUC is smallest if the three 0/1 columns are treated as numbers. It grows
+# as animals of different sex become less similar, and is largest if the sexes are separated
+# completely. The new rows have only 21 minority rows, so such differences may change with the
+# split. A choice of $\rho$ should be based on several splits, or on knowledge of the animals.
 #
 # A fit with your own function is saved like any other fit, but without the function. Give the
 # function again when you load the file, `bsvdd.load(path, {"kernel": kernel})`.

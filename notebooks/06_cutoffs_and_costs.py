@@ -112,9 +112,9 @@ title = figure.suptitle(
 
 # %% [markdown]
 # G-mean and balanced accuracy agree here. The higher the cost of a miss, the smaller the cutoff,
-# and the more rows are flagged. At $c = 50$ almost every row is flagged. F1 gives no credit for
-# majority rows that are not flagged. With a weak signal it can flag everything. So F1 is available,
-# but it is not the default.
+# and the more rows are flagged. At $c = 50$ more than half of all rows are flagged. F1 gives no
+# credit for majority rows that are not flagged. With a weak signal it can flag everything. So F1 is
+# available, but it is not the default.
 #
 # Look at the last column. The cutoff chosen for $c = 10$ does not have the smallest such cost on
 # new rows. The minority has 21 training rows, so one row changes the miss rate by 5 %. If misses
@@ -125,19 +125,18 @@ title = figure.suptitle(
 # ## Leave-one-out and folds
 #
 # A training row pulls the centre towards itself, so its training distance is too small. It must be
-# left out. Remove row $j$ from the centre and multiply the other weights by one factor, so that
-# they sum to one again. Then the distance of row $j$ is exactly
+# left out. Take row $j$ out of the kernel sum $f(x) = \sum_i w_i k(x_i, x)$, and multiply the other
+# weights by one factor, so that they sum to one again. A new row meets the centre of all rows, so
+# the squared norm of the centre stays what it is:
 #
-# $$d_{-j} = \frac{d_j}{1 - w_j},$$
+# $$d_{-j}^2 = k(x_j, x_j) - 2\,\frac{f(x_j) - w_j\,k(x_j, x_j)}{1 - w_j} + \|a\|^2,$$
 #
 # in every draw, without a refit. This is `cv="loo"`, the default. `cv=5` refits the model to five
 # folds. `cv="train"` leaves no row out.
 
 # %%
-d = est.idata_["distance"]["d"].values[..., ~y]
-w = est.idata_["posterior"]["w"].values
-inside = np.median(d, axis=(0, 1))
-left_out = np.median(d / (1 - w), axis=(0, 1))
+inside = est.decision(X[~y])["distance"].to_numpy()
+left_out = est.idata_["decision"]["left_out"].values[~y]
 print(f"median over rows of d_-j / d_j: {np.median(left_out / inside):.4f}")
 print(f"largest:                        {np.max(left_out / inside):.4f}")
 
@@ -157,13 +156,12 @@ for name, fit in fits.items():
 pd.DataFrame(rows).T.rename_axis(["bandwidth", "cv"]).round(4)
 
 # %% [markdown]
-# The weights are small, so leaving a row out typically changes its distance by a fifth of a
+# The weights are small, so leaving a row out typically changes its distance by a quarter of a
 # percent. But the distances are close together, and this small change is enough to matter. A cutoff
-# chosen on training distances is too small and flags more rows. With a narrower kernel, the
-# distance of a row depends more on the row itself. At the narrow bandwidth, `cv="train"` gives a
-# false-alarm rate of .13 where .10 was requested. Leave-one-out and folds give less than .10 here,
-# and folds a little less than leave-one-out. (A rate of .10 on 345 new rows has a standard error of
-# .016.) Leave-one-out needs one fit, and folds need six.
+# chosen on training distances is too small and flags more rows: `cv="train"` gives a false-alarm
+# rate of about .14 where .10 was requested. Leave-one-out and folds keep the rate at both
+# bandwidths. (A rate of .10 on 345 new rows has a standard error of .016.) Leave-one-out needs one
+# fit, and folds need six.
 #
 # ## What the level means
 #
@@ -200,9 +198,9 @@ legend = ax.legend(frameon=False)
 # level only if *certain* has a meaning of its own: "a row passes only if nine draws in ten put it
 # within $D_\mathrm{opt}$".
 #
-# The figure also shows a problem that no cutoff can solve. More than a quarter of the minority rows
-# have P(normal) above .95: the model is sure that they lie among the majority. P(normal) describes
-# the position of $z$, not its class. If the classes overlap, these are two different questions.
+# The figure also shows a problem that no cutoff can solve. A seventh of the minority rows have
+# P(normal) above .95: the model is sure that they lie among the majority. P(normal) describes the
+# position of $z$, not its class. If the classes overlap, these are two different questions.
 # Then labelled minority rows in the centre can help: see BSVDD-M in [the four
 # models](02_four_models.ipynb).
 #

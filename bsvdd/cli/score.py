@@ -48,6 +48,11 @@ AT_ONCE = 2**23  # values of d_z computed at once, 64 MB
     show_default=True,
     help="Method of the p-values; split has the strictest guarantee, and refits the model.",
 )
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Also write the three most important columns of each abnormal row, with their shares.",
+)
 def score(
     model: Path,
     csv: Path,
@@ -57,6 +62,7 @@ def score(
     strict: bool,
     fdr: float | None,
     method: str,
+    explain: bool,
 ) -> None:
     """Score the rows of CSV by a saved MODEL: P(normal), distance, decision, p-value.
 
@@ -85,7 +91,11 @@ def score(
         rows = read_table(csv, layout=layout)
         with naming(csv):
             X, problems = numbers(rows, _columns_of_fit(est, rows, layout), layout.form, strict)
-        result = scored(est, X[problems == ""], fdr, method)
+        usable = X[problems == ""]
+        result = scored(est, usable, fdr, method)
+        if explain:
+            important = est.explain(usable, changes=False).top_columns()
+            result = result.join(important.where(~result["normal"]))
         found = result.reindex(range(len(rows)))
         found["problem"] = problems.to_numpy()
         found.insert(0, "row", range(len(rows)))
@@ -111,7 +121,8 @@ def score(
 
 def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
-    from ..estimators.names import columns, meant, quoted
+    from ..comparison.scenarios.tables import require_columns
+    from ..estimators.names import columns
 
     names = getattr(est, "feature_names_in_", None)
     if names is None:
@@ -121,18 +132,13 @@ def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
                 f"{rows.shape[1]}, {columns(rows.columns)}; leave columns out by --drop"
             )
         return list(rows.columns)
-    lacking = [name for name in names if name not in rows.columns]
-    for name in lacking:
-        if name in layout.others:
+    for name in names:
+        if name in layout.others and name not in rows.columns:
             raise ValueError(
                 f"{layout.others[name]} {name!r}: the model was fitted to this column, and cannot "
                 f"score without it; it takes {columns(names)}"
             )
-    if lacking:
-        raise ValueError(
-            f"the table lacks {columns(lacking)}{meant(lacking[0], rows.columns)}; it has "
-            f"{quoted(rows.columns)}"
-        )
+    require_columns(rows, list(names))
     return list(names)
 
 

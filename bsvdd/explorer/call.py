@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,14 @@ class Call:
 
     Attributes
     ----------
-    constructor : type
+    constructor : type or function
     name : str
         The constructor in the code, such as ``"kernels.RBF"``.
     arguments : dict
         Values by parameter name; a value can be a call itself.
     """
 
-    constructor: type
+    constructor: Callable[..., Any]
     name: str
     arguments: dict[str, Any]
 

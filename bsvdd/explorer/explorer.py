@@ -312,7 +312,9 @@ class Explorer:
     def _show_code(self) -> None:
         model = type(self.estimator)
         package = __name__.partition(".")[0]
-        if model.__module__.startswith(f"{package}."):
+        if self.setting.is_published:
+            imports = "from bsvdd import as_published, kernels\n"
+        elif model.__module__.startswith(f"{package}."):
             imports = f"from bsvdd import {model.__name__}, Cutoff, kernels, priors\n"
         else:  # a user's own model
             imports = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from ..estimators.bayesian import BayesianDataDescription
+from ..estimators.published import as_published
 from ..estimators.registry import REGISTRY, Record
 from ..inference.cutoff import Cutoff
 from ..models import kernels, priors
@@ -23,8 +24,11 @@ FAMILIES: dict[str, tuple[type, tuple[str, ...]]] = {
 }
 CRITERIA = ("g_mean", "balanced_accuracy", "f1", "cost", "false_alarm")
 CRITERIA_WITHOUT_MINORITY = ("false_alarm",)
+# what a published model leaves to the controls
+OPEN = ("model", "published", "bandwidth", "row", "standardize", "random_state", "minor_label")
 LABELS = {
     "model": "model",
+    "published": "as published",
     "prior": "prior",
     "sd": "prior sd",
     "exponent": "exponent ν",
@@ -53,6 +57,9 @@ class ExplorerState:
         s of the RBF kernel; in standard deviations if ``standardize`` is true.
     model : str, default="BSVDD"
         A name in :func:`models`.
+    published : bool, default=False
+        Whether prior, sampler, cutoff and draws are those of :func:`bsvdd.as_published`, for a
+        model that has a source. Only the kernel and the point z are then chosen by the controls.
     prior : {"StandardizedRowSum", "InverseRowSum", "RowSum", "Flat", "GaussianProcess"}, \
 default="InverseRowSum"
     sd, exponent, power : float, default=0.5, 1, 0.5
@@ -91,6 +98,7 @@ default="InverseRowSum"
 
     bandwidth: float
     model: str = DEFAULT_MODEL
+    published: bool = False
     prior: str = "InverseRowSum"
     sd: float = 0.5
     exponent: float = 1.0
@@ -139,6 +147,7 @@ default="InverseRowSum"
         """Return the values of each field that has a few only."""
         return {
             "model": tuple(models()),
+            "published": (False, True),
             "prior": tuple(FAMILIES),
             "bounded": (False, True),
             "criterion": CRITERIA,
@@ -149,6 +158,10 @@ default="InverseRowSum"
     def relevant(self) -> frozenset[str]:
         """The fields that have an effect with this model, prior and criterion."""
         names = {f.name for f in fields(self)}
+        if self._record.published is None:  # a user's model: it has no source
+            names -= {"published"}
+        elif self.published:
+            return frozenset(OPEN)
         names -= {"exponent", "power", "false_alarm_rate", "miss_cost"}
         names |= set(FAMILIES[self.prior][1])
         names |= {"cost": {"miss_cost"}, "false_alarm": {"false_alarm_rate"}}.get(
@@ -169,10 +182,22 @@ default="InverseRowSum"
         """Whether the controls set the minority prior; another than Beta keeps its default."""
         return isinstance(self._record.parameters.get("minority_prior"), priors.Beta)
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the estimator is that of :func:`bsvdd.as_published`."""
+        return self.published and "published" in self.relevant
+
     def _call(self) -> Call:
         kernel = Call(kernels.RBF, "kernels.RBF", {"bandwidth": self.bandwidth})
         if self.standardize:
             kernel = Call(kernels.Standardized, "kernels.Standardized", {"kernel": kernel})
+        defaults = self._record.parameters
+        if self.is_published:
+            named: dict[str, Any] = {"name": self.model, "kernel": kernel}
+            for name in ("random_state", "minor_label"):
+                if getattr(self, name) != defaults[name]:
+                    named[name] = getattr(self, name)
+            return Call(as_published, "as_published", named)
         family, parameters = FAMILIES[self.prior]
         arguments: dict[str, Any] = {
             "kernel": kernel,
@@ -189,7 +214,6 @@ default="InverseRowSum"
             if name in self.relevant:
                 policy[name] = getattr(self, name)
         arguments["cutoff"] = Call(Cutoff, "Cutoff", policy)
-        defaults = self._record.parameters
         for name in ("dictionary", "draws", "chains", "random_state", "minor_label"):
             if getattr(self, name) != defaults[name]:
                 arguments[name] = getattr(self, name)
@@ -203,7 +227,8 @@ default="InverseRowSum"
     def code(self) -> str:
         """Return the constructor call as code, which evaluates to :meth:`estimator`.
 
-        The names in it are the estimator's class, ``Cutoff``, ``kernels`` and ``priors``.
+        The names in it are the estimator's class, ``Cutoff``, ``kernels`` and ``priors``, or
+        ``as_published`` and ``kernels``.
         """
         return self._call().block()
 

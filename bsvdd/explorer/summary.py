@@ -94,7 +94,9 @@ def _statistics(view: View, before: View | None) -> str:
 def _values(view: View) -> dict[str, str]:
     est, M = view.est, view.weights.shape[1]
     diagnostics = est.idata_["diagnostics"].dataset
-    prior = f"{np.median(view.prior_support):.1f}" if len(view.prior_support) else "improper"
+    one_estimate = len(view.support) == 1
+    without_prior = "not drawn" if one_estimate else "improper"
+    prior = f"{np.median(view.prior_support):.1f}" if len(view.prior_support) else without_prior
     row_class = "minority" if view.is_minority else "majority"
     r_hat, ess = float(diagnostics["r_hat"]), float(diagnostics["ess"])
     return {
@@ -103,6 +105,6 @@ def _values(view: View) -> dict[str, str]:
         "effective support, posterior": f"{np.median(view.support):.1f} of {M}",
         "effective support, prior": f"{prior} of {M}",
         "largest weight, posterior": f"{float(diagnostics['largest_weight']):.3f}",
-        "R-hat; effective draws": f"{r_hat:.3f}; {ess:.0f}",
+        "R-hat; effective draws": "one estimate" if one_estimate else f"{r_hat:.3f}; {ess:.0f}",
         "sampler": str(est.idata_["posterior"].attrs["sampler"]),
     }

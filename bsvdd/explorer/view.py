@@ -79,8 +79,10 @@ class View:
         decision = est.decision(with_feature_names(est, grid))
         w = groups["posterior"]["w"].values
         w = w.reshape(-1, w.shape[-1])
-        prior = groups["prior"]
-        prior_support = effective_support(prior["w"].values) if "w" in prior else np.empty(0)
+        prior = groups.get("prior")  # one estimate, such as a mode, has none
+        prior_support = np.empty(0)
+        if prior is not None and "w" in prior:
+            prior_support = effective_support(prior["w"].values)
         minority = groups["constant_data"]["minority"].values
         return cls(
             state=state,

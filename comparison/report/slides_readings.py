@@ -19,12 +19,14 @@ A choice of the nearest reading is made in hindsight, and says so in its column.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import delayed
+from threadpoolctl import threadpool_limits
 
 from ...estimators.base import BaseDetector
 from ...estimators.registry import REGISTRY
@@ -33,6 +35,7 @@ from ...inference.metrics import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ...models.kernels import RBF, Kernel, Polynomial, Standardized
 from ..run.cell import replicate_seed
+from ..run.workers import processes
 from ..scenarios.scenario import Pair
 from ..scenarios.slides import Slides
 from . import published
@@ -49,6 +52,7 @@ RANKS = (0.1, 0.3, 0.5, 0.7, 0.9)  # c / n0
 CRITERIA = {"F1": "f1", "G-mean": "g_mean", "accuracy": "cost"}
 LEFT_OUT: dict[str, Any] = {"5 folds": 5, "training rows": "train"}
 POSITIVE = ("minority", "majority")
+FILE = "slides_readings.csv"  # beside the page of the study
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,8 @@ def run(
     variances: tuple[float, ...] = (5.0, 10.0, 20.0),
     replicates: int = 10,
     seed: int = 0,
+    jobs: int = 1,
+    on_pair: Callable[[], None] = lambda: None,
 ) -> pd.DataFrame:
     """Return the distance of each reading from the printed row of its model, nearest first.
 
@@ -203,21 +209,28 @@ def run(
     replicates : int, default=10
         Pairs of data sets for each v.
     seed : int, default=0
+    jobs : int, default=1
+        Number of worker processes; -1 is one for each processor.
+    on_pair : callable
+        Called after each pair of data sets.
 
     Returns
     -------
     pandas.DataFrame
         A row for each reading: ``model``; the means of the six metrics over pairs and v;
-        ``distance``, the mean absolute difference from the printed means over metrics and v; and
-        ``nearest``, whether it is the nearest of its model, which is a choice in hindsight.
+        ``distance``, the mean absolute difference from the printed means over metrics and v;
+        ``nearest``, whether it is the nearest of its model, which is a choice in hindsight; and
+        ``pairs``, the number of pairs of data sets for each v.
     """
+    pairs = [(v, replicate_seed(each, seed)) for v in variances for each in range(replicates)]
+    found: dict[float, list[pd.DataFrame]] = {v: [] for v in variances}
+    work = (delayed(_measure_pair)(readings, replace(base, v=v), number) for v, number in pairs)
+    for (v, _), part in zip(pairs, processes(jobs, "generator")(work), strict=True):
+        found[v].append(part)
+        on_pair()
     printed = published.table()
     gaps, means = [], []
-    for v in variances:
-        parts = [
-            measure(readings, replace(base, v=v).pair(number), number)
-            for number in (replicate_seed(each, seed) for each in range(replicates))
-        ]
+    for v, parts in found.items():
         mean = sum(parts[1:], parts[0]) / len(parts)
         rows = [printed.loc[(reading.model, v), list(COMPARED)] for reading in readings]
         gaps.append(np.abs(mean.to_numpy() - np.array(rows, dtype=float)))
@@ -225,6 +238,17 @@ def run(
     out = sum(means[1:], means[0]) / len(means)
     out.insert(0, "model", [reading.model for reading in readings])
     out["distance"] = np.nanmean(np.concatenate(gaps, axis=1), axis=1)
-    out = out.sort_values(["model", "distance"], kind="stable")
-    out["nearest"] = ~out["model"].duplicated()
-    return out
+    out["pairs"] = replicates
+    return by_distance(out)
+
+
+def _measure_pair(readings: list[Reading], scenario: Slides, seed: int) -> pd.DataFrame:
+    with threadpool_limits(1, user_api="blas"):
+        return measure(readings, scenario.pair(seed), seed)
+
+
+def by_distance(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the readings of each model in the order of their distances, the nearest marked."""
+    table = table.sort_values(["model", "distance"], kind="stable")
+    table["nearest"] = ~table["model"].duplicated()
+    return table

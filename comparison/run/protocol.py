@@ -50,7 +50,7 @@ class Candidate:
     name: str
     model: str
     parameters: dict[str, Any] = field(default_factory=dict)
-    grid: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    grid: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     choice: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -205,7 +205,14 @@ FAIR = Protocol(
 PUBLISHED = Protocol(kernel=Standardized(RBF()), cutoff=Cutoff("f1", cv=5))
 PROTOCOLS = {"fair": FAIR, "published": PUBLISHED}
 
-_GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
+# BSVDD's prior puts more and more of the weights on the boundary, as does a smaller nu of SVDD
+_BOUNDARY = (
+    priors.InverseRowSum(sd=0.5),
+    priors.InverseRowSum(sd=0.5, power=1.0),
+    priors.SVDD(sd=0.5, outlier_fraction=FRACTIONS[0]),
+)
+_GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "BSVDD": {"prior": _BOUNDARY},
     "SVDD": {"outlier_fraction": FRACTIONS},
     "SVDD-M": {"outlier_fraction": FRACTIONS},
     "OCSVM": {"nu": FRACTIONS},

@@ -17,7 +17,9 @@ ROWS = 1000  # training rows at most, as the cost of some models grows with thei
 def generated_design(quick: bool) -> Design:
     """Return the design of generated data: one factor at a time is varied from a base.
 
-    ``quick`` has fewer rows and fewer levels.
+    The base is the generator of the slides with v = 0. The next steps of the slides are in it: more
+    features, also with v = 5, where the classes nearly coincide; minority shares above 1/10 and
+    below it; and non-linear boundaries. ``quick`` has fewer rows and fewer levels.
     """
     base = Slides(v=0.0, n_train=200 if quick else 300, n_test=1000 if quick else 4000)
 
@@ -42,9 +44,12 @@ def generated_design(quick: bool) -> Design:
             ["100", str(base.n_train)],
         ),
         "features": levels({str(p): replace(base, p=p) for p in (50, 100, 200)}, ["50", "200"]),
+        "features with v = 5": levels(
+            {str(p): replace(base, v=5.0, p=p) for p in (50, 100, 200)}, ["200"]
+        ),
         "minority share": levels(
-            {f"1/{n}": replace(base, n_train=rows, share=1 / n) for n in (10, 20, 50, 100)},
-            ["1/10", "1/20"],
+            {f"1/{n}": replace(base, n_train=rows, share=1 / n) for n in (3, 5, 10, 20, 50, 100)},
+            ["1/3", "1/10", "1/20"],
         ),
         "boundary": levels({"linear": base, **shapes}, ["linear", "ring", "moons"]),
         "tails": levels(

@@ -155,6 +155,16 @@ def place(table: pd.DataFrame, number: int) -> str:
     return f"row {number} (counted from 0{of_id})"
 
 
+def require_columns(table: pd.DataFrame, names: list[str]) -> None:
+    """Raise a ValueError if the table lacks one of the columns."""
+    lacking = [name for name in names if name not in table.columns]
+    if lacking:
+        raise ValueError(
+            f"the table lacks {the_columns(lacking)}{meant(lacking[0], table.columns)}; it has "
+            f"{quoted(table.columns)}"
+        )
+
+
 def features(
     table: pd.DataFrame,
     columns: list[str] | None = None,
@@ -172,12 +182,7 @@ def features(
     form : CsvFormat
     """
     if columns is not None:
-        missing = [c for c in columns if c not in table.columns]
-        if missing:
-            raise ValueError(
-                f"the table lacks {the_columns(missing)}{meant(missing[0], table.columns)}; it has "
-                f"{quoted(table.columns)}"
-            )
+        require_columns(table, columns)
         table = table[columns]
     text = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
     if text:

@@ -5,6 +5,7 @@ from .boundary import plot_boundary
 from .calibration import plot_calibration
 from .common import show_probability
 from .distances import plot_distance_posterior, plot_distances
+from .explanation import plot_explanation
 from .prior_health import plot_prior_health
 from .weights import plot_weights
 from .weights_pair import plot_weights_pair
@@ -15,6 +16,7 @@ __all__ = [
     "plot_calibration",
     "plot_distance_posterior",
     "plot_distances",
+    "plot_explanation",
     "plot_prior_health",
     "plot_weights",
     "plot_weights_pair",

@@ -169,7 +169,16 @@ class CsvRows(_Table):
             reading_csv(self.path) as file,
             pd.read_csv(file, chunksize=size, **options) as pieces,
         ):
+            start, booleans = 0, None
             for frame in pieces:
+                found = set(frame[columns].select_dtypes("bool").columns)
+                # the parser types each block by itself; booleans beside numbers are text in a whole
+                if mixed := found ^ (found if booleans is None else booleans):
+                    raise TypeError(
+                        f"{self.path}: column {min(mixed)!r} has true and false in some rows and "
+                        f"other values in others (from row {start}, counted from 0); write one kind"
+                    )
+                booleans, start = found, start + len(frame)
                 yield frame[columns]
 
 

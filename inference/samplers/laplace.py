@@ -36,6 +36,7 @@ SAME_MODE = 1.0  # posterior sd: two searches that end within this distance foun
 DISPERSED = 2.0  # posterior sd of the NUTS starts around a mode
 WIDER_SHARE = 0.05  # of the proposals
 WIDER_BY = 3.0  # about so many sd of the radius of a normal vector
+ENERGY = "energy"  # a statistic of the states, by the name that ArviZ reads
 WARM_UP = 50  # discarded steps of each chain
 MIN_STEPS = 500  # of a chain, before its diagnostics are computed
 THIN = 4  # steps per draw, if one step is not enough
@@ -187,7 +188,8 @@ class Chains:
     Attributes
     ----------
     named : dict of ndarray of shape (chains, steps, ...)
-        The named quantities of the states.
+        The named quantities of the states, and ``ENERGY``, minus their log density up to a
+        constant.
     accepted : ndarray of bool, shape (chains, steps)
     log_ratio : ndarray of shape (chains, steps)
         log p/q of the proposals, up to a constant.
@@ -259,6 +261,7 @@ def _proposals(
     """Return the named quantities of proposals, and their log p/q."""
     x, log_q = q.draw(shape[0] * shape[1], rng)
     logp, named = density.evaluate(x)
+    named = {**named, ENERGY: -logp}
     named = {name: values.reshape(*shape, *values.shape[1:]) for name, values in named.items()}
     return named, (logp - log_q).reshape(shape)
 

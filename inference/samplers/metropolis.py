@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..cancellation import checkpoint
 from ..draws import Draws, SamplerReport, SamplerSettings
 from ..log_density import LogDensity
 
@@ -39,6 +40,7 @@ def sample(density: LogDensity, starts: np.ndarray, settings: SamplerSettings) -
         progressbar=settings.progressbar,
         quiet=not settings.progressbar,
         compute_convergence_checks=False,
+        callback=lambda **_: checkpoint(),  # called after each draw
     )
     sizes = trace.children["posterior"].sizes
     if (sizes["chain"], sizes["draw"]) != (chains, settings.draws):

@@ -78,6 +78,35 @@ class Kernel:
         """
         raise NotImplementedError(f"{self!r} has no logarithm")
 
+    @property
+    def separable(self) -> bool:
+        """Whether k(x, y) is a product of one function for each column, see :meth:`by_column`."""
+        return False
+
+    def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
+        r"""Yield :math:`-\log k_f(x_{if}, y_{jf})`, shape (n, m), for each column f.
+
+        .. math:: k(x, y) = \prod_f k_f(x_f, y_f), \qquad 0 < k_f \le 1
+
+        Raises
+        ------
+        NotImplementedError
+            The kernel is not :attr:`separable`.
+        """
+        raise NotImplementedError(f"{self!r} is no product over columns")
+
+    def gaussian_rates(self, n_columns: int) -> np.ndarray | None:
+        r"""Return :math:`\gamma_f` of :math:`k = \exp(-\sum_f \gamma_f (x_f - y_f)^2)`, or None.
+
+        Shape (n_columns,); None if the kernel has another form.
+        """
+        return None
+
+    @property
+    def euclidean(self) -> bool:
+        """Whether k(x, y) is the dot product of :meth:`inputs` of x and y."""
+        return False
+
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return sum_i k(x_i, y_j), shape (m,), without holding the whole matrix."""
         total = np.zeros(len(Y))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, override
 
@@ -54,6 +55,22 @@ class DistanceKernel(Kernel):
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return -self.gamma * cdist(as_table("X", X), as_table("Y", Y), self._metric)
+
+    @property
+    @override
+    def separable(self) -> bool:
+        return True
+
+    @override
+    def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
+        for x, y in zip(as_table("X", X).T, as_table("Y", Y).T, strict=True):
+            cost = x[:, None] - y
+            if self._metric == "sqeuclidean":
+                cost *= cost
+            else:
+                np.abs(cost, out=cost)
+            cost *= self.gamma
+            yield cost
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
@@ -113,6 +130,10 @@ class RBF(DistanceKernel):
     def width(self) -> float:
         """2 s^2."""
         return 2.0 * self._s**2
+
+    @override
+    def gaussian_rates(self, n_columns: int) -> np.ndarray:
+        return np.full(n_columns, self.gamma)
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

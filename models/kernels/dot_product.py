@@ -25,6 +25,11 @@ class Linear(Kernel):
     array([[11.]])
     """
 
+    @property
+    @override
+    def euclidean(self) -> bool:
+        return True
+
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return X @ Y.T

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self, override
 
@@ -61,7 +61,7 @@ class Standardized(Kernel):
 
     @override
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        return self._standardized(X)
+        return as_kernel(self.kernel).inputs(self._standardized(X))
 
     @property
     @override
@@ -71,6 +71,27 @@ class Standardized(Kernel):
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return as_kernel(self.kernel).log(self._standardized(X), self._standardized(Y))
+
+    @property
+    @override
+    def separable(self) -> bool:
+        return as_kernel(self.kernel).separable
+
+    @override
+    def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
+        return as_kernel(self.kernel).by_column(self._standardized(X), self._standardized(Y))
+
+    @override
+    def gaussian_rates(self, n_columns: int) -> np.ndarray | None:
+        rates = as_kernel(self.kernel).gaussian_rates(n_columns)
+        if rates is None or self.scale is None:
+            return None
+        return rates / np.square(self.scale)
+
+    @property
+    @override
+    def euclidean(self) -> bool:
+        return as_kernel(self.kernel).euclidean
 
     def _standardized(self, X: np.ndarray) -> np.ndarray:
         if self.mean is None:

@@ -117,6 +117,13 @@ class Beta:
     ValueError, TypeError
         a, b or the total is not a positive number.
 
+    Notes
+    -----
+    The free variable of the model is the probit of :math:`b_j`: it is normal for a = b = 1, which
+    helps Laplace's approximation. A function makes ``pm.Beta`` itself the variable, with the same
+    posterior: NUTS and Metropolis draw from both equally well. A saved file then needs the function
+    on loading.
+
     References
     ----------
     Bae (2024), Bayesian support vector data description with minority rows.
@@ -126,6 +133,12 @@ class Beta:
     >>> from bsvdd import priors
     >>> priors.Beta(total=1)
     Beta(a=1.0, b=1.0, total=1)
+
+    The same prior by ``pm.Beta``:
+
+    >>> import pymc as pm
+    >>> from bsvdd import BSVDDM
+    >>> est = BSVDDM(minority_prior=lambda gram, name, dims: pm.Beta(name, 1, 1, dims=dims))
     """
 
     a: float = 1.0

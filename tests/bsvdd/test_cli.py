@@ -121,6 +121,28 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
         assert "fdr must lie between 0 and 1" in result.output
 
 
+def test_score_explains_the_abnormal_rows(csv, tmp_path):
+    model, scored = tmp_path / "m.nc", tmp_path / "p.csv"
+    call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "SVDD", "--out", model)
+    result = call("score", model, csv, "--out", scored, "--explain")
+    assert result.exit_code == 0, result.output
+    frame = pd.read_csv(scored)
+    from bsvdd import load
+
+    why = load(model).explain(pd.read_csv(csv)[["a", "b"]], changes=False).top_columns()
+    abnormal = ~frame["normal"]
+    assert abnormal.any() and not abnormal.all()
+    names = ["column_1", "share_1", "column_2", "share_2", "problem"]
+    assert frame.columns[-5:].tolist() == names
+    assert frame.loc[~abnormal, "column_1"].isna().all()
+    assert (frame["column_1"] == why["column_1"])[abnormal].all()
+    np.testing.assert_allclose(frame.loc[abnormal, "share_2"], why.loc[abnormal, "share_2"])
+    call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "BDD", "--out", model)
+    result = call("score", model, csv, "--explain")
+    assert result.exit_code != 0
+    assert "no exact shares of columns" in result.output
+
+
 def test_score_offers_all_methods_of_p_values():
     """The command has a list of its own, so that it need not import the estimators to show help."""
     from bsvdd.estimators import p_values

@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published, kernels, priors
 from bsvdd.explorer import panels
 from bsvdd.explorer.explorer import PENDING, explore
 from bsvdd.explorer.plane import GRID, Plane
@@ -25,6 +25,7 @@ from bsvdd.explorer.worker import LatestWorker
 from docs import example_model
 
 NAMES = {c.__name__: c for c in (BDD, BDDM, BSVDD, BSVDDM, Cutoff)} | {
+    "as_published": as_published,
     "kernels": kernels,
     "priors": priors,
 }
@@ -74,6 +75,9 @@ def test_bsvdd_explore_is_the_explorer():
         {"model": "BDD", "sd": 0.5},
         {"model": "BSVDD-M", "bounded": True, "total": 2.0, "a": 2.0, "b": 3.0},
         {"model": "BDD-M", "sd": 2.0},
+        {"model": "BDD", "published": True},  # one estimate: no prior draws, no R-hat
+        {"model": "BDD-M", "published": True},
+        pytest.param({"model": "BSVDD", "published": True}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -181,6 +185,8 @@ def test_only_what_matters_is_shown(explorer):
     assert not shown() & {"exponent", "a", "b", "bounded", "total", "miss_cost"}
     explorer.change(prior="RowSum", model="BSVDD-M", bounded=True, criterion="cost")
     assert {"exponent", "a", "b", "bounded", "total", "miss_cost"} <= shown()
+    explorer.change(published=True, model="BDD")
+    assert shown() == {"model", "published", "bandwidth", "row"}
     explorer.wait(SOON)
 
 
@@ -320,13 +326,15 @@ def test_an_older_request_does_not_block_the_newer_one(explorer, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_superseded_run_of_nuts_stops(table):
+@pytest.mark.parametrize(("sampler", "endless"), [("nuts", 100_000_000), ("metropolis", 1_000_000)])
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_a_superseded_run_of_a_sampler_stops(table, sampler, endless):
     X, y = table
     delivered = []
     worker = LatestWorker(delivered.append, delivered.append)
     kernel = kernels.RBF(1.5)
-    BSVDD(kernel=kernel, sampler="nuts", draws=500).fit(X, y)  # compiles
-    endless = BSVDD(kernel=kernel, sampler="nuts", draws=100_000_000)
+    BSVDD(kernel=kernel, sampler=sampler, draws=500).fit(X, y)  # compiles
+    endless = BSVDD(kernel=kernel, sampler=sampler, draws=endless)
     worker.request(lambda: endless.fit(X, y))
     worker.request(lambda: "newer")
     worker.join(SOON)
@@ -342,6 +350,11 @@ def test_the_code_is_that_of_the_screen(explorer):
     explorer.change(sd=0.8)
     explorer.wait(SOON)
     assert "sd=0.8" in explorer._code.value
+    explorer.change(published=True, model="BDD")
+    explorer.wait(SOON)
+    assert explorer._code.value.startswith("from bsvdd import as_published, kernels\n")
+    assert "est = as_published(\n    name='BDD',\n" in explorer._code.value
+    assert "one estimate" in text(explorer._numbers.value)
 
 
 def test_the_plane_is_that_of_the_principal_components(fitted):

@@ -7,7 +7,7 @@ from bsvdd.estimators.registry import REGISTRY
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published, kernels, priors
 from bsvdd.explorer.ranges import bandwidth_range
 from bsvdd.explorer.state import FAMILIES, ExplorerState, models
 
@@ -17,6 +17,7 @@ NAMES = {
     "BSVDD": BSVDD,
     "BSVDDM": BSVDDM,
     "Cutoff": Cutoff,
+    "as_published": as_published,
     "kernels": kernels,
     "priors": priors,
 }
@@ -42,7 +43,31 @@ def test_the_code_evaluates_to_the_estimator(state):
     assert est.get_params() == state.estimator().get_params()
 
 
-@given(states)
+@given(states.map(lambda state: dataclasses.replace(state, published=True)))
+def test_a_published_state_is_the_published_model_with_its_kernel(state):
+    est = state.estimator()
+    kernel = kernels.RBF(bandwidth=state.bandwidth)
+    expected = as_published(
+        state.model,
+        kernel=kernels.Standardized(kernel) if state.standardize else kernel,
+        random_state=state.random_state,
+        minor_label=state.minor_label,
+    )
+    assert type(est) is type(expected)
+    assert est.get_params() == expected.get_params()
+    assert state.code().startswith("as_published(")
+    assert {"prior", "criterion", "draws", "dictionary"}.isdisjoint(state.relevant)
+
+
+def test_a_model_without_a_source_has_nothing_published(monkeypatch):
+    record = dataclasses.replace(REGISTRY["BSVDD"], name="Mine", published=None)
+    monkeypatch.setitem(REGISTRY, "Mine", record)
+    state = ExplorerState(bandwidth=1.0, model="Mine", published=True)
+    assert "published" not in state.relevant and not state.is_published
+    assert state.code() == ExplorerState(bandwidth=1.0, model="Mine").code()
+
+
+@given(states.map(lambda state: dataclasses.replace(state, published=False)))
 def test_the_estimator_has_the_numbers_of_the_state(state):
     est = state.estimator()
     rbf = est.kernel.kernel if state.standardize else est.kernel

@@ -20,9 +20,9 @@ from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 plt.switch_backend("agg")
 
 
-def planted(study, value, seconds=lambda model: 1.0, noise=0.01):
+def planted(study, value, seconds=lambda model: 1.0, noise=0.01, seed=0):
     """Return results in which ``value(setting, model)`` is the G-mean, and AUC is near to it."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     rows = []
     for cell in study.cells():
         setting, model = cell.scenario.name, cell.candidate.name
@@ -79,7 +79,8 @@ def test_the_planted_order_is_what_the_sentences_say(plan, order):
     assert list(rankings["g_mean"].ranks.index) == order
     first = sections["Over all settings"][0].sentence
     assert f"{order[0]} has the best mean rank by G-mean, 1.0 of 6" in first
-    assert f"{order[-1]} (-0.5" in first  # the median difference, .5 but for the noise
+    gap = re.search(rf"\b{order[-1]} \((-[0-9.]+)\)", first)  # the median difference
+    assert float(gap[1]) == pytest.approx(-0.5, abs=0.02)  # but for the noise
     for title, findings in sections.items():
         if title.startswith("Situation: ") and title != "Situation: labelled minority":
             for finding in findings[1:]:
@@ -112,7 +113,8 @@ def test_without_labels_the_best_one_class_model_is_named(plan):
 
 
 def test_models_that_tie_do_not_differ_significantly(plan):
-    same = planted(plan.main, lambda *_: 0.5, noise=0.05)
+    # seed 0 is one of the twenty in which two models that tie differ at the 5 % level
+    same = planted(plan.main, lambda *_: 0.5, noise=0.05, seed=1)
     labelled = [s.name for s in plan.main.scenarios if s.labelled]
     (finding, ranking), *_ = guidelines.overall(model_rows(same[same["data"].isin(labelled)]))
     assert len(ranking.indistinguishable(ranking.best)) == 5
@@ -255,6 +257,7 @@ def test_designs_cover_what_is_asked_for():
     assert set(plan.design) == {
         "rows in training",
         "features",
+        "features with v = 5",
         "minority share",
         "boundary",
         "tails",
@@ -262,7 +265,10 @@ def test_designs_cover_what_is_asked_for():
         "labelled minority",
     }
     assert {"50", "100", "200"} <= set(plan.design["features"])
-    assert set(plan.design["minority share"]) == {"1/10", "1/20", "1/50", "1/100"}
+    assert set(plan.design["minority share"]) == {"1/3", "1/5", "1/10", "1/20", "1/50", "1/100"}
+    with_v = [s for (s,) in plan.design["features with v = 5"].values()]
+    assert [(s.v, s.p, s.share) for s in with_v] == [(5, 50, None), (5, 100, None), (5, 200, None)]
+    assert {s.name for s in with_v}.isdisjoint(s.name for (s,) in plan.design["features"].values())
     assert set(plan.design["boundary"]) == {"linear", "ring", "moons", "clover", "modes"}
     assert [c.name for c in plan.main.candidates] == [*REGISTRY, *YARDSTICKS]
     assert any(isinstance(s, Unlabelled) for s in plan.main.scenarios)

@@ -95,6 +95,18 @@ def test_without_labels_only_majority_rows_train():
     assert not scenario.labelled and clean.labelled
 
 
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_next_steps_of_the_slides_have_the_rows_that_their_levels_say(quick):
+    design = designs.generated_design(quick)
+    for p, (scenario,) in design["features with v = 5"].items():
+        train = scenario.pair(0).train
+        assert train.X.shape == (200 if quick else 300, int(p))
+        assert 0.3 < train.base_rate < 0.55  # with v = 5 the share is .43, and not 1/10
+    for share, (scenario,) in design["minority share"].items():
+        n = 200 if quick else 600
+        assert scenario.pair(0).train.minority.sum() == round(n / int(share.partition("/")[2]))
+
+
 def test_a_real_set_is_halved_and_checked():
     data = datasets.embedded("wine_cultivar3")
     pair = Real(data).pair(3)

@@ -105,6 +105,7 @@ def test_the_functions_of_the_package_are_public():
         "plot_calibration",
         "plot_distance_posterior",
         "plot_distances",
+        "plot_explanation",
         "plot_prior_health",
         "plot_weights",
         "plot_weights_pair",
@@ -175,3 +176,44 @@ def test_a_pair_of_weights_needs_a_posterior(two):
         plots.plot_weights_pair(OCSVM(kernel=kernels.RBF(0.4)).fit(DATA.X))
     with pytest.raises(ValueError, match="prob must lie between 0.5 and 1"):
         plots.plot_weights_pair(two["BDD"], prob=0.4)
+
+
+def test_explanation_has_the_terms_of_columns_and_the_training_rows(two):
+    x = np.array([3.0, 0.0])
+    figure = plots.plot_explanation(two["SVDD"], x)
+    why = two["SVDD"].explain(x[None], top=10)
+    columns, points = figure.axes
+    shown = sorted(bar.get_width() for bar in columns.patches)
+    np.testing.assert_allclose(shown, np.sort(why.columns["mean"].values[0]))
+    labels = [t.get_text() for t in columns.get_yticklabels()]
+    first = int(why.columns["mean"].values[0].argmax())
+    value = why.changes["value"].values[0, first]
+    assert labels[0] == f"{first} = {x[first]:.3g} → {value:.3g}"
+    share = why.points["mean"].values[0]
+    assert [b.get_width() for b in points.patches] == pytest.approx(share[share >= 0.005].tolist())
+    rows = [t.get_text() for t in points.get_yticklabels()]
+    assert rows[0] == f"row {why.points['row'].values[0, 0]}"
+    assert "abnormal; surprise" in figure.get_suptitle()
+
+
+def test_explanation_without_columns_has_the_training_rows_alone(two):
+    (ax,) = plots.plot_explanation(two["BDD"], DATA.X[:1], most=6).axes
+    why = two["BDD"].explain(DATA.X[:1], top=6)
+    assert [b.get_width() for b in ax.patches] == pytest.approx(why.points["mean"].values[0])
+
+
+def test_explanation_of_a_linear_kernel_and_of_landmarks():
+    frame = pd.DataFrame(DATA.X, columns=["left", "$up"])
+    est = BDD(kernel=kernels.Linear(), dictionary=DATA.X[:9] + 0.01).fit(frame)
+    columns, points = plots.plot_explanation(est, DATA.X[0]).axes
+    assert "d_z^2" in columns.get_xlabel()
+    assert {t.get_text().partition(" ")[0] for t in columns.get_yticklabels()} == {"left", "$up"}
+    assert points.get_yticklabels()[0].get_text().startswith("landmark ")
+    columns.figure.canvas.draw()
+
+
+def test_explanation_of_several_rows_or_a_hyperplane_is_an_error(two):
+    with pytest.raises(ValueError, match="x must be one row, got 2"):
+        plots.plot_explanation(two["BDD"], DATA.X[:2])
+    with pytest.raises(ValueError, match="hyperplane"):
+        plots.plot_explanation(OCSVM().fit(DATA.X), DATA.X[0])

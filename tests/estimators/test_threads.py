@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
 
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, kernels, priors
 
 MODELS = [
     (BSVDD, {"sampler": "laplace"}),
@@ -83,3 +84,20 @@ def test_a_grid_search_in_threads(table):
     alone = search().cv_results_["mean_test_score"]
     with parallel_backend("threading", n_jobs=4):
         np.testing.assert_array_equal(search().cv_results_["mean_test_score"], alone)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # filters of warnings are shared by all threads
+def test_scikit_learn_checks_in_threads():
+    """Four estimators are checked at once; the filters of warnings are the only shared state."""
+    quick = {"draws": 20, "tune": 20, "chains": 1}
+    estimators = [SVDD(minor_label=1), BDD(minor_label=1), BSVDD(minor_label=1, **quick)]
+    estimators.append(BDD(minor_label=1))
+
+    def failed(est):
+        checks = check_estimator(est, on_skip=None, on_fail=None)
+        assert len(checks) > 40
+        return {c["check_name"]: c["exception"] for c in checks if c["status"] == "failed"}
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(failed, estimators)) == [{}, {}, {}, {}]

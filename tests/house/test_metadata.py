@@ -1,5 +1,6 @@
 """Metadata that stands in several files says the same in each."""
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+RECIPE = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 CONDA_NAMES = {
@@ -18,7 +20,7 @@ CONDA_NAMES = {
     "matplotlib": "matplotlib-base",
     "playwright": "playwright-python",
 }
-REQUIREMENT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(.*)")
+REQUIREMENT = re.compile(r"\s*([A-Za-z0-9._-]+)(?:\[.*\])?\s*(.*)")
 
 
 def bounds(requirements):
@@ -43,8 +45,11 @@ def test_environment_equals_pyproject():
             f"python{project['requires-python']}",
             *project["dependencies"],
             *group("dev"),
+            *PYPROJECT["build-system"]["requires"],
         ]
     )
+    for extra in project["optional-dependencies"].values():
+        wanted |= bounds(extra)
     conda = [line for line in ENVIRONMENT["dependencies"] if isinstance(line, str)]
     listed = bounds(conda)
     assert listed.pop("pip") == [""]
@@ -52,10 +57,85 @@ def test_environment_equals_pyproject():
     assert len(conda) == len(listed) + 1, "a package is listed twice"
 
 
-def test_environment_takes_from_pip_only_the_package_itself():
-    from_pip = [line["pip"] for line in ENVIRONMENT["dependencies"] if isinstance(line, dict)]
-    assert from_pip == [["--editable ."]]
+def test_environment_takes_nothing_from_elsewhere():
+    """The package itself is installed by a second command, which downloads nothing."""
+    assert all(isinstance(line, str) for line in ENVIRONMENT["dependencies"])
     assert ENVIRONMENT["channels"] == ["conda-forge", "nodefaults"]
+    command = "pip install --no-deps --no-build-isolation -e ."
+    for place in ("README.md", "CONTRIBUTING.md", "docs/guide/first_steps.md", "environment.yml"):
+        assert command in (ROOT / place).read_text(encoding="utf-8"), place
+
+
+@pytest.mark.parametrize("extra", PYPROJECT["project"]["optional-dependencies"])
+def test_extras_have_the_bounds_of_the_tests(extra):
+    tested = bounds(group("dev")) | bounds(["jupyterlab>=4.3"])  # which no test starts
+    for name, clauses in bounds(PYPROJECT["project"]["optional-dependencies"][extra]).items():
+        assert tested[name] == clauses
+
+
+# the conda recipe
+
+# the sections of a recipe of version 1 that this one may use, and their keys
+RECIPE_KEYS = {
+    "context": {"version"},
+    "package": {"name", "version"},
+    "source": {"path"},
+    "build": {"number", "noarch", "script", "python"},
+    "requirements": {"host", "run"},
+    "about": {"summary", "license", "license_file"},
+}
+
+
+def test_the_recipe_is_of_version_1():
+    assert RECIPE["schema_version"] == 1
+    assert set(RECIPE) == {"schema_version", "tests", *RECIPE_KEYS}
+    for section, keys in RECIPE_KEYS.items():
+        assert set(RECIPE[section]) == keys, section
+    assert RECIPE["build"]["noarch"] == "python"
+    assert RECIPE["package"]["version"] == "${{ version }}"
+    assert RECIPE["source"] == {"path": ".."}
+
+
+def test_the_recipe_equals_pyproject():
+    project = PYPROJECT["project"]
+    assert RECIPE["package"]["name"] == project["name"]
+    assert RECIPE["context"]["version"] == project["version"]
+    assert RECIPE["about"]["summary"] == project["description"]
+    assert RECIPE["about"]["license"] == project["license"]
+    assert [RECIPE["about"]["license_file"]] == project["license-files"]
+    scripts = [f"{name} = {place}" for name, place in project["scripts"].items()]
+    assert RECIPE["build"]["python"]["entry_points"] == scripts
+    python = f"python{project['requires-python']}"
+    needed = {
+        "run": bounds([python, *project["dependencies"]]),
+        "host": bounds([python, "pip", *PYPROJECT["build-system"]["requires"]]),
+    }
+    for section, wanted in needed.items():
+        lines = RECIPE["requirements"][section]
+        assert len(lines) == len(wanted), f"{section}: a package is listed twice"
+        assert bounds(lines) == {CONDA_NAMES.get(n, n): clauses for n, clauses in wanted.items()}
+
+
+def test_the_recipe_installs_without_downloads_and_tests_the_package():
+    script = RECIPE["build"]["script"]
+    assert {"--no-deps", "--no-build-isolation"} <= set(script.split())
+    imports, commands = RECIPE["tests"]
+    for name in imports["python"]["imports"]:
+        importlib.import_module(name)
+    folders = set(PYPROJECT["tool"]["setuptools"]["package-dir"])
+    assert folders == set(imports["python"]["imports"])
+    assert commands["script"] == ["bsvdd models"]
+
+
+def test_rattler_build_reads_the_recipe():
+    """The full schema, where the package py-rattler-build is at hand."""
+    rattler_build = pytest.importorskip("rattler_build")
+    text = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    recipe = rattler_build.Stage0Recipe.from_yaml(text)
+    (variant,) = recipe.render(rattler_build.VariantConfig())
+    rendered = variant.recipe.to_dict()
+    assert rendered["package"]["version"] == PYPROJECT["project"]["version"]
+    assert rendered["requirements"]["run"] == RECIPE["requirements"]["run"]
 
 
 @pytest.mark.parametrize("requirement", PYPROJECT["project"]["dependencies"])

@@ -1,5 +1,6 @@
 """Laplace's approximation and its chains, and what "auto" makes of them."""
 
+import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
@@ -137,6 +138,31 @@ def test_the_chain_is_of_the_posterior_not_of_the_proposals(worst_z):
     y, x = q.draw(200_000, rng())[0][:, 0], stats.gumbel_r.rvs(size=200_000, random_state=5)
     log_ratio = stats.gumbel_r.logpdf(y) - log_q(y) - stats.gumbel_r.logpdf(x) + log_q(x)
     assert run.accepted.mean() == pytest.approx(np.minimum(1, np.exp(log_ratio)).mean(), abs=0.01)
+
+
+def test_the_energy_is_minus_the_log_density_of_the_states():
+    """Also of states that stay; BFMI is then twice one minus the autocorrelation."""
+    run = Chains.start(Skewed(), at(0.5, 2.0), 2, 500, rng())
+    energy = run.named[laplace.ENERGY]
+    np.testing.assert_allclose(energy, -stats.gumbel_r.logpdf(run.named["x"][..., 0]), rtol=1e-12)
+
+
+def test_arviz_reads_the_energy(table):
+    est = BSVDD(draws=500, kernel=kernels.RBF(1.5)).fit(*table)
+    assert laplace.ENERGY not in est.idata_["posterior"]
+    energy = est.idata_["sample_stats"]["energy"]
+    prior = est.idata_["log_prior"]["beta"].values
+    a = est.idata_["posterior"]["w"].values
+    gram = est.gram_
+    r, quadratic = a @ gram.r, np.einsum("cdi,ij,cdj->cd", a, gram.K, a)
+    likelihood = -0.5 * (gram.T - 2 * r + gram.n0 * quadratic)
+    assert energy.shape == (2, 500)
+    assert np.ptp(energy.values + prior + likelihood) < 1e-8
+    x = energy.values - energy.values.mean(axis=1, keepdims=True)
+    bfmi = (np.diff(x) ** 2).mean(axis=1) / x.var(axis=1)
+    np.testing.assert_allclose(az.bfmi(est.idata_)["energy"], bfmi, rtol=0.01)
+    assert (bfmi > 1).all()
+    az.plot_energy(est.idata_)
 
 
 def test_chains_go_on_where_they_ended():

@@ -1,4 +1,4 @@
-"""The calibrated weight of the likelihood and the weighted likelihood bootstrap."""
+"""The calibrated weight of the likelihood and the bootstrap of the centre."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from bsvdd.models import Gram, bootstrap
-from bsvdd.models.bootstrap import Calibrated, FreeWeights, SoftmaxWeights
-from scipy.optimize import approx_fprime, minimize
+from bsvdd.models import Gram, bdd, bootstrap, bsvdd
+from bsvdd.models.bootstrap import Calibrated
+from scipy.optimize import minimize
 from scipy.special import softmax
 
 from bsvdd import kernels, priors
 
 N, SCALE = 15, 30.0
+EQUAL = np.full(N, 1.0 / N)
 
 
 @pytest.fixture(scope="module")
@@ -24,86 +25,34 @@ def gram():
     return Gram.from_rows(kernels.RBF(0.8), rows)
 
 
-PRIORS = [priors.InverseRowSum(sd=0.5), priors.StandardizedRowSum(sd=0.7), priors.Flat(sd=1.5)]
-
-
-def softmax_loss(gram, prior, beta, shares):
-    """Return the loss of the docstring, term by term."""
-    n, w = gram.n0, softmax(beta)
-    fit = sum(
-        n * shares[i] * (1.0 - 2.0 * gram.K[i] @ w + w @ gram.K @ w) for i in range(n)
-    )  # k(x, x) = 1
-    m = prior.mean(replace(gram, r=n * gram.K @ shares))
-    deviation = beta - np.log(n * shares) - m
-    return SCALE / 2 * fit + (n * shares * deviation**2).sum() / (2 * prior.sd**2)
+PRIORS = [priors.InverseRowSum(sd=0.5), priors.StandardizedRowSum(sd=0.7), priors.GaussianProcess()]
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=repr)
-def test_gradient_and_hessian_are_those_of_the_loss(gram, prior):
-    rng = np.random.default_rng(1)
-    shares = rng.dirichlet(np.full(N, 5.0))
-    weights = SoftmaxWeights(gram, prior, SCALE, rng.normal(size=N))
-    numeric = approx_fprime(
-        weights.beta, lambda b: softmax_loss(gram, prior, b, shares), epsilon=1e-7
-    )
-    assert weights.gradient(weights.beta, shares) == pytest.approx(numeric, abs=1e-4)
-    equal, step = np.full(N, 1.0 / N), 1e-5
-    ends = [weights.gradient(weights.beta + s * step * np.eye(N), equal) for s in (1, -1)]
-    numeric = (ends[0] - ends[1]) / (2 * step)
-    assert weights.hessian_times(np.eye(N)) == pytest.approx(numeric, abs=1e-7)
+def test_mode_of_bsvdd_is_where_an_independent_search_of_the_pymc_model_ends(gram, prior):
+    import pymc as pm
+
+    model = bsvdd.build(gram, prior, SCALE)
+    density = model.compile_logp()
+    start = {"beta": np.zeros(N)}
+    found = minimize(lambda b: -density({"beta": b}), start["beta"], options={"gtol": 1e-7})
+    assert isinstance(model, pm.Model)
+    assert bsvdd.mode(gram, prior, SCALE) == pytest.approx(softmax(found.x), abs=1e-4)
 
 
-@pytest.mark.parametrize("prior", PRIORS, ids=repr)
-def test_mode_of_softmax_weights_is_where_an_independent_search_ends(gram, prior):
-    equal = np.full(N, 1.0 / N)
-    weights = SoftmaxWeights.of(gram, prior, SCALE)
-    found = minimize(
-        lambda b: softmax_loss(gram, prior, b, equal), np.zeros(N), options={"gtol": 1e-8}
-    )
-    assert weights.mode == pytest.approx(softmax(found.x), abs=1e-5)
+def bsvdd_mode(gram, sd):
+    return partial(bsvdd.mode, gram, priors.InverseRowSum(sd=sd))
 
 
-def free_mode(gram, prior, shares):
-    """Return the minimum of the loss of free weights, each row counted n pi_i times."""
-    n = gram.n0
-    prior_precision = np.diag(prior.sd**-2 / (n * shares))  # of a copy's share of its weight
-    m = prior.mean(replace(gram, r=n * gram.K @ shares))
-    return np.linalg.solve(
-        SCALE * n * gram.K + prior_precision, SCALE * n * gram.K @ shares + m * prior.sd**-2
-    )
-
-
-def softmax_mode(gram, prior, shares):
-    start = SoftmaxWeights.of(gram, prior, SCALE).beta + np.log(N * shares)
-    return softmax(
-        minimize(lambda b: softmax_loss(gram, prior, b, shares), start, options={"gtol": 1e-9}).x
-    )
-
-
-@pytest.mark.filterwarnings("ignore:Desired error not necessarily achieved")
-@pytest.mark.parametrize("prior", PRIORS, ids=repr)
-@pytest.mark.parametrize(
-    ("weights", "exact"), [(FreeWeights, free_mode), (SoftmaxWeights, softmax_mode)]
-)
-def test_a_draw_is_the_mode_of_the_reweighted_rows_to_first_order(gram, prior, weights, exact):
-    of_all = weights.of(gram, prior, SCALE)
-    direction = N * np.random.default_rng(2).dirichlet(np.ones(N)) - 1.0
-    errors, moves = [], []
-    for size in (0.1, 0.05):
-        shares = (1.0 + size * direction) / N
-        mode = exact(gram, prior, shares)
-        errors.append(np.abs(of_all.draw(shares[None])["w"][0] - mode).max())
-        moves.append(np.abs(mode - of_all.mode).max())
-    assert errors[0] < 0.1 * moves[0]
-    # without a change of the norm by K the step of free weights is exact but for the prior
-    assert errors[1] < 0.35 * errors[0]  # a quarter, if the error is of second order
+def bdd_mode(gram, sd):
+    return lambda scale: bdd.posterior(gram, priors.Flat(sd=sd), scale)[0]
 
 
 def test_norm_of_pairs_has_no_bias_over_samples(gram):
     K, size = gram.K[:8, :8], 4
     equal = np.full(size, 1.0 / size)
     of_samples = [
-        bootstrap.norm_of_pairs(equal, K[np.ix_(s, s)]) for s in combinations(range(8), size)
+        bootstrap.norm_of_pairs(equal, equal, K[np.ix_(s, s)]) for s in combinations(range(8), size)
     ]
     pairs = K[~np.eye(8, dtype=bool)].mean()
     assert np.mean(of_samples) == pytest.approx(pairs, rel=1e-12)
@@ -113,48 +62,90 @@ def test_norm_of_pairs_has_no_bias_over_samples(gram):
 def test_norm_of_pairs_of_unequal_weights(gram):
     w = np.array([0.5, 0.3, 0.2])
     K = gram.K[:3, :3]
-    pairs = 2 * (0.15 * K[0, 1] + 0.10 * K[0, 2] + 0.06 * K[1, 2])
-    assert bootstrap.norm_of_pairs(w, K) == pytest.approx(pairs / (1 - 0.38), rel=1e-12)
+    pairs = 2 * (0.15 * K[0, 1] + 0.10 * K[0, 2] + 0.06 * K[1, 2]) / (1 - 0.38)
+    assert bootstrap.norm_of_pairs(w, w, K) == pytest.approx(pairs, rel=1e-12)
     # of twice the centre, four times the squared norm
-    assert bootstrap.norm_of_pairs(2 * w, K) == pytest.approx(4 * pairs / (1 - 0.38), rel=1e-12)
+    assert bootstrap.norm_of_pairs(2 * w, w, K) == pytest.approx(4 * pairs, rel=1e-12)
 
 
-def test_ratio_of_variances_against_projections_row_by_row(gram):
-    ratios = []
-    K = gram.K
-    pairs = K[~np.eye(N, dtype=bool)].mean()
+def test_norm_of_pairs_depends_on_the_centre_and_the_shares_only():
+    """Two sets of weights of one centre: rows in a plane have many."""
+    rows = np.random.default_rng(3).normal(size=(6, 2))
+    K, shares = rows @ rows.T, np.full(6, 1.0 / 6.0)
+    ones_and_rows = np.column_stack([rows, np.ones(6)])
+    null = np.linalg.svd(ones_and_rows.T)[2][-1]  # moves neither the centre nor the sum
+    w = shares + np.linspace(0.0, 0.1, 6)
+    first, second = (bootstrap.norm_of_pairs(v, shares, K) for v in (w, w + 50.0 * null))
+    assert second == pytest.approx(first, rel=1e-9)
+
+
+def ratio_row_by_row(gram):
+    ratios, K = [], gram.K
     for z in range(N):
         o = np.delete(np.arange(N), z)
         projection = K[z, o] @ np.linalg.solve(K[np.ix_(o, o)], K[z, o])
-        f = K[z, o].mean()
+        d2 = projection - 2 * K[z, o].mean() + K[np.ix_(o, o)].mean()  # of Pi phi_z
         # phi_z - a against each row x, with the mean over the rows other than x as a
         A = [K[z, x] - np.delete(K[x], x).mean() for x in o]
-        ratios.append((projection - 2 * f + pairs) / np.var(A))
-    assert bootstrap.variance_ratio(gram) == pytest.approx(np.median(ratios), rel=1e-5)
+        ratios.append(d2 / np.var(A))
+    return np.median(ratios)
 
 
-def test_lambda_grows_until_the_prior_pulls_little(gram):
-    wide, narrow = (
-        Calibrated.of(gram, partial(SoftmaxWeights.of, gram, priors.InverseRowSum(sd=sd)))
-        for sd in (100.0, 0.1)
-    )
+@pytest.mark.parametrize("width", [0.3, 0.8, 2.0])
+def test_ratio_of_variances_against_projections_row_by_row(gram, width):
+    gram = Gram.from_rows(kernels.RBF(width), gram.points)
+    assert bootstrap.variance_ratio(gram) == pytest.approx(ratio_row_by_row(gram), rel=1e-4)
+
+
+def test_the_ratio_has_a_limit_where_no_row_is_similar_to_another(gram):
+    alone = Gram.from_rows(kernels.RBF(0.01), gram.points)
+    assert bootstrap.variance_ratio(alone) == bootstrap.MOST_RATIO
+
+
+@pytest.mark.parametrize("mode", [bsvdd_mode, bdd_mode])
+def test_lambda_grows_until_the_prior_pulls_little(gram, mode):
+    simplex = mode is bsvdd_mode
+    wide, narrow = (Calibrated.of(gram, mode(gram, sd), simplex) for sd in (100.0, 0.05))
     assert wide.scale == wide.ratio == narrow.ratio
     assert narrow.scale > wide.scale
     for each in (wide, narrow):
         assert each.pull <= bootstrap.PULL
-    # a step less was not enough
-    before = SoftmaxWeights.of(
-        gram, priors.InverseRowSum(sd=0.1), narrow.scale / bootstrap.STEP
-    ).mode
-    d2, moved = (bootstrap._left_out(gram, w) for w in (np.full(N, 1.0 / N), before))
+        assert each.mode == pytest.approx(mode(gram, 100.0 if each is wide else 0.05)(each.scale))
+    # a step less was not enough: d_z^2 of each left-out row, against that of equal weights
+    w = mode(gram, 0.05)(narrow.scale / bootstrap.STEP)
+    moves = []
+    for j in range(N):
+        o = np.delete(np.arange(N), j)
+        f, equal = gram.K[j, o] @ w[o], gram.K[j, o].mean()
+        f /= 1.0 - (w[j] if simplex else 1.0 / N)
+        norms = [bootstrap.norm_of_pairs(v, v if simplex else EQUAL, gram.K) for v in (w, EQUAL)]
+        moves.append(abs(norms[0] - norms[1] - 2 * (f - equal)))
     error = 2 * np.sqrt(bootstrap.sampling_variance(gram) / N)
-    assert np.median(np.abs(moved - d2) / error) > bootstrap.PULL
+    assert np.median(moves / error) > bootstrap.PULL
+
+
+def test_draws_of_weights_are_those_of_rows_counted_by_chance(gram):
+    rng = np.random.default_rng(4)
+    for mode, simplex in ((bsvdd_mode(gram, 0.5), True), (bdd_mode(gram, 1.0), False)):
+        calibrated = Calibrated.of(gram, mode, simplex)
+        draws = calibrated.draw(20_000, rng)
+        w = draws["w"]
+        assert w.shape == (20_000, N)
+        assert w.mean(axis=0) == pytest.approx(calibrated.mode, abs=0.01)
+        # of n shares of Dirichlet(1, .., 1) each has the variation sqrt((n - 1) / (n + 1))
+        assert (w / calibrated.mode).std() == pytest.approx(np.sqrt(14 / 16), abs=0.15)
+        if simplex:
+            assert w.min() >= 0.0
+            assert w.sum(axis=1) == pytest.approx(1.0)
 
 
 def test_what_cannot_be_calibrated_is_named(gram):
-    assert bootstrap.reason_against(gram, priors.Flat()) is None
-    assert "independent normal" in bootstrap.reason_against(gram, priors.GaussianProcess())
+    assert bootstrap.reason_against(gram, priors.GaussianProcess()) is None
+    assert "must be normal" in bootstrap.reason_against(gram, lambda gram, name, dims: None)
     landmarks = replace(gram, n0=N + 1)
     assert "dictionary must be None" in bootstrap.reason_against(landmarks, priors.Flat())
+    # as many other points as rows
+    others = replace(gram, K=gram.kernel(gram.points + 1.0, gram.points + 1.0) ** 2)
+    assert "dictionary must be None" in bootstrap.reason_against(others, priors.Flat())
     same = Gram.from_rows(kernels.RBF(1.0), np.zeros((5, 2)))
     assert "do not vary" in bootstrap.reason_against(same, priors.Flat())

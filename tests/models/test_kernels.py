@@ -389,3 +389,34 @@ def test_a_kernel_of_products_has_no_logarithm(kernel):
     assert not kernels.Standardized(kernel).normalized
     with pytest.raises(NotImplementedError, match="has no logarithm"):
         kernel.log(np.ones((2, 2)), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(1.7), kernels.Laplacian(0.8)], ids=repr)
+def test_the_costs_of_columns_are_those_of_one_column_and_add_up(kernel):
+    for each in (kernel, kernels.Standardized(kernel).resolve(X)):
+        assert each.separable
+        costs = list(each.by_column(X, Y))
+        np.testing.assert_allclose(sum(costs), -each.log(X, Y), rtol=1e-12)
+        inside = kernel(each.inputs(X)[:, :1], each.inputs(Y)[:, :1])
+        np.testing.assert_allclose(costs[0], -np.log(inside), rtol=1e-9, atol=1e-12)
+
+
+def test_gaussian_rates_are_those_of_the_exponent():
+    scaled = kernels.Standardized(kernels.RBF(1.7)).resolve(X * [1.0, 9.0, 0.1])
+    for kernel in (kernels.RBF(1.7), scaled):
+        rates = kernel.gaussian_rates(3)
+        exponent = (rates * (X[:, None] - Y) ** 2).sum(axis=2)
+        np.testing.assert_allclose(exponent, -kernel.log(X, Y), rtol=1e-12)
+    assert kernels.Laplacian(1.0).gaussian_rates(3) is None
+    assert kernels.Standardized(kernels.Linear()).resolve(X).gaussian_rates(3) is None
+
+
+def test_other_kernels_are_no_products():
+    for kernel in (kernels.Linear(), kernels.Polynomial(), kernels.Custom(custom)):
+        assert not kernel.separable
+        with pytest.raises(NotImplementedError, match="no product over columns"):
+            kernel.by_column(X, Y)
+        assert kernel.euclidean == isinstance(kernel, kernels.Linear)
+    nested = kernels.Standardized(kernels.Standardized(kernels.Linear())).resolve(X)
+    assert nested.euclidean
+    np.testing.assert_allclose(nested(X, Y), nested.inputs(X) @ nested.inputs(Y).T, rtol=1e-12)

@@ -1,0 +1,276 @@
+"""Explanations of rows: why they are abnormal, and the smallest change that makes them normal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from ..inference import counterfactual, explanation
+from ..inference.scoring import CenterDraws, Limit
+from ..models.kernels import Kernel
+from .training import FitState
+
+TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
+BLOCK = 512  # rows at once
+ENDS = ("mean", "low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    r"""Why rows are abnormal, the result of ``est.explain(X)``.
+
+    Row numbers of training rows are positions in ``est.idata_["constant_data"]``: those in the X of
+    ``fit``, if the fit holds all its rows. ``mean``, ``low`` and ``high`` are the posterior
+    mean and the ends of an equal-tailed interval; they agree for a model without a posterior.
+
+    Attributes
+    ----------
+    kind : {"surprise", "distance"}
+        What is explained: the surprise :math:`-\log \sum_j w_j k(u_j, z)`, or the squared distance
+        less that of the cutoff, see :mod:`bsvdd.inference.explanation`.
+    rows : pandas.DataFrame
+        For each row ``normal``, the decision; ``mean``, ``low``, ``high`` of what is explained;
+        ``cutoff``, its value at the cutoff; and ``remainder``, the mean of what is no term of a
+        column or point (surprise: the concentration; distance: k(z, z) less its mean over normal
+        rows). For a distance also ``base``, its mean over normal training rows.
+    columns : xarray.Dataset or None
+        For each ``obs`` and ``column``: ``mean``, ``low``, ``high`` of its term; ``share``,
+        ``share_low``, ``share_high`` of the surprise, or of d_z^2 for a linear kernel; and
+        ``typical``, the mean term of normal training rows, each without itself. None if the kernel
+        has no terms of columns.
+    points : xarray.Dataset
+        For each ``obs`` and ``rank``: ``point``, the number of a point of the centre; ``row``, its
+        training row, or -1 for a landmark that is no row; ``minority``; and ``mean``, ``low``,
+        ``high`` of its share q_j (surprise) or its term (distance).
+    nearest : xarray.Dataset
+        For each ``obs`` and ``rank``: ``row``, a normal training row, the most similar ones first;
+        ``similarity``, k(z, x); and ``distance`` in standard deviations of the columns.
+    changes : xarray.Dataset or None
+        The smallest change that makes a row normal, within the range of the majority training
+        rows, for each ``obs`` and ``column``: ``value`` after it, ``change``, and ``standardized``,
+        the change in standard deviations of these rows; ``size`` is the root of the sum of its
+        squares. The change is 0 for a normal row, and NaN if no training row is normal. None if it
+        was not asked for.
+    draws : int
+        Number of draws that the intervals are of.
+    prob : float
+        Probability of the intervals.
+    without_columns : str
+        Why there are no terms of columns; empty if there are.
+    """
+
+    kind: str
+    rows: pd.DataFrame
+    columns: xr.Dataset | None
+    points: xr.Dataset
+    nearest: xr.Dataset
+    changes: xr.Dataset | None
+    draws: int
+    prob: float
+    without_columns: str = ""
+
+    def top_columns(self, most: int = 3) -> pd.DataFrame:
+        """Return the columns with the largest shares of each row.
+
+        Parameters
+        ----------
+        most : int, default=3
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the index of ``rows``, and ``column_1``, ``share_1``, ``column_2``, ...
+
+        Raises
+        ------
+        ValueError
+            There are no terms of columns; the message says why.
+        """
+        if self.columns is None:
+            raise ValueError(self.without_columns)
+        share, names = self.columns["share"].values, self.columns["column"].values
+        order = np.argsort(-share, axis=1, kind="stable")[:, :most]
+        table = {}
+        for rank in range(order.shape[1]):
+            table[f"column_{rank + 1}"] = names[order[:, rank]]
+            table[f"share_{rank + 1}"] = np.take_along_axis(share, order[:, rank, None], 1)[:, 0]
+        return pd.DataFrame(table, self.rows.index)
+
+
+def explain(
+    fit: FitState,
+    rule: CenterDraws,
+    limit: Limit,
+    normal: np.ndarray,
+    rows: np.ndarray,
+    names: Any,
+    columns: Sequence[Any],
+    prob: float,
+    top: int,
+    changes: bool,
+) -> Explanation:
+    """Return the explanation of rows.
+
+    Parameters
+    ----------
+    fit : FitState
+    rule : CenterDraws
+        With the draws that the intervals are of; ``fit.rule`` decides.
+    limit : Limit
+    normal : ndarray of bool, shape (n,)
+        Which training rows are normal.
+    rows : ndarray of shape (rows, p)
+    names : index of shape (rows,)
+    columns : sequence of shape (p,)
+    prob, top, changes
+        As in :meth:`bsvdd.estimators.description.DataDescription.explain`.
+    """
+    decides: Any = fit.rule
+    data = fit.data
+    terms = explanation.terms(rule, rows, limit, prob, top)
+    is_normal = decides.scores(rows, limit.level) >= limit.score
+    is_surprise = explanation.has_surprise(rule)
+    cutoff = math.log(2.0) - limit.score if is_surprise else 0.0
+    table = pd.DataFrame({"normal": is_normal}, names)
+    table[list(ENDS)] = terms.total
+    table["cutoff"], table["remainder"] = cutoff, terms.remainder[:, 0]
+    if not is_surprise:
+        table["base"] = explanation.base(rule, limit)
+    obs = {"obs": np.asarray(names)}
+    region = counterfactual.Region.of(data.majority_rows, normal[~data.minority])
+    row_of_normal = np.flatnonzero(normal & ~data.minority)
+    changed = None
+    if changes:
+        changed = _changes(decides, rows, is_normal, limit, region, obs, columns)
+    return Explanation(
+        kind="surprise" if is_surprise else "distance",
+        rows=table,
+        columns=_columns(fit, rule, terms, obs, columns),
+        points=_points(fit, terms, obs),
+        nearest=_nearest(data.kernel, rows, region, row_of_normal, top, obs),
+        changes=changed,
+        draws=len(rule.weights),
+        prob=prob,
+        without_columns=_why_no_columns(rule),
+    )
+
+
+def _why_no_columns(rule: CenterDraws) -> str:
+    if explanation.has_columns(rule):
+        return ""
+    kernel = rule.gram.kernel
+    if kernel.separable:
+        return (
+            "there are no exact shares of columns for weights that may be negative; explanation."
+            "points has the terms of the training rows. Models with weights of at least 0, such as "
+            "BSVDD, SVDD and BDD(simplex=True), have shares of columns"
+        )
+    return (
+        f"{kernel!r} is no product over columns, so there are no exact shares of columns; "
+        "explanation.points has the terms of the training rows. kernels.RBF and "
+        "kernels.Laplacian have shares of columns for weights of at least 0, and kernels.Linear "
+        "for all weights"
+    )
+
+
+def _columns(
+    fit: FitState,
+    rule: CenterDraws,
+    terms: explanation.RowTerms,
+    obs: dict[str, np.ndarray],
+    names: Sequence[Any],
+) -> xr.Dataset | None:
+    if not explanation.has_columns(rule):
+        return None
+    data = fit.data
+    majority = np.flatnonzero(~data.minority)
+    sample = majority[:: -(-len(majority) // TYPICAL_ROWS)]
+    point_of_row = np.full(len(data.rows), -1)
+    is_row = data.row_of_point >= 0
+    point_of_row[data.row_of_point[is_row]] = np.flatnonzero(is_row)
+    typical = explanation.typical_columns(rule, data.rows[sample], point_of_row[sample])
+    variables: dict[str, Any] = {}
+    for i, end in enumerate(ENDS):
+        variables[end] = (("obs", "column"), terms.columns[..., i])
+        share = "share" if end == "mean" else f"share_{end}"
+        variables[share] = (("obs", "column"), terms.shares[..., i])
+    variables["typical"] = ("column", typical)
+    return xr.Dataset(variables, {**obs, "column": list(names)})
+
+
+def _points(fit: FitState, terms: explanation.RowTerms, obs: dict[str, np.ndarray]) -> xr.Dataset:
+    dims = ("obs", "rank")
+    variables: dict[str, Any] = {
+        "point": (dims, terms.point),
+        "row": (dims, fit.data.row_of_point[terms.point]),
+        "minority": (dims, terms.point >= fit.data.gram.n_majority_points),
+    }
+    variables |= {end: (dims, terms.points[..., i]) for i, end in enumerate(ENDS)}
+    return xr.Dataset(variables, {**obs, "rank": np.arange(terms.point.shape[1])})
+
+
+def _nearest(
+    kernel: Kernel,
+    rows: np.ndarray,
+    region: counterfactual.Region,
+    row_of_normal: np.ndarray,
+    top: int,
+    obs: dict[str, np.ndarray],
+) -> xr.Dataset:
+    """Return the normal training rows that are most similar to rows."""
+    normal_rows = region.normal_rows
+    top = min(top, len(normal_rows))
+    place = np.empty((len(rows), top), dtype=int)
+    similarity, distance = np.empty((2, len(rows), top))
+    for start in range(0, len(rows) if top else 0, BLOCK):
+        block = slice(start, start + BLOCK)
+        if kernel.normalized:  # the logarithm has all digits for remote rows
+            closeness = kernel.log(rows[block], normal_rows)
+        else:
+            closeness = 2.0 * kernel(rows[block], normal_rows) - kernel.diag(normal_rows)
+        place[block] = explanation.largest(closeness, top)
+        largest = np.take_along_axis(closeness, place[block], axis=1)
+        if kernel.normalized:
+            similarity[block] = np.exp(largest)
+        else:
+            similarity[block] = (largest + kernel.diag(normal_rows)[place[block]]) / 2.0
+        change = (rows[block, None] - normal_rows[place[block]]) / region.sd
+        distance[block] = np.sqrt(np.square(change).sum(axis=-1))
+    dims = ("obs", "rank")
+    return xr.Dataset(
+        {
+            "row": (dims, row_of_normal[place]),
+            "similarity": (dims, similarity),
+            "distance": (dims, distance),
+        },
+        {**obs, "rank": np.arange(top)},
+    )
+
+
+def _changes(
+    rule: CenterDraws,
+    rows: np.ndarray,
+    normal: np.ndarray,
+    limit: Limit,
+    region: counterfactual.Region,
+    obs: dict[str, np.ndarray],
+    names: Sequence[Any],
+) -> xr.Dataset:
+    value = rows.copy()
+    value[~normal] = counterfactual.smallest_change(rule, rows[~normal], limit, region)
+    dims = ("obs", "column")
+    return xr.Dataset(
+        {
+            "value": (dims, value),
+            "change": (dims, value - rows),
+            "standardized": (dims, (value - rows) / region.sd),
+            "size": ("obs", region.size(value - rows)),
+        },
+        {**obs, "column": list(names)},
+    )

@@ -1,0 +1,145 @@
+"""Why one row is abnormal: terms of columns and of training rows, and the smallest change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..explanation import Explanation
+from .common import MAJORITY, MINORITY, PRIOR, require_center, with_feature_names
+
+if TYPE_CHECKING:
+    from ..description import DataDescription
+
+SHOWN = 0.005  # smallest share, and smallest change in standard deviations, that is shown
+
+
+def plot_explanation(est: DataDescription, x: Any, most: int = 10, prob: float = 0.9) -> Figure:
+    """Show which columns and which training rows make one row abnormal.
+
+    The left panel has the terms of the columns with their posterior intervals, and as a tick what
+    normal training rows have. The labels have the values of the row, and for an abnormal row the
+    values after the smallest change that makes it normal. The right panel has the training rows
+    with the largest shares or terms. See ``est.explain``.
+
+    Parameters
+    ----------
+    est : fitted estimator
+    x : array-like of shape (p,) or (1, p), or data frame of one row
+    most : int, default=10
+        Number of columns and of training rows to show.
+    prob : float, default=0.9
+        Probability of the intervals.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre, the kernel is precomputed, or x
+        is not one row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> est = BSVDD().fit(X)
+    >>> figure = plots.plot_explanation(est, [0.0, 6.0, 0.0])
+    """
+    require_center(est)
+    X = x if isinstance(x, pd.DataFrame) else np.atleast_2d(np.asarray(x, dtype=float))
+    if len(X) != 1:
+        raise ValueError(f"x must be one row, got {len(X)} rows; plot them one by one")
+    if not isinstance(X, pd.DataFrame):
+        X = with_feature_names(est, X)
+    why = est.explain(X, prob=prob, top=most)
+    row = why.rows.iloc[0]
+    of_columns = why.columns is not None
+    figure, axes = plt.subplots(
+        1,
+        1 + of_columns,
+        figsize=(9 if of_columns else 6, 1.6 + 0.28 * most),
+        layout="constrained",
+        squeeze=False,
+    )
+    if why.columns is not None:
+        _columns(axes[0, 0], why, why.columns, np.asarray(X, dtype=float)[0], most)
+    _points(axes[0, -1], why)
+    decision = "normal" if row["normal"] else "abnormal"
+    what = {"surprise": "surprise", "distance": "$d_z^2 - D^2$"}[why.kind]
+    interval = "" if why.draws == 1 else f" [{row['low']:.3g}, {row['high']:.3g}]"
+    figure.suptitle(
+        f"{type(est).__name__}: {decision}; {what} {row['mean']:.3g}{interval}, "
+        f"at the cutoff {row['cutoff']:.3g}",
+        fontsize=11,
+    )
+    return figure
+
+
+def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: np.ndarray, most: int) -> None:
+    of_row = columns.isel(obs=0)
+    mean = of_row["mean"].values
+    order = np.argsort(-mean, kind="stable")[:most]
+    labels = []
+    for column in order:
+        label = f"{of_row['column'].values[column]} = {x[column]:.3g}"
+        if why.changes is not None and abs(why.changes["standardized"].values[0, column]) > SHOWN:
+            label += f" → {why.changes['value'].values[0, column]:.3g}"
+        labels.append(label)
+    place = np.arange(len(order))
+    ax.barh(place, mean[order], color=MINORITY, alpha=0.55, height=0.62)
+    ax.hlines(place, of_row["low"][order], of_row["high"][order], color="#333333", linewidth=1.5)
+    typical = of_row["typical"].values[order]
+    ax.vlines(typical, place - 0.4, place + 0.4, color=MAJORITY, linewidth=2, label="normal rows")
+    for at, column in zip(place, order, strict=True):
+        share = f" {of_row['share'].values[column]:.0%}"
+        end = max(of_row["high"].values[column], of_row["typical"].values[column])
+        ax.text(end, float(at), share, va="center", fontsize=8)
+    ax.margins(x=0.12)
+    ax.set_xlim(left=0.0)
+    remainder = why.rows["remainder"].iloc[0]
+    xlabel = "term in $d_z^2$, and its share"
+    if why.kind == "surprise":
+        xlabel = f"term in the surprise, and its share; concentration {remainder:.3g}"
+    ax.set(xlabel=xlabel, title="Columns")
+    ax.set_yticks(place, labels, parse_math=False)
+    ax.set_ylim(max(len(place), 5) - 0.5, -0.5)
+    ax.legend(frameon=False, loc="lower right", fontsize=8)
+
+
+def _points(ax: Axes, why: Explanation) -> None:
+    of_row = why.points.isel(obs=0)
+    if why.kind == "surprise":
+        of_row = of_row.isel(rank=of_row["mean"].values >= SHOWN)
+    place = np.arange(of_row.sizes["rank"])
+    colors = np.where(of_row["minority"], MINORITY, MAJORITY)
+    ax.barh(place, of_row["mean"], color=list(colors), alpha=0.55, height=0.62)
+    ax.hlines(place, of_row["low"], of_row["high"], color="#333333", linewidth=1.5)
+    ax.axvline(0.0, color=PRIOR, linewidth=0.8)
+    labels = [
+        f"row {row}" if row >= 0 else f"landmark {point}"
+        for row, point in zip(of_row["row"].values, of_row["point"].values, strict=True)
+    ]
+    ax.set_yticks(
+        place,
+        [
+            f"{label} (minority)" if minority else label
+            for label, minority in zip(labels, of_row["minority"].values, strict=True)
+        ],
+    )
+    ax.set_ylim(max(len(place), 5) - 0.5, -0.5)
+    xlabel = (
+        "share $q_j$ of the training row"
+        if why.kind == "surprise"
+        else "term of the training row in $d_z^2 - D^2$"
+    )
+    ax.set(xlabel=xlabel, title="Training rows")

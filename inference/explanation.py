@@ -1,0 +1,301 @@
+r"""Why a row is abnormal: shares of columns and of points in its surprise or in its distance.
+
+**The surprise.** If weights are at least 0 and the kernel is a product over columns, such as RBF
+and Laplacian, each draw of a centre has
+
+.. math:: S(z) = -\log \sum_j w_j k(u_j, z) = \sum_f E_q[-\log k_f(u_f, z_f)] +
+    \mathrm{KL}(q \,\|\, w), \qquad q_j = \frac{w_j k(u_j, z)}{\sum_l w_l k(u_l, z)}.
+
+This is exact: :math:`\log (q_j / w_j) = S - \sum_f c_{fj}` with :math:`c_{fj} = -\log k_f`, and the
+mean of both sides under q is the equation (Donsker and Varadhan 1975). For RBF
+:math:`c_{fj} = (z_f - u_{jf})^2 / (2 s^2)`. The term of column f says how far z lies from its
+neighbours in this column; q says which points are these neighbours; and KL, the *concentration*,
+how few they are. No term is negative if the weights sum to one or less. d_z rises with S.
+
+**The distance.** Other kernels and signed weights have the squared distance less that of the
+cutoff, in terms of single points,
+
+.. math:: d_z^2 - D^2 = B + (k(z, z) - T / n_0) - 2 \sum_j w_j (k(u_j, z) - \kappa_j), \qquad
+    \kappa_j = r_j / n_0.
+
+:math:`\kappa_j` is the mean of k(u_j, x) over the n0 normal training rows, and
+:math:`B = T / n_0 - 2 w^\top \kappa + \|a\|^2 - D^2` is the mean of :math:`d^2 - D^2` over these
+rows. A point has a positive term if z resembles it less than a normal row does (weight above 0), or
+more (weight below 0). D is the cutoff of the draw, which has the norm of its centre, so this
+norm cancels. For the linear kernel the columns are exact too, :math:`d_z^2 = \sum_f (z_f - a_f)^2`.
+
+**References**
+
+Donsker, M. D. and Varadhan, S. R. S. (1975). Asymptotic evaluation of certain Markov process
+expectations for large time, I. Communications on Pure and Applied Mathematics 28, 1-47.
+doi:10.1002/cpa.3160280102
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .scoring import UNDERFLOW, CenterDraws, Limit
+
+FEW = 10  # points that are chosen one after another
+BLOCK_VALUES = 2_000_000  # rows x points x columns in memory at once: 16 MB
+
+
+@dataclass(frozen=True, eq=False)
+class RowTerms:
+    """The terms of rows; each has its mean, lower and upper end over the draws, in this order.
+
+    Attributes
+    ----------
+    total : ndarray of shape (rows, 3)
+        The surprise, or the squared distance less that of the cutoff.
+    remainder : ndarray of shape (rows, 3)
+        What no column or point accounts for: the concentration, or the length
+        :math:`k(z, z) - T / n_0`.
+    columns, shares : ndarray of shape (rows, columns, 3)
+        Terms of the columns, and their shares of the surprise or of d_z^2; no columns if the kernel
+        has none.
+    point : ndarray of int, shape (rows, top)
+        The points with the largest mean shares or absolute mean terms, in descending order.
+    points : ndarray of shape (rows, top, 3)
+        Their shares :math:`q_j` or their terms.
+    """
+
+    total: np.ndarray
+    remainder: np.ndarray
+    columns: np.ndarray
+    shares: np.ndarray
+    point: np.ndarray
+    points: np.ndarray
+
+
+def has_surprise(rule: CenterDraws) -> bool:
+    """Return whether rows are explained by their surprise; otherwise it is by their distance."""
+    return rule.logarithmic and rule.gram.kernel.separable
+
+
+def has_columns(rule: CenterDraws) -> bool:
+    """Return whether there are terms of columns."""
+    return has_surprise(rule) or rule.gram.kernel.euclidean
+
+
+def terms(rule: CenterDraws, rows: np.ndarray, limit: Limit, prob: float, top: int) -> RowTerms:
+    """Return the terms of rows.
+
+    Parameters
+    ----------
+    rule : CenterDraws
+        With the draws that the intervals are of.
+    rows : ndarray of shape (rows, p)
+    limit : Limit
+        The cutoff of the fit.
+    prob : float
+        Probability of the equal-tailed intervals.
+    top : int
+        Number of points.
+    """
+    top = min(top, len(rule.support))
+    if has_surprise(rule):
+        parts = [_surprise(rule, block, prob, top) for block in _blocks(rule, rows)]
+    else:
+        margin = math.exp(limit.score) if rule.logarithmic else limit.score
+        parts = [_distance(rule, block, margin, prob, top) for block in _blocks(rule, rows)]
+    names = [field.name for field in fields(RowTerms)]
+    return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
+
+
+def base(rule: CenterDraws, limit: Limit) -> float:
+    """Return B, the mean over the draws of d^2 - D^2 of normal training rows."""
+    margin = math.exp(limit.score) if rule.logarithmic else limit.score
+    gram, (weights, _) = rule.gram, rule.supported_points
+    length = 0.0 if gram.kernel.normalized else gram.T / gram.n0
+    return float(length - 2.0 * weights.mean(axis=0) @ (gram.r[rule.support] / gram.n0) + margin)
+
+
+def surprise_of_columns(
+    rule: CenterDraws, rows: np.ndarray, own: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the surprise (rows, draws) and its terms of columns (rows, draws, columns).
+
+    Parameters
+    ----------
+    rule : CenterDraws
+    rows : ndarray of shape (rows, p)
+    own : ndarray of int, shape (rows,), optional
+        The numbers of the points that the rows are, which leave their own sums; -1 for none. The
+        other weights are rescaled.
+    """
+    block = _Block.of(rule, rows, own)
+    return block.total, np.moveaxis(block.columns, 0, -1)
+
+
+def typical_columns(rule: CenterDraws, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Return the mean terms of columns (p,) of rows, each without its own point.
+
+    The weights are the means over the draws.
+    """
+    mean = rule.of_draws(rule.weights.mean(axis=0, keepdims=True))
+    if not has_surprise(rule):
+        return _linear_columns(mean, rows)[:, 0].mean(axis=0)
+    step = max(1, BLOCK_VALUES // (len(rule.support) * rows.shape[1]))
+    parts = [
+        surprise_of_columns(mean, rows[i : i + step], own[i : i + step])
+        for i in range(0, len(rows), step)
+    ]
+    columns = np.concatenate([c[:, 0] for _, c in parts])
+    return columns[np.isfinite(columns).all(axis=1)].mean(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The surprise of a block of rows.
+
+    ``similarity`` (rows, M) has k(u_j, z) relative to that of the nearest point, ``sums``
+    (rows, draws) the sums of w_j with it; ``columns`` is (columns, rows, draws).
+    """
+
+    weights: np.ndarray
+    similarity: np.ndarray
+    sums: np.ndarray
+    total: np.ndarray
+    columns: np.ndarray
+    far: dict[int, np.ndarray]  # q (draws, M) of rows whose sums underflow in some draw
+
+    @classmethod
+    def of(cls, rule: CenterDraws, rows: np.ndarray, own: np.ndarray | None = None) -> _Block:
+        weights, points = rule.supported_points
+        costs = list(rule.gram.kernel.by_column(rows, points))
+        cost = sum(costs[1:], costs[0].copy())
+        remaining = np.ones((len(rows), len(weights)))
+        if own is not None:
+            cost[own[:, None] == rule.support] = np.inf
+            remaining[own >= 0] -= rule.weights[:, own[own >= 0]].T
+        nearest = cost.min(axis=1)
+        nearest[np.isinf(nearest)] = 0.0  # no point is left
+        similarity = np.exp(nearest[:, None] - cost)
+        sums = similarity @ weights.T
+        columns = np.empty((len(costs), *sums.shape))
+        for of_column, column_cost in zip(columns, costs, strict=True):
+            column_cost *= similarity
+            np.matmul(column_cost, weights.T, out=of_column)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = nearest[:, None] - np.log(sums) + np.log(remaining)
+            columns /= sums
+        far = {}
+        for row in np.flatnonzero((sums < UNDERFLOW).any(axis=1)):
+            with np.errstate(divide="ignore"):
+                log_terms = np.log(weights) - cost[row]
+            log_sums = logsumexp(log_terms, axis=1)
+            total[row] = np.log(remaining[row]) - log_sums
+            with np.errstate(invalid="ignore"):  # no point is left
+                q = far[int(row)] = np.exp(log_terms - log_sums[:, None])
+            costs_of_row = rule.gram.kernel.by_column(rows[row : row + 1], points)
+            columns[:, row] = np.stack([q @ each[0] for each in costs_of_row])
+        return cls(weights, similarity, sums, total, columns, far)
+
+    def mean_shares(self) -> np.ndarray:
+        """Return the means of q over the draws, (rows, M)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = self.similarity * ((1.0 / self.sums) @ self.weights / len(self.weights))
+        for row, of_row in self.far.items():
+            q[row] = of_row.mean(axis=0)
+        return q
+
+    def shares(self, points: np.ndarray) -> np.ndarray:
+        """Return q of the points (rows, top), shape (rows, top, draws)."""
+        similarity = np.take_along_axis(self.similarity, points, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = similarity[..., None] * self.weights.T[points] / self.sums[:, None]
+        for row, of_row in self.far.items():
+            q[row] = of_row[:, points[row]].T
+        return q
+
+
+def _surprise(rule: CenterDraws, rows: np.ndarray, prob: float, top: int) -> RowTerms:
+    block = _Block.of(rule, rows)
+    point = largest(block.mean_shares(), top)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(block.total > 0.0, block.columns / block.total, 0.0)
+    return RowTerms(
+        total=_summary(block.total, prob),
+        remainder=_summary(block.total - block.columns.sum(axis=0), prob),
+        columns=np.moveaxis(_summary(block.columns, prob), 0, 1),
+        shares=np.moveaxis(_summary(shares, prob), 0, 1),
+        point=rule.support[point],
+        points=_summary(block.shares(point), prob),
+    )
+
+
+def _distance(
+    rule: CenterDraws, rows: np.ndarray, margin: float, prob: float, top: int
+) -> RowTerms:
+    gram, (weights, points) = rule.gram, rule.supported_points
+    K = gram.kernel(rows, points)
+    k_zz = np.zeros(len(rows)) if gram.kernel.normalized else gram.kernel.diag(rows)
+    length = k_zz - (0.0 if gram.kernel.normalized else gram.T / gram.n0)
+    total = k_zz[:, None] - 2.0 * K @ weights.T + margin
+    excess = -2.0 * (K - gram.r[rule.support] / gram.n0)
+    point = largest(np.abs(excess * weights.mean(axis=0)), top)
+    of_points = np.take_along_axis(excess, point, axis=1)[..., None] * weights.T[point]
+    columns = np.empty((len(rows), 0, 3))
+    shares = columns
+    if gram.kernel.euclidean:
+        of_columns = np.moveaxis(_linear_columns(rule, rows), 1, -1)
+        d2 = of_columns.sum(axis=1, keepdims=True)
+        columns = _summary(of_columns, prob)
+        shares = _summary(np.divide(of_columns, d2, where=d2 > 0.0, out=0.0 * of_columns), prob)
+    return RowTerms(
+        total=_summary(total, prob),
+        remainder=np.repeat(length[:, None], 3, axis=1),
+        columns=columns,
+        shares=shares,
+        point=rule.support[point],
+        points=_summary(of_points, prob),
+    )
+
+
+def _linear_columns(rule: CenterDraws, rows: np.ndarray) -> np.ndarray:
+    """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns)."""
+    weights, points = rule.supported_points
+    centers = weights @ rule.gram.kernel.inputs(points)
+    return np.square(rule.gram.kernel.inputs(rows)[:, None] - centers)
+
+
+def _blocks(rule: CenterDraws, rows: np.ndarray) -> Iterator[np.ndarray]:
+    wide = max(len(rule.support), len(rule.weights)) * (rows.shape[1] + 1)
+    step = max(1, BLOCK_VALUES // wide)
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]
+
+
+def largest(values: np.ndarray, top: int) -> np.ndarray:
+    """Return the columns of the largest values (rows, top), in descending order."""
+    if top <= FEW:  # as many passes, each much faster than a partition
+        remaining, chosen = values.copy(), np.empty((len(values), top), dtype=int)
+        for rank in range(top):
+            chosen[:, rank] = remaining.argmax(axis=1)
+            remaining[np.arange(len(values)), chosen[:, rank]] = -np.inf
+        return chosen
+    chosen = np.argpartition(values, values.shape[1] - top, axis=1)[:, -top:]
+    order = np.argsort(-np.take_along_axis(values, chosen, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1)
+
+
+def _summary(draws: np.ndarray, prob: float) -> np.ndarray:
+    """Return mean, lower and upper end over the last axis, as a last axis."""
+    if draws.shape[-1] == 1:
+        return np.repeat(draws, 3, axis=-1)
+    ordered = np.sort(draws, axis=-1)  # ten times faster than np.quantile for few draws
+    result = np.empty((*draws.shape[:-1], 3))
+    result[..., 0] = draws.mean(axis=-1)
+    for end, probability in enumerate([(1 - prob) / 2, (1 + prob) / 2], start=1):
+        place = probability * (draws.shape[-1] - 1)
+        below = min(int(place), draws.shape[-1] - 2)
+        weight = place - below
+        result[..., end] = (1 - weight) * ordered[..., below] + weight * ordered[..., below + 1]
+    return result

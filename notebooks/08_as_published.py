@@ -1,0 +1,309 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent,ipynb
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 8. As published
+#
+# **Question.** What do the models of the slides (Kim 2024, *A comparative study on Bayesian SVDD
+# models*) do, each with the prior, the sampler, the decision and the cutoff of its source?
+#
+# **Models.** `as_published(name)` is the estimator of a model as its source has it. What the source
+# leaves open is our choice: the kernel is an RBF kernel with the modified mean bandwidth, and the
+# docstring of `as_published` lists the other choices. We follow the order of the slides.
+#
+# | model | from the slides | not in the slides: our choice |
+# |---|---|---|
+# | SVDD | dual and radius | kernel, $C$ |
+# | BDD | $\alpha \sim N(m, \Sigma)$, posterior mode, $d \le d_{(c)}$ (slide 12) | kernel, $c$, $\nu$, $\Sigma$ |
+# | BSVDD | softmax weights, Metropolis, $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$, $D_\mathrm{opt}$ by cross-validation (slide 20) | kernel, $\Sigma$, number of draws, criterion of $D_\mathrm{opt}$, folds |
+# | BSVDD-M | the same, with $\alpha_1 \sim \mathrm{Beta}$ | the same, and the mean of $\tau$ |
+
+# %%
+import os
+import warnings
+from pathlib import Path
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import xarray as xr
+from bsvdd.comparison import datasets, published, reproduction, runner, studies
+from bsvdd.inference.metrics import evaluate
+
+from bsvdd import BDD, as_published, plots
+
+DRAWS = int(os.environ.get("BSVDD_DRAWS", "2000"))  # of each chain; tests take fewer
+plt.rcParams["figure.dpi"] = 72
+pd.set_option("display.max_colwidth", None)  # names of readings are long
+
+train = datasets.moon(n0=50, n1=5, seed=0)
+new = datasets.moon(n0=1000, n1=100, seed=1)
+majority = train.X[~train.minority]
+
+
+def fit(est):
+    """Fit to the training rows, and print the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        est.fit(train.X, train.minority)
+    for warning in caught:
+        print(f"{warning.category.__name__}: {warning.message}\n")
+    return est
+
+
+# %% [markdown]
+# ## SVDD: the dual and the radius
+#
+# $$\max_\alpha \sum_i \alpha_i K_{ii} - \alpha^\top K \alpha, \qquad \sum_i \alpha_i = 1, \quad
+# 0 \le \alpha_i \le C .$$
+#
+# A row with $\alpha_i = 0$ lies inside the sphere, a row with $0 < \alpha_i < C$ lies on it, and a
+# row with $\alpha_i = C$ lies on it or outside. $R^2$ is the mean of $d_i^2$ over the rows on the
+# sphere. $z$ is normal if $d_z \le R$. $C = 1 / (.1\, n_0)$ is our choice: at most a tenth of the
+# rows lies outside.
+
+# %%
+svdd = fit(as_published("SVDD"))
+K, alpha = svdd.gram_.K, svdd.weights_
+d = np.sqrt(np.diag(K) - 2 * K @ alpha + alpha @ K @ alpha)
+table = pd.DataFrame({"alpha": alpha, "d": d, "row is": svdd.support_case_})
+by_case = table.groupby("row is")
+pd.DataFrame(
+    {
+        "rows": by_case.size(),
+        "smallest alpha": by_case["alpha"].min(),
+        "largest alpha": by_case["alpha"].max(),
+        "smallest d": by_case["d"].min(),
+        "largest d": by_case["d"].max(),
+    }
+).round(4)
+
+# %%
+on = table["row is"] == "on the sphere"
+print(f"sum of alpha {alpha.sum():.6f}, C = {svdd.C_:.3f}")
+print(
+    f"R from the rows on the sphere {np.sqrt((d[on] ** 2).mean()):.6f}, est.radius_ {svdd.radius_:.6f}"
+)
+
+# %% [markdown]
+# ## BDD: the mode, and P(α) for a pair of weights
+#
+# $$\alpha \sim N(m, \Sigma), \quad m_i = -\Big(\sum_j K_{ij}\Big)^{\nu}, \qquad
+# (n_0 K + \Sigma^{-1})\, \hat\alpha = K \mathbf{1} + \Sigma^{-1} m .$$
+#
+# The posterior is normal, and $\hat\alpha$ is its mode. The published estimate is the mode alone.
+# The draws below are from the same posterior. The plot is $P(\alpha_i, \alpha_j \mid \text{data})$
+# of the two rows with the largest weights. The plus is the mode of the draws, and the cross is
+# $\hat\alpha$ of the formula.
+
+# %%
+bdd = fit(as_published("BDD"))
+r = K.sum(axis=1)
+formula = np.linalg.solve(len(K) * K + np.eye(len(K)), r - np.sqrt(r))
+print(f"largest difference from the formula: {np.abs(bdd.map_weights_ - formula).max():.1e}")
+print(f"sum of alpha: {formula.sum():.3f}")
+
+# %%
+draws = fit(BDD(kernel=bdd.kernel, prior=bdd.prior, draws=4 * DRAWS, random_state=0))
+pair = np.sort(np.argsort(-np.abs(formula))[:2]).tolist()
+figure = plots.plot_weights_pair(draws, tuple(pair))
+exact = figure.axes[0].plot(*formula[pair], "x", color="black", markersize=10)
+
+# %% [markdown]
+# The sum of the weights is not 1, because nothing in the model asks for it. Slide 12 has the rule:
+# $z$ is normal if $d_z \le d_{(c)}$, the $c$-th smallest training distance. It names no $c$; ours is
+# $.9\, n_0$.
+
+# %%
+d = np.sort(bdd.training_distance().values.ravel()[~train.minority])
+print(f"d_(45) of 50: {d[44]:.6f}, est.cutoff_: {bdd.cutoff_:.6f}")
+
+# %% [markdown]
+# ## BSVDD: random-walk Metropolis
+#
+# $$w = \mathrm{softmax}(\beta), \quad \beta \sim N(m, \Sigma), \quad m_i = -\sum_j K_{ij}, \qquad
+# \log p(x \mid w) = -\tfrac{1}{2} \sum_i \|\phi(x_i) - a\|^2 .$$
+
+# %%
+bsvdd = fit(as_published("BSVDD", draws=DRAWS, tune=DRAWS, random_state=0))
+r_hat, ess = (float(bsvdd.idata_["diagnostics"][name]) for name in ("r_hat", "ess"))
+print(f"largest R-hat of d_z {r_hat:.3f}, smallest effective sample size {ess:.0f}")
+
+# %% [markdown]
+# The warning is about the published prior: row sums of $K$ are far apart, so softmax gives nearly
+# all weight to the few rows with the smallest ones ([swapping priors](03_swapping_priors.ipynb)).
+#
+# The traces are those of two log weights and of the distances of two points.
+
+# %%
+points = {"inside": [0.9, 0.45], "border": [0.0, 0.55], "outside": [1.0, -1.2]}
+named = pd.DataFrame(points).T
+predicted = bsvdd.predict_idata(named.to_numpy())["predictions"].dataset.assign_coords(
+    obs=list(points)
+)
+beta = bsvdd.idata_["posterior"]["beta"]
+traced = xr.Dataset(
+    {
+        "beta": beta.isel(point=np.argsort(beta.mean(("chain", "draw")).values)[-2:]),
+        "d": predicted["d"].isel(obs=[0, 1]).rename(obs="z"),
+    }
+)
+panels = az.plot_trace_dist(traced, figure_kwargs={"figsize": (7, 4.5), "layout": "constrained"})
+
+# %% [markdown]
+# How many draws does Metropolis need? Here is R-hat of the same four quantities after the first
+# draws only. A value above 1.01 says that the chains do not agree yet.
+
+# %%
+after = {}
+for n in (DRAWS // 25, DRAWS // 5, DRAWS):
+    rhat = az.rhat(traced.isel(draw=slice(n)))
+    after[n] = {
+        f"{name}, {label}": value
+        for name in ("beta", "d")
+        for label, value in zip(
+            rhat[name].coords[rhat[name].dims[0]].values, rhat[name].values, strict=True
+        )
+    }
+pd.DataFrame(after).rename_axis(columns="draws of each chain").round(3)
+
+# %% [markdown]
+# ## The histogram of d_z, and D_opt
+#
+# $z$ is normal if $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$: more than half of the histogram
+# is left of $D_\mathrm{opt}$. Slide 20 says that $D_\mathrm{opt}$ comes from cross-validation, and
+# names no criterion; ours is the largest G-mean of leave-one-out distances.
+
+# %%
+figure, axes = plt.subplots(1, 3, figsize=(9, 2.6), layout="constrained", sharex=True)
+for ax, z in zip(axes, points, strict=True):
+    values = predicted["d"].sel(obs=z).values.ravel()
+    ax.hist(values, bins=40, density=True, color="#0072B2", alpha=0.6)
+    ax.axvline(bsvdd.cutoff_, color="#D55E00")
+    share = (values <= bsvdd.cutoff_).mean()
+    ax.set(title=f"{z}: P = {share:.2f}", xlabel="$d_z$", yticks=[])
+print(f"D_opt = {bsvdd.cutoff_:.4f}")
+
+# %% [markdown]
+# Slide 20 has the example $D_\mathrm{opt} = 19.9$. No RBF kernel gives it: with weights
+# $\ge 0$ that sum to one, $d_z^2 = 1 - 2 w^\top k_z + w^\top K w \le 2$, so $d_z \le 1.414$. The
+# kernel of that example was another one, and the slides do not name it.
+#
+# `est.predict` differs from the published decision in one point. All rows share the term
+# $w^\top K w$ of $d_z^2$, and `predict` holds it at its posterior median, so that its spread does
+# not blur every decision. The next table has both decisions on 1,100 new rows.
+
+# %%
+group = bsvdd.predict_idata(new.X)["predictions"].dataset
+plain = (group["d"] <= bsvdd.cutoff_).mean(("chain", "draw")).values > 0.5
+held = group["normal"].values
+print(f"rows with another decision: {(plain != held).sum()} of {len(held)}")
+pd.DataFrame(
+    {
+        "P(d_z <= D_opt) > .5": evaluate(new.minority, ~plain),
+        "est.predict": evaluate(new.minority, ~held),
+    }
+).T[["accuracy", "f1", "fpr", "fnr", "ppv", "g_mean"]].round(3)
+
+# %% [markdown]
+# ## BSVDD-M: weights for minority rows
+#
+# $$w = [(1 + \textstyle\sum \alpha_1)\, \mathrm{softmax}(\tau),\ -\alpha_1], \qquad
+# \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(1, 1) .$$
+
+# %%
+bsvdd_m = fit(as_published("BSVDD-M", draws=DRAWS, tune=DRAWS, random_state=0))
+r_hat, ess = (float(bsvdd_m.idata_["diagnostics"][name]) for name in ("r_hat", "ess"))
+print(f"largest R-hat of d_z {r_hat:.3f}, smallest effective sample size {ess:.0f}")
+alpha1 = bsvdd_m.idata_["posterior"]["alpha1"]
+panels = az.plot_trace_dist(
+    alpha1.isel(minority=[0, 1]).to_dataset(name="alpha1"),
+    figure_kwargs={"figsize": (7, 2.6), "layout": "constrained"},
+)
+
+# %% [markdown]
+# ## The four models on new rows of the moon
+
+# %%
+fits = {"SVDD": svdd, "BDD": bdd, "BSVDD": bsvdd, "BSVDD-M": bsvdd_m}
+metrics = {
+    name: evaluate(new.minority, est.predict(new.X) == -1, -est.score_samples(new.X))
+    for name, est in fits.items()
+}
+metrics["flag all"] = evaluate(new.minority, np.ones(len(new.X), bool))
+metrics["flag none"] = evaluate(new.minority, np.zeros(len(new.X), bool))
+columns = ["accuracy", "f1", "fpr", "fnr", "ppv", "g_mean", "auc"]
+pd.DataFrame(metrics).T[columns].round(3)
+
+# %% [markdown]
+# ## The slides' table beside ours
+#
+# The slides have 10 pairs of 1,000 training rows and 10,000 test rows in 50 columns for each
+# $v = 5, 10, 20$. Ours are from `bsvdd study slides`: the same generator and the published priors,
+# but Laplace's approximation or NUTS instead of Metropolis, and $D_\mathrm{opt}$ by F1 and five
+# folds. The table is at $v = 10$.
+
+# %%
+STUDY = Path("../docs/study")
+slides = studies.slides()
+ours, _ = reproduction.by_v(slides, runner.read(STUDY / "slides_results.csv"))
+printed = published.table()
+compared = ["accuracy", "f1", "fpr", "fnr", "ppv", "g_mean"]
+both = {}
+for model in fits:
+    both[model, "slides"] = printed.loc[(model, 10), compared]
+    both[model, "ours"] = ours.loc[(model, 10), compared]
+both["flag all", "ours"] = ours.loc[("flag all", 10), compared]
+pd.DataFrame(both).T.astype(float).round(3)
+
+# %% [markdown]
+# Two properties of the printed table explain most of it. Each row implies the share $p$ of positive
+# test rows, and "flag all" has $F1 = 2p/(1 + p)$.
+
+# %%
+share = published.implied_share(printed)
+pd.DataFrame(
+    {
+        "implied share p": share,
+        "F1 as printed": printed["f1"],
+        "F1 of flag all": published.flag_all_f1(share),
+    }
+).round(3)
+
+# %% [markdown]
+# BSVDD and BSVDD-M have the F1 of "flag all": their $D_\mathrm{opt}$ flags nearly every row. In the
+# row of BDD $p$ is one minus that of the others, so it calls the other class positive.
+#
+# Our SVDD is far from the printed one. In 50 columns the modified mean bandwidth is 2.64, so $K$ is
+# near the identity matrix, and the sphere through the training rows excludes nearly every new row.
+# The printed row has 9 % of the majority outside, so its kernel or bandwidth was another.
+#
+# What the slides leave open can be read in many ways. Here is the nearest of the readings of SVDD,
+# BDD and BSVDD, and the farthest. The nearest is a choice in hindsight: it shows that the
+# printed row can be reached, not that it was made so.
+
+# %%
+readings = pd.read_csv(STUDY / "slides_readings.csv", index_col="reading")
+by_distance = readings.sort_values("distance").groupby("model")
+pd.concat([by_distance.head(1), by_distance.tail(1)]).sort_values(["model", "distance"])[
+    [*compared, "distance"]
+].round(3)
+
+# %% [markdown]
+# **What to conclude.**
+#
+# - `as_published(name)` is one line for each model of the slides, and its fits agree with the
+#   formulas.
+# - Random-walk Metropolis settles at 50 rows after thousands of draws. NUTS and Laplace's
+#   approximation sample the same posterior in less time ([posterior
+#   checks](05_posterior_checks.ipynb)).
+# - The printed table compares cutoffs on data with hardly any signal. For data with a signal see
+#   [reading the study](07_reading_the_study.ipynb).

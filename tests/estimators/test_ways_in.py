@@ -1,0 +1,210 @@
+"""One table by every way in: equal results, or the same error."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.rows import blocks
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from bsvdd import SVDD, kernels
+
+NAMES = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"),
+    min_size=1,
+    max_size=8,
+).filter(lambda name: name == name.strip())
+DTYPES = ["float64", "float32", "int64", "int8", "bool"]
+
+
+@st.composite
+def tables(draw: Callable[..., Any]) -> pd.DataFrame:
+    """A table with columns of several types and scales, ties, and sometimes gaps."""
+    n, p = draw(st.integers(3, 12)), draw(st.integers(1, 4))
+    names = draw(st.lists(NAMES, min_size=p, max_size=p, unique=True))
+    columns = {}
+    for name in names:
+        dtype = draw(st.sampled_from(DTYPES))
+        scale = 10.0 ** draw(st.integers(-12, 12)) if dtype.startswith("float") else 1.0
+        steps = draw(hnp.arrays("int8", n, elements=st.integers(-9, 9)))  # with ties
+        values = (steps * scale / 7.0 if scale != 1.0 else steps).astype(dtype)
+        if dtype == "float64" and draw(st.sampled_from([False] * 9 + [True])):
+            values[draw(st.integers(0, n - 1))] = np.nan
+        columns[name] = values
+    return pd.DataFrame(columns)
+
+
+def by_array(table: pd.DataFrame, folder: Path) -> Any:
+    return table.to_numpy(dtype=float)
+
+
+def by_list(table: pd.DataFrame, folder: Path) -> Any:
+    return table.to_numpy(dtype=float).tolist()
+
+
+def by_frame(table: pd.DataFrame, folder: Path) -> Any:
+    return table
+
+
+def by_nullable_frame(table: pd.DataFrame, folder: Path) -> Any:
+    return table.convert_dtypes()
+
+
+def by_csv(table: pd.DataFrame, folder: Path) -> Any:
+    single = table.select_dtypes("float32").columns
+    # pandas writes the digits of float32 only; as float64 such a number has more
+    table.astype(dict.fromkeys(single, "float64")).to_csv(folder / "x.csv", index=False)
+    return folder / "x.csv"
+
+
+def by_csv_command(table: pd.DataFrame, folder: Path) -> Any:
+    """As the command line reads it."""
+    return datasets.features(datasets.read_table(by_csv(table, folder)))
+
+
+def by_parquet(table: pd.DataFrame, folder: Path) -> Any:
+    table.to_parquet(folder / "x.parquet")
+    return str(folder / "x.parquet")
+
+
+def by_npy(table: pd.DataFrame, folder: Path) -> Any:
+    np.save(folder / "x.npy", table.to_numpy(dtype=float))
+    return folder / "x.npy"
+
+
+def by_memory_map(table: pd.DataFrame, folder: Path) -> Any:
+    return np.load(by_npy(table, folder), mmap_mode="r")
+
+
+def by_fortran_array(table: pd.DataFrame, folder: Path) -> Any:
+    return np.asfortranarray(table.to_numpy(dtype=float))
+
+
+def by_dask_array(table: pd.DataFrame, folder: Path) -> Any:
+    return da.from_array(table.to_numpy(dtype=float), chunks=(5, -1))
+
+
+def by_dask_frame(table: pd.DataFrame, folder: Path) -> Any:
+    return dd.from_pandas(table, npartitions=2)
+
+
+WAYS = [
+    by_list,
+    by_frame,
+    by_nullable_frame,
+    by_csv,
+    by_csv_command,
+    by_parquet,
+    by_npy,
+    by_memory_map,
+    by_fortran_array,
+    by_dask_array,
+    by_dask_frame,
+]
+
+
+def outcome(X: Any, new: np.ndarray) -> tuple[str, Any]:
+    """Return the scores of new rows by a fit to X, or the error."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            est = SVDD(kernel=kernels.Standardized(kernels.RBF(1.0)), cutoff=1.0).fit(X)
+            names = getattr(est, "feature_names_in_", None)
+            rows = new if names is None else pd.DataFrame(new, columns=names)
+            return "scores", est.score_samples(rows)
+    except (ValueError, TypeError) as error:
+        message = re.sub(r"^\S*x\.(csv|npy|parquet): ", "", str(error))
+        return type(error).__name__, re.sub(r"\s*\(column .*?\)", "", message)
+
+
+# what pandas makes of a CSV, and what a fit must make of it: the rows, or a word of the error
+ODDITIES = {
+    "byte order mark": ("\ufeffa,b\n1,2\n3,4\n5,7\n", None),
+    "CRLF": ("a,b\r\n1,2\r\n3,4\r\n5,7\r\n", None),
+    "CR": ("a,b\r1,2\r3,4\r5,7\r", None),
+    "no newline at the end": ("a,b\n1,2\n3,4\n5,7", None),
+    "blank lines": ("a,b\n1,2\n\n3,4\n\n5,7\n\n", None),
+    "quoted numbers": ('a,b\n"1","2"\n"3","4"\n5,7\n', None),
+    "spaces around values": ("a,b\n 1, 2\n 3 , 4\n5 ,7\n", None),
+    "plus signs": ("a,b\n+1,2\n3,+4\n5,7\n", None),
+    "exponents": ("a,b\n1e0,2E0\n3.0e+0,4\n.5e1,7\n", None),
+    "newline in a name": ('a,"b\nc"\n1,2\n3,4\n5,7\n', None),
+    "numbers as names": ("1,2\n1,2\n3,4\n5,7\n", None),
+    "thousands": ('a,b\n"1,000",2\n3,4\n5,7\n', "not numeric"),
+    "underscores": ("a,b\n1_0,2\n3,4\n5,7\n", "not numeric"),
+    "hexadecimal": ("a,b\n0x1,2\n3,4\n5,7\n", "not numeric"),
+    "percent": ("a,b\n1%,2\n3%,4\n5%,7\n", "not numeric"),
+    "yes and no": ("a,b\nyes,2\nno,4\nyes,7\n", "not numeric"),
+    "dates": ("a,b\n2020-01-01,2\n2020-01-02,4\n2020-01-03,7\n", "not numeric"),
+    "a typographic minus": ("a,b\n\u22121,2\n3,4\n5,7\n", "not numeric"),
+    "full-width digits": ("a,b\n\uff11,2\n3,4\n5,7\n", "not numeric"),
+    "more than 64 bits": ("a,b\n123456789012345678901234567890,2\n3,4\n5,7\n", "not numeric"),
+    "comment": ("a,b\n#x\n1,2\n3,4\n5,7\n", "not numeric"),
+    "tabs": ("a\tb\n1\t2\n3\t4\n5\t7\n", "name the separator"),
+    "NA": ("a,b\n1,2\nNA,4\n5,7\n", "NaN"),
+    "empty field": ("a,b\n1,2\n,4\n5,7\n", "NaN"),
+    "short row": ("a,b\n1,2\n3\n5,7\n", "NaN"),
+    "infinity": ("a,b\n1,2\n-Infinity,4\n5,7\n", "infinity"),
+    "overflow": ("a,b\n1e400,2\n3,4\n5,7\n", "infinity"),
+    "decimal comma": ("a;b\n1,5;2\n3,5;4\n5;7\n", "name the separator"),
+    "trailing comma": ("a,b\n1,2,\n3,4,\n5,7,\n", "damaged"),
+    "trailing comma in the header": ("a,b,\n1,2,\n3,4,\n5,7,\n", "has no name"),
+    "long row": ("a,b\n1,2\n3,4,5\n5,7\n", "damaged"),
+    "open quote": ('a,b\n"1,2\n3,4\n5,7\n', "damaged"),
+    "one name twice": ("a,a\n1,2\n3,4\n5,7\n", "twice"),
+    "only a header": ("a,b\n", "row"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
+@pytest.mark.parametrize(("text", "error"), ODDITIES.values(), ids=ODDITIES)
+def test_oddities_of_csv(tmp_path, text, error):
+    path = tmp_path / "x.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    est = SVDD(kernel=kernels.RBF(1.0), cutoff=1.0)
+    if error is None:
+        rows = est.fit(path).idata_["constant_data"]["X"].values
+        assert rows.tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
+        assert datasets.features(datasets.read_table(path)).to_numpy().tolist() == rows.tolist()
+    else:
+        with pytest.raises((ValueError, TypeError), match=error):
+            est.fit(path)
+
+
+@pytest.mark.parametrize("block", [10**6, 20])
+def test_true_and_false_beside_numbers_are_refused_in_blocks_too(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", block)
+    values = ["1", "0"] * 30 + ["True", "False"] * 30
+    text = "".join(f"{a},{i}\n" for i, a in enumerate(values))
+    (tmp_path / "x.csv").write_text("a,b\n" + text, encoding="utf-8")
+    with pytest.raises(TypeError, match="'a'"):
+        SVDD(kernel=kernels.RBF(1.0), cutoff=1.0).fit(tmp_path / "x.csv")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(table=tables())
+def test_every_way_in_gives_the_same_scores_or_the_same_error(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ways")
+    new = np.nan_to_num(table.to_numpy(dtype=float))[:2]
+    expected = outcome(by_array(table, folder), new)
+    for way in WAYS:
+        found = outcome(way(table, folder), new)
+        assert found[0] == expected[0], (way.__name__, found, expected)
+        if expected[0] == "scores":
+            np.testing.assert_allclose(
+                found[1], expected[1], rtol=1e-12, atol=1e-12, err_msg=way.__name__
+            )
+        else:
+            assert found[1] == expected[1], way.__name__
