@@ -93,9 +93,9 @@ def test_one_column_with_another_sign_in_its_name_is_read(tmp_path):
     [
         (
             {"label": "kindd"},
-            r"label column 'kindd' \(--label\) .*did you mean 'kind'\?; it has 'nr'",
+            r"label column 'kindd' \(--label\) .*did you mean 'kind'\?\); it has 'nr'",
         ),
-        ({"id": "nrr"}, r"column 'nrr' \(--id\) is not in the table: did you mean 'nr'"),
+        ({"id": "nrr"}, r"column 'nrr' \(--id\) is not in the table \(did you mean 'nr'\?\)"),
         (
             {"drop": ("zzz",)},
             r"column 'zzz' \(--drop\) is not in the table; it has 'nr', 'a', 'kind'",
