@@ -286,9 +286,9 @@ pd.DataFrame(
 # near the identity matrix, and the sphere through the training rows excludes nearly every new row.
 # The printed row has 9 % of the majority outside, so its kernel or bandwidth was another.
 #
-# What the slides leave open can be read in many ways. Here is the nearest of the readings of SVDD,
-# BDD and BSVDD, and the farthest. The nearest is a choice in hindsight: it shows that the
-# printed row can be reached, not that it was made so.
+# What the slides leave open can be read in many ways. Here is the nearest of the readings of each
+# model, and the farthest. The nearest is a choice in hindsight: it shows that the printed row can
+# be reached, not that it was made so.
 
 # %%
 readings = pd.read_csv(STUDY / "slides_readings.csv", index_col="reading")

@@ -99,7 +99,7 @@ class Slides(Scenario):
             "n": (self.n_train, 1000),
             "p": (self.p, 50),
             "far": (self.far, 0.1),
-            "share": (self.share, None),
+            "share": (self.share and round(self.share, 4), None),
             "df": (self.df, math.inf),
             "coefficients by": (self.coefficients, "observation"),
             "v as": (self.spread, "variance"),
