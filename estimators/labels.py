@@ -93,12 +93,17 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     if y is None:
         return np.zeros(n_rows, dtype=bool)
     _refuse_mixed(y)
+    # in a list of texts NaN is a gap; in an array of texts it would be the text "nan"
+    values = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
     y = np.asarray(y)
     if y.shape != (n_rows,):
         raise ValueError(f"y must have shape ({n_rows},), one label for each row, got {y.shape}")
-    missing = np.flatnonzero(pd.isna(y))
+    missing = np.flatnonzero(pd.isna(values))
     if len(missing):
-        raise ValueError(f"y has no label (NaN) in row {missing[0]} ({len(missing)} in all)")
+        raise ValueError(
+            f"y has no label (NaN) in row {missing[0]} ({len(missing)} in all); leave out these "
+            "rows of X and y, or give them a label; priors.GraphLaplacian takes unlabelled rows"
+        )
     labels = pd.unique(y)
     shown = ", ".join(f"{v!r:.80}" for v in labels.tolist()[:5]) + (
         ", ..." if len(labels) > 5 else ""

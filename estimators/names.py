@@ -49,8 +49,8 @@ def meant(name: object, names: Iterable[object]) -> str:
     --------
     >>> from bsvdd.estimators.names import meant
     >>> meant("BSVD", ["BDD", "BSVDD"]), meant("forest", ["BDD", "BSVDD"])
-    (": did you mean 'BSVDD'?", '')
+    (" (did you mean 'BSVDD'?)", '')
     """
     by_upper = {str(n).upper(): str(n) for n in names}
     near = difflib.get_close_matches(str(name).upper(), by_upper, 1)
-    return f": did you mean {by_upper[near[0]]!r}?" if near else ""
+    return f" (did you mean {by_upper[near[0]]!r}?)" if near else ""

@@ -233,7 +233,7 @@ def warn_of_weights(log_weight: np.ndarray) -> None:
     few = effective < min(MIN_LEFT_OUT, len(weight) / 4)  # few draws have their own warning
     if few.any():
         warn(
-            f"cutoff: leave-one-out of {few.sum()} of {len(few)} rows rests on few draws (as few "
+            f"cutoff: leave-one-out of {few.sum()} of {len(few)} rows depends on few draws (as few "
             f"as {effective.min():.1f} effective draws of {len(weight)}): these rows change the "
             "posterior strongly; use more draws, or Cutoff(cv=5), which refits",
             DiagnosticWarning,

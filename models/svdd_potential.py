@@ -77,8 +77,8 @@ class SVDDLikelihood:
 
         .. math:: -\frac{\lambda}{2} \frac{n_0}{n_1 \mu} \left(R^2 - d_k^2\right)_+
         """
-        price = self.weight / self.minority_fraction
-        return -self.scale / 2 * price * np.maximum(squared_radius[..., None] - d**2, 0.0)
+        cost = self.weight / self.minority_fraction
+        return -self.scale / 2 * cost * np.maximum(squared_radius[..., None] - d**2, 0.0)
 
     def total(self, w: np.ndarray, gram: Gram, squared_radius: np.ndarray) -> np.ndarray:
         """Return the log-likelihood of all rows, (..., M) and (...) -> (...)."""

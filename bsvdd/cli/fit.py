@@ -59,7 +59,7 @@ def fit(
         est.fit(X, y)
         est.save(out)
     n1 = 0 if y is None else int(y.sum())
-    doubt = "" if n1 <= len(X) / 2 else ", which is not the rarer class"
+    doubt = "" if n1 <= len(X) / 2 else " (the minority is the larger class: check --minor)"
     left_out = {"label": label, "id": table.id, "dropped": quoted(table.drop) or None}
     others = [f"; {what} {name}" for what, name in left_out.items() if name is not None]
     click.echo(

@@ -19,6 +19,7 @@ from .measures import measure
 from .protocol import Candidate, Protocol
 from .store import Row
 
+_SHOWN: set[tuple[type[Warning], str, int]] = set()  # places of other packages that have warned
 FLAG_ALL, FLAG_NONE, BAYES = "flag all", "flag none", "Bayes rule"
 TRIVIAL = (FLAG_ALL, FLAG_NONE, BAYES)
 
@@ -64,7 +65,9 @@ class Cell:
             scored = time.perf_counter()
         ours = (DataWarning, DiagnosticWarning)
         for other in caught:
-            if not issubclass(other.category, ours):
+            place = (other.category, other.filename, other.lineno)
+            if not issubclass(other.category, ours) and place not in _SHOWN:
+                _SHOWN.add(place)  # once for all cells of a process: texts differ by their numbers
                 warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
         notes = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, ours))
         diagnostics = est.idata_.children["diagnostics"].dataset

@@ -331,8 +331,8 @@ def split_label(
     if len(gaps):
         raise ValueError(
             f"label column {label!r} has no label in {place(table, gaps[0])}, and in {len(gaps)} "
-            f"of {len(y)} rows in all; no model takes unlabelled rows beside labelled ones: drop "
-            "these rows, or give them a label"
+            f"of {len(y)} rows in all; a command takes no unlabelled rows: leave these rows out, "
+            "or give them a label (in Python, priors.GraphLaplacian takes unlabelled rows)"
         )
     value: Any = minor
     if minor is not None:

@@ -61,8 +61,8 @@ class CsvFormat:
             raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}")
         if self.sep == self.decimal:
             raise ValueError(
-                f"sep and decimal are both {self.sep!r}, so no number could be told from two "
-                "fields; files with decimal commas have mostly sep=';'"
+                f"sep and decimal are both {self.sep!r}, so a number with decimals and two "
+                "fields look the same; files with decimal commas mostly have sep=';'"
             )
 
     def numbers(self, texts: pd.Series) -> pd.Series:

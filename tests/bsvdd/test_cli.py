@@ -165,7 +165,9 @@ def test_the_larger_class_as_minority_is_told(csv, tmp_path):
     larger = table["kind"].mode()[0]
     out = tmp_path / "m.nc"
     result = call("fit", csv, "--label", "kind", "--minor", larger, "--model", "SVDD", "--out", out)
-    assert "minority rows, which is not the rarer class; columns" in result.output
+    assert (
+        "minority rows (the minority is the larger class: check --minor); columns" in result.output
+    )
 
 
 def test_an_output_that_is_an_input_is_refused(csv, tmp_path):

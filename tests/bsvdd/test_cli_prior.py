@@ -60,7 +60,7 @@ def test_nothing_is_evaluated(text, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("RowSums", r"'RowSums' is no prior .*: did you mean 'RowSum'\?; expected one of 'Standar"),
+        ("RowSums", r"'RowSums' is no prior .*\(did you mean 'RowSum'\?\); expected one of '"),
         ("RowSum(s=1)", "RowSum: unknown parameter 's'; expected sd, exponent"),
         ("RowSum(sd=-1)", "sd"),
         ("GaussianProcess(kernel=System())", "unknown type 'System'"),

@@ -1,5 +1,6 @@
 """The comparison: one protocol, independent cells, an honest table."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -135,6 +136,22 @@ def cell(data, model, replicate=0, protocol=SMALL):
 def test_warnings_of_a_fit_are_kept_in_its_row(moon):
     data = Dataset("constant", np.column_stack([moon.X, np.ones(len(moon.X))]), moon.minority)
     assert "constant over the majority rows (2)" in cell(data, "SVDD").run()["notes"]
+
+
+def test_a_warning_of_another_package_is_shown_once(moon, monkeypatch):
+    """The text may have another number each time: scikit-learn warned 235 times in a comparison."""
+    fit = Protocol.fit
+
+    def noisy(*arguments):
+        for number in range(3):
+            warnings.warn(f"the determinant is {number}", RuntimeWarning, stacklevel=1)
+        return fit(*arguments)
+
+    monkeypatch.setattr(Protocol, "fit", noisy)
+    with pytest.warns(RuntimeWarning, match="the determinant is") as caught:
+        rows = [cell(moon, "SVDD", replicate).run() for replicate in range(2)]
+    assert len(caught) == 1
+    assert all("error" not in row and "determinant" not in row["notes"] for row in rows)
 
 
 def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon):

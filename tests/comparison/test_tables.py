@@ -60,7 +60,7 @@ def test_fields_as_text_are_those_of_the_file(tmp_path):
         ((";;", "."), "sep must be one character"),
         (('"', "."), "sep must be one character"),
         ((";", ";"), "decimal must be '.' or ','"),
-        ((",", ","), "no number could be told from two fields"),
+        ((",", ","), "a number with decimals and two fields look the same"),
     ],
 )
 def test_signs_that_no_file_can_have_are_refused(arguments, message):
@@ -93,9 +93,9 @@ def test_one_column_with_another_sign_in_its_name_is_read(tmp_path):
     [
         (
             {"label": "kindd"},
-            r"label column 'kindd' \(--label\) .*did you mean 'kind'\?; it has 'nr'",
+            r"label column 'kindd' \(--label\) .*did you mean 'kind'\?\); it has 'nr'",
         ),
-        ({"id": "nrr"}, r"column 'nrr' \(--id\) is not in the table: did you mean 'nr'"),
+        ({"id": "nrr"}, r"column 'nrr' \(--id\) is not in the table \(did you mean 'nr'\?\)"),
         (
             {"drop": ("zzz",)},
             r"column 'zzz' \(--drop\) is not in the table; it has 'nr', 'a', 'kind'",

@@ -92,6 +92,15 @@ def test_missing_label_names_its_row(missing):
         minority_rows([0, missing, 1, missing], 4)
 
 
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
+@pytest.mark.parametrize("kind", [list, tuple, lambda y: np.array(y, dtype=object), pd.Series])
+def test_a_gap_among_texts_is_no_label(kind, missing):
+    """An array of texts that NumPy makes of the list would have the text "nan"."""
+    y = kind(["good", "bad", missing, "good"])
+    with pytest.raises(ValueError, match=r"y has no label \(NaN\) in row 2 \(1 in all\)"):
+        minority_rows(y, 4, "bad")
+
+
 def test_a_minority_with_more_rows_is_warned_of():
     """Nobody named it: the counts are said, and what to do."""
     rows = np.random.default_rng(92).normal(size=(40, 2))

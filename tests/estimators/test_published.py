@@ -156,12 +156,12 @@ def test_what_the_source_leaves_open_can_be_changed(name, change, recwarn):
 @pytest.mark.parametrize(
     ("name", "changes", "error", "message"),
     [
-        ("BSVD", {}, ValueError, r"unknown model 'BSVD': did you mean 'BSVDD'\?; expected one of"),
+        ("BSVD", {}, ValueError, r"unknown model 'BSVD' \(did you mean 'BSVDD'\?\); expected one"),
         ("bdd-m", {}, ValueError, "did you mean 'BDD-M'"),
         ("forest", {}, ValueError, "unknown model 'forest'; expected one of SVDD, BDD"),
         ("SVM", {}, ValueError, r"SVM is here for comparison.* use bsvdd.SVM\(\), or one of SVDD"),
         ("LSSVM", {}, ValueError, "LS-SVM is here for comparison"),
-        ("BDD", {"drows": 3}, TypeError, "no parameter 'drows': did you mean 'draws'"),
+        ("BDD", {"drows": 3}, TypeError, r"no parameter 'drows' \(did you mean 'draws'"),
         ("SVDD", {"nu": 0.1}, TypeError, "SVDD has no parameter 'nu'; expected some of kernel"),
     ],
 )

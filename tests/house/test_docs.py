@@ -29,7 +29,15 @@ DOCS = ROOT / "docs"
 WRITTEN = sorted([*(DOCS / "guide").glob("*.md"), DOCS / "contributing" / "new_model.md"])
 MOST = 60_000  # bytes of a picture
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-WITHOUT_EXAMPLES = {"explorer", "notebooks", "which_model", "measurements"}  # links and figures
+# links and figures; what R code does is a test of its own
+WITHOUT_EXAMPLES = {
+    "explorer",
+    "from_r",
+    "measurements",
+    "notebooks",
+    "other_packages",
+    "which_model",
+}
 BASES = {"Kernel", "GaussianPrior", "CorrelatedPrior"}  # shown by their subclasses
 HELPERS = {"as_kernel", "show_probability"}
 

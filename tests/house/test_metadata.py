@@ -159,3 +159,46 @@ def test_licence_is_whole():
     text = (ROOT / "LICENSE").read_text()
     assert "Apache License" in text and "Version 2.0, January 2004" in text
     assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_the_hosted_ci_runs_the_commands_of_the_readme():
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    steps = [
+        step["run"]
+        for job in yaml.safe_load(workflow)["jobs"].values()
+        for step in job["steps"]
+        if "run" in step
+    ]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in ("uv run bsvdd compare", "uv run pytest"):
+        for way in (f"pip install uv && {command}", f"pipx run {command}"):
+            assert f"    {way}\n" in readme
+            assert any(step.startswith(way) for step in steps), way
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda p: p.stem
+)
+def test_forms_for_issues_have_a_name_and_questions(path):
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert form["name"] and form["description"]
+    assert {item["type"] for item in form["body"]} <= {"textarea", "input"}
+    assert len({item["id"] for item in form["body"]}) == len(form["body"])
+
+
+PAPER = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+
+
+def test_the_paper_has_the_sections_that_its_journal_asks_for():
+    assert re.findall(r"^# (.+)$", PAPER, re.MULTILINE) == [
+        *("Summary", "Statement of need", "State of the field", "Software design"),
+        *("Research impact statement", "AI usage disclosure", "Acknowledgements", "References"),
+    ]
+    assert 750 <= len(PAPER.partition("# Summary")[2].split()) <= 1750
+
+
+def test_every_citation_of_the_paper_is_in_its_bibliography():
+    entries = re.findall(
+        r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert set(re.findall(r"@(\w+)", PAPER)) == set(entries)

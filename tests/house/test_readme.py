@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from bsvdd.estimators.registry import REGISTRY
 
 ROOT = Path(__file__).parents[2]
@@ -24,12 +25,24 @@ def test_the_example_runs_as_written(tmp_path):
     )
     assert run.returncode == 0, run.stderr
     assert "likelihood" in run.stdout
+    assert not run.stderr  # a warning would be the first thing that a reader sees
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 150
+
+
+@pytest.mark.parametrize("command", ["uv run bsvdd compare", "uv run pytest"])
+def test_both_ways_in_have_both_commands(command):
+    assert f"\n    pip install uv && {command}\n" in README
+    assert f"\n    pipx run {command}\n" in README
 
 
 def test_ci_runs_the_test_command_of_the_readme():
-    command = "uv run pytest"
-    assert f"pip install uv && {command}" in README
-    assert command in (ROOT / ".ci" / "run").read_text()
+    assert (
+        "pip install --quiet --root-user-action=ignore uv && uv run pytest"
+        in (ROOT / ".ci" / "run").read_text()
+    )
 
 
 def test_links_of_the_readme_exist():

@@ -1,5 +1,8 @@
 """The wheel holds the whole package and nothing else, and its types hold."""
 
+import base64
+import csv
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -17,7 +20,7 @@ FOLDERS = {
     "comparison": "bsvdd/comparison",
 }
 # what decides the wheel, and folders that must stay out of it
-COPIED = [*FOLDERS, "tests", "notebooks", "benchmarks", "docs"]
+COPIED = [*FOLDERS, "backend", "tests", "notebooks", "benchmarks", "docs"]
 IGNORED = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "_build")
 
 pytestmark = pytest.mark.slow
@@ -29,17 +32,60 @@ def run(*command, cwd):
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """Build the wheel from a copy: a build leaves files behind, and stale ones would get in."""
-    source = tmp_path_factory.mktemp("source")
+def source(tmp_path_factory):
+    """Return a copy: a build leaves files behind, and stale ones would get in."""
+    source = tmp_path_factory.mktemp("parent") / "bsvdd"  # the name of a clone
+    source.mkdir()
     for path in ROOT.iterdir():
         if path.is_file():
             shutil.copy(path, source)
         elif path.name in COPIED:
             shutil.copytree(path, source / path.name, ignore=IGNORED)
+    return source
+
+
+@pytest.fixture(scope="module")
+def wheel(source):
     run("-m", "build", "--wheel", "--no-isolation", "--outdir", source / "dist", cwd=source)
     (path,) = (source / "dist").glob("*.whl")
     return path
+
+
+@pytest.fixture(scope="module")
+def editable(source, tmp_path_factory):
+    """Return the folder where the editable wheel of the copy is unpacked."""
+    folder = tmp_path_factory.mktemp("editable")
+    build = f"import editable; print(editable.build_editable({str(folder)!r}))"
+    run("-c", f"import sys; sys.path.insert(0, 'backend'); {build}", cwd=source)
+    (path,) = folder.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def test_a_script_beside_a_clone_finds_the_package(source, editable):
+    script = source.parent / "script.py"
+    script.write_text(
+        "import importlib.util, site\n"
+        f"site.addsitedir({str(editable)!r})  # as Python does at its start\n"
+        "print(importlib.util.find_spec('bsvdd').origin)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", script], cwd=source.parent, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == str(source / "bsvdd" / "__init__.py"), done.stderr
+
+
+def test_the_record_of_the_editable_wheel_holds(editable):
+    (record,) = editable.glob("*.dist-info/RECORD")
+    rows = list(csv.reader(record.read_text().splitlines()))
+    listed = {name for name, _, _ in rows}
+    unpacked = {p.relative_to(editable).as_posix() for p in editable.rglob("*") if p.is_file()}
+    assert listed == {name for name in unpacked if not name.endswith(".whl")}
+    for name, digest, size in rows:
+        content = (editable / name).read_bytes()
+        value = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+        assert not digest or (digest, int(size)) == (f"sha256={value}", len(content)), name
 
 
 @pytest.fixture(scope="module")

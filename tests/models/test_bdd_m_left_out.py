@@ -238,7 +238,7 @@ def test_few_draws_that_count_are_warned_of(data, monkeypatch):
 
     monkeypatch.setattr(bdd_m_left_out, "leave_one_out", uneven)
     message = (
-        r"leave-one-out of 3 of 32 rows rests on few draws \(as few as 20\.\d effective draws of"
+        r"leave-one-out of 3 of 32 rows depends on few draws \(as few as 20\.\d effective draws of"
     )
     with pytest.warns(DiagnosticWarning, match=message):
         est.with_cutoff("g_mean")
