@@ -672,8 +672,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, p), or path of a file
         background : float, default=0.02
-            The p-value at which a row is as likely of an unknown kind as normal, in (0, 1): about
-            this share of normal rows is more likely unknown.
+            The p-value at which a row is as likely of an unknown kind as normal, in [0, 1): about
+            this share of normal rows is more likely unknown. With 0 no row is unknown: P(normal) is
+            then the score alone, calibrated by Platt's sigmoid.
 
         Returns
         -------
@@ -710,7 +711,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
                 "X is a dask collection, but kinds returns a data frame in memory; give an array, "
                 "or one partition after another"
             )
-        conformal.check_rate("background", background)
+        if background != 0:
+            conformal.check_rate("background", background)
         names = kinds.columns(self._fit.data)
         if self._kinds is None:
             self._kinds = kinds.rule_of(self._fit.data, self._known_left_out_scores())

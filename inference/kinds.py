@@ -299,7 +299,9 @@ def log_odds(background: float, proximity: np.ndarray, left_out: np.ndarray) -> 
     >>> np.exp(log_odds(0.1, np.array([-5.0, 0.0]), np.arange(19.0))).tolist()
     [4.0, 1.0]
     """
-    values: np.ndarray = POWER * np.log(background / conformal.p_values(proximity, left_out))
+    with np.errstate(divide="ignore"):  # without a background the odds are 0
+        level = np.log(background)
+    values: np.ndarray = POWER * (level - np.log(conformal.p_values(proximity, left_out)))
     return values
 
 

@@ -148,10 +148,18 @@ def test_a_precomputed_kernel_has_no_rows():
         est.kinds(K)
 
 
-@pytest.mark.parametrize("background", [0.0, 1.0, -1.0])
+@pytest.mark.parametrize("background", [1.0, -1.0, np.nan])
 def test_background_is_a_rate(fitted, background):
     with pytest.raises(ValueError, match="background"):
         fitted.kinds(X, background=background)
+
+
+def test_without_a_background_it_is_platts_sigmoid_of_the_score(fitted):
+    P = fitted.kinds(X, background=0)
+    assert (P["unknown"] == 0).all()
+    low, high = fitted._kinds.span
+    odds = fitted._kinds.sigmoid.log_odds(np.clip(fitted.score_samples(X), low, high))
+    np.testing.assert_allclose(P["normal"], 1 / (1 + np.exp(odds)))
 
 
 def test_scikit_learn_is_told_of_all_minority_labels(fitted):
