@@ -168,9 +168,7 @@ def real(
 
 
 @study.command()
-@click.option(
-    "--data", "names", multiple=True, help="Embedded set of several classes; repeatable."
-)
+@click.option("--data", "names", multiple=True, help="Embedded set of several classes; repeatable.")
 @with_run_options
 def kinds(names: tuple[str, ...], run: RunOptions) -> None:
     """Kinds of abnormal rows that training has not seen, beside labelled kinds."""
@@ -179,7 +177,9 @@ def kinds(names: tuple[str, ...], run: RunOptions) -> None:
         from ..comparison.run import studies
         from ..comparison.scenarios import kinds as sets
 
-        chosen = studies.kinds([sets.embedded(n) for n in names or sets.names()], run.quick, run.seed)
+        chosen = studies.kinds(
+            [sets.embedded(n) for n in names or sets.names()], run.quick, run.seed
+        )
         results = _run([chosen], run)[chosen.name]
         text = report.text(results)
         report.save(run.out, results)

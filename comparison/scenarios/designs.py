@@ -12,6 +12,7 @@ from .shapes import SHAPES, Shape
 from .slides import Slides
 
 Design = dict[str, dict[str, list[Scenario]]]  # factor: level: scenarios
+MOST_KINDS = 3  # of a data set that are labelled in turn
 ROWS = 1000  # training rows at most, as the cost of some models grows with their cube
 
 
@@ -109,8 +110,8 @@ def kinds_design(quick: bool, data: list[KindSet]) -> Design:
     """Return the design of kinds of abnormal rows, of which some are not in training.
 
     In generated data the share of the abnormal test rows that is of kinds without labels goes from
-    0 to 1, and the labelled kinds drift. In real data each kind is labelled in turn. ``quick`` has
-    one kind of each data set.
+    0 to 1, and the labelled kinds drift. In real data the largest kinds of a data set, at most
+    three, are labelled in turn. ``quick`` has one kind of each data set.
     """
     shares = (0.0, 0.5) if quick else (0.0, 0.25, 0.5, 1.0)
     return {
@@ -120,7 +121,9 @@ def kinds_design(quick: bool, data: list[KindSet]) -> Design:
             for drift in ((0.0,) if quick else (0.0, 1.0, 2.0))
         },
         "labelled kind": {
-            each.name: [LabelledKind(each, kind) for kind in each.kinds[: 1 if quick else None]]
+            each.name: [
+                LabelledKind(each, kind) for kind in each.kinds[: 1 if quick else MOST_KINDS]
+            ]
             for each in data
         },
     }

@@ -25,6 +25,7 @@ from .scenario import Pair, Scenario, two_generators
 
 FOLDER = DATA / "kinds"
 LABELLED = 0.1  # labelled rows of a kind, at most, as a share of the normal training rows
+LEAST = 8  # rows of a kind that is labelled
 DISTANCE, SPREAD = 3.0, 0.6  # of a generated kind
 
 
@@ -54,13 +55,10 @@ class KindSet:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The other classes, with at least 8 rows."""
+        """The other classes with at least 8 rows, the largest first."""
         names, counts = np.unique(self.label, return_counts=True)
-        return tuple(
-            n
-            for n, c in zip(names.tolist(), counts, strict=True)
-            if c >= 8 and n not in self.normal
-        )
+        order = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= LEAST]
+        return tuple(name for name in names[order].tolist() if name not in self.normal)
 
 
 def sources() -> dict[str, Source]:
