@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.report import kinds as report
-from bsvdd.comparison.run import studies
+from bsvdd.comparison.run import runner, studies
 from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.measures import measure_kinds, scores_of_answers
 from bsvdd.comparison.run.protocol import Candidate, Protocol
@@ -222,3 +223,22 @@ def test_results_without_real_data_are_refused():
     rows = results()
     with pytest.raises(ValueError, match="no real data set"):
         report.findings(rows[~rows["data"].str.endswith("labelled")])
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_guide_has_the_sentences_and_figures_of_the_stored_study():
+    page = (DOCS / "guide" / "unseen_kinds.md").read_text(encoding="utf-8")
+    stored = runner.read(DOCS / "study" / "kinds_results.csv")
+    for finding in report.findings(stored):
+        assert f". {finding.sentence}\n" in page
+    for model, row in report.summary(stored).iterrows():
+        shown = [f"{row[name]:.3f}".lstrip("0") for name in ("auc_seen", "auc_unseen", "auc_mean")]
+        assert f"| {model} | {' | '.join(shown)} |" in page
+
+
+def test_no_fit_of_the_stored_study_failed_or_disagrees():
+    stored = runner.read(DOCS / "study" / "kinds_results.csv")
+    assert (stored["error"] == "").all()
+    assert stored["r_hat"].max() <= 1.01
