@@ -666,7 +666,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
         The shares of normal and labelled rows are taken to be those of the training rows. The
         p-value of a row far from all training rows is 1/(n0 + 1), so with fewer than
-        1/``background`` normal rows it does not make a row more likely unknown than normal.
+        1/``background`` normal rows it does not make a row more likely unknown than normal. With
+        few labelled rows the score is not sure of them either, and a row in their midst that is
+        far from all normal rows can be more likely unknown than known.
 
         Parameters
         ----------
@@ -700,8 +702,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         >>> import numpy as np
         >>> from bsvdd import LSSVM
         >>> rng = np.random.default_rng(0)
-        >>> X = np.concatenate([rng.normal(size=(200, 2)), rng.normal([5, 0], 0.5, (9, 2))])
-        >>> est = LSSVM(minor_label="leak").fit(X, ["ok"] * 200 + ["leak"] * 9)
+        >>> X = np.concatenate([rng.normal(size=(150, 2)), rng.normal([5, 0], 0.5, (20, 2))])
+        >>> est = LSSVM(minor_label="leak").fit(X, ["ok"] * 150 + ["leak"] * 20)
         >>> est.kinds([[0.0, 0.0], [5.0, 0.0], [-9.0, 9.0]]).idxmax(axis=1).tolist()
         ['normal', 'leak', 'unknown']
         """

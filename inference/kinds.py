@@ -296,7 +296,7 @@ def log_odds(background: float, proximity: np.ndarray, left_out: np.ndarray) -> 
     --------
     >>> import numpy as np
     >>> from bsvdd.inference.kinds import log_odds
-    >>> np.exp(log_odds(0.1, np.array([-5.0, 0.0]), np.arange(19.0))).tolist()
+    >>> np.exp(log_odds(0.1, np.array([-5.0, 0.0]), np.arange(19.0))).round(6).tolist()
     [4.0, 1.0]
     """
     with np.errstate(divide="ignore"):  # without a background the odds are 0
