@@ -58,7 +58,7 @@ def measure_kinds(
     dict
         ``auc_seen``, ``g_mean_seen``, ``auc_unseen``, ``g_mean_unseen``; without rows, NaN.
     """
-    values = {}
+    values: dict[str, float] = {}
     for name, others in (("seen", unseen), ("unseen", minority & ~unseen)):
         part = ~others
         found = evaluate(minority[part], flagged[part], score[part])
