@@ -25,15 +25,16 @@ from ..inference.decision import (
     three_way,
 )
 from ..inference.draws import Draws
+from ..inference.kinds import Kinds
 from ..inference.scoring import Limit, ScoringRule
 from ..inference.warning import DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
-from . import leave_out, p_values
+from . import kinds, leave_out, p_values
 from .dictionary import AllRows, restored_data
 from .explanation import Explanation
 from .inputs import validated, warn_of_constant_columns
-from .labels import labels_seen, minority_rows, warn_of_classes
+from .labels import kinds_seen, labels_seen, minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
 from .rows.files import naming, tables
@@ -98,8 +99,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             computed in float32).
         y : array-like of shape (n,), or name of a column of the file or data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
-            ``minor_label`` otherwise. Without y, all rows are majority. One-class models learn from
-            the majority rows; minority rows only tune their cutoff.
+            ``minor_label`` otherwise, which may list the labels of several kinds
+            (:meth:`kinds`). Without y, all rows are majority. One-class models learn from the
+            majority rows; minority rows only tune their cutoff.
 
         Returns
         -------
@@ -153,6 +155,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             gram, row_of_point = dictionary.statistics(
                 kernel, rows, minority, source, minority_of_all, seed
             )
+        kind, kind_labels = kinds_seen(labels, minority_of_all, self.minor_label)
         return TrainingData(
             rows=rows,
             minority=minority,
@@ -163,6 +166,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             all_rows=all_rows,
             label=y if isinstance(y, str) else None,
             labels=labels_seen(labels, minority_of_all, self.minor_label),
+            kind=kind[row_numbers],
+            kind_labels=kind_labels,
         )
 
     def _held_rows(
@@ -331,6 +336,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             self.offset_ = float(decision["offset"])
         else:  # a file of a version that compared distances
             self.offset_ = self._full_rule(state).score_of(self.cutoff_)
+        self._kinds: Kinds | None = None  # until they are asked for
         self._left_out = None  # unless the cutoff was chosen from them
         if "left_out_score" in decision and decision.attrs.get("cv") in ("auto", "loo"):
             self._left_out = decision["left_out_score"].values
@@ -649,6 +655,77 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             "among columns and training rows; use a description such as BSVDD or SVDD"
         )
 
+    def kinds(self, X: Any, background: float = 0.02) -> pd.DataFrame:
+        r"""Return the probability that a row is normal, of each labelled kind, or of another kind.
+
+        P(normal) follows from the score of this model, calibrated on left-out rows, and from the
+        p-value of the row under a description of the normal class by BSVDD, which no minority row
+        has part in: at the p-value ``background`` the odds of an unknown kind to normal are 1. A
+        row that the score calls abnormal is of a labelled kind as far as it is like the rows of
+        that kind. See :mod:`bsvdd.inference.kinds`.
+
+        The shares of normal and labelled rows are taken to be those of the training rows. The
+        p-value of a row far from all training rows is 1/(n0 + 1), so with fewer than
+        1/``background`` normal rows it does not make a row more likely unknown than normal. With
+        few labelled rows the score is not sure of them either, and a row in their midst that is
+        far from all normal rows can be more likely unknown than known.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        background : float, default=0.02
+            The p-value at which a row is as likely of an unknown kind as normal, in [0, 1): about
+            this share of normal rows is more likely unknown. With 0 no row is unknown: P(normal) is
+            then the score alone, calibrated by Platt's sigmoid.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each row of X, with its index if X is a data frame. The columns are "normal",
+            the labels of the minority, and "unknown"; each row sums to one.
+
+        Raises
+        ------
+        ValueError
+            The kernel is precomputed, a label is "normal" or "unknown", ``background`` is out of
+            range, or X is invalid as in :meth:`probability_normal`.
+        TypeError
+            X is a dask collection.
+
+        Warns
+        -----
+        DataWarning
+            All rows of a kind are majority rows too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import LSSVM
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(size=(150, 2)), rng.normal([5, 0], 0.5, (20, 2))])
+        >>> est = LSSVM(minor_label="leak").fit(X, ["ok"] * 150 + ["leak"] * 20)
+        >>> est.kinds([[0.0, 0.0], [5.0, 0.0], [-9.0, 9.0]]).idxmax(axis=1).tolist()
+        ['normal', 'leak', 'unknown']
+        """
+        check_is_fitted(self)
+        if is_lazy(X):
+            raise TypeError(
+                "X is a dask collection, but kinds returns a data frame in memory; give an array, "
+                "or one partition after another"
+            )
+        if background != 0:
+            conformal.check_rate("background", background)
+        names = kinds.columns(self._fit.data)
+        if self._kinds is None:
+            self._kinds = kinds.rule_of(self._fit.data, self._known_left_out_scores())
+        rule, full, kernel = self._kinds, self._full_rule(self._fit), self.kernel_
+        parts = [
+            rule.probabilities(kernel.inputs(rows), full.scores(rows, self.level_), background)
+            for rows in self._new_rows(X)
+        ]
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return pd.DataFrame(np.concatenate(parts), index, names)
+
     def select(self, X: Any, fdr: float = 0.1, method: str = "left-out") -> np.ndarray:
         """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
@@ -783,7 +860,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
 
     @property
     def labels_(self) -> tuple[Any, ...]:
-        """The labels of y in ``fit``, that of the minority first; empty without y."""
+        """The labels of y in ``fit``, those of the minority first; empty without y."""
         check_is_fitted(self)
         return self._fit.data.labels
 
@@ -803,14 +880,17 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if not self._has_labels_of_predict:
-            minority, *others = self.labels_
+            n_kinds = max(1, len(self._fit.data.kind_labels))
+            minority, others = list(self.labels_[:n_kinds]), self.labels_[n_kinds:]
             shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+            named = ", ".join(map(repr, minority))
+            where = f"y == {named}" if n_kinds == 1 else f"np.isin(y, {minority!r})"
             raise AttributeError(
                 "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
-                f"abnormal and 1 for normal; this fit has {minority!r} for abnormal and {shown} "
+                f"abnormal and 1 for normal; this fit has {named} for abnormal and {shown} "
                 "for normal, which they would read the wrong way round: use scoring="
                 "scorers.roc_auc, or another of bsvdd.scorers, or fit with "
-                f"np.where(y == {minority!r}, -1, 1)"
+                f"np.where({where}, -1, 1)"
             )
         return np.array([-1, 1])
 

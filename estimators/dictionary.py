@@ -12,7 +12,7 @@ from ..inference.warning import DataWarning, warn
 from ..models.gram import Gram, Sums
 from ..models.kernels import Kernel
 from ..models.landmarks import Landmarks, as_landmarks, check_number, choose, residual
-from .labels import labels_of_text
+from .labels import kinds_of_text, labels_of_text
 from .rows.blocks import Rows
 from .training import Dictionary, TrainingData
 
@@ -247,6 +247,10 @@ def restored_data(
     constant = tree.children["constant_data"]
     rows, minority = constant.dataset["X"].values, constant.dataset["minority"].values
     gram, row_of_point, all_rows = dictionary.restored(kernel, rows, minority, tree)
+    labels = labels_of_text(constant.attrs.get("labels", "[]"))
+    kinds = kinds_of_text(constant.attrs.get("kinds"), labels, minority)
+    # saved only if there are several
+    kind = constant.dataset["kind"].values if "kind" in constant.dataset else minority.astype(int)
     return TrainingData(
         rows=rows,
         minority=minority,
@@ -256,5 +260,7 @@ def restored_data(
         seed=seed,
         all_rows=all_rows,
         label=constant.attrs.get("label"),
-        labels=labels_of_text(constant.attrs.get("labels", "[]")),
+        labels=labels,
+        kind=kind,
+        kind_labels=kinds,
     )

@@ -82,7 +82,8 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
         {0, 1} and bool: 1 is minority. Anything else needs ``minor_label``.
     n_rows : int
     minor_label : optional
-        The label of the minority; every other label is majority.
+        The label of the minority, or a list or tuple of the labels of its kinds; every other label
+        is majority.
 
     Raises
     ------
@@ -109,9 +110,13 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
         ", ..." if len(labels) > 5 else ""
     )
     if minor_label is not None:
-        minority = np.asarray(y == minor_label)
-        if minority.shape != y.shape or (not minority.any() and len(labels) > 1):
-            raise ValueError(f"minor_label={minor_label!r} does not occur in y, which has {shown}")
+        kinds = _kinds(minor_label)
+        rows_of = [np.asarray(y == kind) for kind in kinds]
+        for kind, rows in zip(kinds, rows_of, strict=True):
+            absent = rows.shape != y.shape or not rows.any()
+            if absent and (len(labels) > 1 or len(kinds) > 1):
+                raise ValueError(f"minor_label={kind!r} does not occur in y, which has {shown}")
+        minority = np.any(rows_of, axis=0) & np.ones(n_rows, dtype=bool)
     elif len(labels) == 1:
         raise ValueError(
             f"y has one class only, the label {shown}, which could be either class; omit y if all "
@@ -131,8 +136,51 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     return minority
 
 
+def _kinds(minor_label: Any) -> list[Any]:
+    """Return the labels of the minority that ``minor_label`` names, each once."""
+    if not isinstance(minor_label, list | tuple):
+        return [minor_label]
+    texts = [isinstance(label, str) for label in minor_label]
+    if not texts or (any(texts) and not all(texts)) or len(set(minor_label)) < len(texts):
+        raise ValueError(
+            "minor_label must be one label, or a list of different labels of one type, got "
+            f"{minor_label!r}"
+        )
+    return list(minor_label)
+
+
+def kinds_seen(
+    y: Any, minority: np.ndarray, minor_label: Any = None
+) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return the kind of each row, and the labels of the kinds.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or None
+        Labels that :func:`minority_rows` accepts.
+    minority : ndarray of bool, shape (n,)
+        Its result.
+    minor_label : optional
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        0 for majority rows, and k for rows with the k-th label of the minority.
+    tuple
+        The labels of the minority, in the order of ``minor_label``.
+    """
+    if not minority.any():
+        return np.zeros(len(minority), dtype=int), ()
+    if not isinstance(minor_label, list | tuple):
+        return minority.astype(int), tuple(np.asarray(y)[minority][:1].tolist())
+    y, kind = np.asarray(y), np.zeros(len(minority), dtype=int)
+    for k, label in enumerate(minor_label):
+        kind[y == label] = k + 1
+    return kind, tuple(np.array(minor_label).tolist())
+
+
 def labels_seen(y: Any, minority: np.ndarray, minor_label: Any) -> tuple[Any, ...]:
-    """Return the distinct labels of y, that of the minority first; none without labels.
+    """Return the distinct labels of y, those of the minority first; none without labels.
 
     Parameters
     ----------
@@ -146,7 +194,7 @@ def labels_seen(y: Any, minority: np.ndarray, minor_label: Any) -> tuple[Any, ..
     if y is None:
         return ()
     y = np.asarray(y)
-    first = y[minority][:1].tolist() if minority.any() else [minor_label]
+    first = kinds_seen(y, minority, minor_label)[1] if minority.any() else _kinds(minor_label)
     return (*first, *np.unique(y[~minority]).tolist())
 
 
@@ -162,6 +210,18 @@ def labels_of_text(text: Any) -> tuple[Any, ...]:
     if not isinstance(labels, list) or any(isinstance(label, list | dict) for label in labels):
         raise ValueError(f"labels: expected a list of numbers and texts, got {text!r:.100}")
     return tuple(labels)
+
+
+def kinds_as_text(labels: tuple[Any, ...]) -> str:
+    """Return the labels of the minority as JSON for a saved fit; others than plain ones as text."""
+    return json.dumps([x if isinstance(x, bool | int | float | str) else str(x) for x in labels])
+
+
+def kinds_of_text(text: Any, labels: tuple[Any, ...], minority: np.ndarray) -> tuple[Any, ...]:
+    """Return what :func:`kinds_as_text` wrote; without a text, the label of the one kind."""
+    if not minority.any():
+        return ()
+    return labels_of_text(text) if text is not None else labels[:1] or ("minority",)
 
 
 def _refuse_mixed(y: Any) -> None:

@@ -13,7 +13,7 @@ from ..inference.draws import Draws
 from ..inference.scoring import ScoringRule
 from ..models.gram import Gram
 from ..models.kernels import Kernel
-from .labels import labels_as_text
+from .labels import kinds_as_text, labels_as_text
 from .rows.blocks import Rows
 
 
@@ -95,7 +95,11 @@ class TrainingData:
     label : str, optional
         The column of X that held the labels.
     labels : tuple
-        The distinct labels, that of the minority first; empty without labels.
+        The distinct labels, those of the minority first; empty without labels.
+    kind : ndarray of int, shape (n,)
+        0 for majority rows, and k for those with the k-th label of the minority.
+    kind_labels : tuple
+        The labels of the minority.
     """
 
     rows: np.ndarray
@@ -107,6 +111,8 @@ class TrainingData:
     all_rows: bool = True
     label: str | None = None
     labels: tuple[Any, ...] = ()
+    kind: np.ndarray
+    kind_labels: tuple[Any, ...] = ()
 
     @property
     def kernel(self) -> Kernel:
@@ -124,12 +130,14 @@ class TrainingData:
 
     def dataset(self) -> xr.Dataset:
         """Return the group ``constant_data``."""
+        kinds = {"kind": ("obs", self.kind)} if len(self.kind_labels) > 1 else {}
         return xr.Dataset(
-            {"X": (("obs", "feature"), self.rows), "minority": ("obs", self.minority)},
+            {"X": (("obs", "feature"), self.rows), "minority": ("obs", self.minority), **kinds},
             {"obs": np.arange(len(self.rows))},
             {
                 **({} if self.label is None else {"label": self.label}),
                 **({"labels": labels_as_text(self.labels)} if self.labels else {}),
+                **({"kinds": kinds_as_text(self.kind_labels)} if self.kind_labels else {}),
             },
         )
 
@@ -166,5 +174,6 @@ class FitState:
 
     def for_scoring(self) -> Self:
         """Return the fit without its training rows; it still scores new rows."""
-        data = replace(self.data, rows=self.data.rows[:0], minority=self.data.minority[:0])
+        data = self.data
+        data = replace(data, rows=data.rows[:0], minority=data.minority[:0], kind=data.kind[:0])
         return replace(self, data=data, values=self.values[:, :0], groups={})

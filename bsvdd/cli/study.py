@@ -197,6 +197,26 @@ def real(
             _guidelines(studies.real(data, run.quick, run.seed, rows), run)
 
 
+@study.command()
+@click.option("--data", "names", multiple=True, help="Embedded set of several classes; repeatable.")
+@with_run_options
+def kinds(names: tuple[str, ...], run: RunOptions) -> None:
+    """Kinds of abnormal rows that training has not seen, beside labelled kinds."""
+    with plain_errors():
+        from ..comparison.report import kinds as report
+        from ..comparison.run import studies
+        from ..comparison.scenarios import kinds as sets
+
+        chosen = studies.kinds(
+            [sets.embedded(n) for n in names or sets.names()], run.quick, run.seed
+        )
+        results = _run([chosen], run)[chosen.name]
+        text = report.text(results)
+        report.save(run.out, results)
+        click.echo(text)
+    click.echo(f"table: {chosen.file(run.out, 'table.txt')}")
+
+
 def _one_class(study: Any, run: RunOptions) -> None:
     _require_ranks()
     from ..comparison.report import guidelines

@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "findings",
         "guidelines",
         "guidelines_page",
+        "kinds",
         "paired",
         "pages",
         "published",

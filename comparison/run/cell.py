@@ -11,11 +11,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from ...estimators.base import BaseDetector
 from ...inference.warning import DataWarning, DiagnosticWarning
+from ..scenarios.kinds import KindPair
 from ..scenarios.scenario import STORED_AS_SETTING, Pair, Scenario
-from .measures import measure
+from .measures import measure, measure_kinds, scores_of_answers
 from .protocol import Candidate, Protocol
 from .store import Row
 
@@ -78,6 +81,7 @@ class Cell:
                 -decision["score"].to_numpy(),
                 1.0 - decision["probability_normal"].to_numpy(),
             ),
+            **(_of_kinds(est, pair, decision) if isinstance(pair, KindPair) else {}),
             "base_rate": test.base_rate,
             "n": len(train.X),
             "p": train.X.shape[1],
@@ -89,6 +93,23 @@ class Cell:
             **{str(name): float(value) for name, value in diagnostics.items()},
             "notes": "\n".join(notes),
         }
+
+
+def _of_kinds(est: BaseDetector, pair: KindPair, decision: pd.DataFrame) -> dict[str, float]:
+    """Return the metrics of seen and of unseen kinds, and proper scores of the probabilities.
+
+    The names of those without a background, which are Platt's, begin with "platt_".
+    """
+    minority, unseen, X = pair.test.minority, pair.unseen, pair.test.X
+    flagged, score = ~decision["normal"].to_numpy(), -decision["score"].to_numpy()
+    values = measure_kinds(minority, unseen, flagged, score)
+    base_rate = float(pair.train.minority.mean())
+    answers = est.kinds(X).to_numpy()
+    for prefix, P in (("", answers), ("platt_", est.kinds(X, background=0).to_numpy())):
+        values |= scores_of_answers(P, minority, unseen, base_rate, prefix)
+    by_answers = measure_kinds(minority, unseen, flagged, 1.0 - answers[:, 0])
+    values |= {f"answers_auc_{each}": by_answers[f"auc_{each}"] for each in ("seen", "unseen")}
+    return values
 
 
 def _json_value(value: Any) -> str | float | None:

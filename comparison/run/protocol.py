@@ -231,9 +231,8 @@ PRIORS: dict[str, priors.Prior] = {
 def candidates() -> list[Candidate]:
     """Return all models of the registry, then the yardsticks.
 
-    The total of BSVDD-M's minority weights is bounded.
-    With the published prior, Beta(1, 1), a fit takes minutes instead of seconds, and the chains do
-    not always mix.
+    The total of BSVDD-M's minority weights is bounded, which is its default: it is named here
+    because stored cells are described by it.
     """
     bounded = {"BSVDD-M": {"minority_prior": priors.Beta(total=1)}}
     return [

@@ -6,11 +6,13 @@ from bisect import bisect_left
 from dataclasses import replace
 
 from .datasets import Dataset
+from .kinds import Clusters, KindSet, LabelledKind
 from .scenario import Contaminated, Real, Scenario, Thinned, Unlabelled
 from .shapes import SHAPES, Shape
 from .slides import Slides
 
 Design = dict[str, dict[str, list[Scenario]]]  # factor: level: scenarios
+MOST_KINDS = 3  # of a data set that are labelled in turn
 ROWS = 1000  # training rows at most, as the cost of some models grows with their cube
 
 
@@ -101,6 +103,29 @@ def real_design(data: list[Dataset], rows: int = ROWS) -> Design:
             [d.base_rate for d in data], [0.05, 0.15], ["up to 5%", "5% to 15%", "above 15%"]
         ),
         "data set": {scenario.name: [scenario] for scenario in scenarios},
+    }
+
+
+def kinds_design(quick: bool, data: list[KindSet]) -> Design:
+    """Return the design of kinds of abnormal rows, of which some are not in training.
+
+    In generated data the share of the abnormal test rows that is of kinds without labels goes from
+    0 to 1, and the labelled kinds drift. In real data the largest kinds of a data set, at most
+    three, are labelled in turn. ``quick`` has one kind of each data set.
+    """
+    shares = (0.0, 0.5) if quick else (0.0, 0.25, 0.5, 1.0)
+    return {
+        "unseen kinds": {f"{share:.0%}": [Clusters(share)] for share in shares},
+        "drift of labelled kinds": {
+            f"{drift:g}": [Clusters(0.25, drift)]
+            for drift in ((0.0,) if quick else (0.0, 1.0, 2.0))
+        },
+        "labelled kind": {
+            each.name: [
+                LabelledKind(each, kind) for kind in each.kinds[: 1 if quick else MOST_KINDS]
+            ]
+            for each in data
+        },
     }
 
 

@@ -25,7 +25,9 @@ def encode(name: str, value: Any) -> Any:
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         encoded = {field: encode(f"{name}.{field}", v) for field, v in fields.items()}
         return {"type": type(value).__name__, "fields": encoded}
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) or (
+        isinstance(value, list) and any(isinstance(v, str) for v in value)
+    ):
         return {"type": "tuple", "items": [encode(name, v) for v in value]}
     if isinstance(value, list | np.ndarray):
         return {"type": "array", "items": np.asarray(value, dtype=float).tolist()}

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from ...models.kernels import Kernel
+from ..labels import labels_of_text
 
 MAX_SEED = 2**31 - 1
 
@@ -19,6 +20,14 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
     minority = _values(tree, "constant_data/minority", (n,), "b")
     if not n or minority.all():
         raise ValueError("constant_data/minority: expected at least one majority row")
+    if "kind" in tree.children["constant_data"].dataset:
+        kind = _values(tree, "constant_data/kind", (n,), "i", 0)
+        names = labels_of_text(tree.children["constant_data"].attrs.get("kinds", "[]"))
+        if kind.max() != len(names) or not np.array_equal(kind > 0, minority):
+            raise ValueError(
+                f"constant_data/kind: expected 0 for majority rows and 1 to {len(names)} for "
+                f"minority rows, one for each name of the attribute kinds, got up to {kind.max()}"
+            )
     chains, draws, M = _values(tree, "posterior/w", (None, None, None)).shape
     if not chains * draws * M:
         raise ValueError("posterior/w: expected at least one draw of one weight")
