@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
+import scipy
 
 from .kernels import Kernel
 
@@ -171,7 +171,9 @@ class Gram:
         def product(w: np.ndarray) -> np.ndarray:
             return np.concatenate([kernel(rows, points) @ w for rows in _blocks(points)])
 
-        K = LinearOperator((len(points), len(points)), matvec=product, dtype=float)
+        K = scipy.sparse.linalg.LinearOperator(
+            (len(points), len(points)), matvec=product, dtype=float
+        )
         is_majority = (np.arange(len(points)) < len(majority)).astype(float)
         T = float(kernel.diag(majority).sum())
         return cls(K, K @ is_majority, T, len(majority), points, kernel, len(minority))

@@ -4,5 +4,14 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["datasets", "designs", "generators", "scenario", "shapes", "slides", "tables"],
+    submodules=[
+        "collection",
+        "datasets",
+        "designs",
+        "generators",
+        "scenario",
+        "shapes",
+        "slides",
+        "tables",
+    ],
 )
