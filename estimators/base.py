@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -462,12 +462,19 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         """
         return np.where(self.score_samples(X) >= self.offset_, 1, -1)
 
-    def decision(self, X: Any) -> pd.DataFrame:
+    def decision(
+        self, X: Any, quantiles: Sequence[float] = (), p_value: str | None = None
+    ) -> pd.DataFrame:
         """Return the decision on each row, with its probability and distance, from one pass.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
+        quantiles : sequence of float, default=()
+            Also quantiles of the draws of ``distance(X, common_norm=True)``, for models with more
+            than one draw.
+        p_value : str, optional
+            Also the p-values of this method of :meth:`p_value`; "left-out" needs no other pass.
 
         Returns
         -------
@@ -479,12 +486,14 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             ``score``, as :meth:`score_samples`; ``cutoff`` and ``level``; and ``normal``, as
             :meth:`predict`. With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the
             Monte Carlo standard error of P(normal), and ``decision``: "normal", "abnormal" or
-            "undecided", see :func:`bsvdd.inference.decision.three_way`.
+            "undecided", see :func:`bsvdd.inference.decision.three_way`. The quantile .05 is the
+            column ``distance_q05``, after ``distance``; the p-value is the column ``p_value``.
 
         Raises
         ------
         ValueError
-            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file).
+            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file);
+            a quantile does not lie in [0, 1]; p_value as in :meth:`p_value`.
         TypeError
             X is a dask collection; the methods with one number per row accept it, and are lazy.
         sklearn.exceptions.NotFittedError
@@ -503,12 +512,20 @@ class BaseDetector(OutlierMixin, BaseEstimator):
                 "X is a dask collection, but decision computes its result at once; use "
                 "probability_normal, score_samples or predict, which return lazy dask arrays"
             )
+        if not all(0.0 <= share <= 1.0 for share in quantiles):
+            raise ValueError(f"quantiles must be shares of the draws in [0, 1], got {quantiles!r}")
+        method = None if p_value is None else self._p_values(p_value)
         rule, limit = self._fit.rule, self._limit
-        parts = [rule.decision(rows, limit) for rows in self._new_rows(X)]
-        score, probability = np.concatenate(parts, axis=1)
+        shares = quantiles if len(rule.weights) > 1 else ()
+        parts = [rule.decision(rows, limit, shares) for rows in self._new_rows(X)]
+        score, probability, *between = np.concatenate(parts, axis=1)
         columns = {
             "probability_normal": probability,
             "distance": rule.value_of(score),
+            **{
+                f"distance_q{100 * share:02.12g}": d
+                for share, d in zip(shares, between, strict=True)
+            },
             "score": score,
             "cutoff": self.cutoff_,
             "level": limit.level,
@@ -521,6 +538,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             error = probability_error(probability, ess)
             columns["probability_error"] = error
             columns["decision"] = three_way(probability, error, *undecided)
+        if isinstance(method, p_values.ByScores) and method.rule is None:
+            columns["p_value"] = method.of_scores(score)
+        elif method is not None:
+            columns["p_value"] = self._by_row(X, method)
         return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
 
     def p_value(self, X: Any, method: str = "left-out") -> np.ndarray:

@@ -72,19 +72,6 @@ def test_ids_rows_and_the_interval_of_the_distance_are_in_the_result(folder, tab
     assert frame["problem"].isna().all()
 
 
-def test_the_interval_does_not_depend_on_how_many_rows_are_computed_at_once(
-    folder, table, monkeypatch
-):
-    from bsvdd.cli import score
-
-    est, X = load(folder / "BDD"), table[["a", "b"]]
-    whole = score.intervals(est, X)
-    monkeypatch.setattr("bsvdd.cli.score.AT_ONCE", 5 * 2000)
-    parts = score.intervals(est, X)
-    for name in whole:
-        np.testing.assert_allclose(parts[name], whole[name])
-
-
 def test_a_model_without_draws_has_no_interval(folder, tmp_path):
     _, frame = scores(folder / "SVDD", folder / "t.csv", "--out", tmp_path / "s")
     assert list(frame.columns)[:3] == ["row", "probability_normal", "distance"]
