@@ -13,7 +13,7 @@ from pymc.logprob.utils import ParameterValueError
 from pytensor.compile.mode import Mode
 
 from .cancellation import checkpoint
-from .compiled import Graph, compiled
+from .compiled import compiled, structure_of
 
 BATCH_VALUES = 200_000  # values evaluated at once, so that copies fit into the CPU cache
 HESSIAN_VALUES = 2_000_000  # second derivatives computed at once
@@ -32,12 +32,15 @@ class LogDensity:
     """
 
     def __init__(self, model: pm.Model):
-        self._graph = graph = Graph.of(model)
-        self._functions = compiled(graph)
+        structure, data = structure_of(model)
+        self._graph = graph = structure.graph
+        self._functions = structure.functions
         self._shared = [v.name for v in graph.shared]
-        self._data = [v.get_value(borrow=True) for v in graph.shared]
+        of_variable = dict(zip(structure.written.data, data, strict=True))
+        self._data = [of_variable[v] for v in graph.shared]
         self.model = model
-        self._point = model.initial_point()
+        values = structure.initial_point(*data)
+        self._point = {v.name: x for v, x in zip(graph.values, values, strict=True)}
         self._shapes = [self._point[v.name].shape for v in graph.values]
         self._names = [v.name for v in graph.values]
         discrete = [
