@@ -342,11 +342,15 @@ class Structure:
     @cached_property
     def initial_point(self) -> Callable:
         """PyMC's initial point, as a function of the data."""
+        pairs = zip(self.written.data, self._placeholders, strict=True)
+        place = {id(v.container): placeholder for v, placeholder in pairs}
+        shared = [v for v in graph_inputs(self._starts) if isinstance(v, SharedVariable)]
         with lock:
             return pytensor.function(
                 self._placeholders,
                 self._starts,
-                givens=dict(zip(self.written.data, self._placeholders, strict=True)),
+                # PyMC copies the data's variables, but not what they hold
+                givens={v: place[id(v.container)] for v in shared if id(v.container) in place},
                 mode=NUMPY,
                 on_unused_input="ignore",
                 trust_input=True,

@@ -76,6 +76,18 @@ class LogDensity:
         logp, *gradients = function(*self._split(x), *self._data)
         return float(logp), self._join(gradients)
 
+    def unconstrained(self, named: dict[str, np.ndarray]) -> np.ndarray | None:
+        """Return the vector of values of the free variables; None if some are transformed."""
+        free = self.model.free_RVs
+        if any(self.model.rvs_to_transforms[v] is not None for v in free):
+            return None
+        values = [named.get(v.name) for v in free]
+        fits = [
+            value is not None and np.shape(value) == shape
+            for value, shape in zip(values, self._shapes, strict=True)
+        ]
+        return self._join(values) if all(fits) else None
+
     def machine_code(self) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
         """Return :meth:`logp_and_gradient` as machine code, for samplers that call it often."""
         with self._functions.running:  # so that two threads compile it only once

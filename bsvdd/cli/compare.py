@@ -33,7 +33,7 @@ LANDMARKS = 500  # that a message proposes for many rows
 @click.option("--replicates", default=5, show_default=True, type=click.IntRange(1))
 @options.sampling
 @options.seed
-@options.jobs(default=1)
+@options.jobs
 @click.option(
     "--out",
     default="bsvdd-report",

@@ -295,7 +295,7 @@ def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Cell, "run", run)
-    options = ["--out", tmp_path / "r"]
+    options = ["--jobs", 1, "--out", tmp_path / "r"]
     result = call("compare", folder / "t.csv", *COLUMNS, *options)
     assert result.exit_code == 1 and not ran
     assert "with --dictionary 500 'BDD'" not in result.output  # 500 of 30 rows
