@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -138,7 +139,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
         warn_of_classes(minority_of_all, self.minor_label)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        dictionary = self._dictionary()
+        dictionary = self._dictionary(self._n_points(minority_of_all))
         row_numbers = self._held_rows(dictionary, minority_of_all, policy, seed, y is None)
         minority = minority_of_all[row_numbers]
         all_rows = len(minority) == source.n_rows
@@ -203,15 +204,16 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Examples
         --------
         >>> import numpy as np
-        >>> from bsvdd import BSVDD
-        >>> BSVDD(dictionary=500).check_rows(np.zeros(100_000, dtype=bool))
+        >>> from bsvdd import BSVDD, SVDD
         >>> BSVDD().check_rows(np.zeros(100_000, dtype=bool))
+        >>> SVDD().check_rows(np.zeros(100_000, dtype=bool))
         Traceback (most recent call last):
         ValueError: the kernel matrix of 100000 rows needs 80.0 GB, and up to 20000 rows are ...
         """
         policy, minority = as_cutoff(self.cutoff), np.asarray(minority, dtype=bool)
         self._check_policy(policy)
-        held = self._held_rows(self._dictionary(), minority, policy, 0)
+        dictionary = self._dictionary(self._n_points(minority))
+        held = self._held_rows(dictionary, minority, policy, 0)
         policy.check_rate(minority[held])
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
@@ -236,9 +238,16 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         """Return the model's own boundary, or None if it has none."""
         return None
 
-    def _dictionary(self) -> Dictionary:
-        """Return the dictionary, which chooses the points of the centre."""
+    def _dictionary(self, n_points: int) -> Dictionary:
+        """Return the dictionary, which chooses the points of the centre.
+
+        ``n_points`` is their number if all rows that the model learns from are points.
+        """
         return AllRows(self._learns_from_minority)
+
+    def _n_points(self, minority: np.ndarray) -> int:
+        """Return the number of rows that the model learns from."""
+        return len(minority) if self._learns_from_minority else int((~minority).sum())
 
     @property
     def _has_loo(self) -> bool:
@@ -781,7 +790,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
     def _source(self, X: Any, y: Any) -> tuple[Rows, Any]:
         """Return the training rows and their labels; blocks are not read yet."""
         kernel = as_kernel(self.kernel)
-        in_blocks = self._dictionary().reads_blocks or not isinstance(X, np.ndarray)
+        is_array = isinstance(X, np.ndarray)
+        in_blocks = not is_array or self._dictionary(len(X) if X.ndim else 0).reads_blocks
         source = rows_of(X) if in_blocks and not kernel.pairwise else None
         if source is None:
             X = validated(self, X, reset=True, pairwise=kernel.pairwise)
@@ -891,7 +901,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         est = cls(**parameters)
         est._validate_params()
         est._check_policy(as_cutoff(est.cutoff))
-        data = restored_data(est._dictionary(), tree, kernel, seed)
+        # a file with statistics of its own is one of landmarks
+        n_points = sys.maxsize if "gram" in tree.children else 0
+        data = restored_data(est._dictionary(n_points), tree, kernel, seed)
         est.n_features_in_ = columns if isinstance(columns, int) else len(columns)
         if not isinstance(columns, int):
             est.feature_names_in_ = np.array(columns, dtype=object)

@@ -169,6 +169,7 @@ def _helped_by_landmarks(study: Any, refused: dict[tuple[str, str], str]) -> lis
 def _slow(study: Any) -> dict[tuple[str, str], str]:
     """Return the models that could be fitted to all rows, but take long for many."""
     from ..estimators.dictionary import MAX_POINTS
+    from ..estimators.registry import YARDSTICKS
 
     return {
         (each.name, c.name): f"{len(each.data.X) // 2} rows train, and without landmarks more than "
@@ -176,7 +177,7 @@ def _slow(study: Any) -> dict[tuple[str, str], str]:
         for each in study.scenarios
         if len(each.data.X) // 2 > MAX_POINTS
         for c in study.candidates
-        if not _takes_landmarks(c)
+        if not _takes_landmarks(c) and c.model not in YARDSTICKS
     }
 
 
