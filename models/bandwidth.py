@@ -187,11 +187,12 @@ def log_density(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     d2 = d2[np.isfinite(d2).any(axis=1)]
     nearest = d2.min(axis=1, keepdims=True)
     d2 -= nearest  # so that no sum underflows
-    values = [
-        (np.log(np.exp(-d2 / (2.0 * u**2)).sum(axis=1)) - nearest[:, 0] / (2.0 * u**2)).mean()
-        - X.shape[1] * math.log(u)
-        for u in grid / high
-    ]
+    values, k = [], np.empty_like(d2)  # one array for all: new ones of this size take time
+    for u in grid / high:
+        np.divide(d2, -2.0 * u**2, out=k)
+        np.exp(k, out=k)
+        density = np.log(k.sum(axis=1)) - nearest[:, 0] / (2.0 * u**2)
+        values.append(density.mean() - X.shape[1] * math.log(u))
     return grid, np.array(values)
 
 
