@@ -81,12 +81,8 @@ class LogDensity:
         free = self.model.free_RVs
         if any(self.model.rvs_to_transforms[v] is not None for v in free):
             return None
-        values = [named.get(v.name) for v in free]
-        fits = [
-            value is not None and np.shape(value) == shape
-            for value, shape in zip(values, self._shapes, strict=True)
-        ]
-        return self._join(values) if all(fits) else None
+        values = [named[v.name] for v in free if v.name in named]
+        return self._join(values) if [v.shape for v in values] == self._shapes else None
 
     def machine_code(self) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
         """Return :meth:`logp_and_gradient` as machine code, for samplers that call it often."""
