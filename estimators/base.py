@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -140,7 +141,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
         warn_of_classes(minority_of_all, self.minor_label)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        dictionary = self._dictionary()
+        dictionary = self._dictionary(self._n_points(minority_of_all))
         row_numbers = self._held_rows(dictionary, minority_of_all, policy, seed, y is None)
         minority = minority_of_all[row_numbers]
         all_rows = len(minority) == source.n_rows
@@ -208,15 +209,16 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Examples
         --------
         >>> import numpy as np
-        >>> from bsvdd import BSVDD
-        >>> BSVDD(dictionary=500).check_rows(np.zeros(100_000, dtype=bool))
+        >>> from bsvdd import BSVDD, SVDD
         >>> BSVDD().check_rows(np.zeros(100_000, dtype=bool))
+        >>> SVDD().check_rows(np.zeros(100_000, dtype=bool))
         Traceback (most recent call last):
         ValueError: the kernel matrix of 100000 rows needs 80.0 GB, and up to 20000 rows are ...
         """
         policy, minority = as_cutoff(self.cutoff), np.asarray(minority, dtype=bool)
         self._check_policy(policy)
-        held = self._held_rows(self._dictionary(), minority, policy, 0)
+        dictionary = self._dictionary(self._n_points(minority))
+        held = self._held_rows(dictionary, minority, policy, 0)
         policy.check_rate(minority[held])
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
@@ -241,9 +243,16 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         """Return the model's own boundary, or None if it has none."""
         return None
 
-    def _dictionary(self) -> Dictionary:
-        """Return the dictionary, which chooses the points of the centre."""
+    def _dictionary(self, n_points: int) -> Dictionary:
+        """Return the dictionary, which chooses the points of the centre.
+
+        ``n_points`` is their number if all rows that the model learns from are points.
+        """
         return AllRows(self._learns_from_minority)
+
+    def _n_points(self, minority: np.ndarray) -> int:
+        """Return the number of rows that the model learns from."""
+        return len(minority) if self._learns_from_minority else int((~minority).sum())
 
     @property
     def _has_loo(self) -> bool:
@@ -468,12 +477,19 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         """
         return np.where(self.score_samples(X) >= self.offset_, 1, -1)
 
-    def decision(self, X: Any) -> pd.DataFrame:
+    def decision(
+        self, X: Any, quantiles: Sequence[float] = (), p_value: str | None = None
+    ) -> pd.DataFrame:
         """Return the decision on each row, with its probability and distance, from one pass.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
+        quantiles : sequence of float, default=()
+            Also quantiles of the draws of ``distance(X, common_norm=True)``, for models with more
+            than one draw.
+        p_value : str, optional
+            Also the p-values of this method of :meth:`p_value`; "left-out" needs no other pass.
 
         Returns
         -------
@@ -485,12 +501,14 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             ``score``, as :meth:`score_samples`; ``cutoff`` and ``level``; and ``normal``, as
             :meth:`predict`. With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the
             Monte Carlo standard error of P(normal), and ``decision``: "normal", "abnormal" or
-            "undecided", see :func:`bsvdd.inference.decision.three_way`.
+            "undecided", see :func:`bsvdd.inference.decision.three_way`. The quantile .05 is the
+            column ``distance_q05``, after ``distance``; the p-value is the column ``p_value``.
 
         Raises
         ------
         ValueError
-            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file).
+            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file);
+            a quantile does not lie in [0, 1]; p_value as in :meth:`p_value`.
         TypeError
             X is a dask collection; the methods with one number per row accept it, and are lazy.
         sklearn.exceptions.NotFittedError
@@ -509,12 +527,20 @@ class BaseDetector(OutlierMixin, BaseEstimator):
                 "X is a dask collection, but decision computes its result at once; use "
                 "probability_normal, score_samples or predict, which return lazy dask arrays"
             )
+        if not all(0.0 <= share <= 1.0 for share in quantiles):
+            raise ValueError(f"quantiles must be shares of the draws in [0, 1], got {quantiles!r}")
+        method = None if p_value is None else self._p_values(p_value)
         rule, limit = self._fit.rule, self._limit
-        parts = [rule.decision(rows, limit) for rows in self._new_rows(X)]
-        score, probability = np.concatenate(parts, axis=1)
+        shares = quantiles if len(rule.weights) > 1 else ()
+        parts = [rule.decision(rows, limit, shares) for rows in self._new_rows(X)]
+        score, probability, *between = np.concatenate(parts, axis=1)
         columns = {
             "probability_normal": probability,
             "distance": rule.value_of(score),
+            **{
+                f"distance_q{100 * share:02.12g}": d
+                for share, d in zip(shares, between, strict=True)
+            },
             "score": score,
             "cutoff": self.cutoff_,
             "level": limit.level,
@@ -527,6 +553,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             error = probability_error(probability, ess)
             columns["probability_error"] = error
             columns["decision"] = three_way(probability, error, *undecided)
+        if isinstance(method, p_values.ByScores) and method.rule is None:
+            columns["p_value"] = method.of_scores(score)
+        elif method is not None:
+            columns["p_value"] = self._by_row(X, method)
         return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
 
     def p_value(self, X: Any, method: str = "left-out") -> np.ndarray:
@@ -837,7 +867,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
     def _source(self, X: Any, y: Any) -> tuple[Rows, Any]:
         """Return the training rows and their labels; blocks are not read yet."""
         kernel = as_kernel(self.kernel)
-        in_blocks = self._dictionary().reads_blocks or not isinstance(X, np.ndarray)
+        is_array = isinstance(X, np.ndarray)
+        in_blocks = not is_array or self._dictionary(len(X) if X.ndim else 0).reads_blocks
         source = rows_of(X) if in_blocks and not kernel.pairwise else None
         if source is None:
             X = validated(self, X, reset=True, pairwise=kernel.pairwise)
@@ -950,7 +981,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         est = cls(**parameters)
         est._validate_params()
         est._check_policy(as_cutoff(est.cutoff))
-        data = restored_data(est._dictionary(), tree, kernel, seed)
+        # a file with statistics of its own is one of landmarks
+        n_points = sys.maxsize if "gram" in tree.children else 0
+        data = restored_data(est._dictionary(n_points), tree, kernel, seed)
         est.n_features_in_ = columns if isinstance(columns, int) else len(columns)
         if not isinstance(columns, int):
             est.feature_names_in_ = np.array(columns, dtype=object)

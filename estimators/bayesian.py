@@ -28,7 +28,7 @@ from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
-from ..models.priors import Prior, StandardizedRowSum
+from ..models.priors import Normal, Prior, StandardizedRowSum
 from ..models.priors.variable import describe
 from . import prior_swapping
 from .base import BaseDetector
@@ -44,6 +44,9 @@ MAX_DRAWN = 10**9  # values in an array of draws: 8 GB
 
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 CALIBRATED = "calibrated"  # a likelihood_scale
+AUTO = "auto"  # a dictionary: all rows, or landmarks if there are many
+MANY_POINTS = 3000  # largest number of rows that are all points, unless asked for
+AUTO_LANDMARKS = 500
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,7 +63,7 @@ class BayesianDataDescription(DataDescription):
     draws: int = 1000
     tune: int = 500
     chains: int = 2
-    dictionary: int | Landmarks | Any | None = None
+    dictionary: int | Landmarks | Any | None = AUTO
     progressbar: bool = False
 
     _solution = ("calibrated_scale", "variance_ratio", "prior_pull")
@@ -77,6 +80,7 @@ class BayesianDataDescription(DataDescription):
             Interval(Integral, 1, MAX_POINTS, closed="both"),
             Landmarks,
             "array-like",
+            StrOptions({AUTO}),
             None,
         ],
         "progressbar": ["boolean"],
@@ -115,10 +119,24 @@ class BayesianDataDescription(DataDescription):
         return {name: getattr(self, name) for name in names}
 
     @override
-    def _dictionary(self) -> Dictionary:
-        if self.dictionary is None:
-            return super()._dictionary()
-        return LandmarkPoints(self.dictionary, self._learns_from_minority, self.progressbar)
+    def _dictionary(self, n_points: int) -> Dictionary:
+        automatic = isinstance(self.dictionary, str)
+        if self.dictionary is None or (
+            automatic and (n_points <= MANY_POINTS or self._reason_for_all_rows() is not None)
+        ):
+            return super()._dictionary(n_points)
+        landmarks = AUTO_LANDMARKS if automatic else self.dictionary
+        return LandmarkPoints(landmarks, self._learns_from_minority, self.progressbar, automatic)
+
+    def _reason_for_all_rows(self) -> str | None:
+        """Return why landmarks cannot take the place of many rows, or None if they can."""
+        if getattr(self.kernel, "pairwise", False):
+            return "a precomputed kernel has no rows"
+        if self.likelihood_scale == CALIBRATED:
+            return "likelihood_scale='calibrated' needs every majority row as a point"
+        if any(isinstance(p, Normal) and (p.m or p.sigma) for p in self._priors().values()):
+            return "priors.Normal has a number for each majority row"
+        return None
 
     # the weight of the likelihood
 
@@ -198,7 +216,8 @@ class BayesianDataDescription(DataDescription):
         self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
         if self.likelihood_scale == CALIBRATED and self._reason_against(gram) is None:
             return self._draw_calibrated(gram, seed)
-        closed_form, settings = self._closed_form(gram), self._settings(seed)
+        closed_form = self._closed_form(gram)
+        settings = replace(self._settings(seed), near=self._only_mode(gram))
         if self.sampler == "exact" or (self.sampler == "auto" and closed_form is not None):
             return self._draw_exactly(closed_form, settings)
         model = model or self._build(gram)
@@ -206,6 +225,17 @@ class BayesianDataDescription(DataDescription):
         if {"Kw", "squared_norm"} <= {variable.name for variable in model.deterministics}:
             monitor = functools.partial(_distances_of_points, gram)
         return sampling.draw(model, settings, monitor)
+
+    def _only_mode(self, gram: Gram) -> dict[str, np.ndarray] | None:
+        """Return the mean of the draws of an earlier fit to ``gram``, if it found one mode."""
+        earlier: FitState | None = getattr(self, "_fit", None)
+        if earlier is None or earlier.data.gram is not gram:
+            return None
+        draws = earlier.draws
+        if draws.report.sampler != "laplace" or draws.report.modes != 1:
+            return None
+        free = draws.variables.keys() & draws.log_prior.keys()
+        return {name: draws.flat(name).mean(axis=0) for name in free}
 
     def _draw_exactly(self, closed_form: ClosedForm | None, settings: SamplerSettings) -> Draws:
         if closed_form is None:

@@ -163,7 +163,7 @@ class BDD(BayesianDataDescription):
 
     @override
     def _full_conformal(self) -> Summary:
-        if self.simplex or self.dictionary is not None:
+        if self.simplex or not self._fit.data.dictionary.points_are_rows:
             return super()._full_conformal()
         return Full.of(self.gram_, self.prior, self._scale)
 

@@ -36,12 +36,19 @@ class SoftmaxDescription(BayesianDataDescription):
     @override
     def _validate_params(self) -> None:
         super()._validate_params()
-        if self.outlier_fraction < 1 and self.dictionary is not None:
+        asks_for_points = self.dictionary is not None and not isinstance(self.dictionary, str)
+        if self.outlier_fraction < 1 and asks_for_points:
             raise ValueError(
                 f"outlier_fraction={self.outlier_fraction!r} needs the distance of every training "
                 "row, so every row must be a point of the centre, but a dictionary asks for other "
                 "points; use dictionary=None, or outlier_fraction=1"
             )
+
+    @override
+    def _reason_for_all_rows(self) -> str | None:
+        if self.outlier_fraction < 1:
+            return f"outlier_fraction={self.outlier_fraction!r} needs every row as a point"
+        return super()._reason_for_all_rows()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -82,13 +89,15 @@ class BSVDD(SoftmaxDescription):
         over R^2 is the conditional value at risk of d^2 (Rockafellar and Uryasev 2000). The draws
         of ``radius`` are in ``idata_``. The decision does not use them: it depends on the weights
         and the cutoff. Every row must be a point, and ``"auto"`` is NUTS.
-    dictionary : int, Landmarks, array of shape (M, p) or None, default=None
-        The points of the centre. None: all majority rows. A number: that many landmarks, drawn
-        from the majority rows; :class:`Landmarks` has other methods. An array: these points. With
-        landmarks, the likelihood still uses all rows, in one pass over blocks, so their number is
-        not limited. Bandwidth, landmarks, cutoff and the rows in ``idata_`` come from all rows, or
-        from a random sample of 10,000 rows of a class that has more. A row that is not a point
-        affects the centre through r and T only, so its distance counts as left out.
+    dictionary : int, Landmarks, array of shape (M, p), "auto" or None, default="auto"
+        The points of the centre. None: all majority rows, at most 20,000. ``"auto"``: all of up to
+        3,000 rows, and 500 landmarks of more rows; a warning then says what they miss. A number:
+        that many landmarks, drawn from the majority rows; :class:`Landmarks` has other methods. An
+        array: these points. With landmarks, the likelihood still uses all rows, in one pass over
+        blocks, so their number is not limited. Bandwidth, landmarks, cutoff and the rows in
+        ``idata_`` come from all rows, or from a random sample of 10,000 rows of a class that has
+        more. A row that is not a point affects the centre through r and T only, so its distance
+        counts as left out.
     sampler : {"auto", "laplace", "nuts", "metropolis"}, default="auto"
         ``"auto"`` uses Laplace's approximation if its draws are safe, else NUTS (always NUTS if
         ``outlier_fraction`` is below 1, as the likelihood has kinks);
@@ -195,7 +204,7 @@ class BSVDDM(SoftmaxDescription):
     kernel : Kernel or callable, default=RBF()
     likelihood_scale, sampler, draws, tune, chains : optional
         As in :class:`BSVDD`.
-    dictionary : int, Landmarks, array of shape (M, p) or None, default=None
+    dictionary : int, Landmarks, array of shape (M, p), "auto" or None, default="auto"
         As in :class:`BSVDD`; up to M minority rows are added to it.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.

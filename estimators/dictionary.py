@@ -56,11 +56,12 @@ class AllRows:
 
     def gram(self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray) -> Gram:
         """Return the Gram statistics of rows."""
-        if self.matrix_free_above is not None and len(rows) > self.matrix_free_above:
-            return Gram.matrix_free(kernel, rows[~minority], rows[minority])
-        return Gram.from_rows(
-            kernel, rows[~minority], rows[minority] if self.with_minority else None
-        )
+        majority = rows[~minority]
+        minority_points = rows[minority] if self.with_minority else rows[:0]
+        n_points = len(majority) + len(minority_points)
+        if self.matrix_free_above is not None and n_points > self.matrix_free_above:
+            return Gram.matrix_free(kernel, majority, minority_points)
+        return Gram.from_rows(kernel, majority, minority_points)
 
     def statistics(
         self,
@@ -114,11 +115,15 @@ class LandmarkPoints:
     with_minority : bool
         Whether minority rows are points too, at most as many as there are landmarks.
     progressbar : bool
+    automatic : bool
+        Whether there are landmarks because there are many rows, and not because they were asked
+        for. Then a warning says what they miss.
     """
 
     dictionary: Any
     with_minority: bool
     progressbar: bool = False
+    automatic: bool = False
 
     reads_blocks = True
     points_are_rows = False
@@ -215,7 +220,16 @@ class LandmarkPoints:
         majority = data.majority_rows
         sample = majority[:: max(1, len(majority) // RESIDUAL_ROWS)]
         share = residual(data.kernel, gram.points[: gram.n_majority_points], sample)
-        if share > LARGE_RESIDUAL and not isinstance(as_landmarks(self.dictionary), Landmarks):
+        if self.automatic:
+            warn(
+                f"{gram.n0} majority rows are many, so {gram.n_majority_points} of them are the "
+                "points of the centre (landmarks), and all rows count in the likelihood; the "
+                f"points miss a share of {share:.2g} of the rows' images (nystroem_residual). For "
+                f"other points use dictionary=NUMBER, and for all rows, up to {MAX_POINTS}, "
+                "dictionary=None",
+                DataWarning,
+            )
+        elif share > LARGE_RESIDUAL and not isinstance(as_landmarks(self.dictionary), Landmarks):
             warn(
                 f"the points given as dictionary miss a share of {share:.3g} of the rows' images "
                 "(nystroem_residual), so the centre cannot lie among the rows; give points with "

@@ -67,7 +67,11 @@ class ByScores:
 
     def __call__(self, rule: ScoringRule, rows: np.ndarray) -> np.ndarray:
         """Return the p-values of rows; ``rule`` is that of the fit."""
-        return p_values(self.scores(rule, rows), self.left_out)
+        return self.of_scores(self.scores(rule, rows))
+
+    def of_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Return the p-values of rows with these scores."""
+        return p_values(scores, self.left_out)
 
     def scores(self, rule: ScoringRule, rows: np.ndarray) -> np.ndarray:
         """Return the scores of rows, on the scale of those of the left-out rows."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..inference.cutoff import Cutoff
 from ..models import priors
+from .declared import declared
 from .sources import (
     BOUNDARY,
     DENSITY,
@@ -78,20 +79,24 @@ class Record:
 
     @property
     def learns_from(self) -> tuple[Class, ...]:
-        """The rows that the weights depend on; imports the class.
+        """The rows that the weights depend on.
 
         Minority rows can tune the cutoff of any model. Unlabelled rows enter through a prior.
         """
-        minority: tuple[Class, ...] = (
-            ("minority",) if self.estimator()._learns_from_minority else ()
-        )
+        learns = declared(self.path)["_learns_from_minority"]
+        minority: tuple[Class, ...] = ("minority",) if learns else ()
         unlabelled: tuple[Class, ...] = ("unlabelled",) if self.bayesian else ()
         return ("majority", *minority, *unlabelled)
 
     @property
     def bayesian(self) -> bool:
-        """Whether the weights have a posterior; imports the class."""
-        return "prior" in self.parameters
+        """Whether the weights have a posterior."""
+        return "prior" in self.parameter_names
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """The names of the estimator's parameters; the class is not imported."""
+        return [name for name in declared(self.path) if not name.startswith("_")]
 
     @property
     def parameters(self) -> dict[str, Any]:

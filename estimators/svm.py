@@ -397,7 +397,7 @@ class LSSVM(HyperplaneDetector):
     _solution = ("offset", "kkt_residual")
 
     @override
-    def _dictionary(self) -> Dictionary:
+    def _dictionary(self, n_points: int) -> Dictionary:
         return AllRows(with_minority=True, unlimited=True, matrix_free_above=DENSE_ROWS)
 
     def _density_weights(self, gram: Gram) -> np.ndarray:

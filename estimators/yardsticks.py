@@ -33,7 +33,10 @@ from ..inference.scoring import SingleScore, supported
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear
 from .base import BaseDetector
-from .training import FitState, TrainingData
+from .dictionary import AllRows
+from .training import Dictionary, FitState, TrainingData
+
+DENSE_ROWS = 5000  # most rows for which est.gram_ has a kernel matrix (200 MB)
 
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -74,6 +77,11 @@ class Yardstick(BaseDetector):
     def _score(self, rows: np.ndarray, seed: int) -> Score:
         """Return the score of the detector that is fitted to ``rows``."""
         raise NotImplementedError
+
+    @override
+    def _dictionary(self, n_points: int) -> Dictionary:
+        # no kernel matrix is needed, so its size limits nothing
+        return AllRows(with_minority=False, unlimited=True, matrix_free_above=DENSE_ROWS)
 
     @override
     def _draw(self, gram: Gram, seed: int) -> Draws:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 
 
 def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield training and left-out rows of n folds, stratified if there are minority rows."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     split = (StratifiedKFold if minority.any() else KFold)(n, shuffle=True, random_state=seed)
     yield from split.split(minority, minority)
 

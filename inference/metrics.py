@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import roc_auc_score
 
 
 def rates(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> dict[str, np.ndarray]:
@@ -55,6 +54,8 @@ def evaluate(
     result = {name: float(value) for name, value in rates(*counts).items()}
     result["auc"] = np.nan
     if score is not None and minority.any() and not minority.all():
+        from sklearn.metrics import roc_auc_score
+
         result["auc"] = float(roc_auc_score(minority, score))
     return result
 

@@ -141,7 +141,8 @@ def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Mo
             raise laplace.NoApproximationError(
                 "the likelihood has kinks, so its curvature at a point does not give its width"
             )
-        approximation = laplace.Laplace.of(density, rng)
+        near = None if settings.near is None else density.unconstrained(settings.near)
+        approximation = laplace.Laplace.of(density, rng, near)
         if sampler == "laplace" and approximation.several_modes:
             raise laplace.NoApproximationError("the posterior has several modes")
     except laplace.NoApproximationError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import override
@@ -15,6 +15,7 @@ from ..models.gram import Gram
 from .decision import (
     distance_quantile,
     probability_normal,
+    quantile_rank,
     weighted_distance_quantile,
 )
 
@@ -102,15 +103,36 @@ class ScoringRule:
             out[block] = self._probability(raw, rows[block], limit)
         return out
 
-    def decision(self, rows: np.ndarray, limit: Limit) -> tuple[np.ndarray, np.ndarray]:
-        """Return :meth:`scores` and :meth:`probability_normal` from one pass."""
-        score, probability = np.empty((2, len(rows)))
+    def decision(
+        self, rows: np.ndarray, limit: Limit, quantiles: Sequence[float] = ()
+    ) -> np.ndarray:
+        """Return :meth:`scores`, :meth:`probability_normal` and quantiles, all from one pass.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, p)
+        limit : Limit
+        quantiles : sequence of float, default=()
+            Shares of the draws, for quantiles of the values; of distances with a common norm.
+
+        Returns
+        -------
+        ndarray of shape (2 + number of quantiles, n)
+        """
+        out, draws = np.empty((2 + len(quantiles), len(rows))), len(self.weights)
+        rank = quantile_rank(limit.level, draws)
+        # a quantile lies between two draws, in the order of their values
+        places = np.array([share * (draws - 1) for share in quantiles])
+        below = np.floor(places).astype(int)
+        above = np.minimum(below + 1, draws - 1)
         for block in self._blocks(len(rows)):
             raw = self._raw(rows[block])
-            probability[block] = self._probability(raw, rows[block], limit)
-            quantile = distance_quantile(raw.T, limit.level, overwrite=True)
-            score[block] = self._score(quantile, rows[block], limit.level)
-        return score, probability
+            out[1, block] = self._probability(raw, rows[block], limit)
+            raw.partition(np.unique([rank, *below, *above]), axis=1)
+            out[0, block] = self._score(raw[:, rank], rows[block], limit.level)
+            low, high = self._typical_value(raw[:, below]), self._typical_value(raw[:, above])
+            out[2:, block] = (low + (places - below) * (high - low)).T
+        return out
 
     def score_of(self, value: float) -> float:
         """Return the score of a row with this value."""
@@ -170,6 +192,10 @@ class ScoringRule:
     def _value(self, raw: np.ndarray) -> np.ndarray:
         """Turn raw numbers (rows, draws) into values, in place."""
         raise NotImplementedError
+
+    def _typical_value(self, raw: np.ndarray) -> np.ndarray:
+        """Turn raw numbers of any draws into values that one cutoff decides, in place."""
+        return self._value(raw)
 
     def _score(self, raw: np.ndarray, rows: np.ndarray, level: float) -> np.ndarray:
         """Return the scores of rows from the quantiles of their raw numbers."""
@@ -381,6 +407,10 @@ class CenterDraws(ScoringRule):
         raw += norm + 1.0 if self._normalized else norm
         np.maximum(raw, 0.0, out=raw)  # negative values are rounding errors
         return np.sqrt(raw, out=raw)
+
+    @override
+    def _typical_value(self, raw: np.ndarray) -> np.ndarray:
+        return self._value(raw, self.median_norm)
 
     @override
     def _score(self, raw: np.ndarray, rows: np.ndarray, level: float) -> np.ndarray:

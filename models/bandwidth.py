@@ -13,10 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import make_smoothing_spline
-from scipy.optimize import minimize_scalar
-from scipy.spatial.distance import pdist, squareform
-from sklearn.neighbors import NearestNeighbors
+import scipy
 
 from . import qp
 from .checks import SMALLEST, is_number
@@ -71,7 +68,7 @@ def median(X: np.ndarray) -> float:
 
     With more than 5,000 rows, a sample of 5,000 with a fixed seed is used.
     """
-    return float(np.median(pdist(_sample(X, MEDIAN_ROWS))))
+    return float(np.median(scipy.spatial.distance.pdist(_sample(X, MEDIAN_ROWS))))
 
 
 def scale(X: np.ndarray) -> float:
@@ -118,14 +115,14 @@ def peak(X: np.ndarray) -> float:
     unit = median(X)
     if not 0.0 < unit < math.inf:
         return unit
-    D2 = squareform(pdist(X / unit, "sqeuclidean"))
+    D2 = scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(X / unit, "sqeuclidean"))
     grid = np.geomspace(0.05, 2.0, 40)
     objective = []
     for s in grid:
         K = np.exp(-D2 / (2.0 * s**2))
         w = qp.minimize(2.0 * K, np.zeros(len(K)))
         objective.append(1.0 - w @ K @ w)
-    second = make_smoothing_spline(grid, np.array(objective)).derivative(2)
+    second = scipy.interpolate.make_smoothing_spline(grid, np.array(objective)).derivative(2)
     fine = np.linspace(grid[0], grid[-1], 2000)
     turns = np.flatnonzero((second(fine[:-1]) < 0) & (second(fine[1:]) >= 0))
     return unit * float(fine[turns[0]] if len(turns) else grid[0])
@@ -145,14 +142,16 @@ def max_variance_ratio(X: np.ndarray) -> float:
     unit = median(X)
     if not 0.0 < unit < math.inf:
         return unit
-    d2 = pdist(X / unit, "sqeuclidean")
+    d2 = scipy.spatial.distance.pdist(X / unit, "sqeuclidean")
 
     def minus_ratio(log_s: float) -> float:
         k = np.exp(-d2 / (2.0 * math.exp(log_s) ** 2))
         return -float(k.var() / (k.mean() + 1.0 / len(X)))
 
     bounds = (math.log(0.01), math.log(10.0))
-    return unit * math.exp(minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x)
+    return unit * math.exp(
+        scipy.optimize.minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x
+    )
 
 
 def likelihood(X: np.ndarray) -> float:
@@ -183,21 +182,24 @@ def log_density(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.array([high]), np.zeros(1)
     low = min(_typical_neighbor(np.unique(rows, axis=0)) / 4.0, high / 2.0)
     grid = np.geomspace(low, high, LIKELIHOOD_GRID)
-    d2 = squareform(pdist(rows / high, "sqeuclidean"))
+    d2 = scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(rows / high, "sqeuclidean"))
     d2[d2 <= COPIES] = np.inf  # the row itself, and its copies
     d2 = d2[np.isfinite(d2).any(axis=1)]
     nearest = d2.min(axis=1, keepdims=True)
     d2 -= nearest  # so that no sum underflows
-    values = [
-        (np.log(np.exp(-d2 / (2.0 * u**2)).sum(axis=1)) - nearest[:, 0] / (2.0 * u**2)).mean()
-        - X.shape[1] * math.log(u)
-        for u in grid / high
-    ]
+    values, k = [], np.empty_like(d2)  # one array for all: new ones of this size take time
+    for u in grid / high:
+        np.divide(d2, -2.0 * u**2, out=k)
+        np.exp(k, out=k)
+        density = np.log(k.sum(axis=1)) - nearest[:, 0] / (2.0 * u**2)
+        values.append(density.mean() - X.shape[1] * math.log(u))
     return grid, np.array(values)
 
 
 def _typical_neighbor(X: np.ndarray) -> float:
     """Return the median distance of rows, all different, to their 5th neighbour."""
+    from sklearn.neighbors import NearestNeighbors
+
     distances = NearestNeighbors(n_neighbors=min(5, len(X) - 1)).fit(X).kneighbors()[0]
     return float(np.median(distances[:, -1]))
 

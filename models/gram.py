@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
+import scipy
 
 from .kernels import Kernel
 
@@ -167,14 +168,21 @@ class Gram:
         For so many rows that K does not fit in memory; the operator computes products K @ w only.
         """
         points = np.concatenate([majority, minority])
-
-        def product(w: np.ndarray) -> np.ndarray:
-            return np.concatenate([kernel(rows, points) @ w for rows in _blocks(points)])
-
-        K = LinearOperator((len(points), len(points)), matvec=product, dtype=float)
+        product = functools.partial(_product, kernel, points)
+        shape = (len(points), len(points))
+        K = scipy.sparse.linalg.LinearOperator(shape, matvec=product, dtype=float)
         is_majority = (np.arange(len(points)) < len(majority)).astype(float)
         T = float(kernel.diag(majority).sum())
         return cls(K, K @ is_majority, T, len(majority), points, kernel, len(minority))
+
+
+def _product(kernel: Kernel, points: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return K w without K."""
+    if kernel.euclidean:
+        inputs = kernel.inputs(points)
+        product: np.ndarray = inputs @ (inputs.T @ w)
+        return product
+    return np.concatenate([kernel(rows, points) @ w for rows in _blocks(points)])
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigvalsh, solve_triangular
-from scipy.optimize import brentq
-from sklearn.cluster import KMeans
 
 from .kernels import Kernel
 
@@ -111,6 +109,8 @@ def choose(
 
 
 def _kmeans(kernel: Kernel, rows: np.ndarray, M: int, seed: int) -> np.ndarray:
+    from sklearn.cluster import KMeans
+
     inputs = kernel.inputs(rows)
     distinct = len(np.unique(inputs, axis=0))
     if distinct < M:
@@ -142,6 +142,8 @@ def leverage_scores(
     pilot = rows[rng.permutation(len(rows))[:m]]
     K = kernel(pilot)
     low = _rounding(K)
+    from scipy.optimize import brentq
+
     _root(kernel, K, m * low)  # raises an error where K is not semi-definite
     sigma = np.maximum(eigvalsh(K), 0.0) / m
     high = float(sigma.sum())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.svm import OneClassSVM
 
 BOUND_TOLERANCE = 1e-6  # a weight so near to a bound, as a share of its range, is at the bound
 
@@ -70,6 +69,8 @@ def minimize(
         Q, size = Q - middle, (largest - smallest) / 2.0
     if size not in (0.0, 1.0):  # libsvm's tolerance is absolute: scale the matrix to size 1
         Q = Q / size
+    from sklearn.svm import OneClassSVM
+
     # libsvm starts with the first weights at their bounds, so that sum v = nu sum bound = s
     svm = OneClassSVM(kernel="precomputed", nu=s / bound.sum(), tol=tol, cache_size=500)
     svm.fit(Q, sample_weight=bound)

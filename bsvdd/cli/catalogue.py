@@ -14,8 +14,7 @@ def models() -> None:
     from ..estimators.registry import REGISTRY, YARDSTICKS
 
     console = Console()
-    with console.status("loading the models"):
-        parameters = {name: list(record.parameters) for name, record in REGISTRY.items()}
+    parameters = {name: record.parameter_names for name, record in REGISTRY.items()}
     shared = [p for p in parameters["SVDD"] if all(p in own for own in parameters.values())]
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("model", "class", "learns from", "posterior", "parameters", "reference"):
@@ -44,15 +43,15 @@ def data() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ..comparison.scenarios import datasets
+    from ..comparison.scenarios import collection
 
     console = Console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("name", "n", "p", "base rate", "conversion", "source", "licence"):
         right = title in ("n", "p", "base rate")
         table.add_column(title, overflow="fold", justify="right" if right else "left")
-    for name, source in datasets.sources().items():
-        dataset = datasets.embedded(name)
+    for name, source in collection.sources().items():
+        dataset = collection.embedded(name)
         n, p = dataset.X.shape
         table.add_row(
             name,

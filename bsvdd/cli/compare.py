@@ -13,8 +13,6 @@ from . import options
 from .errors import check_output_folder, plain_errors
 from .progress import progress
 
-LANDMARKS = 500  # that a message proposes for many rows
-
 
 @click.command()
 @click.argument("csv", type=options.FILE, required=False)
@@ -33,7 +31,7 @@ LANDMARKS = 500  # that a message proposes for many rows
 @click.option("--replicates", default=5, show_default=True, type=click.IntRange(1))
 @options.sampling
 @options.seed
-@options.jobs(default=1)
+@options.jobs
 @click.option(
     "--out",
     default="bsvdd-report",
@@ -136,17 +134,12 @@ def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
     Raises
     ------
     ValueError
-        The user chose these models, landmarks would let them take the rows, or none is left.
+        The user chose these models, or none is left.
     """
     refused: dict[tuple[str, str], str] = study.refusals()
     if not refused:
         return {}
     reasons = "nothing was fitted: " + "; ".join(_grouped(refused))
-    helped = _helped_by_landmarks(study, refused)
-    if helped:
-        from ..estimators.names import quoted
-
-        raise ValueError(f"{reasons}; with --dictionary {LANDMARKS} {quoted(helped)} take them")
     if not chosen:
         refused = _slow(study) | refused
     if chosen or not replace(study, left_out=frozenset(refused)).cells():
@@ -154,21 +147,10 @@ def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
     return refused
 
 
-def _helped_by_landmarks(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
-    """Return the refused models that could be fitted with landmarks."""
-    names = {model for _, model in refused}
-    with_landmarks = [
-        replace(c, parameters={**c.parameters, "dictionary": LANDMARKS})
-        for c in study.candidates
-        if c.name in names and _takes_landmarks(c)
-    ]
-    still = {model for _, model in replace(study, candidates=with_landmarks).refusals()}
-    return [c.name for c in with_landmarks if c.name not in still]
-
-
 def _slow(study: Any) -> dict[tuple[str, str], str]:
     """Return the models that could be fitted to all rows, but take long for many."""
     from ..estimators.dictionary import MAX_POINTS
+    from ..estimators.registry import YARDSTICKS
 
     return {
         (each.name, c.name): f"{len(each.data.X) // 2} rows train, and without landmarks more than "
@@ -176,7 +158,7 @@ def _slow(study: Any) -> dict[tuple[str, str], str]:
         for each in study.scenarios
         if len(each.data.X) // 2 > MAX_POINTS
         for c in study.candidates
-        if not _takes_landmarks(c)
+        if not _takes_landmarks(c) and c.model not in YARDSTICKS
     }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from . import options
 from .errors import check_output, plain_errors
+from .progress import time_so_far
 
 
 @click.command()
@@ -56,7 +58,8 @@ def fit(
         est = protocol.estimator(Candidate(model, model, parameters), seed)
         if "progressbar" in est.get_params():
             est.set_params(progressbar=sys.stderr.isatty())
-        est.fit(X, y)
+        with nullcontext() if sys.stderr.isatty() else time_so_far(f"fit of {model}"):
+            est.fit(X, y)
         est.save(out)
     n1 = 0 if y is None else int(y.sum())
     doubt = "" if n1 <= len(X) / 2 else " (the minority is the larger class: check --minor)"

@@ -187,19 +187,17 @@ def given(*names: str) -> list[str]:
     return [name for name in names if context.get_parameter_source(name) is not default]
 
 
-def jobs(default: int) -> Callable[..., Any]:
-    """Return the option --jobs, the number of worker processes."""
-    return click.option(
-        "--jobs",
-        default=default,
-        show_default=True,
-        type=int,
-        callback=_check_jobs,
-        help="Worker processes; -1 is one for each processor.",
-    )
-
-
 def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
     if value != -1 and value < 1:
         raise click.BadParameter(f"expected at least 1, or -1 for all processors; got {value}")
     return value
+
+
+jobs = click.option(
+    "--jobs",
+    default=-1,
+    show_default=True,
+    type=int,
+    callback=_check_jobs,
+    help="Worker processes, each with one thread; -1 is one for each processor.",
+)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 import click
+
+HEARTBEAT = 10.0  # seconds between two lines of a log
 
 
 class Display(Protocol):
@@ -26,7 +29,9 @@ class Display(Protocol):
 def progress(console: Any) -> Iterator[Display]:
     """Give the display of a run on ``console``: bars if it is a terminal, else lines."""
     if not console.is_terminal:
-        yield Lines()
+        lines = Lines()
+        with heartbeat(lines.still_running):
+            yield lines
         return
     from rich.progress import (
         BarColumn,
@@ -84,27 +89,68 @@ class Bars:
         self._bar.add_task(name, total=None, failed=0, left="")
 
 
+@contextmanager
+def heartbeat(say: Callable[[], str | None], every: float = HEARTBEAT) -> Iterator[None]:
+    """Write a line to stderr each ``every`` seconds; none where ``say`` returns None."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(every):
+            line = say()
+            if line is not None:
+                click.echo(line, err=True)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def time_so_far(task: str) -> AbstractContextManager[None]:
+    """Return the heartbeat of a task of which no more is known than that it runs."""
+    start = time.monotonic()
+    return heartbeat(lambda: f"{task}: {duration(time.monotonic() - start)} so far")
+
+
 class Lines:
-    """A line on stderr for each finished cell: for a log, where bars cannot move."""
+    """A line on stderr for each finished cell, and between: for a log, where bars cannot move."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._start = clock, clock()
+        self._last, self._task = self._start, ""
 
     def cells(self, name: str, total: int) -> Callable[[Any], None]:
         """Start a task of ``total`` cells; return what to call after each finished cell."""
         remaining, width = Remaining(), len(str(total))
+        self._task = f"{name} {0:{width}d}/{total}"
 
         def advance(progress: Any) -> None:
             state = "failed: " if "error" in progress.row else ""
             left = remaining.after(progress)
-            click.echo(
-                f"{name} {progress.done:{width}d}/{total}: {state}{described(progress)}"
-                + (f" ({left})" if left else ""),
-                err=True,
+            self._task = f"{name} {progress.done:{width}d}/{total}"
+            self._echo(
+                f"{self._task}: {state}{described(progress)}" + (f" ({left})" if left else "")
             )
 
         return advance
 
     def step(self, name: str) -> None:
         """Say that a step without cells begins."""
-        click.echo(name, err=True)
+        self._task = name
+        self._echo(name)
+
+    def still_running(self) -> str | None:
+        """Return that the task goes on; None if a line was written a moment ago."""
+        if not self._task or self._clock() - self._last < HEARTBEAT / 2:
+            return None
+        return f"{self._task}: running, {duration(self._clock() - self._start)} so far"
+
+    def _echo(self, line: str) -> None:
+        self._last = self._clock()
+        click.echo(line, err=True)
 
 
 class Remaining:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 # those of estimators.p_values, which takes long to import
 METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
-INTERVAL = {"distance_q05": 0.05, "distance_q95": 0.95}  # shares of the draws of d_z
-AT_ONCE = 2**23  # values of d_z computed at once, 64 MB
+INTERVAL = (0.05, 0.95)  # shares of the draws of d_z
 
 
 @click.command()
@@ -188,30 +187,10 @@ def scored(est: Any, X: pd.DataFrame, fdr: float | None, method: str) -> pd.Data
     from ..inference.conformal import discoveries
 
     rows = X if hasattr(est, "feature_names_in_") else X.to_numpy()
-    result: pd.DataFrame = est.decision(rows).set_axis(X.index)
-    for name, values in intervals(est, rows).items():
-        result.insert(result.columns.get_loc("score"), name, values)
-    result["p_value"] = est.p_value(rows, method)
+    result: pd.DataFrame = est.decision(rows, INTERVAL, method).set_axis(X.index)
     if fdr is not None:
         result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
     return result
-
-
-def intervals(est: Any, X: Any) -> dict[str, Any]:
-    """Return quantiles of the draws of d_z; none if the model has no draws."""
-    import numpy as np
-
-    draws = est.distance(X[:1], common_norm=True).size if hasattr(est, "distance") else 1
-    if draws == 1:
-        return {}
-    step = max(1, AT_ONCE // draws)
-    parts = [
-        est.distance(X[start : start + step], common_norm=True).quantile(
-            list(INTERVAL.values()), ("chain", "draw")
-        )
-        for start in range(0, len(X), step)
-    ]
-    return dict(zip(INTERVAL, np.concatenate(parts, axis=1), strict=True))
 
 
 def with_input(found: pd.DataFrame, csv: Path, layout: Any) -> pd.DataFrame:

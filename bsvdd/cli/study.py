@@ -52,7 +52,7 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
         help="Folder of the finished cells, the tables and the page.",
     )
     @options.seed
-    @options.jobs(default=-1)
+    @options.jobs
     @click.option(
         "--backend",
         default="processes",

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...inference.metrics import rates
-from ..scenarios.datasets import DATA
+from ..scenarios.collection import DATA
 from .table import METRICS
 
 COMPARED = {name: title for name, title in METRICS.items() if name != "auc"}  # as printed

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from .cell import Cell
 from .store import Row
@@ -84,7 +84,8 @@ class Workers:
             # joblib warns when it replaces a worker that has grown; its cells are not lost
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             try:
-                for i, row in processes(self.jobs, "generator_unordered")(tasks()):
+                jobs = min(effective_n_jobs(self.jobs), len(cells))
+                for i, row in processes(jobs, "generator_unordered")(tasks()):
                     del started[i]
                     yield i, row
             except BrokenProcessPool as error:

@@ -2,128 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 import zipfile
 import zlib
-from dataclasses import dataclass
-from functools import cached_property
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.datasets import make_moons
 
-from ...estimators.names import meant
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
+from .collection import DEFAULT as DEFAULT
+from .collection import QUICK as QUICK
+from .collection import Dataset
+from .collection import Source as Source
+from .collection import embedded as embedded
+from .collection import names as names
+from .collection import sources as sources
 from .tables import Layout, read_features, split_label
 from .tables import features as features
 from .tables import read_table as read_table
 
-DATA = files(__package__) / "data"
-DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
 UNREADABLE = KeyError, ValueError, EOFError, TypeError, RuntimeError
 EXPANSION = 100  # times the size of a compressed file that its arrays may need,
 EXPANDED = 2**26  # or these bytes
-QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Rows and their classes; two sets are equal if their names and contents are.
-
-    Attributes
-    ----------
-    name : str
-    X : ndarray of shape (n, p)
-    minority : ndarray of bool, shape (n,)
-        Whether a row belongs to the minority class.
-    """
-
-    name: str
-    X: np.ndarray
-    minority: np.ndarray
-
-    @cached_property
-    def _digest(self) -> tuple[str, tuple[int, ...], str]:
-        content = np.ascontiguousarray(self.X).tobytes() + np.packbits(self.minority).tobytes()
-        return self.name, self.X.shape, hashlib.sha256(content).hexdigest()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dataset) and self._digest == other._digest
-
-    def __hash__(self) -> int:
-        return hash(self._digest)
-
-    @property
-    def base_rate(self) -> float:
-        """Share of minority rows."""
-        return float(self.minority.mean())
-
-
-@dataclass(frozen=True)
-class Source:
-    """The source of an embedded data set, as recorded in data/sets.json.
-
-    Attributes
-    ----------
-    origin, url, doi : str
-        Name, authors and address at the UCI Machine Learning Repository; some sets have no doi.
-    licence : str
-        As stated by the repository and by the copy.
-    copy : str
-        Where the embedded copy was taken from.
-    conversion : str
-        What was changed in the original, and which class is the minority (y=1).
-    known_as : str or None
-        Its name elsewhere.
-    """
-
-    origin: str
-    url: str
-    doi: str | None
-    licence: str
-    copy: str
-    conversion: str
-    known_as: str | None
-
-
-def sources() -> dict[str, Source]:
-    """Return the sources and licences of the embedded data sets, by name."""
-    records = json.loads((DATA / "sets.json").read_text(encoding="utf-8"))
-    return {name: Source(**record) for name, record in sorted(records.items())}
-
-
-def names() -> list[str]:
-    """Return the names of the embedded real data sets."""
-    return sorted(f.name.removesuffix(".npz") for f in DATA.iterdir() if f.name.endswith(".npz"))
-
-
-def embedded(name: str) -> Dataset:
-    """Return the embedded data set ``name``.
-
-    Raises
-    ------
-    ValueError
-        There is no data set of that name; the message lists the names.
-
-    Examples
-    --------
-    >>> from bsvdd.comparison import datasets
-    >>> data = datasets.embedded("wine_cultivar3")
-    >>> data.X.shape, int(data.minority.sum())
-    ((178, 13), 48)
-    """
-    if name not in names():
-        raise ValueError(
-            f"unknown data set {name!r}{meant(name, names())}; expected one of "
-            f"{', '.join(map(repr, names()))}"
-        )
-    with as_file(DATA / f"{name}.npz") as path, np.load(path) as arrays:
-        return Dataset(name, arrays["X"], arrays["y"] == 1)
 
 
 def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:

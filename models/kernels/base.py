@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import eigvalsh
+import scipy
 
 BLOCK_VALUES = 2**17  # kernel values per block of a sum: 1 MB, which stays in the cache
 SAMPLE = 100  # rows on which a kernel is checked
@@ -183,7 +183,7 @@ def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
         require_equal(K[:half, half:], part, problem)
     diagonal = kernel._check_values(kernel._diag(rows), (n,))
     require_equal(np.diag(K), diagonal, "has a diagonal that is not k(x, x)")
-    smallest = eigvalsh(K, subset_by_index=(0, 0))[0]
+    smallest = scipy.linalg.eigvalsh(K, subset_by_index=(0, 0))[0]
     if smallest < -1e-8 * largest * n:
         is_distance = (np.diag(K) <= K.min(axis=1)).all()
         advice = (

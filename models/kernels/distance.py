@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import laplacian_kernel
+import scipy
 
 from .. import bandwidth as criteria
 from ..checks import is_number
@@ -54,7 +53,9 @@ class DistanceKernel(Kernel):
 
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return -self.gamma * cdist(as_table("X", X), as_table("Y", Y), self._metric)
+        return -self.gamma * scipy.spatial.distance.cdist(
+            as_table("X", X), as_table("Y", Y), self._metric
+        )
 
     @property
     @override
@@ -142,7 +143,7 @@ class RBF(DistanceKernel):
         Z, V = X - center, Y - center
         z, v = self.gamma * (Z * Z).sum(axis=1), self.gamma * (V * V).sum(axis=1)
         if self._loses_digits(z, v):
-            return np.exp(-self.gamma * cdist(X, Y, "sqeuclidean"))
+            return np.exp(-self.gamma * scipy.spatial.distance.cdist(X, Y, "sqeuclidean"))
         # -gamma ||z - v||^2 = 2 gamma z'v - gamma z'z - gamma v'v as one product
         left = np.column_stack([2.0 * self.gamma * Z, z, np.ones_like(z)])
         right = np.column_stack([V, -np.ones_like(v), -v])
@@ -238,4 +239,6 @@ class Laplacian(DistanceKernel):
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        from sklearn.metrics.pairwise import laplacian_kernel
+
         return laplacian_kernel(X, Y, gamma=self.gamma)

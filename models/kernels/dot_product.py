@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import override
 
 import numpy as np
-from sklearn.metrics.pairwise import polynomial_kernel
 
 from ..checks import is_number
 from .base import Kernel
@@ -78,6 +77,8 @@ class Polynomial(Kernel):
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        from sklearn.metrics.pairwise import polynomial_kernel
+
         return polynomial_kernel(X, Y, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
 
     @override

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
-from scipy.linalg import eigvalsh
+import scipy
 
 from ..checks import is_number
 from .base import Kernel, as_table
@@ -76,7 +76,7 @@ class Precomputed(Kernel):
                 f"a precomputed kernel must be symmetric, but K[{i}, {j}] = {K[i, j]:.6g} "
                 f"and K[{j}, {i}] = {K[j, i]:.6g}"
             )
-        smallest = eigvalsh(K, subset_by_index=(0, 0))[0]
+        smallest = scipy.linalg.eigvalsh(K, subset_by_index=(0, 0))[0]
         if smallest < -1e-8 * np.abs(K).max() * len(K):
             raise ValueError(
                 "a precomputed kernel must be positive semi-definite, but its smallest eigenvalue "

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, override
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from .base import Kernel
 from .custom import as_kernel
@@ -54,6 +53,8 @@ class Standardized(Kernel):
 
     @override
     def resolve(self, X: np.ndarray) -> Self:
+        from sklearn.preprocessing import StandardScaler
+
         scaler = StandardScaler().fit(X)
         kernel = as_kernel(self.kernel).resolve(scaler.transform(X))
         mean, scale = tuple(scaler.mean_.tolist()), tuple(scaler.scale_.tolist())

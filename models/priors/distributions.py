@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+import scipy
 from pymc.distributions.transforms import Interval
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
-from scipy.special import ndtri
 
 from .. import truncated
 
@@ -70,7 +70,7 @@ class ProbitBetaRV(RandomVariable):
         # u = g_a / (g_a + g_b) with gamma variables, so that u and 1 - u both keep their digits
         gamma_a, gamma_b = rng.gamma(a, size=size), rng.gamma(b, size=size)
         below_half = gamma_a <= gamma_b
-        x = ndtri(np.where(below_half, gamma_a, gamma_b) / (gamma_a + gamma_b))
+        x = scipy.special.ndtri(np.where(below_half, gamma_a, gamma_b) / (gamma_a + gamma_b))
         return np.where(below_half, x, -x)
 
 

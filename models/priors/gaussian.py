@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, override
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky
+import scipy
 
 from ..gram import Gram
 from . import checks
@@ -51,7 +51,7 @@ class GaussianPrior:
 
     def log_density(self, gram: Gram, x: np.ndarray) -> np.ndarray:
         """Return log N(x; m, Sigma), shape (..., M) -> (...)."""
-        U = cholesky(self.precision(gram))  # the precision is U'U
+        U = scipy.linalg.cholesky(self.precision(gram))  # the precision is U'U
         e = (x - self.mean(gram)) @ U.T
         constant = np.log(np.diag(U)).sum() - len(U) / 2 * np.log(2 * np.pi)
         value: np.ndarray = constant - np.square(e).sum(axis=-1) / 2
@@ -72,12 +72,14 @@ class CorrelatedPrior(GaussianPrior):
 
     @override
     def precision(self, gram: Gram) -> np.ndarray:
-        return cho_solve(cho_factor(self.covariance(gram)), np.eye(gram.n_majority_points))
+        return scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(self.covariance(gram)), np.eye(gram.n_majority_points)
+        )
 
     @override
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         import pymc as pm
 
         mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
-        chol = pm.Data(f"{name}_chol", cholesky(self.covariance(gram), lower=True))
+        chol = pm.Data(f"{name}_chol", scipy.linalg.cholesky(self.covariance(gram), lower=True))
         return pm.MvNormal(name, mean, chol=chol, dims=dims)

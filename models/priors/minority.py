@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from ..gram import Gram
 from . import checks
@@ -79,7 +79,9 @@ class TruncatedNormal:
 
     def precision(self, gram: Gram) -> np.ndarray:
         """Return the inverse of the covariance."""
-        return cho_solve(cho_factor(self.covariance(gram)), np.eye(gram.n1))
+        return scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(self.covariance(gram)), np.eye(gram.n1)
+        )
 
     def _indices(self, field: str, length: int, gram: Gram) -> np.ndarray:
         return checks.indices(self, field, length, gram.n1, gram.minority_place, "minority")

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any, override
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.csgraph import laplacian
-from sklearn.neighbors import NearestNeighbors
+import scipy
 
 from ..gram import Gram
 from ..kernels import Kernel, as_kernel
@@ -185,6 +183,8 @@ class GraphLaplacian(CorrelatedPrior):
                 f"GraphLaplacian: neighbors={self.neighbors} needs more than that many rows, got "
                 f"{len(rows)}"
             )
+        from sklearn.neighbors import NearestNeighbors
+
         k = gram.kernel.diag(rows)
         distance = np.sqrt(np.maximum(k[:, None] + k[None, :] - 2 * gram.kernel(rows), 0.0))
         np.fill_diagonal(distance, 0.0)
@@ -193,6 +193,8 @@ class GraphLaplacian(CorrelatedPrior):
             .fit(distance)
             .kneighbors_graph()
         )
-        L = laplacian(graph.maximum(graph.T)).toarray()
-        inverse = cho_solve(cho_factor(self.smoothness * L + np.eye(len(rows))), np.eye(len(rows)))
+        L = scipy.sparse.csgraph.laplacian(graph.maximum(graph.T)).toarray()
+        inverse = scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(self.smoothness * L + np.eye(len(rows))), np.eye(len(rows))
+        )
         return float(self.sd) ** 2 * inverse[:n, :n]

@@ -33,7 +33,7 @@ def call(*arguments):
 @pytest.mark.slow
 def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tmp_path):
     out = tmp_path / "report"
-    few = ["--replicates", 2, "--draws", 100, "--tune", 100]
+    few = ["--jobs", 1, "--replicates", 2, "--draws", 100, "--tune", 100]
     result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", out, *few)
     assert result.exit_code == 0, result.output
     for name in ["SVDD", "BDD", "BSVDD", "BSVDD-M", "flag all", "flag none", "base rate 0.167"]:
@@ -58,7 +58,7 @@ def test_compare_as_published(csv, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(report, "pictures", lambda *a: asked.append(a) or {})
     out = tmp_path / "report"
-    some = ["--model", "SVDD", "--model", "BDD", "--model", "BSVDD", "--replicates", 1]
+    some = ["--model", "SVDD", "--model", "BDD", "--model", "BSVDD", "--replicates", 1, "--jobs", 1]
     numbers = ["--draws", 50, "--tune", 50]
     file = [csv, "--label", "kind", "--minor", "odd", "--out", out]
     result = call("compare", *file, "--published", *some, *numbers)
@@ -233,7 +233,7 @@ def test_interrupting_a_report_leaves_no_half_written_file(csv, tmp_path, monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr("os.replace", interrupted)
-    few = ["--replicates", 1, "--model", "SVDD"]
+    few = ["--jobs", 1, "--replicates", 1, "--model", "SVDD"]
     result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", out, *few)
     assert result.exit_code != 0
     assert list(out.iterdir()) == []
@@ -269,7 +269,7 @@ def test_a_name_of_any_text_stays_a_text(csv, tmp_path):
     path = tmp_path / "=cost_$_per_$unit [red].csv"
     path.write_bytes(csv.read_bytes())
     out = tmp_path / "out"
-    few = ["--replicates", 1, "--draws", 100, "--tune", 100, "--model", "SVDD"]
+    few = ["--jobs", 1, "--replicates", 1, "--draws", 100, "--tune", 100, "--model", "SVDD"]
     result = call("compare", path, "--label", "kind", "--minor", "odd", "--out", out, *few)
     assert result.exit_code == 0, result.output
     assert path.stem in result.output.replace("\n", "")

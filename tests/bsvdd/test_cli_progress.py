@@ -1,11 +1,14 @@
 """Progress of runs: bars in a terminal, lines elsewhere, and an estimate of the time left."""
 
 import io
+import threading
 from types import SimpleNamespace
 
 from rich.console import Console
 
-from bsvdd.cli.progress import Lines, Remaining, duration, progress
+from bsvdd.cli.compare import compare
+from bsvdd.cli.progress import Lines, Remaining, duration, heartbeat, progress
+from bsvdd.cli.study import study
 
 
 def after(done, total, model="SVDD", stored=False, **row):
@@ -60,3 +63,39 @@ def test_failures_and_stored_cells_are_no_speed():
 
 def test_times_in_words():
     assert [duration(t) for t in (4.4, 200, 9000)] == ["4 s", "3 min", "2.5 h"]
+
+
+def test_a_log_says_that_a_long_cell_is_running():
+    """The clock stands still while a line is new, and then goes on."""
+    now = [0.0]
+    lines = Lines(clock=lambda: now[0])
+    assert lines.still_running() is None  # before the first task
+    on_cell = lines.cells("fits", 12)
+    now[0] = 10.0
+    assert lines.still_running() == "fits  0/12: running, 10 s so far"
+    now[0] = 118.0
+    on_cell(after(1, 12))
+    now[0] = 120.0
+    assert lines.still_running() is None
+    now[0] = 130.0
+    assert lines.still_running() == "fits  1/12: running, 2 min so far"
+
+
+def test_a_heartbeat_ends_with_its_task(capsys):
+    beats, twice = [], threading.Event()
+
+    def say():
+        beats.append(1)
+        if len(beats) == 2:
+            twice.set()
+        return None if len(beats) == 1 else "beat"
+
+    with heartbeat(say, every=0.01):
+        assert twice.wait(30)
+    count = len(beats)
+    assert capsys.readouterr().err.count("beat\n") == count - 1
+
+
+def test_all_processors_are_the_default():
+    for command in (compare, study.commands["slides"]):
+        assert {p.name: p.default for p in command.params}["jobs"] == -1

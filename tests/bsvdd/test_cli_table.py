@@ -72,19 +72,6 @@ def test_ids_rows_and_the_interval_of_the_distance_are_in_the_result(folder, tab
     assert frame["problem"].isna().all()
 
 
-def test_the_interval_does_not_depend_on_how_many_rows_are_computed_at_once(
-    folder, table, monkeypatch
-):
-    from bsvdd.cli import score
-
-    est, X = load(folder / "BDD"), table[["a", "b"]]
-    whole = score.intervals(est, X)
-    monkeypatch.setattr("bsvdd.cli.score.AT_ONCE", 5 * 2000)
-    parts = score.intervals(est, X)
-    for name in whole:
-        np.testing.assert_allclose(parts[name], whole[name])
-
-
 def test_a_model_without_draws_has_no_interval(folder, tmp_path):
     _, frame = scores(folder / "SVDD", folder / "t.csv", "--out", tmp_path / "s")
     assert list(frame.columns)[:3] == ["row", "probability_normal", "distance"]
@@ -299,8 +286,10 @@ def test_compare_says_its_plan_and_each_fit_and_reports_columns(folder, tmp_path
 def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
     folder, tmp_path, monkeypatch
 ):
-    """MAX_POINTS stands for a table that is too large."""
+    """MAX_POINTS stands for a table that is too large: Bayesian models take landmarks."""
     monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 20)
+    monkeypatch.setattr("bsvdd.estimators.bayesian.MANY_POINTS", 20)
+    monkeypatch.setattr("bsvdd.estimators.bayesian.AUTO_LANDMARKS", 10)
     ran = []
 
     def run(self):
@@ -308,19 +297,15 @@ def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Cell, "run", run)
-    options = ["--out", tmp_path / "r"]
+    options = ["--jobs", 1, "--out", tmp_path / "r"]
     result = call("compare", folder / "t.csv", *COLUMNS, *options)
-    assert result.exit_code == 1 and not ran
-    assert "with --dictionary 500 'BDD'" not in result.output  # 500 of 30 rows
-    monkeypatch.setattr("bsvdd.cli.compare.LANDMARKS", 10)
-    result = call("compare", folder / "t.csv", *COLUMNS, *options)
-    assert result.exit_code == 1 and not ran
-    assert "with --dictionary 10 'BDD', 'BSVDD', 'BSVDD-M', 'BDD-M' take them" in result.output
-    result = call("compare", folder / "t.csv", *COLUMNS, "--dictionary", 10, *options)
     assert ran == ["BDD"]
-    assert "left out: 'SVDD', 'OCSVM', 'kNN'" in result.output
+    assert "left out: 'SVDD', 'OCSVM' on t: the kernel matrix of 30 rows" in result.output
     assert "left out: 'LS-SVM', 'IDLSSVM-CIL' on t: 36 rows train" in result.output
-    assert "of 4 models (BDD, BSVDD, BSVDD-M, BDD-M)" in result.output
+    models = (
+        "BDD, BSVDD, BSVDD-M, BDD-M, kNN, mean kNN, LOF, isolation forest, robust Gaussian, KDE"
+    )
+    assert f"of 10 models ({models})" in result.output
     result = call("compare", folder / "t.csv", *COLUMNS, "--model", "SVDD", *options)
     assert result.exit_code == 1 and ran == ["BDD"]
     assert "nothing was fitted: 'SVDD' on t: the kernel matrix of 30 rows" in result.output

@@ -64,3 +64,14 @@ for est in (SVDD(), OCSVM(), SVDDM()):
     est.fit(X, X[:, 0] > 1).predict(X)
 """
     assert not imported_by(code) & HEAVY
+
+
+@pytest.mark.parametrize("command", ["models", "data", "--help"])
+def test_lists_need_no_scikit_learn(command):
+    code = f"""
+from bsvdd.cli.main import main
+main([{command!r}], standalone_mode=False)
+"""
+    loaded = imported_by(code)
+    assert not loaded & {*HEAVY, "sklearn", "pandas", "xarray", "h5py", "joblib"}
+    assert ("numpy" in loaded) == (command != "--help")

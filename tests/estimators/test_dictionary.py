@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators import approximation, dictionary
+from bsvdd.estimators import approximation, bayesian, dictionary
 from bsvdd.inference.warning import DataWarning
 from bsvdd.models import Gram, bdd
 from bsvdd.models.landmarks import residual
@@ -374,3 +374,54 @@ def test_change_from_few_landmarks_to_more():
     whole = few.with_dictionary(None, X, Y)
     assert approximation.change(more, whole, X).largest < found.largest
     assert few.dictionary == 10 and few.gram_.n_points == 10
+
+
+MANY = np.random.default_rng(7).normal(size=(140, 2))
+
+
+@pytest.fixture
+def few_are_many(monkeypatch):
+    monkeypatch.setattr(bayesian, "MANY_POINTS", 120)
+    monkeypatch.setattr(bayesian, "AUTO_LANDMARKS", 40)
+
+
+def test_many_rows_get_landmarks_and_a_line_that_says_so(few_are_many, tmp_path):
+    with pytest.warns(DataWarning, match=r"140 majority rows are many, so 40 .*=None") as caught:
+        est = BDD(kernel=KERNEL).fit(MANY)
+    assert est.gram_.n_points == 40 and est.gram_.n0 == 140
+    share = float(est.idata_["diagnostics"]["nystroem_residual"])
+    assert f"miss a share of {share:.2g}" in str(caught[0].message)
+    asked = BDD(kernel=KERNEL, dictionary=40).fit(MANY)
+    np.testing.assert_array_equal(est.distance(MANY), asked.distance(MANY))
+    est.save(tmp_path / "m.nc")
+    same = bsvdd.load(tmp_path / "m.nc")
+    assert same.dictionary == "auto"
+    np.testing.assert_array_equal(same.probability_normal(MANY), est.probability_normal(MANY))
+    with pytest.warns(DataWarning, match="landmarks"):
+        assert same.with_prior(priors.Flat(sd=0.5)).gram_.n_points == 40
+
+
+@pytest.mark.parametrize(
+    "est",
+    [
+        BDD(kernel=KERNEL, dictionary=None),
+        BDD(kernel=KERNEL, prior=priors.Normal(m=(0.0,) * 140)),
+        BDD(kernel=KERNEL, likelihood_scale="calibrated"),
+    ],
+    ids=["asked for", "prior of each row", "calibrated"],
+)
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_all_of_many_rows_where_they_are_needed(few_are_many, est):
+    assert est.fit(MANY).gram_.n_points == 140
+
+
+def test_outlier_fractions_and_kernel_matrices_take_all_rows(few_are_many):
+    for est in (BSVDD(outlier_fraction=0.5), BSVDD(kernel=kernels.Precomputed())):
+        assert est._dictionary(140).points_are_rows
+    assert not BSVDD()._dictionary(121).points_are_rows
+    assert BSVDD()._dictionary(120).points_are_rows
+
+
+def test_rows_that_the_model_learns_from_are_counted(few_are_many):
+    y = np.arange(140) < 40
+    assert BDD(kernel=KERNEL).fit(MANY, y).gram_.n_points == 100  # 100 majority rows

@@ -347,8 +347,8 @@ def test_sparse_and_one_dimensional_tables(make, table, name):
     ("est", "n0", "n1", "message"),
     [
         (SVDD(), 20_001, 0, "the kernel matrix of 20001 rows"),
-        (BSVDD(), 20_001, 5, "the kernel matrix of 20001 rows"),
-        (BSVDDM(), 19_998, 3, "the kernel matrix of 20001 rows"),
+        (BSVDD(dictionary=None), 20_001, 5, "the kernel matrix of 20001 rows"),
+        (BSVDDM(dictionary=None), 19_998, 3, "the kernel matrix of 20001 rows"),
         (BSVDDM(), 50, 0, "BSVDDM learns from minority rows"),
         (BSVDD(dictionary=51), 50, 9, "51 landmarks cannot be chosen from 50 rows"),
         (BSVDD(), 8, 0, "a false-alarm rate of 0.1 needs at least 9 .* got 8"),

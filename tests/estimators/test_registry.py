@@ -11,6 +11,7 @@ from bsvdd.estimators import bdd, registry, svdd, svm
 from bsvdd.estimators import bsvdd as bsvdd_module
 from bsvdd.estimators.base import BaseDetector
 from bsvdd.estimators.bayesian import BayesianDataDescription
+from bsvdd.estimators.declared import declared
 from bsvdd.estimators.registry import MODELS, REGISTRY, YARDSTICKS
 
 import bsvdd
@@ -51,6 +52,19 @@ def test_the_estimator_is_public(record):
 def test_bayesian_models_are_those_with_a_posterior(record):
     cls = getattr(bsvdd, record.class_name)
     assert record.bayesian == issubclass(cls, BayesianDataDescription)
+
+
+@RECORDS
+def test_names_of_parameters_are_those_of_the_class(record):
+    assert record.parameter_names == list(record.parameters)
+
+
+def test_names_of_a_class_that_its_module_imports():
+    assert declared("bsvdd.estimators.bayesian:DataDescription") == declared(
+        "bsvdd.estimators.description:DataDescription"
+    )
+    assert declared("bsvdd.estimators.description:BaseDetector")["_folds"] == 5
+    assert declared("bsvdd.estimators.description:Missing") == {}
 
 
 @RECORDS

@@ -90,3 +90,16 @@ def test_a_study_names_them_beside_the_models():
     assert candidate.is_yardstick and not Candidate("SVDD", "SVDD").is_yardstick
     assert FAIR.choices(candidate) == [{}]  # it has no bandwidth to choose
     assert Protocol().estimator("kNN", 1).kernel == SCALED
+
+
+@each
+def test_no_kernel_matrix_limits_the_rows(name, monkeypatch):
+    """The same decision whether a kernel matrix exists or not; it is refused at no size."""
+    expected = make(name).fit(X)
+    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 20)
+    monkeypatch.setattr("bsvdd.estimators.yardsticks.DENSE_ROWS", 20)
+    found = make(name).fit(X)
+    assert not isinstance(found.gram_.K, np.ndarray)
+    np.testing.assert_array_equal(found.score_samples(Z), expected.score_samples(Z))
+    np.testing.assert_allclose(found.gram_.r, expected.gram_.r, rtol=1e-12, atol=1e-12)
+    found.check_rows(np.zeros(10**6, dtype=bool))
