@@ -1,6 +1,7 @@
 """Build the documentation: ``uv run python -m docs``, into docs/_build; warnings are errors.
 
-``uv run python -m docs pictures`` draws the pictures of the models instead, which are committed.
+``uv run python -m docs pictures`` draws the pictures of the models and the gallery of the plots
+instead, which are committed.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FOLDER / "_build", help="folder of the site")
     chosen = parser.parse_args(arguments)
     if chosen.what == "pictures":
-        from .pictures import draw
+        from . import gallery, pictures
 
-        draw()
+        pictures.draw()
+        gallery.draw()
         return 0
     status = build(chosen.out)
     if status == 0:

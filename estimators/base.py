@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -34,7 +35,7 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import kinds, leave_out, p_values
 from .dictionary import AllRows, restored_data
 from .explanation import Explanation
-from .inputs import validated, warn_of_constant_columns
+from .inputs import training_names, validated, warn_of_constant_columns
 from .labels import kinds_seen, labels_seen, minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
@@ -169,6 +170,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             labels=labels_seen(labels, minority_of_all, self.minor_label),
             kind=kind[row_numbers],
             kind_labels=kind_labels,
+            names=training_names(X, row_numbers, len(rows)),
         )
 
     def _held_rows(
@@ -626,7 +628,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         """Return the method of :meth:`p_value` for this fit."""
         data, level = self._fit.data, self.level_
         if method == "left-out":
-            scores = self._known_left_out_scores()
+            scores = self.left_out_scores()
             left_out = scores[~data.minority & ~np.isnan(scores)]
             # left-out scores are those of the rule without pruning
             full = self._full_rule(self._fit)
@@ -662,11 +664,74 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             f"{type(self).__name__} has method='left-out', 'cross' and 'split'"
         )
 
-    def _known_left_out_scores(self) -> np.ndarray:
-        """Return the left-out score of each training row, computed at most once for a fit."""
+    def left_out_scores(self) -> np.ndarray:
+        """Return the score that each training row would have as a new row, shape (n,).
+
+        Larger is more normal, as in :meth:`score_samples`; NaN if a row cannot be left out. They
+        come from leave-one-out in closed form if the model has it, else from refitted folds, at
+        most once for a fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
+        >>> int((est.left_out_scores() < est.offset_).sum())  # false alarms, .10 of 99 asked
+        9
+        """
+        check_is_fitted(self)
         if self._left_out is None:
             self._left_out = self._left_out_scores(self._fit, Cutoff(level=self.level_))
         return self._left_out
+
+    def report(self, path: Any, X: Any = None, y: Any = None, calibration: bool = True) -> Path:
+        """Write a report of this fit as one HTML file, which needs no network.
+
+        It says what was learnt from, and shows kernel and bandwidth, prior beside posterior,
+        convergence in words, the cutoff with its realised false alarms, the distances of the rows,
+        calibration, ROC and precision-recall where there are labels, the most abnormal rows with
+        their explanation, and how to cite and to rerun.
+
+        Parameters
+        ----------
+        path : str or path
+            The file is complete or absent. Its folder must exist.
+        X : array-like of shape (m, p), optional
+            New rows to report. By default the training rows are reported: their ROC and their
+            false alarms are those of left-out rows.
+        y : array-like of shape (m,), optional
+            Labels of X, with the rules of ``fit``. They are only compared with the decisions.
+        calibration : bool, default=True
+            Whether to refit the model five times, each time without a fifth of the rows, to show
+            the p-values of left-out rows. Without it the report takes a few seconds.
+
+        Returns
+        -------
+        path
+
+        Raises
+        ------
+        ValueError
+            y is given without X; X and y as in :meth:`decision` and ``fit``.
+        OSError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from bsvdd import SVDD
+        >>> est = SVDD().fit(np.random.default_rng(0).normal(size=(50, 2)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = est.report(Path(folder) / "model.html", calibration=False)
+        ...     "What P(normal) is" in page.read_text(encoding="utf-8")
+        True
+        """
+        from .report import report  # matplotlib and templates, which a fit does not need
+
+        check_is_fitted(self)
+        return report.write(self, Path(path), X, y, calibration)
 
     def explain(
         self,

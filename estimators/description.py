@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Self, override
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +22,7 @@ from ..models.gram import Gram
 from ..models.potential import KernelLikelihood, Likelihood, parameters_of
 from . import explanation, p_values
 from .base import BaseDetector
+from .inputs import row_names
 from .leave_out import LeaveOneOut, Renormalized
 from .rows.source import is_lazy
 from .training import FitState, TrainingData
@@ -266,7 +266,7 @@ class DataDescription(BaseDetector):
                 "cutoff": self.cutoff_,
                 "level": self.level_,
             },
-            {"obs": _names_of_rows(X, len(rows))},
+            {"obs": row_names(X, len(rows))},
         )
         tree = self.idata_.copy()
         tree["predictions"] = predictions
@@ -373,7 +373,7 @@ class DataDescription(BaseDetector):
             self._limit,
             self.idata_.children["decision"].dataset["normal"].values,
             rows,
-            _names_of_rows(X, len(rows)),
+            row_names(X, len(rows)),
             list(names),
             prob,
             top,
@@ -443,13 +443,6 @@ class DataDescription(BaseDetector):
             dims=("chain", "draw", "obs"),
             coords={"chain": np.arange(chains), "draw": kept, "obs": np.arange(len(rows))},
         )
-
-
-def _names_of_rows(X: Any, n: int) -> np.ndarray:
-    """Return the index of a data frame, with tuples for several levels, or the row numbers."""
-    if not isinstance(X, pd.DataFrame):
-        return np.arange(n)
-    return np.asarray(X.index.to_flat_index().to_numpy())
 
 
 def _distances_of_rows(data: TrainingData, draws: Draws, rule: CenterDraws) -> np.ndarray:

@@ -277,4 +277,5 @@ def restored_data(
         labels=labels,
         kind=kind,
         kind_labels=kinds,
+        names=constant.dataset["name"].values if "name" in constant.dataset else None,
     )

@@ -108,3 +108,27 @@ def warn_of_constant_columns(X: np.ndarray) -> None:
             "do not describe the majority, but a new row with another value will look abnormal",
             DataWarning,
         )
+
+
+def row_names(X: Any, n: int) -> np.ndarray:
+    """Return the index of a data frame, with tuples for several levels, or the row numbers."""
+    if not isinstance(X, pd.DataFrame):
+        return np.arange(n)
+    return np.asarray(X.index.to_flat_index().to_numpy())
+
+
+def training_names(X: Any, row_numbers: np.ndarray | slice, n: int) -> np.ndarray | None:
+    """Return the names of the rows that a fit holds, as whole numbers or texts.
+
+    None stands for 0, 1, ..., n - 1. Without a data frame, the names of sampled rows are their
+    numbers in X.
+    """
+    if isinstance(X, pd.DataFrame):
+        names = row_names(X, len(X))[row_numbers]
+        whole = np.array([isinstance(v, int | np.integer) for v in names]).all()
+        names = names.astype(np.int64) if whole else np.array([str(name) for name in names])
+    elif isinstance(row_numbers, slice):
+        return None
+    else:
+        names = np.asarray(row_numbers, dtype=np.int64)
+    return None if names.dtype.kind == "i" and np.array_equal(names, np.arange(n)) else names

@@ -100,6 +100,9 @@ class TrainingData:
         0 for majority rows, and k for those with the k-th label of the minority.
     kind_labels : tuple
         The labels of the minority.
+    names : ndarray of shape (n,), optional
+        The user's names of the rows: the index of a data frame, or the numbers of sampled rows.
+        None if the names are 0, 1, ..., n - 1.
     """
 
     rows: np.ndarray
@@ -113,6 +116,12 @@ class TrainingData:
     labels: tuple[Any, ...] = ()
     kind: np.ndarray
     kind_labels: tuple[Any, ...] = ()
+    names: np.ndarray | None = None
+
+    @property
+    def row_names(self) -> np.ndarray:
+        """The user's names of the rows, shape (n,); their numbers if they have no others."""
+        return np.arange(len(self.rows)) if self.names is None else self.names
 
     @property
     def kernel(self) -> Kernel:
@@ -132,7 +141,12 @@ class TrainingData:
         """Return the group ``constant_data``."""
         kinds = {"kind": ("obs", self.kind)} if len(self.kind_labels) > 1 else {}
         return xr.Dataset(
-            {"X": (("obs", "feature"), self.rows), "minority": ("obs", self.minority), **kinds},
+            {
+                "X": (("obs", "feature"), self.rows),
+                "minority": ("obs", self.minority),
+                **kinds,
+                **({} if self.names is None else {"name": ("obs", self.names)}),
+            },
             {"obs": np.arange(len(self.rows))},
             {
                 **({} if self.label is None else {"label": self.label}),
@@ -175,5 +189,11 @@ class FitState:
     def for_scoring(self) -> Self:
         """Return the fit without its training rows; it still scores new rows."""
         data = self.data
-        data = replace(data, rows=data.rows[:0], minority=data.minority[:0], kind=data.kind[:0])
+        data = replace(
+            data,
+            rows=data.rows[:0],
+            minority=data.minority[:0],
+            kind=data.kind[:0],
+            names=None,
+        )
         return replace(self, data=data, values=self.values[:, :0], groups={})

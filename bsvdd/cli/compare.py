@@ -81,6 +81,7 @@ def compare(
 
         matplotlib.use("agg")
         from ..comparison import report
+        from ..comparison.report import own_data
         from ..comparison.report import table as tables
         from ..comparison.run import runner
         from ..comparison.run.protocol import Candidate, Protocol, as_published
@@ -120,7 +121,9 @@ def compare(
             for category in (DataWarning, DiagnosticWarning):  # of fits that only make a picture
                 warnings.simplefilter("ignore", category)
             pictured = as_published(own=given) if published else None
-            figures = report.pictures(replace(protocol, cutoff=Protocol().cutoff), seed, pictured)
+            default = replace(protocol, cutoff=Protocol().cutoff)
+            figures = report.pictures(default, seed, pictured)
+            figures |= own_data.pictures(data, results, protocol, seed, study.candidates)
         notes = _notes(study, table, refused)
         page = report.write(out, results, data, protocol, seed, figures, published, notes)
 

@@ -49,13 +49,15 @@ def plain_warnings() -> Iterator[None]:
         yield
 
 
-def check_output(out: Path, *inputs: Path) -> None:
+def check_output(out: Path, *inputs: Path, option: str = "--out") -> None:
     """Raise a ValueError if ``out`` is an input file, or its folder does not exist."""
     if not out.parent.is_dir():
-        raise ValueError(f"--out {out}: there is no folder {out.parent}")
+        raise ValueError(f"{option} {out}: there is no folder {out.parent}")
     for path in inputs:
         if out.exists() and out.samefile(path):
-            raise ValueError(f"--out {out} would replace {path}, which is read; name another file")
+            raise ValueError(
+                f"{option} {out} would replace {path}, which is read; name another file"
+            )
 
 
 def check_output_folder(out: Path, source: Path, outputs: tuple[str, ...] = ()) -> None:

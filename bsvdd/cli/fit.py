@@ -29,6 +29,12 @@ from .progress import time_so_far
     type=options.NEW_FILE,
     help="File of the fitted model.",
 )
+@click.option(
+    "--report",
+    type=options.NEW_FILE,
+    help="Also write a report of the fitted model, one HTML file. It fits the model five more "
+    "times, to show its calibration.",
+)
 def fit(
     csv: Path,
     label: str | None,
@@ -41,6 +47,7 @@ def fit(
     chains: int,
     seed: int,
     out: Path,
+    report: Path | None,
 ) -> None:
     """Fit MODEL to the rows of CSV (columns standardised) and save it."""
     if label is None and minor is not None:
@@ -51,6 +58,10 @@ def fit(
         from ..estimators.names import columns, quoted
 
         check_output(out, csv)
+        if report is not None:
+            check_output(report, csv, option="--report")
+            if report.absolute() == out.absolute():
+                raise ValueError(f"--report and --out name the same file, {out}")
         parameters, cutoff = own.for_models([model])[model], own.cutoff()
         X, minority = read_features(csv, table.layout(label), minor)
         y = None if minority is None else minority.astype(int)
@@ -71,3 +82,12 @@ def fit(
     )
     click.echo(f"{est.kernel_}")
     click.echo(f"cutoff {est.cutoff_:.6g}; saved {out}")
+    if report is not None:
+        from rich.console import Console
+
+        with plain_errors(), Console(stderr=True).status("report: pictures, and five more fits"):
+            import matplotlib
+
+            matplotlib.use("agg")
+            est.report(report)
+        click.echo(f"report: {report}")

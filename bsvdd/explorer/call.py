@@ -8,6 +8,21 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class Given:
+    """An object that the user made, in a call.
+
+    Attributes
+    ----------
+    object : object
+    text : str
+        How the code names it.
+    """
+
+    object: Any
+    text: str
+
+
+@dataclass(frozen=True)
 class Call:
     """A constructor call, which gives an object or its code.
 
@@ -26,8 +41,7 @@ class Call:
 
     def value(self) -> Any:
         """Return the object."""
-        values = {k: v.value() if isinstance(v, Call) else v for k, v in self.arguments.items()}
-        return self.constructor(**values)
+        return self.constructor(**{k: _value(v) for k, v in self.arguments.items()})
 
     def text(self) -> str:
         """Return the code on one line."""
@@ -38,6 +52,16 @@ class Call:
         return f"{self.name}(\n" + "".join(f"    {line},\n" for line in self._arguments()) + ")"
 
     def _arguments(self) -> list[str]:
-        return [
-            f"{k}={v.text() if isinstance(v, Call) else repr(v)}" for k, v in self.arguments.items()
-        ]
+        return [f"{k}={_text(v)}" for k, v in self.arguments.items()]
+
+
+def _value(argument: Any) -> Any:
+    if isinstance(argument, Given):
+        return argument.object
+    return argument.value() if isinstance(argument, Call) else argument
+
+
+def _text(argument: Any) -> str:
+    if isinstance(argument, Given):
+        return argument.text
+    return argument.text() if isinstance(argument, Call) else repr(argument)

@@ -7,6 +7,7 @@ The state of the controls is an :class:`.state.ExplorerState`. :mod:`.view` comp
 from __future__ import annotations
 
 import html
+import threading
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +29,17 @@ from .worker import LatestWorker
 
 WAIT = 600.0  # seconds, the default timeout of wait()
 PENDING = "bsvdd-pending"  # makes the picture pale while it is not that of the controls
+COPY = """<button class="jupyter-button bsvdd-clipboard" style="width:100%" onclick="
+const box = this.closest('.bsvdd-explorer').querySelector('.bsvdd-code textarea');
+const say = text => { this.textContent = text; };
+box.focus(); box.select();
+if (!navigator.clipboard) { say('selected: press Ctrl+C'); }
+else { navigator.clipboard.writeText(box.value).then(
+  () => say('copied'), () => { box.focus(); box.select(); say('selected: press Ctrl+C'); }); }
+">Copy</button>"""
+SAVE = """<a class="jupyter-button bsvdd-save" download="bsvdd-explorer.png" href="#" onclick="
+this.href = this.closest('.bsvdd-explorer').querySelector('img.bsvdd-picture').src;
+">Save the picture</a>"""
 STYLE = f"<style>.{PENDING} .bsvdd-picture, .{PENDING} .bsvdd-numbers {{opacity: 0.4}}</style>"
 
 
@@ -153,6 +165,9 @@ class Explorer:
             )
         self._requested = start
         self._paused = False
+        self._own_prior: Any = None
+        self._pinned: View | None = None
+        self._since = 0.0
         self._worker = LatestWorker(self._show, self._show_error)
         self._make_widgets()
         picture = panels.draw(self._plane, self._view, None)
@@ -206,6 +221,66 @@ class Explorer:
             self._paused = False
         self._request()
 
+    def use_prior(self, prior: Any) -> None:
+        """Take a prior that is typed in a cell, in place of the controls of the prior.
+
+        Parameters
+        ----------
+        prior : prior, or None
+            As ``est.with_prior`` takes it: a prior of ``bsvdd.priors``, a function that makes a
+            PyMC variable, or a PreliZ distribution. None gives the controls back.
+
+        Examples
+        --------
+        >>> import bsvdd, pymc as pm
+        >>> from bsvdd.comparison import datasets
+        >>> data = datasets.embedded("wine_cultivar3")
+        >>> explorer = bsvdd.explore(data.X, data.minority)
+        >>> explorer.use_prior(lambda gram, name, dims: pm.StudentT(name, nu=4, dims=dims))
+        >>> "my_prior" in explorer.wait().code()
+        True
+        """
+        self._own_prior = prior
+        self._request()
+
+    def elicit(self, **stated: float) -> None:
+        """Set the controls of the prior to what is stated, see ``est.elicit_prior``.
+
+        Parameters
+        ----------
+        stated : float
+            ``effective_support``, ``largest_weight`` or ``typical_distance``.
+
+        Raises
+        ------
+        ValueError
+            No numbers that the sliders reach give what is stated; no control changes then.
+        """
+        found = self.estimator.elicit_prior(self._X, self._y, **stated)
+        names = [name for name in ("sd", "exponent", "power") if hasattr(found, name)]
+        self.change(**{n: self.ranges[n].rounded(getattr(found, n)) for n in names})
+
+    def cancel(self) -> None:
+        """Stop the fit that runs; the controls go back to the setting on the screen."""
+        with self._worker.lock:
+            if not self._worker.cancel():
+                return
+            self._requested = self.setting
+            self._paused = True
+            try:
+                for name, widget in self.controls.items():
+                    widget.value = getattr(self.setting, name)
+            finally:
+                self._paused = False
+            self._own_prior = self.setting.own_prior
+            self._show_relevant()
+            self._ready("cancelled; the picture shows the setting before")
+
+    def _pin(self, pinned: bool) -> None:
+        """Compare all further settings with the one on the screen, or with the one before each."""
+        with self._worker.lock:
+            self._pinned = self._view if pinned else None
+
     def wait(self, timeout: float = WAIT) -> Self:
         """Wait until the picture shows the state of the controls, and return this explorer.
 
@@ -231,7 +306,7 @@ class Explorer:
         }
         for widget in self.controls.values():
             widget.observe(lambda _: self._request(), names="value")
-        copy_button = w.Button(description="Copy as code", icon="copy")
+        copy_button = w.Button(description="Show the code", icon="code")
         copy_button.add_class("bsvdd-copy")
         copy_button.on_click(lambda _: self._show_code())
         self._code = w.Textarea(layout=w.Layout(width="100%", height="165px", display="none"))
@@ -239,12 +314,20 @@ class Explorer:
         self._status, self._messages, self._numbers = w.HTML(), w.HTML(), w.HTML()
         self._image = w.Image(format="png", layout=w.Layout(max_width="100%"))
         self._image.add_class("bsvdd-picture")
+        self._copy = w.HTML(COPY, layout=w.Layout(display="none"))
+        self._cancel_button = w.Button(description="Cancel", icon="stop", disabled=True)
+        self._cancel_button.add_class("bsvdd-cancel")
+        self._cancel_button.on_click(lambda _: self.cancel())
+        self._pin_button = w.ToggleButton(description="Pin this setting", icon="thumb-tack")
+        self._pin_button.add_class("bsvdd-pin")
+        self._pin_button.observe(lambda change: self._pin(change["new"]), names="value")
+        buttons = [self._cancel_button, self._pin_button, copy_button, w.HTML(SAVE)]
         left = w.VBox(
-            [*self.controls.values(), self._status, copy_button],
+            [*self.controls.values(), self._status, *buttons],
             layout=w.Layout(width="345px", flex="0 0 auto", padding="0 12px 0 0"),
         )
         right = w.VBox(
-            [self._messages, self._image, self._numbers, self._code],
+            [self._messages, self._image, self._numbers, self._code, self._copy],
             layout=w.Layout(flex="1 1 0%", min_width="0", overflow="hidden"),
         )
         self.widget = w.HBox([left, right, w.HTML(STYLE)])
@@ -254,7 +337,7 @@ class Explorer:
     def _read_controls(self) -> ExplorerState:
         values = {name: widget.value for name, widget in self.controls.items()}
         values |= {name: limits.rounded(values[name]) for name, limits in self.ranges.items()}
-        return replace(self._requested, **values)
+        return replace(self._requested, own_prior=self._own_prior, **values)
 
     def _show_relevant(self) -> None:
         for name, widget in self.controls.items():
@@ -273,8 +356,27 @@ class Explorer:
         self._show_relevant()
         with self._worker.lock:  # an older result must not set "up to date" in between
             self.widget.add_class(PENDING)
-            self._set_status("fitting …", "bsvdd-busy")
+            if self._cancel_button.disabled:
+                self._since = time.perf_counter()
+                self._cancel_button.disabled = False
+                self._show_time()
             self._worker.request(partial(self._compute, state, self._fit, self._view))
+
+    def _show_time(self) -> None:
+        """Show how long the fit has run, each second until it ends."""
+        with self._worker.lock:
+            if self._cancel_button.disabled:
+                return
+            seconds = time.perf_counter() - self._since
+            self._set_status(f"fitting … {seconds:.0f} s", "bsvdd-busy")
+        timer = threading.Timer(1.0, self._show_time)
+        timer.daemon = True
+        timer.start()
+
+    def _ready(self, text: str, css_class: str = "bsvdd-ready") -> None:
+        self.widget.remove_class(PENDING)
+        self._cancel_button.disabled = True
+        self._set_status(text, css_class)
 
     def _compute(self, state: ExplorerState, fit: FitResult, current: View) -> _Screen:
         """Return the screen of ``state``; ``fit`` and ``current`` are on the screen now."""
@@ -283,27 +385,32 @@ class Explorer:
         checkpoint()
         view = View.of(state, fit, self._grid, current)
         checkpoint()
-        before = current if current.state != state else self._before
+        before = self._compared(state, current)
         picture = panels.draw(self._plane, view, before)
         return _Screen(fit, view, picture, time.perf_counter() - start)
 
+    def _compared(self, state: ExplorerState, current: View) -> View | None:
+        """Return the view that a new one is compared with: the pinned one, or the one before."""
+        if self._pinned is not None:
+            return self._pinned if self._pinned.state != state else None
+        return current if current.state != state else self._before
+
     def _show(self, screen: _Screen) -> None:
         self._fit, view = screen.fit, screen.view
-        if view.state != self._view.state:
-            self._before = self._view
+        self._before = self._compared(view.state, self._view)
         self._view = view
         self._image.value = screen.picture
         self._numbers.value = summary.tables(view, self._before, self._plane)
         self._messages.value = "".join(summary.message("warning", w) for w in view.warnings)
         if self._code.layout.display != "none":
             self._show_code()
-        self.widget.remove_class(PENDING)
         seconds = f", in {screen.seconds:.2f} s" if screen.seconds else ""
-        self._set_status(f"up to date{seconds}", "bsvdd-ready")
+        self._ready(f"up to date{seconds}")
 
     def _show_error(self, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}. The picture shows the last setting without error."
         self._messages.value = summary.message("error", text)
+        self._cancel_button.disabled = True
         self._set_status("not up to date", "bsvdd-failed")
 
     def _set_status(self, text: str, css_class: str) -> None:
@@ -323,3 +430,4 @@ class Explorer:
             )
         self._code.value = f"{imports}\nest = {self.code()}\nest.fit(X, y)\n"
         self._code.layout.display = None
+        self._copy.layout.display = None

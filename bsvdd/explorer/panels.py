@@ -21,6 +21,7 @@ from .view import View
 
 KDE_POINTS = 200
 KDE_DRAWS = 1000
+BARS = 60  # weights that are shown one by one
 BEFORE = "#8A8A8A"
 INK = "#333333"
 LIGHT_MAJORITY, LIGHT_MINORITY = "#8FBFDD", "#EBA77C"
@@ -35,7 +36,7 @@ def draw(plane: Plane, view: View, before: View | None) -> bytes:
 
 
 def _png(plane: Plane, view: View, before: View | None) -> bytes:
-    figure = Figure(figsize=(11.2, 6.6), dpi=90, facecolor="white")
+    figure = Figure(figsize=(11.2, 6.8), dpi=100, facecolor="white")
     canvas = FigureCanvasAgg(figure)
     positions = {
         "plane": (0.055, 0.16, 0.385, 0.77),
@@ -45,7 +46,7 @@ def _png(plane: Plane, view: View, before: View | None) -> bytes:
     }
     axes = {name: figure.add_axes(position) for name, position in positions.items()}
     for ax in axes.values():
-        ax.tick_params(labelsize=8)
+        ax.tick_params(labelsize=10)
         ax.spines[["top", "right"]].set_visible(False)
     _plane(axes["plane"], plane, view, before)
     _distance(axes["distance"], view, before)
@@ -64,14 +65,17 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None) -> None:
         ax.contour(x1, x2, before.margin, [0.0], colors=BEFORE, linewidths=1.4, linestyles="--")
     ax.contour(x1, x2, view.margin, [0.0], colors=INK, linewidths=1.8)
     minority = view.minority
-    for members, color, marker in ((~minority, MAJORITY, "o"), (minority, MINORITY, "^")):
+    for members, color, marker, edge in (
+        (~minority, MAJORITY, "o", "white"),
+        (minority, MINORITY, "^", "black"),
+    ):
         xy = plane.xy[members]
-        ax.plot(*xy.T, marker, color=color, markersize=4.5, mec="white", mew=0.4)
+        ax.plot(*xy.T, marker, color=color, markersize=6, mec=edge, mew=0.6)
     z = plane.xy[view.state.row]
     ax.plot(*z, "*", color=CHOSEN, markersize=15, mec="black", mew=0.9, zorder=5)
-    ax.set_xlabel(plane.names[0], fontsize=9, parse_math=False)
-    ax.set_ylabel(plane.names[1], fontsize=9, parse_math=False)
-    ax.set_title("Decision boundary, and P(normal | data) in colour", fontsize=10, loc="left")
+    ax.set_xlabel(plane.names[0], fontsize=11, parse_math=False)
+    ax.set_ylabel(plane.names[1], fontsize=11, parse_math=False)
+    ax.set_title("Decision boundary, and P(normal | data) in colour", fontsize=11, loc="left")
     ax.add_patch(
         Rectangle(
             (0.54, 0), 0.46, 0.095, transform=ax.transAxes, color="white", alpha=0.85, zorder=3
@@ -79,9 +83,9 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None) -> None:
     )
     bar = ax.inset_axes((0.70, 0.025, 0.26, 0.022))
     ax.figure.colorbar(image, cax=bar, orientation="horizontal", ticks=[0, 0.5, 1])
-    bar.tick_params(labelsize=7, length=2, pad=1, labeltop=True, labelbottom=False)
+    bar.tick_params(labelsize=9, length=2, pad=1, labeltop=True, labelbottom=False)
     bar.xaxis.set_ticks_position("top")
-    bar.set_ylabel("P(normal)", fontsize=8, rotation=0, ha="right", va="center")
+    bar.set_ylabel("P(normal)", fontsize=9, rotation=0, ha="right", va="center")
 
 
 def _distance(ax: Axes, view: View, before: View | None) -> None:
@@ -94,6 +98,8 @@ def _distance(ax: Axes, view: View, before: View | None) -> None:
         ax.plot(x, _density(before.d, x), color=BEFORE, linewidth=1.3, linestyle="--")
         ax.axvline(before.est.cutoff_, color=BEFORE, linestyle=":", linewidth=1.4)
     y, cutoff = _density(view.d, x), view.est.cutoff_
+    if len(view.prior_d):
+        ax.plot(x, _density(view.prior_d, x), color=INK, linewidth=1.0)
     color = MINORITY if view.is_minority else MAJORITY
     ax.plot(x, y, color=color, linewidth=1.6)
     ax.fill_between(x, y, where=x <= cutoff, color=LIGHT_MAJORITY, linewidth=0)
@@ -101,11 +107,11 @@ def _distance(ax: Axes, view: View, before: View | None) -> None:
     ax.axvline(cutoff, color=INK, linewidth=1.4)
     ax.set_ylim(bottom=0)
     ax.yaxis.set_visible(False)
-    ax.set_xlabel("distance d_z; upright line: D_opt", fontsize=9)
+    ax.set_xlabel("d_z: filled posterior, thin prior; upright D_opt", fontsize=10)
     row_class = "minority" if view.is_minority else "majority"
     ax.set_title(
         f"z: row {view.state.row}, {row_class}; P(normal) {view.p_row:.2f}",
-        fontsize=9,
+        fontsize=10,
         loc="left",
     )
 
@@ -135,8 +141,8 @@ def _support(ax: Axes, view: View, before: View | None) -> None:
     ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if t <= M]
     ax.set_xticks(np.log10(ticks), [str(t) for t in ticks])
     ax.yaxis.set_visible(False)
-    ax.set_xlabel("outline prior, filled posterior, pale collapsed", fontsize=8)
-    ax.set_title("Effective support points", fontsize=9, loc="left")
+    ax.set_xlabel("outline prior, filled posterior", fontsize=10)
+    ax.set_title("Effective support points", fontsize=11, loc="left")
 
 
 def _shares(draws: np.ndarray, bins: np.ndarray) -> np.ndarray:
@@ -149,17 +155,23 @@ def _weights(ax: Axes, view: View, before: View | None) -> None:
     index, n0 = np.arange(len(mean)), view.est.gram_.n_majority_points
     parts = [(slice(0, n0), MAJORITY, LIGHT_MAJORITY), (slice(n0, None), MINORITY, LIGHT_MINORITY)]
     for part, color, light in parts:
-        ax.vlines(index[part], low[part], high[part], color=light, linewidth=1.0)
-        ax.plot(index[part], mean[part], ".", color=color, markersize=4)
-    if before is not None and before.est.gram_.n_majority_points == n0:
-        mean_before = before.weights[0]
-        ax.plot(np.arange(len(mean_before)), mean_before, "_", color=BEFORE, markersize=5, mew=1.2)
+        order = np.argsort(-mean[part], kind="stable")
+        x, m, a, b = index[part], mean[part][order], low[part][order], high[part][order]
+        if len(x) <= BARS:
+            ax.vlines(x, a, b, color=light, linewidth=2.0)
+            ax.plot(x, m, ".", color=color, markersize=7)
+        else:  # more bars than can be told apart
+            ax.fill_between(x, a, b, color=light, linewidth=0, step="mid")
+            ax.plot(x, m, color=color, linewidth=2.0)
+        if before is not None and before.est.gram_.n_majority_points == n0:
+            m = np.sort(before.weights[0][part])[::-1]
+            ax.plot(x[: len(m)], m[: len(x)], color=BEFORE, linewidth=1.4, linestyle="--")
     ax.axhline(0.0, color="#999999", linewidth=0.8)
     ax.axhline(1.0 / n0, color=INK, linewidth=0.8, linestyle=":")
     ax.set_xlim(-0.01 * len(mean) - 1, 1.01 * len(mean))
     after = f"; from {n0} on minority rows" if n0 < len(mean) else ""
-    ax.set_xlabel(f"dictionary point (dotted: equal weights 1/{n0}{after})", fontsize=9)
-    ax.set_title("Weights: posterior mean and 90 % interval", fontsize=10, loc="left")
+    ax.set_xlabel(f"points, the heaviest first (dotted: equal weights 1/{n0}{after})", fontsize=10)
+    ax.set_title("Weights: posterior mean and 90 % interval", fontsize=11, loc="left")
 
 
 def _legend(figure: Figure, view: View, before: View | None) -> None:
@@ -183,5 +195,5 @@ def _legend(figure: Figure, view: View, before: View | None) -> None:
         bbox_to_anchor=(0.05, 0.005),
         ncols=5,
         frameon=False,
-        fontsize=9,
+        fontsize=10,
     )

@@ -10,7 +10,7 @@ from ..estimators.published import as_published
 from ..estimators.registry import REGISTRY, Record
 from ..inference.cutoff import Cutoff
 from ..models import kernels, priors
-from .call import Call
+from .call import Call, Given
 from .ranges import Range
 
 DEFAULT_MODEL = "BSVDD"
@@ -81,6 +81,8 @@ default="InverseRowSum"
         A row is normal if P(normal) exceeds this level.
     row : int, default=0
         The chosen point z, a row of X.
+    own_prior : prior, optional
+        A prior that the user made, in place of the family and its numbers.
     standardize, dictionary, draws, chains, random_state, minor_label
         As in :func:`bsvdd.explore`.
 
@@ -119,6 +121,7 @@ default="InverseRowSum"
     chains: int = 2
     random_state: int = 0
     minor_label: Any = None
+    own_prior: Any = None
 
     RANGES: ClassVar[dict[str, Range]] = {
         "sd": Range(0.1, 10.0, 0.05, log=True),
@@ -163,7 +166,10 @@ default="InverseRowSum"
         elif self.published:
             return frozenset(OPEN)
         names -= {"exponent", "power", "false_alarm_rate", "miss_cost"}
-        names |= set(FAMILIES[self.prior][1])
+        if self.own_prior is None:
+            names |= set(FAMILIES[self.prior][1])
+        else:
+            names -= {"prior", "sd"}
         names |= {"cost": {"miss_cost"}, "false_alarm": {"false_alarm_rate"}}.get(
             self.criterion, set()
         )
@@ -199,12 +205,12 @@ default="InverseRowSum"
                     named[name] = getattr(self, name)
             return Call(as_published, "as_published", named)
         family, parameters = FAMILIES[self.prior]
-        arguments: dict[str, Any] = {
-            "kernel": kernel,
-            "prior": Call(
-                family, f"priors.{self.prior}", {p: getattr(self, p) for p in parameters}
-            ),
-        }
+        prior: Call | Given = Call(
+            family, f"priors.{self.prior}", {p: getattr(self, p) for p in parameters}
+        )
+        if self.own_prior is not None:
+            prior = Given(self.own_prior, "my_prior")
+        arguments: dict[str, Any] = {"kernel": kernel, "prior": prior}
         if self._has_beta_prior:
             beta = {"a": self.a, "b": self.b} | ({"total": self.total} if self.bounded else {})
             arguments["minority_prior"] = Call(priors.Beta, "priors.Beta", beta)

@@ -12,6 +12,8 @@ from .plane import Plane
 from .state import LABELS
 from .view import View
 
+MOST_COLUMNS = 4  # of the explanation of z
+
 
 def message(kind: str, text: str) -> str:
     """Return an error or a warning as a box."""
@@ -33,7 +35,8 @@ def tables(view: View, before: View | None, plane: Plane) -> str:
     return (
         f'<div class="bsvdd-numbers" style="line-height:1.35;white-space:normal">'
         f'<div style="margin-bottom:6px">{html.escape(_changes(view, before))}</div>'
-        f'<div style="{side_by_side}">{_counts(view, before)}{_statistics(view, before)}</div>'
+        f'<div style="{side_by_side}">{_counts(view, before)}{_statistics(view, before)}'
+        f"{_why(view)}</div>"
         f'<div style="margin-top:6px;font-size:90%;max-width:62em">{html.escape(caption)}</div>'
         "</div>"
     )
@@ -89,6 +92,35 @@ def _statistics(view: View, before: View | None) -> str:
             _cells("th", html.escape(name)) + _cells("td", html.escape(value), *value_before)
         )
     return f'<table class="bsvdd-summary">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
+
+
+def _why(view: View) -> str:
+    """Return the largest terms of columns, training rows and the smallest change, as a table."""
+    why, names = view.why, view.est._fit.data.row_names
+    title = f"why row {view.state.row} is {'normal' if why.rows['normal'].iloc[0] else 'abnormal'}"
+    rows = [_cells("th", html.escape(title), "share [90 %]", "smallest change")]
+    if why.columns is not None:
+        of_row = why.columns.isel(obs=0)
+        order = np.argsort(-of_row["share"].values, kind="stable")[:MOST_COLUMNS]
+        for f in order:
+            share, low, high = (
+                float(of_row[name].values[f]) for name in ("share", "share_low", "share_high")
+            )
+            cells = [
+                html.escape(f"column {of_row['column'].values[f]}"),
+                f"{share:.0%} [{low:.0%}, {high:.0%}]",
+            ]
+            changed = why.changes is not None and why.changes["change"].values[0, f] != 0.0
+            cells.append(f"→ {why.changes['value'].values[0, f]:.3g}" if changed else "")
+            rows.append(_cells("td", *cells))
+    points = why.points.isel(obs=0)
+    what = "share" if why.kind == "surprise" else "term"
+    for j in range(points.sizes["rank"]):
+        row, mean = int(points["row"].values[j]), float(points["mean"].values[j])
+        name = f"training row {names[row]}" if row >= 0 else "a landmark"
+        shown = f"{mean:.0%}" if why.kind == "surprise" else f"{mean:.3g}"
+        rows.append(_cells("td", html.escape(name), f"{what} {shown}", ""))
+    return f'<table class="bsvdd-why">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
 
 
 def _values(view: View) -> dict[str, str]:

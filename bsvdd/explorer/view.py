@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from ..estimators.bayesian import BayesianDataDescription
+from ..estimators.explanation import Explanation
 from ..estimators.plots.common import with_feature_names
 from ..inference.diagnostics import effective_support
 from .plane import GRID
@@ -34,6 +35,10 @@ class View:
         d_z of the chosen row, with a common norm of the centre.
     weights : ndarray of shape (3, M)
         Posterior mean of each weight, and its 5 % and 95 % quantiles.
+    prior_d : ndarray
+        Draws of the same d_z from the prior; empty for an improper prior.
+    why : Explanation
+        Why the chosen row is normal or abnormal.
     support, prior_support : ndarray
         Draws of the effective number of support points; empty for an improper prior.
     counts : ndarray of shape (2, 2)
@@ -47,6 +52,8 @@ class View:
     p: np.ndarray
     margin: np.ndarray
     d: np.ndarray
+    prior_d: np.ndarray
+    why: Explanation
     weights: np.ndarray
     support: np.ndarray
     prior_support: np.ndarray
@@ -74,8 +81,17 @@ class View:
         est = fit.est
         groups = {name: group.dataset for name, group in est.idata_.children.items()}
         d = est.training_distance().values[..., state.row].ravel()
-        if previous is not None and previous.est is est:
-            return replace(previous, state=state, d=d)
+        row = groups["constant_data"]["X"].values[[state.row]]
+        same = previous if previous is not None and previous.est is est else None
+        if same is not None and same.state.row == state.row:
+            return replace(same, state=state, d=d)
+        why = est.explain(with_feature_names(est, row), top=3)
+        prior_d = np.empty(0)
+        if "w" in groups["prior"]:
+            center = est._center("prior")
+            prior_d = center.with_common_norm(center.values(row)).ravel()
+        if same is not None:
+            return replace(same, state=state, d=d, prior_d=prior_d, why=why)
         decision = est.decision(with_feature_names(est, grid))
         w = groups["posterior"]["w"].values
         w = w.reshape(-1, w.shape[-1])
@@ -92,6 +108,8 @@ class View:
             p=decision["probability_normal"].to_numpy().reshape(GRID, GRID),
             margin=(decision["score"].to_numpy() - est.offset_).reshape(GRID, GRID),
             d=d,
+            prior_d=prior_d,
+            why=why,
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
             support=effective_support(w),
             prior_support=prior_support.ravel(),

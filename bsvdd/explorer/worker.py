@@ -53,6 +53,14 @@ class LatestWorker:
             else:
                 self._waiting = self._newest, job
 
+    def cancel(self) -> bool:
+        """Give up all requests; none of them delivers. Return whether there was one."""
+        with self._changed:
+            had = bool(self._running) or self._waiting is not None
+            self._newest += 1
+            self._waiting = None
+            return had
+
     def join(self, timeout: float) -> None:
         """Wait until no request runs or waits.
 

@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "guidelines",
         "guidelines_page",
         "kinds",
+        "own_data",
         "paired",
         "pages",
         "published",

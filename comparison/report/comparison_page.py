@@ -17,11 +17,12 @@ from ...estimators.sources import Source
 from ..run.protocol import Candidate, Protocol
 from ..run.runner import to_csv
 from ..scenarios.datasets import Dataset, moon
-from . import pages
+from . import own_data, pages
 from .pages import Figures
 from .table import METRICS, summary
 
 PICTURED = ["SVDD", "BDD", "BSVDD", "BSVDD-M"]  # side by side, as in the slides of Kim (2024)
+MOON = ("boundary", "distance_posterior", "distances", "calibration", "weights")
 
 
 def pictures(
@@ -99,7 +100,8 @@ def write(
         sources=_sources(results) if published else [],
         replicates=int(results["replicate"].max()) + 1,
         metrics=list(METRICS.values()),
-        sections=[_section(each, table, results) for each in data],
+        sections=[_section(k, each, table, results) for k, each in enumerate(data, 1)],
+        pictured=list(MOON),
     )
     pages.save(folder / "results.csv", to_csv(results).encode())
     return path
@@ -112,7 +114,9 @@ def _sources(results: pd.DataFrame) -> list[tuple[str, Source]]:
     return [(name, source) for name, source in sources if source is not None]
 
 
-def _section(data: Dataset, table: pd.DataFrame, results: pd.DataFrame) -> dict[str, object]:
+def _section(
+    k: int, data: Dataset, table: pd.DataFrame, results: pd.DataFrame
+) -> dict[str, object]:
     mine = results[results["data"] == data.name]
     fitted = mine[mine["model"].isin(list(MODELS))]
     columns = ["fit_seconds", "r_hat", "ess", "effective_support"]
@@ -129,6 +133,22 @@ def _section(data: Dataset, table: pd.DataFrame, results: pd.DataFrame) -> dict[
             for model, rows in fitted.groupby("model", sort=False)
         ],
         "warnings": _warnings(fitted),
+        "winners": [
+            {
+                "title": each.title,
+                "sentence": each.sentence,
+                "rows": [
+                    (
+                        model,
+                        f"{row['difference']:.3f} [{row['low']:.3f}, {row['high']:.3f}]",
+                        "yes" if row["significant"] else "no",
+                    )
+                    for model, row in each.lead.others.iterrows()
+                ],
+            }
+            for each in own_data.winners(mine)
+        ],
+        "figures": [f"{kind}_{k}" for kind in ("differences", "roc", "distances")],
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import friedmanchisquare, ttest_rel
+from scipy.stats import friedmanchisquare, t
 
 ALPHA = 0.05
 
@@ -140,10 +140,30 @@ class Lead:
         return [str(m) for m in self.others.index[~self.others["significant"]]]
 
 
-def lead(blocks: pd.DataFrame) -> Lead:
+def lead(blocks: pd.DataFrame, test_ratio: float = 0.0) -> Lead:
     """Return the best model of ``blocks`` (blocks x models, larger is better).
 
     Models without a value in some block are left out.
+
+    Parameters
+    ----------
+    blocks : pandas.DataFrame
+        Replicates or scenarios x models.
+    test_ratio : float, default=0
+        For blocks that are random splits of one data set, which share rows: the number of rows that
+        test for each row that trains, 1 for halves. 0 is for independent blocks.
+
+    Notes
+    -----
+    The interval is that of the paired t-test on J blocks, with the variance of the mean corrected
+    for splits that share rows (Nadeau and Bengio 2003),
+
+    .. math:: (1/J + n_{test}/n_{train}) s^2
+
+    References
+    ----------
+    Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52,
+    239-281. doi:10.1023/A:1024068626366
     """
     complete = blocks.dropna(axis=1)
     if not complete.shape[1]:
@@ -153,7 +173,7 @@ def lead(blocks: pd.DataFrame) -> Lead:
     rows = {}
     for m in means.index[1:]:
         gap = complete[m] - complete[best]
-        low, high = _interval(gap)
+        low, high = _interval(gap, test_ratio)
         rows[m] = {
             "difference": gap.mean(),
             "low": low,
@@ -166,11 +186,12 @@ def lead(blocks: pd.DataFrame) -> Lead:
     return Lead(best, float(means.iloc[0]), float(complete[best].std()), len(complete), others)
 
 
-def _interval(gap: pd.Series) -> tuple[float, float]:
+def _interval(gap: pd.Series, test_ratio: float) -> tuple[float, float]:
     """Return the 95 % interval of the mean of paired differences."""
     if len(gap) < 2:
         return np.nan, np.nan
     if np.ptp(gap) == 0:
         return float(gap.iloc[0]), float(gap.iloc[0])
-    interval = ttest_rel(gap, np.zeros(len(gap))).confidence_interval(1 - ALPHA)
-    return float(interval.low), float(interval.high)
+    error = gap.std(ddof=1) * np.sqrt(1.0 / len(gap) + test_ratio)
+    half = float(t.ppf(1.0 - ALPHA / 2.0, len(gap) - 1) * error)
+    return float(gap.mean()) - half, float(gap.mean()) + half

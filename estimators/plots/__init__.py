@@ -7,6 +7,7 @@ from .common import show_probability
 from .distances import plot_distance_posterior, plot_distances
 from .explanation import plot_explanation
 from .prior_health import plot_prior_health
+from .roc import plot_roc
 from .weights import plot_weights
 from .weights_pair import plot_weights_pair
 
@@ -18,6 +19,7 @@ __all__ = [
     "plot_distances",
     "plot_explanation",
     "plot_prior_health",
+    "plot_roc",
     "plot_weights",
     "plot_weights_pair",
     "show_probability",

@@ -15,7 +15,7 @@ from .common import MAJORITY, MINORITY
 MAX_ROWS = 2000  # of whose pairs the histogram is made
 
 
-def plot_bandwidths(X: Any) -> Figure:
+def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
     """Show the bandwidth of each criterion, and the log density that "likelihood" maximizes.
 
     The bandwidths are on a histogram of the pairwise distances of X. The second panel has the mean
@@ -25,6 +25,8 @@ def plot_bandwidths(X: Any) -> Figure:
     ----------
     X : array-like of shape (n, p)
         Majority rows, in the coordinates of the kernel: ``kernel.inputs(rows)``.
+    used : float, optional
+        The bandwidth of a fit, shown as a broken line.
 
     Returns
     -------
@@ -45,26 +47,42 @@ def plot_bandwidths(X: Any) -> Figure:
     X = np.asarray(X, dtype=float)
     bandwidths = {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
     distances = pdist(X[:MAX_ROWS])
-    figure, (ax, curve) = plt.subplots(
-        1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=(3, 2)
+    figure, axes = plt.subplot_mosaic(
+        [["distances", "density"], ["criteria", "density"]],
+        figsize=(11, 4.8),
+        layout="constrained",
+        width_ratios=(3, 2),
+        height_ratios=(2, 3),
     )
-    ax.hist(distances, bins=80, density=True, color=MAJORITY, alpha=0.35)
-    top = ax.get_ylim()[1]
-    for i, (name, s) in enumerate(sorted(bandwidths.items(), key=lambda item: item[1])):
-        height = top * (1.05 + 0.09 * i)
-        ax.plot([s, s], [0, height], color=MINORITY, linewidth=1)
+    ax, dots, curve = axes["distances"], axes["criteria"], axes["density"]
+    ax.hist(distances, bins=60, color=MAJORITY, alpha=0.35)
+    ax.set(ylabel="pairs", title="Distances of two rows, and the bandwidth of each criterion")
+    ordered = sorted(bandwidths.items(), key=lambda item: item[1])
+    place, s = np.arange(len(ordered)), np.array([value for _, value in ordered])
+    dots.hlines(place, 0, s, color="#dddddd", linewidth=1, zorder=1)
+    dots.scatter(s, place, color=MINORITY, s=26, zorder=3)
+    dots.set_yticks(place, [f"{name}: {value:.3g}" for name, value in ordered])
+    dots.set_ylim(len(ordered) - 0.4, -0.6)
+    dots.set_xlabel("bandwidth s, and distance")
+    for each in (ax, dots):
+        each.set_xlim(0, 1.05 * max(distances.max(), s.max(), used or 0.0))
+        each.spines[["top", "right"]].set_visible(False)
+    if used is not None:
+        for each in (ax, dots):
+            each.axvline(used, color="#222222", linestyle="--", linewidth=1.6)
         ax.annotate(
-            f"{name}: s = {s:.3g}",
-            (s, height),
+            f"used: s = {used:.3g}",
+            (used, 1.0),
+            xycoords=("data", "axes fraction"),
             xytext=(4, -4),
             textcoords="offset points",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+            va="top",
+            weight="bold",
         )
-    ax.set_ylim(0, top * (1.15 + 0.09 * len(bandwidths)))
-    ax.set_xlim(0, 1.05 * max(distances.max(), *bandwidths.values()))
-    ax.set(xlabel="distance of two rows", ylabel="density", title="Bandwidth criteria")
     grid, log_density = bandwidth.log_density(X)
     curve.plot(grid, log_density, color=MAJORITY)
     curve.axvline(bandwidths["likelihood"], color=MINORITY, linewidth=1)
+    if used is not None:
+        curve.axvline(used, color="#222222", linestyle="--", linewidth=1.6)
     curve.set(xlabel="bandwidth s", title="Leave-one-out log density of the rows")
     return figure

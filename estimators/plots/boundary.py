@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,14 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..labels import minority_rows
-from .common import row_classes, show_probability, with_feature_names
-
-if TYPE_CHECKING:
-    from ..base import BaseDetector
+from .common import Fitted, row_classes, show_probability, with_feature_names
 
 
 def plot_boundary(
-    estimators: BaseDetector | Mapping[str, BaseDetector],
+    estimators: Fitted | Mapping[str, Fitted],
     X: Any,
     y: Any = None,
     minor_label: Any = None,
@@ -102,10 +99,10 @@ def _scatter_rows(ax: Axes, X: np.ndarray, minority: np.ndarray) -> None:
         ax.scatter(
             X[members, 0],
             X[members, 1],
-            s=16,
+            s=18 if marker == "o" else 30,
             color=color,
             marker=marker,
             label=label,
-            edgecolors="white",
-            linewidths=0.4,
+            edgecolors="white" if marker == "o" else "black",  # visible on the orange of P = 0
+            linewidths=0.4 if marker == "o" else 0.8,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,17 +13,14 @@ from scipy.stats import betabinom
 from sklearn.base import clone
 
 from ...inference.cross_validation import folds
-from .common import with_feature_names
-
-if TYPE_CHECKING:
-    from ..base import BaseDetector
+from .common import Fitted, with_feature_names
 
 LEFT_OUT_FOLDS = 5
 SMALL_RATES = 0.2  # the second panel shows rates up to it
 
 
 def plot_calibration(
-    est: BaseDetector | Mapping[str, BaseDetector],
+    est: Fitted | Mapping[str, Fitted],
     X: Any = None,
     method: str = "left-out",
     probability: float = 0.95,
@@ -100,7 +97,7 @@ def band(rate: np.ndarray, n: int, m: int, probability: float = 0.95) -> np.ndar
     return np.where(inside, quantiles, np.where(above > n, 1.0, 0.0))
 
 
-def _p_values(est: BaseDetector, X: Any, method: str) -> np.ndarray:
+def _p_values(est: Fitted, X: Any, method: str) -> np.ndarray:
     """Return the p-values of new rows, or of training rows by fits without them."""
     if X is not None:
         return np.asarray(est.p_value(X, method))

@@ -2,20 +2,71 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
 
 if TYPE_CHECKING:
-    from ..base import BaseDetector
+    from collections.abc import Iterator
+
+    import xarray as xr
+
+    from ...inference.scoring import Limit
+    from ...models.gram import Gram
+    from ...models.kernels import Kernel
+    from ..explanation import Explanation
+    from ..training import FitState
 
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okabe and Ito 2008)
 PRIOR = "#999999"
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
+
+
+class Fitted(Protocol):
+    """What plots and reports use of a fitted estimator; they do not import its class.
+
+    The estimators have methods that draw and report, so the imports would be a circle.
+    """
+
+    cutoff: Any
+    cutoff_: float
+    offset_: float
+    level_: float
+    idata_: xr.DataTree
+    minor_label: Any
+    _fit: FitState
+
+    @property
+    def kernel_(self) -> Kernel: ...  # noqa: D102
+    @property
+    def gram_(self) -> Gram: ...  # noqa: D102
+    @property
+    def _limit(self) -> Limit: ...
+    def _new_rows(self, X: Any) -> Iterator[np.ndarray]: ...
+    def decision(self, X: Any) -> pd.DataFrame: ...  # noqa: D102
+    def left_out_scores(self) -> np.ndarray: ...  # noqa: D102
+    def p_value(self, X: Any, method: str = "left-out") -> np.ndarray: ...  # noqa: D102
+    def explain(  # noqa: D102
+        self, X: Any, prob: float = 0.9, draws: int = 50, top: int = 5, changes: bool = True
+    ) -> Explanation: ...
+
+
+class FittedDescription(Fitted, Protocol):
+    """What plots use of a fitted estimator with a centre."""
+
+    def distance(self, X: Any, common_norm: bool = False) -> xr.DataArray: ...  # noqa: D102
+    def training_distance(self) -> xr.DataArray: ...  # noqa: D102
+
+
+class FittedBayesian(FittedDescription, Protocol):
+    """What plots use of a fitted estimator with a posterior."""
+
+    def health_draws(self, group: str) -> dict[str, np.ndarray]: ...  # noqa: D102
 
 
 class RowClass(NamedTuple):
@@ -36,6 +87,25 @@ def row_classes(minority: np.ndarray) -> list[RowClass]:
     return [c for c in classes if c.members.any()]
 
 
+def label_rows(ax: Axes, names: np.ndarray) -> None:
+    """Label the x axis, on which row j is at j, with the user's names of the rows."""
+    if not np.array_equal(names, np.arange(len(names))):
+        known = dict(enumerate(map(str, names)))
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
+        ax.xaxis.set_major_formatter(lambda x, _: known.get(round(x), ""))
+        if max(map(len, known.values())) > 5:
+            ax.tick_params(axis="x", labelrotation=45)
+
+
+def point_names(est: Fitted) -> list[str]:
+    """Return the name of each dictionary point: that of its training row, or its own number."""
+    names, row_of_point = est._fit.data.row_names, est._fit.data.row_of_point
+    return [
+        f"row {names[row]}" if row >= 0 else f"landmark {point}"
+        for point, row in enumerate(row_of_point)
+    ]
+
+
 def show_probability(
     ax: Axes, p: np.ndarray, extent: tuple[float, float, float, float]
 ) -> AxesImage:
@@ -52,7 +122,7 @@ def show_probability(
     )
 
 
-def with_feature_names(est: BaseDetector, X: np.ndarray) -> np.ndarray | pd.DataFrame:
+def with_feature_names(est: Any, X: np.ndarray) -> np.ndarray | pd.DataFrame:
     """Return X with the column names of the fit, if the fit had a data frame.
 
     Without these names scikit-learn warns of an array.

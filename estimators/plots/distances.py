@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,15 +12,15 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ...inference.decision import probability_normal
+from ..inputs import row_names
 from ..labels import minority_rows
-from .common import MINORITY, require_center, row_classes
+from .common import MINORITY, FittedDescription, label_rows, require_center, row_classes
 
-if TYPE_CHECKING:
-    from ..description import DataDescription
+SATURATED = 0.99  # cutoff, as a share of the distance of a row similar to no training row
 
 
 def plot_distance_posterior(
-    est: DataDescription, X: Any, names: Sequence[str] | None = None
+    est: FittedDescription, X: Any, names: Sequence[str] | None = None
 ) -> Figure:
     """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
 
@@ -32,7 +33,8 @@ def plot_distance_posterior(
     X : array-like of shape (n, p)
         A few rows z.
     names : sequence of str, optional
-        Titles of the panels, one per row.
+        Titles of the panels, one per row. Default: the index of X if X is a data frame, else the
+        numbers of the rows.
 
     Returns
     -------
@@ -61,7 +63,9 @@ def plot_distance_posterior(
             f"{type(est).__name__} has one weight vector and no posterior of d_z; "
             "plot a Bayesian estimator such as BSVDD"
         )
-    names = list(names) if names is not None else [f"row {i}" for i in range(d.sizes["obs"])]
+    if names is None:
+        names = [f"row {name}" for name in row_names(X, d.sizes["obs"])]
+    names = list(names)
     if len(names) != d.sizes["obs"]:
         raise ValueError(
             f"names must have one entry for each of {d.sizes['obs']} rows of X, got {len(names)}"
@@ -78,6 +82,9 @@ def plot_distance_posterior(
             "layout": "constrained",
         },
     )
+    values = [*d.values.ravel(), est.cutoff_]
+    low, high = min(values), max(values)
+    space = 0.04 * (high - low)
     for name, probability in zip(names, p, strict=True):
         ax = panels.viz["plot"]["d"].sel(obs=name).item()
         ax.set_ylim(top=1.15 * ax.get_ylim()[1])  # room for the label of the cutoff
@@ -92,15 +99,25 @@ def plot_distance_posterior(
             fontsize=8,
             va="top",
         )
+        ax.set_xlim(low - space, high + space)  # one scale for all panels
         ax.set_title(f"{name}: P(normal) = {probability:.2f}", fontsize=10, parse_math=False)
         ax.set_xlabel(r"$d_z$")
     return panels.viz["figure"].item()
 
 
-def plot_distances(est: DataDescription, X: Any = None, y: Any = None, prob: float = 0.9) -> Figure:
+def plot_distances(
+    est: FittedDescription,
+    X: Any = None,
+    y: Any = None,
+    prob: float = 0.9,
+    names: Sequence[Any] | None = None,
+) -> Figure:
     """Show the distance of each row with its posterior interval, and the cutoff.
 
-    The squared norm of the centre is held at its median, as ``distance(X, common_norm=True)``.
+    The squared norm of the centre is held at its median, as ``distance(X, common_norm=True)``. With
+    a narrow kernel all remote rows have nearly the same distance, that of a row similar to no
+    training row. If the cutoff is within 1 % of it, and weights and kernel values are at least 0,
+    the surprise is shown instead, which has the same order and all digits (see ``est.explain``).
 
     Parameters
     ----------
@@ -111,6 +128,8 @@ def plot_distances(est: DataDescription, X: Any = None, y: Any = None, prob: flo
         Labels of X, with the rules of ``fit``.
     prob : float, default=0.9
         Probability of the equal-tailed interval of d_z.
+    names : sequence, optional
+        Names of the rows. Default: their index in the data frame, else their numbers.
 
     Returns
     -------
@@ -132,26 +151,36 @@ def plot_distances(est: DataDescription, X: Any = None, y: Any = None, prob: flo
     require_center(est)
     d = est.training_distance() if X is None else est.distance(X, common_norm=True)
     if X is None:
-        minority = est.idata_.children["constant_data"].dataset["minority"].values
+        own_names, minority = est._fit.data.row_names, est._fit.data.minority
     else:
+        own_names = row_names(X, d.sizes["obs"])
         minority = minority_rows(y, d.sizes["obs"], est.minor_label)
-    draws = d.values.reshape(-1, d.sizes["obs"])
-    low, median, high = np.quantile(draws, [(1 - prob) / 2, 0.5, (1 + prob) / 2], axis=0)
-    figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    draws, levels = d.values.reshape(-1, d.sizes["obs"]), [(1 - prob) / 2, 0.5, (1 + prob) / 2]
+    low, median, high = np.quantile(draws, levels, axis=0)
+    cutoff, name, letter = est.cutoff_, r"distance $d_z$", r"D_{\mathrm{opt}}"
+    rule: Any = est._fit.rule
+    if rule.logarithmic and est.cutoff_ > SATURATED * rule.farthest:
+        rows = est._fit.data.rows if X is None else np.concatenate(list(est._new_rows(X)))
+        low, median, high = (math.log(2.0) - rule.scores(rows, level) for level in levels)
+        cutoff, letter = math.log(2.0) - est.offset_, r"\mathrm{cutoff}"
+        name = r"surprise $-\log\,\Sigma_j w_j k(u_j, z)$"
+    figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     index = np.arange(len(median))
     for members, color, marker, label in row_classes(minority):
         ax.vlines(index[members], low[members], high[members], color=color, alpha=0.35, linewidth=1)
         ax.scatter(index[members], median[members], s=14, color=color, marker=marker, label=label)
-    ax.axhline(est.cutoff_, color="#333333", linestyle="--", linewidth=1.2)
+    ax.axhline(cutoff, color="#333333", linestyle="--", linewidth=1.2)
     ax.annotate(
-        rf"$D_{{\mathrm{{opt}}}}$ = {est.cutoff_:.4g}",
-        (1.0, est.cutoff_),
+        rf"${letter}$ = {cutoff:.4g}",
+        (1.0, cutoff),
         xycoords=("axes fraction", "data"),
         xytext=(4, 0),
         textcoords="offset points",
         va="center",
         annotation_clip=False,
     )
-    ax.set(xlabel="row", ylabel=r"distance $d_z$", title=f"{type(est).__name__}: distance by row")
+    what = "distance" if cutoff == est.cutoff_ else "surprise"
+    ax.set(xlabel="row", ylabel=name, title=f"{type(est).__name__}: {what} by row")
+    label_rows(ax, own_names if names is None else np.asarray(names))
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure

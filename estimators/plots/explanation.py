@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,15 +12,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..explanation import Explanation
-from .common import MAJORITY, MINORITY, PRIOR, require_center, with_feature_names
-
-if TYPE_CHECKING:
-    from ..description import DataDescription
+from .common import (
+    MAJORITY,
+    MINORITY,
+    PRIOR,
+    FittedDescription,
+    point_names,
+    require_center,
+    with_feature_names,
+)
 
 SHOWN = 0.005  # smallest share, and smallest change in standard deviations, that is shown
 
 
-def plot_explanation(est: DataDescription, x: Any, most: int = 10, prob: float = 0.9) -> Figure:
+def plot_explanation(est: FittedDescription, x: Any, most: int = 10, prob: float = 0.9) -> Figure:
     """Show which columns and which training rows make one row abnormal.
 
     The left panel has the terms of the columns with their posterior intervals, and as a tick what
@@ -73,7 +78,7 @@ def plot_explanation(est: DataDescription, x: Any, most: int = 10, prob: float =
     )
     if why.columns is not None:
         _columns(axes[0, 0], why, why.columns, np.asarray(X, dtype=float)[0], most)
-    _points(axes[0, -1], why)
+    _points(axes[0, -1], why, est)
     decision = "normal" if row["normal"] else "abnormal"
     what = {"surprise": "surprise", "distance": "$d_z^2 - D^2$"}[why.kind]
     interval = "" if why.draws == 1 else f" [{row['low']:.3g}, {row['high']:.3g}]"
@@ -116,7 +121,7 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: np.ndarray, mos
     ax.legend(frameon=False, loc="lower right", fontsize=8)
 
 
-def _points(ax: Axes, why: Explanation) -> None:
+def _points(ax: Axes, why: Explanation, est: FittedDescription) -> None:
     of_row = why.points.isel(obs=0)
     if why.kind == "surprise":
         of_row = of_row.isel(rank=of_row["mean"].values >= SHOWN)
@@ -125,16 +130,15 @@ def _points(ax: Axes, why: Explanation) -> None:
     ax.barh(place, of_row["mean"], color=list(colors), alpha=0.55, height=0.62)
     ax.hlines(place, of_row["low"], of_row["high"], color="#333333", linewidth=1.5)
     ax.axvline(0.0, color=PRIOR, linewidth=0.8)
-    labels = [
-        f"row {row}" if row >= 0 else f"landmark {point}"
-        for row, point in zip(of_row["row"].values, of_row["point"].values, strict=True)
-    ]
+    names = point_names(est)
+    labels = [names[point] for point in of_row["point"].values]
     ax.set_yticks(
         place,
         [
             f"{label} (minority)" if minority else label
             for label, minority in zip(labels, of_row["minority"].values, strict=True)
         ],
+        parse_math=False,
     )
     ax.set_ylim(max(len(place), 5) - 0.5, -0.5)
     xlabel = (

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from .common import MAJORITY, PRIOR
-
-if TYPE_CHECKING:
-    from ..bayesian import BayesianDataDescription
+from .common import MAJORITY, PRIOR, FittedBayesian
 
 LABELS = {
     "effective_support": "effective number of support points",
     "largest_weight": "largest weight",
     "minority_total": "total of the minority weights",
-    "typical_distance": "median distance of the majority's training rows",
+    "typical_distance": "median distance of the majority",
 }
-PANEL_COLUMNS = 2
 
 
-def plot_prior_health(est: BayesianDataDescription) -> Figure:
+def plot_prior_health(est: FittedBayesian) -> Figure:
     """Compare the prior and the posterior of the quantities of ``est.prior_health()``.
 
     Each panel has two histograms of one quantity, as shares of the draws. Where prior and
@@ -59,14 +53,8 @@ def plot_prior_health(est: BayesianDataDescription) -> Figure:
         )
     prior, posterior = est.health_draws("prior"), est.health_draws("posterior")
     figure, axes = plt.subplots(
-        -(-len(prior) // PANEL_COLUMNS),
-        PANEL_COLUMNS,
-        figsize=(8, 5.2),
-        squeeze=False,
-        layout="constrained",
+        1, len(prior), figsize=(3.5 * len(prior), 3.0), squeeze=False, layout="constrained"
     )
-    for ax in axes.ravel()[len(prior) :]:
-        ax.set_visible(False)
     for ax, name in zip(axes.ravel(), prior, strict=False):
         bins = _set_scale(ax, np.concatenate([prior[name], posterior[name]]))
         for draws, label, color in (
@@ -77,7 +65,8 @@ def plot_prior_health(est: BayesianDataDescription) -> Figure:
             ax.hist(draws, bins, weights=share, alpha=0.6, color=color, label=label)
         ax.set(xlabel=LABELS.get(name, name), yticks=[])
         ax.spines[["left", "right", "top"]].set_visible(False)
-    axes[0, 0].legend(frameon=False)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     figure.suptitle(f"{type(est).__name__}: what the data made of the prior", fontsize="medium")
     return figure
 
@@ -85,6 +74,7 @@ def plot_prior_health(est: BayesianDataDescription) -> Figure:
 def _set_scale(ax: Axes, draws: np.ndarray) -> np.ndarray:
     """Return bins for ``draws``; values of different orders of magnitude get a log scale."""
     if not draws.max() > 10 * draws.min() > 0:
+        ax.xaxis.set_major_locator(MaxNLocator(4))
         return np.histogram_bin_edges(draws, bins=40)
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from .common import require_center, row_classes
-
-if TYPE_CHECKING:
-    from ..description import DataDescription
+from .common import FittedDescription, point_names, require_center, row_classes
 
 
-def plot_weights(est: DataDescription, most: int = 25, prob: float = 0.9) -> Figure:
+def plot_weights(est: FittedDescription, most: int = 25, prob: float = 0.9) -> Figure:
     """Show the largest weights, by posterior mean of ``|w|``, with their posterior intervals.
 
     Parameters
@@ -57,11 +52,11 @@ def plot_weights(est: DataDescription, most: int = 25, prob: float = 0.9) -> Fig
         ax.vlines(x, lower_quartile[members], upper_quartile[members], color=color, linewidth=3)
         ax.scatter(x, median[members], s=18, color=color, marker=marker, label=label, zorder=3)
     ax.axhline(0, color="#999999", linewidth=0.8)
-    ax.set_xticks(index, [str(j) for j in points], fontsize=7, rotation=90)
+    names = point_names(est)
+    ax.set_xticks(index, [names[j] for j in points], fontsize=8, rotation=90, parse_math=False)
     selection = f"the {len(points)} largest of {w.sizes['point']}"
     support = float(est.idata_.children["diagnostics"].dataset["effective_support"])
     ax.set(
-        xlabel="dictionary point",
         ylabel="weight $w_j$",
         title=f"{type(est).__name__}: {selection}; effective support points {support:.1f}",
     )

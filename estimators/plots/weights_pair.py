@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import gaussian_kde
 
-from .common import MAJORITY, MINORITY, require_center
-
-if TYPE_CHECKING:
-    from ..description import DataDescription
+from .common import MAJORITY, MINORITY, FittedDescription, point_names, require_center
 
 STEPS = 80  # of the grid, in each direction
+SMOOTH = 1.6
 MOST_DRAWS = 4000  # that the density estimate uses
 
 
 def plot_weights_pair(
-    est: DataDescription, points: tuple[int, int] | None = None, prob: float = 0.9
+    est: FittedDescription, points: tuple[int, int] | None = None, prob: float = 0.9
 ) -> Figure:
     """Show the joint posterior of two weights, P(w_i, w_j | data), with its mode.
 
@@ -70,7 +66,8 @@ def plot_weights_pair(
     pair = w[np.linspace(0, len(w) - 1, min(len(w), MOST_DRAWS)).astype(int)][:, list(chosen)].T
     if np.ptp(pair, axis=1).min() == 0:
         raise ValueError(f"weight {chosen[np.ptp(pair, axis=1).argmin()]} is the same in all draws")
-    density = gaussian_kde(pair)
+    # wider than Scott's rule, so that lines show the shape and not single draws
+    density = gaussian_kde(pair, lambda kde: SMOOTH * kde.scotts_factor())
     x, y = (np.linspace(v.min(), v.max(), STEPS) for v in pair)
     on_grid = density(np.stack([g.ravel() for g in np.meshgrid(x, y)])).reshape(STEPS, STEPS)
     row, column = np.unravel_index(on_grid.argmax(), on_grid.shape)
@@ -81,10 +78,10 @@ def plot_weights_pair(
     ax.contour(x, y, on_grid, levels=levels, colors=MAJORITY, linewidths=[1.0, 1.6])
     mode = (x[column], y[row])
     ax.plot(*mode, marker="+", color=MINORITY, markersize=12, markeredgewidth=2, linestyle="")
-    i, j = chosen
+    names, (i, j) = point_names(est), chosen
     ax.set(
-        xlabel=f"$w_{{{i}}}$",
-        ylabel=f"$w_{{{j}}}$",
+        xlabel=f"weight of {names[i]}",
+        ylabel=f"weight of {names[j]}",
         title=f"{type(est).__name__}: mode at ({mode[0]:.3g}, {mode[1]:.3g})",
     )
     return figure

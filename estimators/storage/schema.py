@@ -28,6 +28,12 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
                 f"constant_data/kind: expected 0 for majority rows and 1 to {len(names)} for "
                 f"minority rows, one for each name of the attribute kinds, got up to {kind.max()}"
             )
+    if "name" in tree.children["constant_data"].dataset:
+        names = tree.children["constant_data"].dataset["name"].values
+        if names.shape != (n,) or not (
+            names.dtype.kind in "iU" or all(isinstance(name, str) for name in names)
+        ):
+            raise ValueError(f"constant_data/name: expected {n} whole numbers or texts")
     chains, draws, M = _values(tree, "posterior/w", (None, None, None)).shape
     if not chains * draws * M:
         raise ValueError("posterior/w: expected at least one draw of one weight")

@@ -41,6 +41,7 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
     pictures = [
         *("boundary.png", "calibration.png", "distance_posterior.png"),
         *("distances.png", "weights.png"),
+        *("differences_1.png", "distances_1.png", "roc_1.png"),
     ]
     assert sorted(p.name for p in out.iterdir()) == sorted(
         [*pictures, "report.html", "results.csv"]

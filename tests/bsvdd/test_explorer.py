@@ -4,6 +4,7 @@ what has changed."""
 import re
 import sys
 import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published, kernels, priors
 from bsvdd.explorer import panels
-from bsvdd.explorer.explorer import PENDING, explore
+from bsvdd.explorer.explorer import PENDING, Explorer, explore
 from bsvdd.explorer.plane import GRID, Plane
 from bsvdd.explorer.view import View
 from bsvdd.explorer.worker import LatestWorker
@@ -443,3 +444,91 @@ def test_the_left_out_distances_are_those_that_the_cutoff_was_chosen_by(fitted, 
         new = est.with_cutoff(policy)
         assert policy.choose(new.idata_["decision"]["left_out"].values, minority) == new.cutoff_
     assert "left_out" not in est.with_cutoff(0.9).idata_["decision"]
+
+
+def test_a_pinned_setting_stays_beside_all_others(explorer):
+    explorer._pin_button.value = True
+    for sd in (1.5, 0.8):
+        explorer.change(sd=sd)
+        explorer.wait(SOON)
+        assert explorer.before.sd == 0.5
+    explorer._pin_button.value = False
+    explorer.change(sd=0.9)
+    explorer.wait(SOON)
+    assert explorer.before.sd == 0.8
+
+
+def test_a_cancelled_fit_changes_nothing(explorer, monkeypatch):
+    running, gone_on = threading.Event(), threading.Event()
+    original = Explorer._compute
+
+    def slow(self, *arguments):
+        running.set()
+        gone_on.wait(SOON)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Explorer, "_compute", slow)
+    picture, numbers = explorer.picture, explorer._numbers.value
+    assert explorer._cancel_button.disabled
+    explorer.change(sd=1.5)
+    running.wait(SOON)
+    assert not explorer._cancel_button.disabled and "fitting" in explorer._status.value
+    explorer.cancel()
+    gone_on.set()
+    explorer.wait(SOON)
+    assert "cancelled" in explorer._status.value and explorer._cancel_button.disabled
+    assert explorer.controls["sd"].value == explorer.setting.sd == 0.5
+    assert (explorer.picture, explorer._numbers.value) == (picture, numbers)
+    explorer.cancel()  # nothing runs
+    monkeypatch.undo()
+    explorer.change(sd=1.5)
+    assert explorer.wait(SOON).setting.sd == 1.5
+
+
+def test_the_time_of_a_fit_is_shown(explorer, monkeypatch):
+    original = Explorer._compute
+
+    def slow(self, *arguments):
+        time.sleep(2.5)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Explorer, "_compute", slow)
+    explorer.change(sd=1.5)
+    time.sleep(1.6)
+    assert re.search("fitting … [12] s", explorer._status.value)
+    explorer.wait(SOON)
+    assert "up to date, in" in explorer._status.value
+
+
+def test_a_prior_typed_in_a_cell(explorer):
+    prior = priors.Flat(sd=0.3)
+    explorer.use_prior(prior)
+    assert explorer.wait(SOON).estimator.prior is prior
+    assert "prior=my_prior" in explorer.code()
+    assert explorer.controls["prior"].layout.display == "none"
+    explorer.use_prior(None)
+    assert isinstance(explorer.wait(SOON).estimator.prior, priors.InverseRowSum)
+
+
+def test_what_is_stated_sets_the_slider(explorer):
+    explorer.elicit(effective_support=15)
+    est = explorer.wait(SOON).estimator
+    assert explorer.setting.sd != 0.5 and est.prior.sd == explorer.setting.sd
+    support = est.prior_health().loc["effective_support", ("prior", "median")]
+    assert support == pytest.approx(15, rel=0.15)
+    before = explorer.setting
+    with pytest.raises(ValueError, match="the nearest has"):
+        explorer.elicit(effective_support=500)
+    assert explorer.setting == before
+
+
+def test_the_reasons_of_the_chosen_row_are_shown(explorer, table):
+    explorer.change(row=28)
+    est = explorer.wait(SOON).estimator
+    why = est.explain(table[0][[28]], top=3)
+    shown = text(explorer._numbers.value)
+    column, share = (why.top_columns(1)[name].iloc[0] for name in ("column_1", "share_1"))
+    assert re.search(rf"column {column}\s+{share:.0%}", shown)
+    assert f"training row {int(why.points['row'].values[0, 0])}" in shown
+    d = est._center("prior").values(table[0][[28]])
+    assert explorer._view.prior_d.shape == (d.size,)

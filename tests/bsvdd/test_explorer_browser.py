@@ -104,7 +104,7 @@ def page():
             args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
         )
         try:
-            yield browser.new_page(viewport={"width": 1400, "height": 1000})
+            yield browser.new_page(viewport={"width": 1440, "height": 1000})
         finally:
             browser.close()
 
@@ -211,6 +211,24 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(address, page):
     code = page.input_value(".bsvdd-code textarea")
     assert "priors.InverseRowSum(sd=0.562" in code
     compile(code, "copied", "exec")
+
+    selected = """() => {
+        const box = document.querySelector(".bsvdd-code textarea");
+        return box.value.slice(box.selectionStart, box.selectionEnd);
+    }"""
+    page.evaluate("() => { navigator.clipboard.writeText = async () => { throw Error('no') } }")
+    page.click(".bsvdd-clipboard")
+    screen.wait_until("text=selected: press Ctrl+C", CHANGE, "a refused clipboard")
+    assert page.evaluate(selected) == code
+    page.evaluate("() => { navigator.clipboard.writeText = async t => { window.copied = t } }")
+    page.click(".bsvdd-clipboard")
+    screen.wait_until("text=copied", CHANGE, "the clipboard")
+    assert page.evaluate("window.copied") == code
+    with page.expect_download() as download:
+        page.click(".bsvdd-save")
+    assert download.value.suggested_filename == "bsvdd-explorer.png"
+    assert Path(download.value.path()).read_bytes() == screen.picture
+    assert page.locator(".bsvdd-why").count() == 1
 
     source = screen.source
     screen.type_number("level", "7")

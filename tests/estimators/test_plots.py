@@ -1,10 +1,13 @@
 """The plots show the numbers of the estimator."""
 
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
+from scipy.special import logsumexp
 
 from bsvdd import BDD, OCSVM, SVDD, kernels, plots
 from tests.scores import common_norm
@@ -73,12 +76,34 @@ def test_distances_are_posterior_medians_with_the_cutoff(two):
     assert ax.get_title().startswith("BDD")
 
 
+def test_saturated_distances_are_shown_by_their_surprise():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    est = SVDD(kernel=kernels.RBF(0.3)).fit(X)
+    far = np.array([[6.0, 0.0], [9.0, 0.0], [20.0, 0.0]])
+    assert np.ptp(est.distance(far).values) < 1e-12  # their distances cannot be told apart
+    (ax,) = plots.plot_distances(est, far).axes
+    w, K = est.idata_["posterior"]["w"].values.ravel(), est.kernel_.log(X, far)
+    surprise = -logsumexp(np.log(np.maximum(w, 1e-300))[:, None] + K, axis=0)
+    shown = ax.collections[1].get_offsets()[:, 1]
+    np.testing.assert_allclose(shown, surprise)
+    assert ax.get_title() == "SVDD: surprise by row"
+    cutoff = math.log(2.0) - est.offset_
+    assert any(np.allclose(line.get_ydata(), cutoff) for line in ax.lines)
+    assert (surprise > cutoff).tolist() == (est.predict(far) == -1).tolist()
+
+
+def test_all_panels_of_the_posterior_of_d_have_one_scale(two):
+    axes = plots.plot_distance_posterior(two["BDD"], DATA.X[[0, 45]]).axes
+    assert len({ax.get_xlim() for ax in axes}) == 1
+
+
 def test_weights_shows_the_largest(two):
     est = two["BDD"]
     (ax,) = plots.plot_weights(est, most=5).axes
     w = np.abs(est.idata_["posterior"]["w"]).mean(("chain", "draw")).values
-    shown = sorted(int(t.get_text()) for t in ax.get_xticklabels())
-    assert shown == sorted(np.argsort(-w)[:5].tolist())
+    shown = sorted(int(t.get_text().removeprefix("row ")) for t in ax.get_xticklabels())
+    majority = np.flatnonzero(Y == 0)  # the row of each point
+    assert shown == sorted(majority[np.argsort(-w)[:5]].tolist())
 
 
 def test_bad_input_is_named(two):
@@ -107,6 +132,7 @@ def test_the_functions_of_the_package_are_public():
         "plot_distances",
         "plot_explanation",
         "plot_prior_health",
+        "plot_roc",
         "plot_weights",
         "plot_weights_pair",
         "show_probability",
@@ -120,13 +146,13 @@ def test_prior_health_shows_both_as_shares_of_draws(two):
     assert [ax.get_xlabel() for ax in shown] == [
         "effective number of support points",
         "largest weight",
-        "median distance of the majority's training rows",
+        "median distance of the majority",
     ]
     for ax in shown:
         prior, posterior = ax.containers
         assert sum(bar.get_height() for bar in prior) == pytest.approx(1.0)
         assert sum(bar.get_height() for bar in posterior) == pytest.approx(1.0)
-    assert [text.get_text() for text in shown[0].get_legend().get_texts()] == ["prior", "posterior"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["prior", "posterior"]
 
 
 def test_a_title_with_dollars_is_text(two):
@@ -145,7 +171,8 @@ def test_a_pair_of_weights_has_its_mode():
     """Against the normal posterior: mean, and the share of draws inside each line."""
     est = BDD(kernel=kernels.RBF(0.4), draws=2000).fit(DATA.X, Y)
     (ax,) = plots.plot_weights_pair(est, (3, 8), prob=0.8).axes
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$w_{3}$", "$w_{8}$")
+    rows = np.flatnonzero(Y == 0)[[3, 8]]
+    assert [ax.get_xlabel(), ax.get_ylabel()] == [f"weight of row {row}" for row in rows]
     (marker,) = ax.lines
     mode = np.concatenate(marker.get_xydata())
     w = est.idata_["posterior"]["w"].values.reshape(-1, 40)[:, [3, 8]]
@@ -158,9 +185,9 @@ def test_a_pair_of_weights_has_its_mode():
 def test_a_pair_of_weights_is_by_default_that_of_the_largest(two):
     est = two["BDD"]
     size = np.abs(est.idata_["posterior"]["w"]).mean(("chain", "draw")).values
-    i, j = np.sort(np.argsort(-size)[:2])
+    rows = np.flatnonzero(Y == 0)[np.sort(np.argsort(-size)[:2])]
     (ax,) = plots.plot_weights_pair(est).axes
-    assert (ax.get_xlabel(), ax.get_ylabel()) == (f"$w_{{{i}}}$", f"$w_{{{j}}}$")
+    assert [ax.get_xlabel(), ax.get_ylabel()] == [f"weight of row {row}" for row in rows]
 
 
 @pytest.mark.parametrize("points", [(3, 3), (0, 40), (-1, 2), (1, 2, 3), (0.5, 1)])

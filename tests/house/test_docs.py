@@ -135,6 +135,14 @@ def test_pictures_are_those_of_the_models():
     }
 
 
+def test_each_plot_has_its_picture_in_the_gallery():
+    drawn = {path.stem for path in (DOCS / "gallery").iterdir()}
+    assert drawn == {name for name in plots.__all__ if name.startswith("plot_")}
+    page = (DOCS / "reference" / "plots.md").read_text(encoding="utf-8")
+    assert all(f"(../gallery/{name}.png)" in page for name in drawn)
+    assert max(path.stat().st_size for path in (DOCS / "gallery").iterdir()) < 2 * MOST
+
+
 class Page(HTMLParser):
     """What a page links to, what it fetches, and its anchors."""
 

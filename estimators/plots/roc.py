@@ -1,0 +1,116 @@
+"""ROC and precision-recall curves of fitted models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.metrics import (
+    average_precision_score,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
+
+from ..labels import minority_rows
+from .common import Fitted
+
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+
+
+def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -> Figure:
+    """Show the ROC curve and the precision-recall curve, with the point of the cutoff.
+
+    Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC is the
+    probability that a minority row is ranked above a majority row; AP is the average precision,
+    and the base rate is that of random ranks.
+
+    Parameters
+    ----------
+    est : fitted estimator, or dict of them by name
+    X : array-like of shape (m, p), optional
+        New rows. Without them, the training rows are ranked by their left-out scores.
+    y : array-like of shape (m,), optional
+        Labels of X, with the rules of ``fit``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        There are no rows of one of the classes, or X is given without y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, plots
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(50, 2)), rng.normal(3.0, 1.0, size=(9, 2))])
+    >>> est = SVDD().fit(X, np.repeat([0, 1], [50, 9]))
+    >>> figure = plots.plot_roc(est)
+    """
+    fits = dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
+    curves = {name: scored(each, X, y) for name, each in fits.items()}
+    figure, (roc, pr) = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained")
+    rates = []
+    for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
+        color = COLORS[i % len(COLORS)]
+        false_alarms, hits, _ = roc_curve(minority, score)
+        precision, recall, _ = precision_recall_curve(minority, score)
+        auc = f"{name}: AUC {roc_auc_score(minority, score):.3f}"
+        ap = f"{name}: AP {average_precision_score(minority, score):.3f}"
+        # the curves of random ranks lie below these lines, so the labels have room there
+        roc.plot(false_alarms, hits, color=color, linewidth=1.8, label=auc, drawstyle="steps-post")
+        pr.plot(recall, precision, color=color, linewidth=1.8, label=ap, drawstyle="steps-pre")
+        found = (minority & flagged).sum() / minority.sum()
+        alarms = (~minority & flagged).sum() / (~minority).sum()
+        at_cutoff: dict[str, Any] = {
+            "marker": "o", "markersize": 8, "color": color, "markeredgecolor": "white",
+            "linestyle": "", "clip_on": False, "zorder": 4,
+        }  # fmt: skip
+        roc.plot(alarms, found, **at_cutoff)
+        if flagged.any():
+            pr.plot(found, (minority & flagged).sum() / flagged.sum(), **at_cutoff)
+        rates.append(minority.mean())
+    roc.plot([0, 1], [0, 1], color="#777777", linestyle=":", label="random ranks: AUC 0.5")
+    base = float(np.mean(rates))
+    pr.axhline(base, color="#777777", linestyle=":", label=f"base rate {base:.3g}")
+    roc.set(
+        xlabel="false alarms: share of the majority called abnormal",
+        ylabel="hits: share of the minority called abnormal",
+        title="ROC; the dot is the cutoff",
+    )
+    pr.set(
+        xlabel="hits: share of the minority called abnormal",
+        ylabel="precision: share of minority rows among those",
+        title="Precision and recall; the dot is the cutoff",
+    )
+    for ax in (roc, pr):
+        ax.set(xlim=(0, 1), ylim=(0, 1.02))
+        ax.legend(frameon=False, fontsize=9, loc="best")
+    return figure
+
+
+def scored(est: Fitted, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return of each row whether it is minority, its abnormality, and whether it is flagged."""
+    if X is None:
+        minority, score = est._fit.data.minority, est.left_out_scores()
+        known = ~np.isnan(score)
+        minority, score = minority[known], score[known]
+    else:
+        if y is None:
+            raise ValueError("plot_roc needs the labels y of X: which rows are minority")
+        score = est.decision(X)["score"].to_numpy()
+        minority = minority_rows(y, len(score), est.minor_label)
+    if minority.all() or not minority.any():
+        raise ValueError(
+            "ROC and precision need majority and minority rows, got "
+            f"{int((~minority).sum())} and {int(minority.sum())}; give labelled rows, "
+            "plot_roc(est, X, y)"
+        )
+    return minority, -score, score < est.offset_

@@ -1,0 +1,72 @@
+"""Self-contained HTML pages: templates, embedded figures, and files written whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import io
+from datetime import date
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+from ..storage.atomic import atomic
+
+Figures = dict[str, tuple[Figure, str]]  # name: (figure, caption)
+
+
+def render(template: str, images: dict[str, dict[str, str]], package: str, **values: Any) -> bytes:
+    """Return a page as bytes; all texts are escaped.
+
+    Parameters
+    ----------
+    template : str
+        Name of the template.
+    images : dict
+        As :func:`embedded` returns them; a template shows them with the macro ``figure``.
+    package : str
+        The package with the template. What it extends and imports may lie in this package too.
+    values
+        Values of the template's variables.
+    """
+
+    def source(name: str) -> str:
+        own = files(package) / name
+        shared = files(__package__) / name
+        return (own if own.is_file() else shared).read_text(encoding="utf-8")
+
+    environment = Environment(
+        loader=FunctionLoader(source), autoescape=True, undefined=StrictUndefined
+    )
+    text = environment.get_template(template).render(
+        version=version("bsvdd"), date=date.today().isoformat(), figures=images, **values
+    )
+    return text.encode()
+
+
+def embedded(figures: Figures) -> dict[str, dict[str, str]]:
+    """Return the figures as texts for :func:`render`, and close them."""
+    return {name: image(name, png(figure), caption) for name, (figure, caption) in figures.items()}
+
+
+def image(name: str, content: bytes, caption: str) -> dict[str, str]:
+    """Return a PNG as texts for :func:`render`."""
+    return {"name": name, "image": base64.b64encode(content).decode(), "caption": caption}
+
+
+def save(path: Path, content: bytes) -> None:
+    """Write ``content`` to ``path``, all or nothing."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def png(figure: Figure) -> bytes:
+    """Return ``figure`` as PNG and close it."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    plt.close(figure)
+    return buffer.getvalue()

@@ -1,0 +1,201 @@
+"""est.report: one HTML file with the numbers of the fit, the user's names, and no network."""
+
+import re
+from html.parser import HTMLParser
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.estimators.report import words
+from bsvdd.estimators.storage.loading import load
+from scipy.stats import beta
+
+from bsvdd import BSVDD, OCSVM, SVDD, Cutoff, Landmarks, kernels, plots, priors
+
+EVIL = "<script>alert(1)</script>"
+
+
+class Parser(HTMLParser):
+    """Tags, sources and texts of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.sources, self.text = [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [v for k, v in attrs if k in ("src", "href")]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def page(path):
+    return Parser(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def frame(table):
+    X, y = table
+    names = [f"id {i}" for i in range(len(X) - 1)] + ["<i>last</i>"]
+    return pd.DataFrame(X, columns=["a", EVIL, "c"], index=names), y
+
+
+@pytest.fixture(scope="module")
+def bayes(make, frame):
+    return make("BSVDD", draws=500, tune=200).fit(*frame)
+
+
+@pytest.fixture(scope="module")
+def written(bayes, tmp_path_factory):
+    return bayes.report(tmp_path_factory.mktemp("report") / "model.html", calibration=False)
+
+
+def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(written):
+    parsed = page(written)
+    assert "script" not in parsed.tags and "link" not in parsed.tags
+    assert parsed.sources and all(s.startswith("data:image/png;base64,") for s in parsed.sources)
+    assert EVIL in parsed.text  # as text
+    assert not plt.get_fignums()
+
+
+def test_the_page_has_the_numbers_of_the_fit(bayes, written):
+    text = page(written).text
+    scores, minority = bayes.left_out_scores(), bayes._fit.data.minority
+    alarms = int((scores < bayes.offset_)[~minority].sum())
+    misses = int((scores >= bayes.offset_)[minority].sum())
+    assert f"{alarms} of 24 (" in text and f"{misses} of 6 (" in text
+    assert f"{bayes.cutoff_:.6g}" in text and repr(bayes.kernel_) in text
+    support = bayes.prior_health().loc["effective_support"]
+    assert f"{support['prior', 'median']:.3g} [" in text
+    assert f"{support['posterior', 'median']:.3g} [" in text
+    for words_ in ("What P(normal) is", "Oh", "R-hat", "SHA-256"):
+        assert words_ in text
+
+
+def test_rows_have_the_names_of_the_user(bayes, frame, written):
+    decision = bayes.decision(frame[0])
+    abnormal = decision[~decision["normal"]].sort_values("score")
+    assert len(abnormal)
+    text = page(written).text
+    assert all(name in text for name in abnormal.index[:10])
+    assert f"Row {abnormal.index[0]}: which" in text
+
+
+def test_names_survive_a_file(bayes, tmp_path):
+    bayes.save(tmp_path / "model.nc")
+    same = load(tmp_path / "model.nc")
+    assert same._fit.data.row_names.tolist() == bayes._fit.data.row_names.tolist()
+    numbers = SVDD(kernel=kernels.RBF(1.0)).fit(pd.DataFrame(np.eye(9), index=range(10, 19)))
+    numbers.save(tmp_path / "numbers.nc")
+    assert load(tmp_path / "numbers.nc")._fit.data.row_names.tolist() == list(range(10, 19))
+    plain = SVDD(kernel=kernels.RBF(1.0)).fit(np.eye(9))
+    assert plain._fit.data.names is None and "name" not in plain.idata_["constant_data"]
+
+
+def test_the_code_of_the_page_makes_the_same_estimator(bayes):
+    landmarks = BSVDD(
+        dictionary=Landmarks(5), prior=priors.Flat(sd=2.0), cutoff=Cutoff("rank", rank=3)
+    )
+    for est in (bayes, landmarks):
+        space = {}
+        code = words.code(est).removesuffix("est.fit(X, y)")
+        exec(code, space)
+        assert repr(space["est"]) == repr(est)
+
+
+def test_new_rows_with_labels_are_reported(make, frame, new_rows, tmp_path):
+    est = make("SVDD").fit(*frame)
+    X = pd.DataFrame(new_rows, columns=frame[0].columns, index=[f"new {i}" for i in range(15)])
+    y = np.repeat([0, 1], [10, 5])
+    text = page(est.report(tmp_path / "new.html", X, y, calibration=False)).text
+    normal = est.decision(X)["normal"].to_numpy()
+    assert re.search(rf"majority\s*{normal[:10].sum()}\s*{(~normal[:10]).sum()}", text)
+    unlabelled = page(est.report(tmp_path / "x.html", X, calibration=False)).text
+    assert "need labelled rows of both classes" in unlabelled
+
+
+@pytest.mark.parametrize(
+    ("est", "words_"),
+    [
+        (OCSVM(), "no centre in kernel space"),
+        (SVDD(kernel=kernels.Linear()), "no bandwidth to show"),
+        (BSVDD(dictionary=8), "landmarks"),
+    ],
+    ids=["hyperplane", "linear", "landmarks"],
+)
+def test_what_cannot_be_shown_is_said(est, words_, table, tmp_path):
+    path = est.fit(*table).report(tmp_path / "model.html", calibration=False)
+    assert words_ in page(path).text
+
+
+def test_a_precomputed_kernel_is_reported_without_columns(table, tmp_path):
+    X, y = table
+    est = SVDD(kernel=kernels.Precomputed()).fit(kernels.RBF(1.5)(X, X), y)
+    text = page(est.report(tmp_path / "model.html", calibration=False)).text
+    assert "only kernel values are known" in text and "by a precomputed kernel" in text
+
+
+def test_calibration_refits(make, table, tmp_path):
+    text = page(make("SVDD").fit(*table).report(tmp_path / "model.html")).text
+    assert "fitted five times" in text
+
+
+def test_bad_input_is_told_apart(fitted, table, tmp_path):
+    est = fitted("SVDD")
+    with pytest.raises(ValueError, match="X is not given"):
+        est.report(tmp_path / "a.html", y=table[1])
+    with pytest.raises(FileNotFoundError, match="does not exist; make it"):
+        est.report(tmp_path / "nowhere" / "a.html", calibration=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_interval_is_that_of_clopper_and_pearson():
+    low, high = beta.ppf(0.025, 3, 18), beta.ppf(0.975, 4, 17)
+    assert words.share(3, 20) == (
+        f"3 of 20 (15.0 %, 95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+    )
+
+
+def test_convergence_repeats_the_warnings_of_a_bad_fit(make, table):
+    with pytest.warns(UserWarning):
+        est = make("BSVDD", draws=5, tune=5).fit(*table)
+    assert any("Do not trust the draws yet" in sentence for sentence in words.convergence(est))
+    assert words.convergence(SVDD().fit(table[0]))[0].startswith("The model has one solution")
+
+
+def test_roc_counts_pairs_and_marks_the_cutoff(fitted, table):
+    est, (X, y) = fitted("SVDD"), table
+    figure = plots.plot_roc(est)
+    scores, minority = est.left_out_scores(), y == 1
+    pairs = scores[minority][:, None] - scores[~minority]
+    auc = ((pairs < 0) + 0.5 * (pairs == 0)).mean()
+    roc, pr = figure.axes
+    label, random_ranks = (text.get_text() for text in roc.get_legend().get_texts())
+    assert label == f"SVDD: AUC {auc:.3f}" and random_ranks.endswith("0.5")
+    dot = roc.lines[1]
+    assert dot.get_xdata()[0] == (scores < est.offset_)[~minority].mean()
+    assert dot.get_ydata()[0] == (scores < est.offset_)[minority].mean()
+    assert pr.get_legend().get_texts()[1].get_text() == "base rate 0.2"
+    with pytest.raises(ValueError, match="needs the labels y"):
+        plots.plot_roc(est, X)
+    with pytest.raises(ValueError, match="majority and minority rows, got 30 and 0"):
+        plots.plot_roc(SVDD(kernel=kernels.RBF(1.5)).fit(X))
+    plt.close("all")
+
+
+def test_labels_of_plots_are_the_names_of_the_rows(bayes, frame):
+    names = set(frame[0].index)
+    ax = plots.plot_weights(bayes, most=4).axes[0]
+    shown = [t.get_text().removeprefix("row ") for t in ax.get_xticklabels()]
+    w = bayes.idata_["posterior"]["w"].values.mean(axis=(0, 1))
+    assert shown == [frame[0].index[j] for j in np.sort(np.argsort(-w, kind="stable")[:4])]
+    ax = plots.plot_distances(bayes).axes[0]
+    ax.figure.canvas.draw()
+    ticks = dict(zip(ax.get_xticks(), [t.get_text() for t in ax.get_xticklabels()], strict=True))
+    assert {text for text in ticks.values() if text} <= names
+    assert ticks[0.0] == "id 0"
+    assert "row id" in plots.plot_weights_pair(bayes).axes[0].get_xlabel()
+    plt.close("all")
