@@ -166,10 +166,11 @@ def real_sets(folder: Path | None) -> list[tuple[str, np.ndarray, np.ndarray, np
         train, test = order[: len(order) // 2], order[len(order) // 2 :]
         test = np.concatenate([test, np.flatnonzero(data.minority)])
         sets.append((name, data.X[train], data.X[test], data.minority[test]))
-    for path in sorted(folder.glob("*.npz")) if folder else []:
+    for number, path in enumerate(sorted(folder.glob("*.npz")) if folder else [], 1):
         with np.load(path) as file:
             if "test_labels" in file:
-                sets.append((path.stem, file["train"], file["test"], file["test_labels"] > 0))
+                name = f"other {number}"  # the results name no set of others
+                sets.append((name, file["train"], file["test"], file["test_labels"] > 0))
     return [prepared(*each) for each in sets]
 
 
@@ -205,8 +206,9 @@ def real_cell(
     band = betabinom.ppf([0.025, 0.975], m, above, n + 1 - above) / m
     return {
         **dict(set=name, model=model, criterion=criterion, n=n, m=m),
-        **dict(false_alarms=false_alarms, hits=hits, low=band[0], high=band[1]),
-        "g_mean": float(np.sqrt((1 - false_alarms) * hits)),
+        **dict(false_alarms=round(false_alarms, 4), hits=round(hits, 4)),
+        **dict(low=round(band[0], 4), high=round(band[1], 4)),
+        "g_mean": round(float(np.sqrt((1 - false_alarms) * hits)), 4),
     }
 
 
