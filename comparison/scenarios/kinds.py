@@ -19,8 +19,8 @@ from typing import override
 import numpy as np
 
 from ...estimators.names import meant
-from .datasets import DATA, Dataset, Source
-from .datasets import embedded as embedded_set
+from .collection import DATA, Dataset, Source
+from .collection import embedded as embedded_set
 from .scenario import Pair, Scenario, two_generators
 
 FOLDER = DATA / "kinds"
