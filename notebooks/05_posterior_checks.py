@@ -195,10 +195,11 @@ az.compare({name: other.idata_ for name, other in others.items()})
 
 # %% [markdown]
 # All Pareto $\hat k$ are below .7, so the estimate can be used. `p_loo` of .01 says that no single
-# row changes the centre much. With every other prior the centre is a little nearer to left-out
-# majority rows or farther from them, by a few tenths of a unit, which is more than the standard
-# error of the difference. This is a result about the centre. It does not say which prior separates
-# the minority best, because `elpd` does not use any minority row.
+# row changes the centre much. With every other prior the centre is farther from left-out majority
+# rows: by .4 and .5 units with the flat prior and exponent 1/4, and by 2.5 units with standardised
+# row sums, which give more weight to remote rows. Each difference is many of its standard errors.
+# This is a result about the centre. It does not say which prior separates the minority best, because
+# `elpd` does not use any minority row.
 #
 # **What to conclude.** Look at $d_z$ and `w`, not only at $\beta$. R-hat, the ranks and the
 # effective sample size say whether you can trust the draws. `fit` checks R-hat and the effective
