@@ -83,7 +83,7 @@ def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
 def realised(est: Any, Z: np.ndarray, method: str = "left-out") -> list[float]:
     """Return the share of rows with p <= each rate; NaN if n is too small for the rate."""
     p = est.p_value(Z, method)
-    smallest = 1.0 / (len(est._known_left_out_scores()) + 1)
+    smallest = 1.0 / (len(est.left_out_scores()) + 1)
     return [
         float((p <= rate + 1e-12).mean()) if rate >= smallest - 1e-12 else float("nan")
         for rate in RATES

@@ -812,7 +812,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             conformal.check_rate("background", background)
         names = kinds.columns(self._fit.data)
         if self._kinds is None:
-            self._kinds = kinds.rule_of(self._fit.data, self._known_left_out_scores())
+            self._kinds = kinds.rule_of(self._fit.data, self.left_out_scores())
         rule, full, kernel = self._kinds, self._full_rule(self._fit), self.kernel_
         parts = [
             rule.probabilities(kernel.inputs(rows), full.scores(rows, self.level_), background)

@@ -218,8 +218,7 @@ class BayesianDataDescription(DataDescription):
         self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
         if self.likelihood_scale == CALIBRATED and self._reason_against(gram) is None:
             return self._draw_calibrated(gram, seed)
-        closed_form = self._closed_form(gram)
-        settings = replace(self._settings(seed), near=self._only_mode(gram))
+        closed_form, settings = self._closed_form(gram), self._settings(seed)
         if self.sampler == "exact" or (self.sampler == "auto" and closed_form is not None):
             return self._draw_exactly(closed_form, settings)
         model = model or self._build(gram)
@@ -227,17 +226,6 @@ class BayesianDataDescription(DataDescription):
         if {"Kw", "squared_norm"} <= {variable.name for variable in model.deterministics}:
             monitor = functools.partial(_distances_of_points, gram)
         return sampling.draw(model, settings, monitor)
-
-    def _only_mode(self, gram: Gram) -> dict[str, np.ndarray] | None:
-        """Return the mean of the draws of an earlier fit to ``gram``, if it found one mode."""
-        earlier: FitState | None = getattr(self, "_fit", None)
-        if earlier is None or earlier.data.gram is not gram:
-            return None
-        draws = earlier.draws
-        if draws.report.sampler != "laplace" or draws.report.modes != 1:
-            return None
-        free = draws.variables.keys() & draws.log_prior.keys()
-        return {name: draws.flat(name).mean(axis=0) for name in free}
 
     def _draw_exactly(self, closed_form: ClosedForm | None, settings: SamplerSettings) -> Draws:
         if closed_form is None:
@@ -591,15 +579,16 @@ class BayesianDataDescription(DataDescription):
         for name, value in asked.items():
             if not (is_number(value) and 0 < value < math.inf):
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
+        present: Any = self.prior  # a dataclass, as it has numbers
         new = clone(self)
         data = new._training_data(X, y, as_cutoff(self.cutoff))
 
         def quantities(values: dict[str, float]) -> dict[str, np.ndarray]:
-            center = new._prior_center(replace(self.prior, **values), data, draws)
+            center = new._prior_center(replace(present, **values), data, draws)
             return weight_summaries.quantities(center, data.gram.n1, data.majority_rows)
 
         found = elicitation.solve(quantities, numbers[: len(asked)], asked, prior_type)
-        prior: Prior = replace(self.prior, **found)
+        prior: Prior = replace(present, **found)
         return prior
 
     def _prior_center(self, prior: Prior, data: TrainingData, draws: int) -> CenterDraws:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ..inference.cutoff import Cutoff
 from ..models import priors
-from .declared import declared
+from .declared import PACKAGE, declared
 from .sources import (
     BOUNDARY,
     DENSITY,
@@ -83,7 +83,10 @@ class Record:
 
         Minority rows can tune the cutoff of any model. Unlabelled rows enter through a prior.
         """
-        learns = declared(self.path)["_learns_from_minority"]
+        if self._is_ours:
+            learns = declared(self.path)["_learns_from_minority"]
+        else:
+            learns = self.estimator()._learns_from_minority
         minority: tuple[Class, ...] = ("minority",) if learns else ()
         unlabelled: tuple[Class, ...] = ("unlabelled",) if self.bayesian else ()
         return ("majority", *minority, *unlabelled)
@@ -95,8 +98,14 @@ class Record:
 
     @property
     def parameter_names(self) -> list[str]:
-        """The names of the estimator's parameters; the class is not imported."""
-        return [name for name in declared(self.path) if not name.startswith("_")]
+        """The names of the estimator's parameters; a class of this package is not imported."""
+        if self._is_ours:
+            return [name for name in declared(self.path) if not name.startswith("_")]
+        return list(self.parameters)
+
+    @property
+    def _is_ours(self) -> bool:
+        return self.path.startswith(f"{PACKAGE}.")
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -18,10 +18,8 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
-from pymc.initial_point import make_initial_point_expression
 from pymc.logprob.basic import conditional_logp
 from pymc.logprob.utils import local_check_parameter_to_ninf_switch
-from pymc.pytensorf import collect_default_updates
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.sharedvalue import SharedVariable
@@ -30,8 +28,6 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace, vectorize_graph
 from pytensor.graph.rewriting.basic import dfs_rewriter, in2out, node_rewriter
 from pytensor.graph.traversal import ancestors, graph_inputs
-from pytensor.tensor.random.op import RandomVariable
-from pytensor.tensor.random.type import RandomType
 
 try:
     from pytensor.compile.rewriting import inline_ofg_node
@@ -76,6 +72,11 @@ class Graph:
     @classmethod
     def of(cls, model: pm.Model) -> Graph:
         """Return the graph of ``model``."""
+        with lock:
+            return cls._of(model)
+
+    @classmethod
+    def _of(cls, model: pm.Model) -> Graph:
         logp = model.logp()
         variables = [*model.free_RVs, *model.deterministics]
         values = model.replace_rvs_by_values(variables)
@@ -264,176 +265,3 @@ def compiled(graph: Graph) -> CompiledFunctions:
         _compiled.append(functions)
         del _compiled[:-MAX_STRUCTURES]
         return functions
-
-
-@dataclass(frozen=True)
-class Written:
-    """A model as it is written, before its log density is derived.
-
-    Models that are written alike have the same densities up to their data. To compare them takes
-    a small part of the time that it takes to derive a density.
-    """
-
-    names: list[str]
-    variables: list[Variable]
-    transforms: list[Any]
-    data: list[SharedVariable]  # pm.Data and lengths of dims
-    generators: list[SharedVariable]  # of random numbers
-    has_starts: bool  # starting points of the user's own
-
-    @classmethod
-    def of(cls, model: pm.Model) -> Written:
-        """Return how ``model`` is written."""
-        named = [*model.free_RVs, *model.deterministics, *model.potentials]
-        jacobians = [v.tag.log_jacobian for v in model.free_RVs if hasattr(v.tag, "log_jacobian")]
-        observed = [v for rv in model.observed_RVs for v in (rv, model.rvs_to_values[rv])]
-        names = [*(v.name for v in named), *(v.name for v in prior_potentials(model))]
-        variables = [*named, *jacobians, *observed]
-        shared = [v for v in graph_inputs(variables) if isinstance(v, SharedVariable)]
-        return cls(
-            names,
-            variables,
-            [model.rvs_to_transforms[rv] for rv in model.free_RVs],
-            [v for v in shared if not isinstance(v.type, RandomType)],
-            [v for v in shared if isinstance(v.type, RandomType)],
-            any(start is not None for start in model.rvs_to_initial_values.values()),
-        )
-
-    def alike(self, other: Written) -> bool:
-        """Return whether the two are equal up to their data."""
-        mine, theirs = [*self.data, *self.generators], [*other.data, *other.generators]
-        return (
-            not (self.has_starts or other.has_starts)
-            and self.names == other.names
-            and [v.name for v in self.data] == [v.name for v in other.data]
-            and [v.type for v in mine] == [v.type for v in theirs]
-            # bounds inside a transform cannot be compared, so only the same object is the same
-            and len(self.transforms) == len(other.transforms)
-            and all(a is b for a, b in zip(self.transforms, other.transforms, strict=True))
-            and len(self.variables) == len(other.variables)
-            and equal_computations(self.variables, other.variables, in_xs=mine, in_ys=theirs)
-        )
-
-
-class Structure:
-    """What models that are written alike share.
-
-    Attributes
-    ----------
-    written : Written
-        That of the first such model.
-    graph : Graph
-    functions : CompiledFunctions
-    """
-
-    def __init__(self, model: pm.Model, written: Written):
-        self.written = written
-        self.graph = Graph.of(model)
-        self.functions = compiled(self.graph)
-        self._placeholders = [v.type(name=v.name) for v in written.data]
-        self._starts = make_initial_point_expression(
-            free_rvs=model.free_RVs,
-            rvs_to_transforms=model.rvs_to_transforms,
-            jitter_rvs=set(),
-            initval_strategies=dict(model.rvs_to_initial_values),
-            return_transformed=True,
-        )
-
-    @cached_property
-    def initial_point(self) -> Callable:
-        """PyMC's initial point, as a function of the data."""
-        pairs = zip(self.written.data, self._placeholders, strict=True)
-        place = {id(v.container): placeholder for v, placeholder in pairs}
-        shared = [v for v in graph_inputs(self._starts) if isinstance(v, SharedVariable)]
-        with lock:
-            return pytensor.function(
-                self._placeholders,
-                self._starts,
-                # PyMC copies the data's variables, but not what they hold
-                givens={v: place[id(v.container)] for v in shared if id(v.container) in place},
-                mode=NUMPY,
-                on_unused_input="ignore",
-                trust_input=True,
-            )
-
-    @cached_property
-    def _prior(self) -> tuple[Callable, bool, int]:
-        """A function that draws the weights, if it draws many at once, and its generators.
-
-        It takes the number of draws, the generators and the data, and returns the weights, and the
-        generators after them.
-        """
-        with lock:
-            w, size = self.graph.w, pt.lscalar("draws")
-            updates = collect_default_updates(w)
-            batches = _independent_draws(w, size)
-            outputs = [w if batches is None else vectorize_graph(w, batches), *updates.values()]
-            generators = [v.type() for v in updates]
-            replaced = [*updates, *self.written.data]
-            inputs = [*generators, *self._placeholders]
-            function = pytensor.function(
-                [size, *inputs],
-                outputs if batches is None else outputs[:1],
-                givens=dict(zip(replaced, inputs, strict=True)),
-                mode=NUMPY,
-                on_unused_input="ignore",
-                trust_input=True,
-            )
-            return function, batches is not None, len(updates)
-
-    def draw_prior(self, data: list[np.ndarray], draws: int, seed: int | None) -> np.ndarray:
-        """Return draws of the weights from the prior, shape (draws, M)."""
-        function, at_once, n = self._prior
-        seeds = np.random.SeedSequence(seed).spawn(n)
-        generators, weights = [np.random.Generator(np.random.PCG64(s)) for s in seeds], []
-        with self.functions.running:
-            size = np.asarray(draws)
-            if at_once:
-                return np.array(function(size, *generators, *data)[0])
-            for _ in range(draws):
-                w, *generators = function(size, *generators, *data)
-                weights.append(w)
-        return np.stack(weights)
-
-
-def _independent_draws(w: Variable, draws: Variable) -> dict[Variable, Variable] | None:
-    """Return, for each random variable of ``w``, that variable with an axis of draws first.
-
-    None if a random variable depends on another one, or is made of others: then one draw of ``w``
-    must follow the other.
-    """
-    random = [
-        v
-        for v in ancestors([w])
-        if v.owner is not None
-        and not isinstance(v.type, RandomType)
-        and any(isinstance(part.type, RandomType) for part in v.owner.inputs)
-    ]
-    batches = {}
-    for v in random:
-        node = v.owner
-        above = set(ancestors(node.inputs))
-        if not isinstance(node.op, RandomVariable) or any(other in above for other in random):
-            return None
-        rng, _, *parameters = node.inputs
-        own = [v.shape[i] for i in range(v.type.ndim - node.op.ndim_supp)]
-        batches[v] = node.op.make_node(rng, pt.stack([draws, *own]), *parameters).outputs[1]
-    return batches or None
-
-
-_structures: list[Structure] = []
-
-
-def structure_of(model: pm.Model) -> tuple[Structure, list[np.ndarray]]:
-    """Return the structure of ``model``, and its data in the order of ``structure.written``."""
-    written = Written.of(model)
-    data = [v.get_value(borrow=True) for v in written.data]
-    with lock:
-        for i, structure in enumerate(_structures):
-            if structure.written.alike(written):
-                _structures.append(_structures.pop(i))  # the most recently used last
-                return structure, data
-        structure = Structure(model, written)
-        _structures.append(structure)
-        del _structures[:-MAX_STRUCTURES]
-        return structure, data

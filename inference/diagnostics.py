@@ -86,7 +86,9 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     The dataset is empty for an improper prior, which has no draws. The draws ignore potentials
     that a prior adds, with a warning.
     """
-    from .compiled import structure_of
+    import pymc as pm
+
+    from .compiled import lock
 
     added = [v.name for v in prior_potentials(model)]
     if added:
@@ -96,8 +98,8 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
             DiagnosticWarning,
         )
     try:
-        structure, data = structure_of(model)
-        w = structure.draw_prior(data, draws, seed)
+        with lock:
+            w = pm.draw(model["w"], draws, random_seed=seed, mode="FAST_COMPILE")
     except NotImplementedError:
         return xr.Dataset()
     coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}

@@ -27,8 +27,6 @@ class SamplerSettings:
         Draws per chain that are kept, draws per chain that only tune the sampler, and chains.
     seed : int or None
     progressbar : bool
-    near : dict of ndarray, optional
-        Values of the free variables near which a fit to the same rows found the only mode.
     """
 
     sampler: str = "auto"
@@ -37,7 +35,6 @@ class SamplerSettings:
     chains: int = 2
     seed: int | None = None
     progressbar: bool = False
-    near: dict[str, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pymc.logprob.utils import ParameterValueError
 from pytensor.compile.mode import Mode
 
 from .cancellation import checkpoint
-from .compiled import compiled, structure_of
+from .compiled import Graph, compiled
 
 BATCH_VALUES = 200_000  # values evaluated at once, so that copies fit into the CPU cache
 HESSIAN_VALUES = 2_000_000  # second derivatives computed at once
@@ -32,15 +32,12 @@ class LogDensity:
     """
 
     def __init__(self, model: pm.Model):
-        structure, data = structure_of(model)
-        self._graph = graph = structure.graph
-        self._functions = structure.functions
+        self._graph = graph = Graph.of(model)
+        self._functions = compiled(graph)
         self._shared = [v.name for v in graph.shared]
-        of_variable = dict(zip(structure.written.data, data, strict=True))
-        self._data = [of_variable[v] for v in graph.shared]
+        self._data = [v.get_value(borrow=True) for v in graph.shared]
         self.model = model
-        values = structure.initial_point(*data)
-        self._point = {v.name: x for v, x in zip(graph.values, values, strict=True)}
+        self._point = model.initial_point()
         self._shapes = [self._point[v.name].shape for v in graph.values]
         self._names = [v.name for v in graph.values]
         discrete = [
@@ -75,14 +72,6 @@ class LogDensity:
         self.products += self._share_of_K
         logp, *gradients = function(*self._split(x), *self._data)
         return float(logp), self._join(gradients)
-
-    def unconstrained(self, named: dict[str, np.ndarray]) -> np.ndarray | None:
-        """Return the vector of values of the free variables; None if some are transformed."""
-        free = self.model.free_RVs
-        if any(self.model.rvs_to_transforms[v] is not None for v in free):
-            return None
-        values = [named[v.name] for v in free if v.name in named]
-        return self._join(values) if [v.shape for v in values] == self._shapes else None
 
     def machine_code(self) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
         """Return :meth:`logp_and_gradient` as machine code, for samplers that call it often."""

@@ -141,8 +141,7 @@ def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Mo
             raise laplace.NoApproximationError(
                 "the likelihood has kinks, so its curvature at a point does not give its width"
             )
-        near = None if settings.near is None else density.unconstrained(settings.near)
-        approximation = laplace.Laplace.of(density, rng, near)
+        approximation = laplace.Laplace.of(density, rng)
         if sampler == "laplace" and approximation.several_modes:
             raise laplace.NoApproximationError("the posterior has several modes")
     except laplace.NoApproximationError as error:

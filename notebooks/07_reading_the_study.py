@@ -110,7 +110,7 @@ plan = studies.settings()
 results = plan.read(STUDY)
 sections, rankings = guidelines.all_findings(plan, results)
 figure = guidelines_page.overview(model_rows(results[plan.main.name]))
-figure.set_dpi(70)
+figure.set_dpi(50)
 
 # %% [markdown]
 # A row is a setting, a column is a model, and the number is the mean G-mean. A grey cell means that
@@ -173,7 +173,7 @@ plan = studies.real([datasets.embedded(name) for name in datasets.names()])
 results = plan.read(STUDY)
 sections, rankings = guidelines.all_findings(plan, results)
 figure = guidelines_page.critical_difference(rankings["g_mean"])
-figure.set_dpi(70)
+figure.set_dpi(50)
 
 # %%
 for title in ("Over all settings", "What labels are worth", "Time", "Priors", "Bandwidths"):

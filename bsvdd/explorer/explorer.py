@@ -49,7 +49,7 @@ def explore(
     *,
     minor_label: Any = None,
     standardize: bool = True,
-    dictionary: int | None = None,
+    dictionary: int | str | None = "auto",
     draws: int = 1000,
     chains: int = 2,
     random_state: int = 0,
@@ -72,8 +72,9 @@ def explore(
         Label of the minority in y.
     standardize : bool, default=True
         Scale each column by the majority rows; the bandwidth is then in standard deviations.
-    dictionary : int, optional
-        Number of landmarks, instead of all rows. Use it for more than about 1,000 rows.
+    dictionary : int, "auto" or None, default="auto"
+        Number of landmarks; None takes all rows, and "auto" does so up to 3,000 rows. Use a number
+        for more than about 1,000 rows.
     draws, chains : int, default=1000, 2
     random_state : int, default=0
 
@@ -107,8 +108,11 @@ def explore(
             "bsvdd.explore needs ipywidgets, which comes with the extra jupyter: "
             "pip install 'bsvdd[jupyter]'"
         ) from error
-    if dictionary is not None and (isinstance(dictionary, bool) or not isinstance(dictionary, int)):
-        raise TypeError(f"dictionary must be a number of landmarks or None, got {dictionary!r}")
+    is_number = isinstance(dictionary, int) and not isinstance(dictionary, bool)
+    if not (is_number or dictionary in ("auto", None)):
+        raise TypeError(
+            f'dictionary must be a number of landmarks, "auto" or None, got {dictionary!r}'
+        )
     options: dict[str, Any] = {
         "standardize": standardize,
         "dictionary": dictionary,
@@ -243,7 +247,7 @@ class Explorer:
         self._own_prior = prior
         self._request()
 
-    def elicit(self, **stated: float) -> None:
+    def elicit(self, **stated: Any) -> None:
         """Set the controls of the prior to what is stated, see ``est.elicit_prior``.
 
         Parameters

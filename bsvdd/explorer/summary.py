@@ -110,8 +110,10 @@ def _why(view: View) -> str:
                 html.escape(f"column {of_row['column'].values[f]}"),
                 f"{share:.0%} [{low:.0%}, {high:.0%}]",
             ]
-            changed = why.changes is not None and why.changes["change"].values[0, f] != 0.0
-            cells.append(f"→ {why.changes['value'].values[0, f]:.3g}" if changed else "")
+            if why.changes is not None and why.changes["change"].values[0, f] != 0.0:
+                cells.append(f"→ {why.changes['value'].values[0, f]:.3g}")
+            else:
+                cells.append("")
             rows.append(_cells("td", *cells))
     points = why.points.isel(obs=0)
     what = "share" if why.kind == "surprise" else "term"

@@ -86,8 +86,9 @@ class View:
         if same is not None and same.state.row == state.row:
             return replace(same, state=state, d=d)
         why = est.explain(with_feature_names(est, row), top=3)
+        prior = groups.get("prior")  # one estimate, such as a mode, has none
         prior_d = np.empty(0)
-        if "w" in groups["prior"]:
+        if prior is not None and "w" in prior:
             center = est._center("prior")
             prior_d = center.with_common_norm(center.values(row)).ravel()
         if same is not None:
@@ -95,7 +96,6 @@ class View:
         decision = est.decision(with_feature_names(est, grid))
         w = groups["posterior"]["w"].values
         w = w.reshape(-1, w.shape[-1])
-        prior = groups.get("prior")  # one estimate, such as a mode, has none
         prior_support = np.empty(0)
         if prior is not None and "w" in prior:
             prior_support = effective_support(prior["w"].values)

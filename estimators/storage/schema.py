@@ -22,10 +22,10 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
         raise ValueError("constant_data/minority: expected at least one majority row")
     if "kind" in tree.children["constant_data"].dataset:
         kind = _values(tree, "constant_data/kind", (n,), "i", 0)
-        names = labels_of_text(tree.children["constant_data"].attrs.get("kinds", "[]"))
-        if kind.max() != len(names) or not np.array_equal(kind > 0, minority):
+        labels = labels_of_text(tree.children["constant_data"].attrs.get("kinds", "[]"))
+        if kind.max() != len(labels) or not np.array_equal(kind > 0, minority):
             raise ValueError(
-                f"constant_data/kind: expected 0 for majority rows and 1 to {len(names)} for "
+                f"constant_data/kind: expected 0 for majority rows and 1 to {len(labels)} for "
                 f"minority rows, one for each name of the attribute kinds, got up to {kind.max()}"
             )
     if "name" in tree.children["constant_data"].dataset:

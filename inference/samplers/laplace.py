@@ -66,14 +66,10 @@ class Laplace:
     ends: np.ndarray
 
     @classmethod
-    def of(
-        cls, density: LogDensity, rng: np.random.Generator, near: np.ndarray | None = None
-    ) -> Self:
+    def of(cls, density: LogDensity, rng: np.random.Generator) -> Self:
         """Return the approximation of ``density``.
 
-        The search for the mode starts from PyMC's initial point and from dispersed points. Where
-        a similar posterior had its only mode at ``near``, two searches are enough, from there and
-        from one dispersed point, if both find the same mode.
+        The search for the mode starts from PyMC's initial point and from dispersed points.
 
         Raises
         ------
@@ -85,23 +81,8 @@ class Laplace:
             logp, gradient = density.logp_and_gradient(x)
             return -logp, -gradient
 
-        starts = density.dispersed_points(STARTS, DISPERSION, rng)
-        if near is not None:
-            found = cls._between(density, minus_logp, [near, starts[-1]])
-            if not found.several_modes:
-                return found
-        return cls._between(density, minus_logp, starts)
-
-    @classmethod
-    def _between(
-        cls,
-        density: LogDensity,
-        minus_logp: Callable[[np.ndarray], tuple[float, np.ndarray]],
-        starts: list[np.ndarray],
-    ) -> Self:
-        """Return the approximation by searches from these starts."""
         searches = []
-        for start in starts:
+        for start in density.dispersed_points(STARTS, DISPERSION, rng):
             search = minimize(minus_logp, start, jac=True, method="L-BFGS-B", options=OPTIONS)
             if not (search.success and np.isfinite(search.fun)):
                 raise NoApproximationError(f"the search for the mode failed: {search.message}")

@@ -80,7 +80,7 @@ def test_a_terminated_command_is_aborted(monkeypatch):
     def terminated():
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr("bsvdd.comparison.scenarios.datasets.sources", terminated)
+    monkeypatch.setattr("bsvdd.comparison.scenarios.collection.sources", terminated)
     result = CliRunner().invoke(main, ["data"])
     assert (result.exit_code, result.output) == (1, "\nAborted!\n")
 

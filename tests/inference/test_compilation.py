@@ -3,7 +3,6 @@
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference import compiled
 from bsvdd.inference.compiled import compilations
 from bsvdd.inference.log_density import LogDensity
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
@@ -139,69 +138,3 @@ def test_dispersed_points_disperse_the_total_of_the_minority_weights():
     np.testing.assert_allclose(mean[:2], 0.5)
     assert np.ptp(mean[2::2]) < 0.2
     assert np.ptp(mean[3::2]) > 0.6
-
-
-GRAM = gram(14)
-PRIORS = {
-    "row sums": priors.InverseRowSum(),
-    "covariance": priors.GaussianProcess(),
-    "student": lambda gram, name, dims: pm.StudentT(name, nu=3, dims=dims),
-}
-
-
-@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
-def test_prior_draws_at_once_are_those_one_by_one(prior, monkeypatch):
-    model = bsvdd.build(GRAM, prior)
-    structure, data = compiled.structure_of(model)
-    at_once = structure.draw_prior(data, 20, seed=3)
-    monkeypatch.setattr(compiled, "_independent_draws", lambda *_: None)
-    one_by_one = compiled.Structure(model, structure.written).draw_prior(data, 20, seed=3)
-    np.testing.assert_allclose(at_once, one_by_one, rtol=1e-12)
-    assert at_once.shape == (20, GRAM.n_points)
-
-
-def test_a_hierarchical_prior_is_drawn_one_by_one():
-    def prior(gram, name, dims):
-        return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_sd"), dims=dims)
-
-    model = bsvdd.build(GRAM, prior)
-    structure, data = compiled.structure_of(model)
-    drawn = structure.draw_prior(data, 400, seed=3)
-    np.testing.assert_allclose(drawn.mean(), 1.0 / GRAM.n_points, rtol=1e-12)
-    # with one sd for all of a draw, the size of its log ratios differs between draws
-    size = np.log(drawn).std(axis=1)
-    assert size.std() / size.mean() > 0.5
-
-
-def test_models_written_alike_share_their_density_and_keep_their_data():
-    first, other = (bsvdd.build(GRAM, priors.Flat(sd=sd)) for sd in (0.5, 2.0))
-    (one, data), (two, other_data) = map(compiled.structure_of, (first, other))
-    assert one is two
-    assert any(not np.array_equal(a, b) for a, b in zip(data, other_data, strict=True))
-    x = np.linspace(-1.0, 1.0, GRAM.n_points)
-    for model in (first, other):
-        expected = by_pymc(model, [x])
-        np.testing.assert_allclose(LogDensity(model).logp(x[None])[0], expected, rtol=1e-10)
-    assert compiled.structure_of(bsvdd.build(GRAM, PRIORS["student"]))[0] is not one
-    spread = [s.draw_prior(d, 300, 0).std() for s, d in ((one, data), (two, other_data))]
-    assert spread[1] > 2.0 * spread[0]
-
-
-def test_other_bounds_of_a_transform_are_another_structure():
-    def within(bound):
-        return lambda gram, name, dims: pm.Uniform(name, -bound, bound, dims=dims)
-
-    narrow, wide = (bsvdd.build(GRAM, within(bound)) for bound in (1.0, 3.0))
-    assert compiled.structure_of(narrow)[0] is not compiled.structure_of(wide)[0]
-    for model in (narrow, wide):
-        x = np.linspace(-1.0, 1.0, GRAM.n_points)
-        expected = by_pymc(model, [x])
-        np.testing.assert_allclose(LogDensity(model).logp(x[None])[0], expected, rtol=1e-10)
-
-
-def test_a_start_of_ones_own_is_kept():
-    def prior(gram, name, dims):
-        return pm.Normal(name, dims=dims, initval=np.full(gram.n_points, 0.25))
-
-    density = LogDensity(bsvdd.build(GRAM, prior))
-    np.testing.assert_array_equal(density._center, np.full(GRAM.n_points, 0.25))

@@ -386,24 +386,3 @@ def test_an_improper_prior_has_no_draws_but_a_posterior(table):
     with pytest.raises(ValueError, match="the prior is improper, as pm.Flat is, so it has no draw"):
         est.prior_health()
     assert "prior_effective_support" not in est.idata_["diagnostics"]
-
-
-def test_two_searches_are_enough_beside_a_known_mode():
-    """The same approximation, and fewer products with K."""
-    first = LogDensity(bsvdd.build(GRAM, priors.Flat(sd=0.5)))
-    known = Laplace.of(first, rng()).mode
-    density = LogDensity(bsvdd.build(GRAM, priors.StandardizedRowSum()))
-    q, all_searches = Laplace.of(density, rng()), density.products
-    density.products = 0.0
-    near = Laplace.of(density, rng(), known)
-    np.testing.assert_allclose(near.mode, q.mode, atol=0.02)
-    np.testing.assert_allclose(near.upper, q.upper, rtol=0.05, atol=0.02)
-    assert len(near.ends) == 2
-    assert density.products - 12 < 0.6 * (all_searches - 12)  # less those of the curvature
-
-
-def test_all_searches_follow_where_another_mode_shows():
-    density = LogDensity(bsvdd.build(GRAM, two_modes))
-    q = Laplace.of(density, rng(), np.full(12, 4.0))
-    assert q.several_modes
-    assert len(q.ends) == 5
