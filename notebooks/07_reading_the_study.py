@@ -42,6 +42,7 @@ from bsvdd.comparison.report.findings import model_rows
 from bsvdd.comparison.scenarios.shapes import Shape
 
 STUDY = Path("../docs/study")
+plt.rcParams["figure.dpi"] = 55  # small pictures
 slides = runner.read(STUDY / "slides_results.csv")
 slides.groupby("model", sort=False)[["accuracy", "f1", "fpr", "fnr", "g_mean", "auc"]].mean().round(
     3
@@ -110,7 +111,6 @@ plan = studies.settings()
 results = plan.read(STUDY)
 sections, rankings = guidelines.all_findings(plan, results)
 figure = guidelines_page.overview(model_rows(results[plan.main.name]))
-figure.set_dpi(50)
 
 # %% [markdown]
 # A row is a setting, a column is a model, and the number is the mean G-mean. A grey cell means that
@@ -173,7 +173,6 @@ plan = studies.real([datasets.embedded(name) for name in datasets.names()])
 results = plan.read(STUDY)
 sections, rankings = guidelines.all_findings(plan, results)
 figure = guidelines_page.critical_difference(rankings["g_mean"])
-figure.set_dpi(50)
 
 # %%
 for title in ("Over all settings", "What labels are worth", "Time", "Priors", "Bandwidths"):
