@@ -41,17 +41,6 @@ GROUPS = {
         ],
     ),
     "p_values": (["estimators/p_values"], ["estimators/p_values"]),
-    "rows": (
-        [
-            *("estimators/labels", "estimators/inputs"),
-            *("estimators/rows/source", "estimators/rows/files", "estimators/rows/blocks"),
-        ],
-        [
-            *("estimators/labels", "estimators/label_reading", "estimators/input"),
-            *("estimators/rows", "estimators/bad_inputs", "estimators/odd_values"),
-            *("estimators/ways_in", "estimators/ownership"),
-        ],
-    ),
     "potential": (
         [
             *("models/potential", "models/geometry", "models/gram"),
