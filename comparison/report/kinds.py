@@ -10,6 +10,8 @@ from . import pages
 from .findings import Finding, listed, model_rows
 
 LABELLED = " labelled"  # the end of the name of a scenario of real data
+FEW = r"^(.* labelled) by (\d+) rows$"  # the name of one with fewer labelled rows
+WITHOUT_LABELS = "BSVDD"
 SUMMARY = {
     "auc_seen": "AUC, seen",
     "auc_unseen": "AUC, unseen",
@@ -52,10 +54,29 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     return by_set.groupby("model", sort=False).mean().sort_values("auc_mean", ascending=False)
 
 
+def by_labelled_rows(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean AUC for the labelled kind by the number of its labelled rows.
+
+    A row for each number, the last one "all" (at most a tenth of the normal rows), over the same
+    kinds, and a column for each model.
+    """
+    rows = model_rows(results)
+    few = rows["data"].str.extract(FEW)
+    same = rows["data"].isin(few[0].dropna())
+    parts = [
+        rows.assign(kind=few[0], rows=few[1])[few[0].notna()],
+        rows.assign(kind=rows["data"], rows="all")[same],
+    ]
+    by_kind = pd.concat(parts).groupby(["rows", "model", "kind"], sort=False)["auc_seen"].mean()
+    table = by_kind.groupby(["rows", "model"], sort=False).mean().unstack("model", sort=False)
+    table.columns.name = table.index.name = None
+    return table
+
+
 def generated(results: pd.DataFrame) -> pd.DataFrame:
     """Return the AUC of all abnormal rows in each generated setting, a column for each model."""
     rows = model_rows(results)
-    rows = rows[~rows["data"].str.endswith(LABELLED)]
+    rows = rows[~rows["data"].str.contains(LABELLED)]
     table = rows.pivot_table("auc", "data", "model", sort=False)
     table.columns.name = table.index.name = None
     return table
@@ -112,6 +133,7 @@ def findings(results: pd.DataFrame) -> list[Finding]:
             f"models; the best is {ours.idxmin()} by est.kinds with {ours.min():.3f}, and "
             f"{platt.idxmin()} by Platt's sigmoid with {platt.min():.3f}."
         )
+    sentences += [_worth(by_labelled_rows(results)), _generated(generated(results))]
     draws = rows[rows["model"].str.startswith("BSVDD-M")].groupby("model", sort=False)["r_hat"]
     sentences.append(
         "The largest R-hat of d_z is "
@@ -120,16 +142,45 @@ def findings(results: pd.DataFrame) -> list[Finding]:
         if len(draws)
         else "BSVDD-M was not fitted."
     )
-    return [Finding(sentence, table) for sentence in sentences]
+    return [Finding(sentence, table) for sentence in sentences if sentence]
+
+
+def _worth(table: pd.DataFrame) -> str:
+    """Return the sentence on what labels are worth."""
+    if table.empty or WITHOUT_LABELS not in table:
+        return ""
+    parts = []
+    for rows, values in table.iterrows():
+        with_labels = values.drop(WITHOUT_LABELS)
+        many = "up to a tenth of the normal rows" if rows == "all" else f"{rows} rows"
+        parts.append(f"{with_labels.max():.3f} from {many} ({with_labels.idxmax()})")
+    return (
+        "The AUC for the labelled kind with labels, by the best model, is "
+        f"{listed(parts)}; without labels {WITHOUT_LABELS} has "
+        f"{table[WITHOUT_LABELS].iloc[-1]:.3f} for the same kinds."
+    )
+
+
+def _generated(table: pd.DataFrame) -> str:
+    """Return the sentence on the generated settings."""
+    if table.empty:
+        return ""
+    best = [
+        f"{values.max():.3f} for {name} ({values.idxmax()})" for name, values in table.iterrows()
+    ]
+    return f"In generated data the largest AUC of all abnormal rows is {'; '.join(best)}."
 
 
 def text(results: pd.DataFrame) -> str:
     """Return the tables and the sentences as text."""
     table = summary(results).rename(columns=SUMMARY)
     parts = [finding.sentence for finding in findings(results)]
-    others = generated(results)
-    if not others.empty:
-        parts += ["AUC in generated data:", others.to_string(float_format="%.3f")]
+    for title, extra in (
+        ("AUC for the labelled kind by its labelled rows:", by_labelled_rows(results)),
+        ("AUC in generated data:", generated(results)),
+    ):
+        if not extra.empty:
+            parts += [title, extra.to_string(float_format="%.3f")]
     return "\n\n".join(["Means over data sets:", table.T.to_string(float_format="%.3f"), *parts])
 
 

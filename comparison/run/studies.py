@@ -124,7 +124,7 @@ def kinds(data: list[KindSet], quick: bool = False, seed: int = 0) -> Study:
         ),
     ]
     scenarios = scenarios_of(kinds_design(quick, data))
-    return Study("kinds", scenarios, models, DEFAULTS, 1, seed)
+    return Study("kinds", scenarios, models, DEFAULTS, 1 if quick else 3, seed)
 
 
 def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:

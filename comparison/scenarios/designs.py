@@ -13,6 +13,7 @@ from .slides import Slides
 
 Design = dict[str, dict[str, list[Scenario]]]  # factor: level: scenarios
 MOST_KINDS = 3  # of a data set that are labelled in turn
+FEW_LABELS = (2, 5)
 ROWS = 1000  # training rows at most, as the cost of some models grows with their cube
 
 
@@ -111,7 +112,8 @@ def kinds_design(quick: bool, data: list[KindSet]) -> Design:
 
     In generated data the share of the abnormal test rows that is of kinds without labels goes from
     0 to 1, and the labelled kinds drift. In real data the largest kinds of a data set, at most
-    three, are labelled in turn. ``quick`` has one kind of each data set.
+    three, are labelled in turn, and the largest one by few rows too. ``quick`` has one kind of each
+    data set.
     """
     shares = (0.0, 0.5) if quick else (0.0, 0.25, 0.5, 1.0)
     return {
@@ -125,6 +127,10 @@ def kinds_design(quick: bool, data: list[KindSet]) -> Design:
                 LabelledKind(each, kind) for kind in each.kinds[: 1 if quick else MOST_KINDS]
             ]
             for each in data
+        },
+        "labelled rows": {
+            str(n): [LabelledKind(each, each.kinds[0], labels=n) for each in data]
+            for n in (() if quick else FEW_LABELS)
         },
     }
 

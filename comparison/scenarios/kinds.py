@@ -149,12 +149,15 @@ class LabelledKind(Scenario):
     rows : int, default=300
         Normal training rows at most.
     most : int, default=500
+    labels : int, optional
+        Labelled rows at most, to see what each further label is worth.
     """
 
     data: KindSet
     kind: str
     rows: int = 300
     most: int = 500
+    labels: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in self.data.kinds:
@@ -166,13 +169,15 @@ class LabelledKind(Scenario):
     @property
     @override
     def name(self) -> str:
-        return f"{self.data.name}, {self.kind} labelled"
+        limit = "" if self.labels is None else f" by {self.labels} rows"
+        return f"{self.data.name}, {self.kind} labelled{limit}"
 
     @property
     def _sizes(self) -> tuple[int, int]:
         label = self.data.label
         n0 = min(int(np.isin(label, self.data.normal).sum()) // 2, self.rows)
-        return n0, max(1, min(int((label == self.kind).sum()) // 2, round(LABELLED * n0)))
+        n1 = max(1, min(int((label == self.kind).sum()) // 2, round(LABELLED * n0)))
+        return n0, n1 if self.labels is None else min(n1, self.labels)
 
     @property
     @override

@@ -181,6 +181,23 @@ def test_the_study_labels_kinds_in_turn():
     assert len(set(names)) == len(names)
 
 
+def test_few_labelled_rows_are_of_the_same_kind():
+    digits = kinds.embedded("digits")
+    scenario = kinds.LabelledKind(digits, digits.kinds[0], labels=2)
+    pair, whole = scenario.pair(3), kinds.LabelledKind(digits, digits.kinds[0]).pair(3)
+    assert scenario.name == "digits, 9 labelled by 2 rows" and scenario.n_minority == 2
+    assert (pair.train_kind == "9").sum() == 2
+    assert (whole.train_kind == "9").sum() == 30
+    normal = whole.train_kind == ""
+    np.testing.assert_array_equal(pair.train.X[pair.train_kind == ""], whole.train.X[normal])
+    names = [each.name for each in studies.kinds([digits]).scenarios]
+    assert (
+        scenario.labelled
+        and "digits, 9 labelled by 2 rows" in names
+        and "digits, 7 labelled by 2 rows" not in names
+    )
+
+
 def results():
     rng, rows = np.random.default_rng(0), []
     for model, seen, unseen in (
@@ -201,6 +218,21 @@ def test_each_data_set_counts_once():
     table = report.summary(results())
     assert table.loc["LS-SVM", "auc_seen"] == pytest.approx(((0.97 + 0.95) / 2 + 0.95) / 2)
     assert table.index[0] == "BSVDD-M"
+
+
+def test_labels_are_counted_on_the_same_kinds():
+    rows = results()
+    few = rows[rows["data"] == "a, y labelled"].assign(data="a, y labelled by 2 rows")
+    few["auc_seen"] -= 0.1
+    rows = pd.concat([rows, few])
+    table = report.by_labelled_rows(rows)
+    assert table.index.tolist() == ["2", "all"]
+    assert table["LS-SVM"].tolist() == pytest.approx([0.85, 0.95])  # not "a, x", nor "b, z"
+    assert report.summary(rows).equals(report.summary(results()))
+    assert "by 2 rows" not in report.generated(rows).index
+    worth = next(f.sentence for f in report.findings(rows) if "with labels" in f.sentence)
+    assert "0.850 from 2 rows (LS-SVM) and 0.950 from up to a tenth" in worth
+    assert "without labels BSVDD has 0.850 for the same kinds" in worth
 
 
 def test_sentences_name_the_best_model_for_each_case():
