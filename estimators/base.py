@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -21,9 +21,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..inference import conformal
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import (
-    is_normal,
+    compared,
     probability_error,
-    probability_normal,
     three_way,
 )
 from ..inference.draws import Draws
@@ -295,9 +294,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         if left_out is not None and policy.criterion in ("auto", "false_alarm", "rank"):
             warn_of_far_rows(rule, limit)
         cutoffs = rule.cutoffs(limit.value)[:, None]
-        probability = probability_normal(state.values, cutoffs)
-        normal = is_normal(state.values, cutoffs, level)
-        at_cutoff = (np.abs(state.values - cutoffs) <= AT_CUTOFF * np.abs(cutoffs)).any()
+        probability, normal, at_cutoff = compared(state.values, cutoffs, level, AT_CUTOFF)
         if at_cutoff or rule.has_few_digits(limit):  # rounding of the values would decide
             score, probability = rule.decision(state.data.rows, limit)
             normal = score >= limit.score
@@ -316,6 +313,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
                 left_out=("obs", rule.value_of(left_out)),
                 left_out_score=("obs", left_out),
             ).assign_attrs(cv=str(policy.cv))
+        state = replace(state, Kw=None)  # no longer needed
         self._set_fitted(state, state.tree(decision))
 
     def _full_rule(self, state: FitState) -> ScoringRule:
@@ -332,7 +330,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             reference = self._reference(draws, fold), self._reference(state.draws, rule)
             return lambda rows: fold.aligned(fold.scores(rows, level), *reference)
 
-        return leave_out.scores(data, rule, policy, loo, self._folds, refit)
+        return leave_out.scores(data, rule, policy, loo, self._folds, refit, state.Kw)
 
     def _reference(self, draws: Draws, rule: ScoringRule) -> float | None:
         """Return a score that has the same meaning in fits to all rows and to folds, if needed."""

@@ -76,7 +76,8 @@ class DataDescription(BaseDetector):
         """
         rule = self._rule(draws, data.gram)
         values = _distances_of_rows(data, draws, rule)
-        draws = draws.without("Kw")  # no longer needed: it gave the distances of the points
+        Kw = draws.flat("Kw") if "Kw" in draws.variables else None
+        draws = draws.without("Kw")
         d = draws.of_rows(values)
         groups = {
             "distance": d.to_dataset(),
@@ -89,7 +90,7 @@ class DataDescription(BaseDetector):
         for name, group in data.dictionary.report(data).items():
             groups[name] = groups[name].merge(group) if name in groups else group
         _warn_of_rounding(data, d.values)
-        return FitState(data=data, draws=draws, rule=rule, values=values, groups=groups)
+        return FitState(data=data, draws=draws, rule=rule, values=values, groups=groups, Kw=Kw)
 
     @override
     def _restored(self, data: TrainingData, tree: xr.DataTree) -> FitState:
@@ -446,11 +447,11 @@ class DataDescription(BaseDetector):
 
 
 def _distances_of_rows(data: TrainingData, draws: Draws, rule: CenterDraws) -> np.ndarray:
-    """Return d (draws, n) of the training rows; those of points overwrite Kw."""
+    """Return d (draws, n) of the training rows."""
     if "Kw" not in draws.variables or not (data.all_rows and data.dictionary.points_are_rows):
         return rule.values(data.rows)
     of_points = squared_distance_of_points(
-        draws.flat("Kw"), rule.squared_norm, np.diag(data.gram.K)
+        draws.flat("Kw").copy(), rule.squared_norm, np.diag(data.gram.K)
     )
     np.sqrt(of_points, out=of_points)
     if np.array_equal(data.row_of_point, np.arange(len(data.rows))):

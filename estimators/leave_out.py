@@ -22,11 +22,12 @@ class LeaveOneOut(Protocol):
     """Leave-one-out without a refit: each dictionary point leaves the centre."""
 
     def kernel_sums(
-        self, weights: np.ndarray, data: TrainingData
+        self, weights: np.ndarray, data: TrainingData, Kw: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the kernel sums of left-out points, and log weights of the draws or None.
 
-        Both are of shape (draws, M), as are the weights of the draws.
+        Both are of shape (draws, M), as are the weights of the draws, and their products with K if
+        they are known, which may be overwritten.
         """
         ...
 
@@ -39,9 +40,11 @@ class Renormalized:
     on minority rows, and on a majority row beside landmarks only through r and T.
     """
 
-    def kernel_sums(self, weights: np.ndarray, data: TrainingData) -> tuple[np.ndarray, None]:
+    def kernel_sums(
+        self, weights: np.ndarray, data: TrainingData, Kw: np.ndarray | None = None
+    ) -> tuple[np.ndarray, None]:
         """Return the kernel sums (draws, M) of left-out points; all draws count the same."""
-        return leave_one_out(weights, data.gram.K, data.gram.n1), None
+        return leave_one_out(weights, data.gram.K, data.gram.n1, Kw), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class FromClosedForm:
     closed_form: ClosedForm
 
     def kernel_sums(
-        self, weights: np.ndarray, data: TrainingData
+        self, weights: np.ndarray, data: TrainingData, Kw: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the kernel sums (draws, M) of left-out points, and log weights of the draws."""
         return self.closed_form.leave_one_out(weights, np.random.default_rng(data.seed))
@@ -64,7 +67,9 @@ class ModeWithoutEach:
     prior: Prior
     likelihood_scale: float
 
-    def kernel_sums(self, weights: np.ndarray, data: TrainingData) -> tuple[np.ndarray, None]:
+    def kernel_sums(
+        self, weights: np.ndarray, data: TrainingData, Kw: np.ndarray | None = None
+    ) -> tuple[np.ndarray, None]:
         """Return the kernel sum (1, M) of each point with the mode without it."""
         modes, _ = bdd.left_out(data.gram, self.prior, self.likelihood_scale)
         return (data.gram.K * modes).sum(axis=0)[None], None
@@ -77,7 +82,9 @@ class BootstrapWithoutEach:
     prior: Prior
     likelihood_scale: float
 
-    def kernel_sums(self, weights: np.ndarray, data: TrainingData) -> tuple[np.ndarray, None]:
+    def kernel_sums(
+        self, weights: np.ndarray, data: TrainingData, Kw: np.ndarray | None = None
+    ) -> tuple[np.ndarray, None]:
         """Return the kernel sums (draws, M) of left-out points; all draws count the same."""
         mode, _ = bdd.posterior(data.gram, self.prior, self.likelihood_scale)
         without_each = ModeWithoutEach(self.prior, self.likelihood_scale)
@@ -135,6 +142,7 @@ def scores(
     loo: LeaveOneOut | None,
     auto_folds: int,
     refit: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
+    Kw: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the score (n,) of each training row when it is left out; NaN if it cannot be.
 
@@ -150,6 +158,8 @@ def scores(
         Folds of ``cv="auto"`` where there is no leave-one-out.
     refit : callable
         Takes row numbers, and returns the scores by a fit to these rows as a function of rows.
+    Kw : ndarray of shape (draws, M), optional
+        K w of each draw, if it is known; it may be overwritten.
     """
     level = policy.level
     cv = resolved_cv(policy, data.minority, data.all_rows, loo is not None, auto_folds)
@@ -161,7 +171,7 @@ def scores(
         is_row = data.row_of_point >= 0
         points = np.full(data.gram.n_points, np.nan)
         if loo is not None:
-            kernel_sums, log_weight = loo.kernel_sums(rule.weights, data)
+            kernel_sums, log_weight = loo.kernel_sums(rule.weights, data, Kw)
             if log_weight is not None:
                 diagnostics.warn_of_weights(log_weight[:, is_row])
             points = rule.left_out_scores(kernel_sums, level, log_weight)

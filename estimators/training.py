@@ -171,6 +171,8 @@ class FitState:
         Further groups of the DataTree by name, such as ``distance`` and ``diagnostics``.
     attrs : dict
         Attributes of the group ``posterior`` in addition to those of the draws.
+    Kw : ndarray of shape (draws, M), optional
+        K w of each draw, until the cutoff is chosen.
     """
 
     data: TrainingData
@@ -179,6 +181,7 @@ class FitState:
     values: np.ndarray
     groups: Mapping[str, xr.Dataset] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
+    Kw: np.ndarray | None = None
 
     def tree(self, decision: xr.Dataset) -> xr.DataTree:
         """Return the fit and the decision by the cutoff as a DataTree."""

@@ -23,6 +23,7 @@ from pymc.logprob.utils import local_check_parameter_to_ninf_switch
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.gradient import disconnected_grad
 from pytensor.graph.basic import Apply, Variable, equal_computations
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace, vectorize_graph
@@ -92,11 +93,11 @@ class Graph:
         """The log density, then the named quantities."""
         return [self.logp, *self.named.values()]
 
-    @property
+    @cached_property
     def has_quadratic_form(self) -> bool:
-        """Whether the log density is made of w'Kw by :class:`.QuadraticForm`."""
-        nodes = (v.owner for v in ancestors([self.logp]) if v.owner is not None)
-        return any(isinstance(node.op, QuadraticForm) for node in nodes)
+        """Whether the log density is made of w'Kw by one :class:`.QuadraticForm`."""
+        nodes = {v.owner for v in ancestors([self.logp]) if v.owner is not None}
+        return sum(isinstance(node.op, QuadraticForm) for node in nodes) == 1
 
     def restricted(self) -> Graph:
         """Return the log density whose likelihood has the weights of some points only.
@@ -233,13 +234,48 @@ class CompiledFunctions:
     @cached_property
     def hessian_products(self) -> Callable:
         """The products of the Hessian at one point with a batch of vectors, as a function."""
+        return self._hessian_products(self._logp)
+
+    def _hessian_products(self, logp: Variable) -> Callable:
         values = self.graph.values
         vectors = [v.type(name=f"vector_{v.name}") for v in values]
-        gradients = pt.grad(self._logp, values)
+        gradients = pt.grad(logp, values)
         slope = sum(pt.sum(g * v) for g, v in zip(gradients, vectors, strict=True))
         products = pt.grad(slope, values, disconnected_inputs="ignore")
         batches = _batches(vectors)
         return self._function([*values, *batches.values()], vectorize_graph(products, batches))
+
+    @cached_property
+    def tangent_hessian_products(self) -> Callable:
+        """:attr:`hessian_products` of the log density with w'Kw replaced by its tangent.
+
+        The tangent at the point has the value and the gradient of w'Kw by w, and no curvature.
+        """
+        (w, _), norm, Kw = self._quadratic_form
+        tangent = 2.0 * (w @ disconnected_grad(Kw)) - disconnected_grad(norm)
+        return self._hessian_products(clone_replace(self._logp, {norm: tangent}))
+
+    @cached_property
+    def jacobian_products(self) -> Callable:
+        """Products with the Jacobian J of the weights, as a function of a point, u and x.
+
+        It returns J x, a vector with the length of the weights, J'u, in the parts of the
+        parameters, and the derivative of the log density by w'Kw.
+        """
+        (w, _), norm, _ = self._quadratic_form
+        values, u = self.graph.values, pt.vector("u")
+        vectors = [v.type(name=f"vector_{v.name}") for v in values]
+        transposed = pt.grad(w @ u, values, disconnected_inputs="zero")
+        slope = sum(pt.sum(g * v) for g, v in zip(transposed, vectors, strict=True))
+        of_norm = pt.grad(self._logp, norm)
+        return self._function([*values, u, *vectors], [pt.grad(slope, u), *transposed, of_norm])
+
+    @property
+    def _quadratic_form(self) -> tuple[list[Variable], Variable, Variable]:
+        """The inputs w and K, and the outputs w'Kw and Kw of the quadratic form."""
+        nodes = {v.owner for v in ancestors([self._logp]) if v.owner is not None}
+        (node,) = (node for node in nodes if isinstance(node.op, QuadraticForm))
+        return node.inputs, *node.outputs
 
 
 MAX_STRUCTURES = 32  # kept in memory: the lambdas of a notebook could pile up

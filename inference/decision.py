@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 BLOCK = 1000  # rows whose draws are copied at once
+DRAWS = 128  # draws compared at once, so that a block stays in the cache
 
 
 def probability_normal(d: np.ndarray, cutoff: float | np.ndarray) -> np.ndarray:
@@ -17,9 +18,28 @@ def probability_normal(d: np.ndarray, cutoff: float | np.ndarray) -> np.ndarray:
     return (d <= cutoff).mean(axis=0)
 
 
-def is_normal(d: np.ndarray, cutoff: float | np.ndarray, level: float = 0.5) -> np.ndarray:
-    """Return whether P(d_z <= cutoff | data) exceeds the level; (draws, rows) -> (rows,)."""
-    return (d <= cutoff).sum(axis=0) > quantile_rank(level, len(d))
+def compared(
+    d: np.ndarray, cutoff: np.ndarray, level: float, tolerance: float
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return P(d_z <= cutoff | data), whether it exceeds the level, and if rounding may decide.
+
+    It is one pass over the draws; rounding may decide if a distance differs from the cutoff of its
+    draw by at most ``tolerance``, relative to the cutoff.
+
+    Parameters
+    ----------
+    d : ndarray of shape (draws, rows)
+    cutoff : ndarray of shape (draws, 1)
+    level, tolerance : float
+    """
+    count, at_cutoff = np.zeros(d.shape[1], dtype=int), False
+    for start in range(0, len(d), DRAWS):
+        draws = slice(start, start + DRAWS)
+        beyond = d[draws] - cutoff[draws]
+        count += (beyond <= 0.0).sum(axis=0)
+        margin = tolerance * np.abs(cutoff[draws])
+        at_cutoff = at_cutoff or bool((np.abs(beyond, out=beyond) <= margin).any())
+    return count / len(d), count > quantile_rank(level, len(d)), at_cutoff
 
 
 def three_way(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+FEW = 1e-4  # of a point's own term: a sum of the others below it has lost digits as a difference
+BLOCK = 128  # draws that stay in the cache
 NEARLY_ALL = 1e-4  # remaining share of the weight below which s - w_j is mostly rounding error
 SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their absolute values
 
 
-def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:
+def leave_one_out(
+    weights: np.ndarray, K: np.ndarray, n1: int = 0, Kw: np.ndarray | None = None
+) -> np.ndarray:
     r"""Return the kernel sum of each dictionary point with the centre without that point.
 
     The kernel sum of a row z is its inner product with the centre,
@@ -35,6 +39,9 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
         Weights that sum to one; the last n1 are :math:`-\alpha_1`.
     K : ndarray of shape (M, M)
     n1 : int, default=0
+    Kw : ndarray of shape (draws, M), optional
+        K w of each draw, if it is known: without minority points it saves a product of matrices.
+        It is overwritten.
 
     Returns
     -------
@@ -53,14 +60,14 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
     remaining = s - alpha0
     # this difference has few digits if a point has nearly all the weight: sum again without it
     inaccurate = np.argwhere(remaining <= NEARLY_ALL * s)
-    others = K.copy()
-    np.fill_diagonal(others, 0.0)  # the sum over the other points, without a difference
-    f = alpha0 @ others[:m]
+    f = _sums_over_others(alpha0, K, None if n1 else Kw)
     with np.errstate(divide="ignore", invalid="ignore"):
         f[:, :m] *= np.divide(s, remaining, out=remaining)
     if n1:
         f[:, m:] *= (s + weights[:, m:]) / s
-        f += weights[:, m:] @ others[m:]
+        of_minority = K[m:].copy()
+        of_minority[np.arange(n1), np.arange(m, m + n1)] = 0.0
+        f += weights[:, m:] @ of_minority
     for draw, j in inaccurate:
         rest = weights[draw].copy()
         rest[j] = 0.0
@@ -68,12 +75,34 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
         f[draw, j] = -np.inf
         if total > 0.0:
             rest[:m] *= s[draw, 0] / total
-            f[draw, j] = others[j] @ rest
+            f[draw, j] = K[j] @ rest
     return f
+
+
+def _sums_over_others(w: np.ndarray, K: np.ndarray, Kw: np.ndarray | None) -> np.ndarray:
+    """Return the sum over i < m, i != j, of w_i k_ij for each point j; (draws, m) -> (draws, M)."""
+    m = w.shape[1]
+    if Kw is None:
+        others = K[:m].copy()
+        np.fill_diagonal(others, 0.0)  # the sum over the other points, without a difference
+        return w @ others
+    few, diagonal = np.zeros(m, dtype=bool), np.diag(K)
+    for start in range(0, len(w), BLOCK):
+        f = Kw[start : start + BLOCK]
+        own = w[start : start + BLOCK] * diagonal
+        f -= own
+        few |= (np.abs(f) < FEW * np.abs(own)).any(axis=0)
+    columns = np.flatnonzero(few)  # their differences have lost digits: sum again
+    others = K[:, columns]
+    others[columns, np.arange(len(columns))] = 0.0
+    Kw[:, columns] = w @ others
+    return Kw
 
 
 def _require_sum_one(weights: np.ndarray) -> None:
     error = np.abs(weights.sum(axis=1) - 1.0)
+    if (error <= SUM_TOLERANCE).all():
+        return
     worst = int(np.argmax(error / np.maximum(np.abs(weights).sum(axis=1), 1.0)))
     if not error[worst] <= SUM_TOLERANCE * max(1.0, np.abs(weights[worst]).sum()):
         raise ValueError(

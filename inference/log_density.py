@@ -14,9 +14,10 @@ from pytensor.compile.mode import Mode
 
 from .cancellation import checkpoint
 from .compiled import Graph, compiled
+from .jacobian import DiagonalAndOuter
 
 BATCH_VALUES = 200_000  # values evaluated at once, so that copies fit into the CPU cache
-HESSIAN_VALUES = 2_000_000  # second derivatives computed at once
+HESSIAN_VALUES = 2_000_000  # second derivatives computed at once by products of matrices
 
 
 class LogDensity:
@@ -109,18 +110,60 @@ class LogDensity:
         return self.evaluate(x)[0]
 
     def hessian(self, x: np.ndarray) -> np.ndarray:
-        """Return the second derivatives at the unconstrained vector ``x``, (size, size)."""
-        self.products += self._share_of_K * self.size
-        H, step = np.empty((self.size, self.size)), max(1, HESSIAN_VALUES // self.size)
+        r"""Return the second derivatives at the unconstrained vector ``x``, (size, size).
+
+        With J the derivatives of the weights by x, and c that of the log density by
+        :math:`w^\top K w`, they are
+
+        .. math:: H = H_t + 2 c\, J^\top K J.
+
+        :math:`H_t` is the Hessian with the tangent of :math:`w^\top K w` in its place. If J is a
+        diagonal and an outer product, as that of a softmax, the second term takes
+        O(size\ :sup:`2`); else the products of H with all unit vectors take O(size\ :sup:`3`).
+        """
+        found = self._jacobian(x) if self.can_be_restricted else None
+        if found is None:
+            self.products += self._share_of_K * self.size
+            H = self._columns(self._functions.hessian_products, x, HESSIAN_VALUES)
+        else:
+            jacobian, of_norm = found
+            self.products += 2 * self._share_of_K  # Kw and Ku
+            H = self._columns(self._functions.tangent_hessian_products, x, BATCH_VALUES)
+            jacobian.add_congruence(H, self._data[self._shared.index("K")], 2.0 * of_norm)
+        H += H.T.copy()  # BLAS makes it symmetric up to rounding only
+        H /= 2.0
+        return H
+
+    def _columns(self, function: Callable, x: np.ndarray, values: int) -> np.ndarray:
+        """Return the products of a symmetric matrix with all unit vectors, (size, size).
+
+        ``values`` of them are computed at once.
+        """
+        H, step = np.empty((self.size, self.size)), max(1, values // self.size)
         for start in range(0, self.size, step):
             rows = slice(start, min(start + step, self.size))
             vectors = np.eye(rows.stop - start, self.size, k=start)
             with self._functions.running:
-                products = self._functions.hessian_products(
-                    *self._split(x), *self._split(vectors), *self._data
-                )
+                products = function(*self._split(x), *self._split(vectors), *self._data)
                 H[rows] = self._join(products, (len(vectors),))
-        return (H + H.T) / 2.0  # BLAS makes it symmetric up to rounding only
+        return H
+
+    def _jacobian(self, x: np.ndarray) -> tuple[DiagonalAndOuter, float] | None:
+        """Return the derivatives of the weights by x, if they have that form, and c."""
+        if self.n_points != self.size:
+            return None
+        parts, slope = self._split(x), np.nan
+
+        def products(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            nonlocal slope
+            with self._functions.running:
+                Jv, *parts_of_u, slope = self._functions.jacobian_products(
+                    *parts, u, *self._split(v), *self._data
+                )
+                return np.array(Jv), self._join(parts_of_u)
+
+        jacobian = DiagonalAndOuter.of(products, self.size)
+        return None if jacobian is None else (jacobian, float(slope))
 
     def jittered_points(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Return PyMC's initial point n times, with U(-2, 2) added on the unconstrained scale.

@@ -86,7 +86,8 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
 
     from .quadratic_form import QuadraticForm
 
-    K, r = pm.Data("K", gram.K), pm.Data("r", gram.r, dims="point")
+    # K is read only: no copy
+    K, r = pm.Data("K", gram.K, borrow=True), pm.Data("r", gram.r, dims="point")
     T, n0 = pm.Data("T", float(gram.T)), pm.Data("n0", float(gram.n0))
     scale = pm.Data("likelihood_scale", float(likelihood_scale))
     norm, Kw = QuadraticForm()(w, K)

@@ -160,7 +160,8 @@ class Laplace:
 def _root_of_curvature(density: LogDensity, x: np.ndarray) -> np.ndarray:
     curvature = -density.hessian(x)
     try:
-        upper = cholesky(curvature)
+        # the transpose of the lower factor is in the order of LAPACK: cho_solve would copy another
+        upper = cholesky(curvature, lower=True).T
     except (LinAlgError, ValueError) as error:
         raise NoApproximationError("the curvature at the mode is not positive definite") from error
     pivots = np.square(np.diag(upper))
@@ -173,7 +174,7 @@ def _newton(density: LogDensity, x: np.ndarray, upper: np.ndarray) -> np.ndarray
     """Return the end of Newton steps from x, with fixed curvature and at most one sd each."""
     for _ in range(NEWTON_STEPS):
         gradient = density.logp_and_gradient(x)[1]
-        step = cho_solve((upper, False), gradient)
+        step = cho_solve((upper, False), gradient, check_finite=False)
         length = math.sqrt(max(float(gradient @ step), 0.0))  # in posterior sd
         if length <= CLOSE:
             break

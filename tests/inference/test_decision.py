@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from bsvdd.inference.decision import (
+    compared,
     distance_quantile,
-    is_normal,
     probability_normal,
     weighted_distance_quantile,
 )
@@ -69,12 +69,14 @@ def test_distance_quantile_decides_as_the_probability_does(d, thousandths, cutof
     counts = (d <= cutoff).sum(axis=0)
     normal = counts * 1000 > thousandths * len(d)
     np.testing.assert_array_equal(distance_quantile(d, level) <= cutoff, normal)
-    np.testing.assert_array_equal(is_normal(d, cutoff, level), normal)
     of_draw = np.arange(float(len(d)))[:, None]  # a cutoff for each draw
-    np.testing.assert_array_equal(is_normal(d + of_draw, cutoff + of_draw, level), normal)
     np.testing.assert_array_equal(
         probability_normal(d + of_draw, cutoff + of_draw), probability_normal(d, cutoff)
     )
+    probability, found, ties = compared(d + of_draw, cutoff + of_draw, level, 1e-12)
+    np.testing.assert_array_equal(found, normal)
+    np.testing.assert_array_equal(probability, probability_normal(d, cutoff))
+    assert ties == (d == cutoff).any()
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 2000))

@@ -59,6 +59,20 @@ def test_left_out_kernel_sum_is_that_without_the_point(kernel, weights, n1):
     expected = [[from_scratch(w, gram.K, j, n1) for j in range(12)] for w in weights]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert not np.allclose(found, weights @ gram.K, rtol=1e-3)
+    from_products = leave_one_out(weights, gram.K, n1, weights @ gram.K)
+    np.testing.assert_allclose(from_products, found, rtol=1e-11)
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 0.2, 1.0])
+def test_known_products_save_no_digits(bandwidth):
+    """Differences that have none left, those of narrow kernels, are summed again."""
+    weights, K = simplex_weights(300), kernels.RBF(bandwidth)(ROWS)
+    weights[-1] = np.where(np.arange(12) == 3, 1.0 - 1e-9, 1e-9 / 11)  # nearly all on one point
+    expected = [[from_scratch(w, K, j) for j in range(12)] for w in weights]
+    assert (weights @ K - weights)[0, 0] == 0.0 or bandwidth > 0.05
+    np.testing.assert_allclose(
+        leave_one_out(weights, K, Kw=weights @ K), expected, rtol=1e-10, atol=1e-300
+    )
 
 
 def test_a_left_out_kernel_sum_has_all_its_digits():
