@@ -367,18 +367,18 @@ class Explorer:
             self.pin() if pressed else self.unpin()
 
     def _check_same_data(self, other: Explorer) -> None:
-        rows, of_other = (
-            (e._view.est._fit.data.rows, e._view.minority, e.setting.standardize)
-            for e in (self, other)
-        )
-        if all(np.array_equal(a, b) for a, b in zip(rows, of_other, strict=True)):
-            return
-        shapes = [" x ".join(map(str, r[0].shape)) for r in (rows, of_other)]
-        same = rows[0].shape == of_other[0].shape
-        if same and np.array_equal(rows[0], of_other[0]):
-            what = "other labels" if rows[2] == of_other[2] else "another standardize"
+        rows, of_other = (e._view.est._fit.data.rows for e in (self, other))
+        here, there = (" x ".join(map(str, table.shape)) for table in (rows, of_other))
+        if here != there:
+            what = f"other rows, {there} and not {here}"
+        elif not np.array_equal(rows, of_other):
+            what = "other rows"
+        elif self.setting.standardize != other.setting.standardize:
+            what = "another standardize"
+        elif not np.array_equal(self._view.minority, other._view.minority):
+            what = "other labels"
         else:
-            what = "other rows" + ("" if same else f", {shapes[1]} and not {shapes[0]}")
+            return
         raise ValueError(
             "two settings stand side by side only if they are of the same data; the other "
             f"explorer has {what}. Call bsvdd.explore for both with the same X, y and standardize"
@@ -452,8 +452,9 @@ class Explorer:
         return replace(self._requested, own_prior=self._own_prior, z=self._z, **values)
 
     def _show_relevant(self) -> None:
+        relevant = self._requested.relevant
         for name, widget in self.controls.items():
-            widget.layout.display = None if name in self._requested.relevant else "none"
+            widget.layout.display = None if name in relevant else "none"
 
     # from a change to a picture
 

@@ -130,10 +130,9 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) 
         ax.plot(*xy.T, marker, color=color, markersize=6, mec=edge, mew=0.6)
     ends = np.array([[x1[0], x2[0]], [x1[-1], x2[-1]]])
     z = plane.project(view.point)[0].clip(*ends)  # a new row can lie far away
-    star = {"color": CHOSEN, "markersize": 15, "mec": "black", "mew": 0.9, "zorder": 5}
-    ax.plot(*z, "*", clip_on=False, **star)
-    ax.set_xlim(ends[:, 0])
-    ax.set_ylim(ends[:, 1])
+    ax.plot(*z, "*", color=CHOSEN, ms=15, mec="black", mew=0.9, zorder=5, clip_on=False)
+    ax.set_xlim(x1[0], x1[-1])
+    ax.set_ylim(x2[0], x2[-1])
     ax.set_xlabel(plane.names[0], fontsize=11, parse_math=False)
     ax.set_ylabel(plane.names[1], fontsize=11, parse_math=False)
     ax.set_title(title, fontsize=11, loc="left")

@@ -52,11 +52,11 @@ def _changes(view: View, before: View | None, grey: str) -> str:
     if before.state == view.state:
         return f"This is {grey}."
     new, old = view.state, before.state
-    names = [n for n in LABELS if n in new.relevant | old.relevant and n != "row"]
+    relevant = (new.relevant | old.relevant) - {"row"}
     changed = [
         f"{LABELS[n]} {_value(getattr(old, n))} → {_value(getattr(new, n))}"
-        for n in names
-        if getattr(old, n) != getattr(new, n)
+        for n in LABELS
+        if n in relevant and getattr(old, n) != getattr(new, n)
     ]
     if (new.row, new.z) != (old.row, old.z):
         changed.append(f"point z {before.name} → {view.name}")

@@ -3,24 +3,16 @@
 The screenshots are kept in ``test-artifacts/``.
 """
 
-import json
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from bsvdd.comparison import datasets
 
+from benchmarks.browser import CHROMIUM, SERVER, chromium, served
 from bsvdd.explorer import explore, panels
 
-CHROMIUM = shutil.which("chromium")
 ARTIFACTS = Path(__file__).parents[2] / "test-artifacts"
-SERVER, FIRST, CHANGE = 60, 240, 90  # seconds until the server answers, a first fit, a change
+FIRST, CHANGE = 240, 90  # seconds until a first fit, a change
 CELLS = [
     "import bsvdd\n"
     "from bsvdd.comparison import datasets\n"
@@ -39,78 +31,14 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """Serve the notebook, and end the server and its kernels afterwards."""
-    tmp_path = tmp_path_factory.mktemp("served")
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    notebook = {
-        "cells": [{**cell, "id": f"cell-{i}", "source": text} for i, text in enumerate(CELLS)],
-        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    path = tmp_path / "explorer.ipynb"
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "RUNTIME", "DATA")}
-    log = tmp_path / "voila.log"
-    with log.open("w") as out:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "voila", path, "--no-browser", f"--port={port}"],
-            cwd=tmp_path,
-            env={**os.environ, **own, "IPYTHONDIR": str(tmp_path), "MPLBACKEND": "agg"},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # so that what it starts can be ended with it
-        )
-    try:
-        wait_until_listening(server, port, log)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        end(server)
-
-
-def wait_until_listening(server, port, log):
-    deadline = time.monotonic() + SERVER
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            break
-        with socket.socket() as probe:
-            probe.settimeout(1.0)
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.2)
-    pytest.fail(f"Voilà did not listen on port {port} within {SERVER} s:\n{log.read_text()}")
-
-
-def end(server):
-    """End the server's whole process group, kindly first."""
-    for how, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
-        try:
-            os.killpg(server.pid, how)
-        except ProcessLookupError:
-            break
-        try:
-            server.wait(patience)
-        except subprocess.TimeoutExpired:
-            continue
-    server.wait(10)
+    with served(CELLS, tmp_path_factory.mktemp("served")) as address:
+        yield address
 
 
 @pytest.fixture
 def page():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-        )
-        try:
-            yield browser.new_page(viewport={"width": 1440, "height": 1200})
-        finally:
-            browser.close()
+    with chromium() as page:
+        yield page
 
 
 class Screen:
