@@ -701,7 +701,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             Labels of X, with the rules of ``fit``. They are only compared with the decisions.
         calibration : bool, default=True
             Whether to refit the model five times, each time without a fifth of the rows, to show
-            the p-values of left-out rows. Without it the report takes a few seconds.
+            the p-values of left-out rows. Without it the report takes a few seconds. What
+            takes longer than 3 seconds says on stderr what it does.
 
         Returns
         -------

@@ -83,9 +83,7 @@ def fit(
     click.echo(f"{est.kernel_}")
     click.echo(f"cutoff {est.cutoff_:.6g}; saved {out}")
     if report is not None:
-        from rich.console import Console
-
-        with plain_errors(), Console(stderr=True).status("report: pictures, and five more fits"):
+        with plain_errors():
             import matplotlib
 
             matplotlib.use("agg")

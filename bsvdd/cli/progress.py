@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 
 import click
 
-HEARTBEAT = 10.0  # seconds between two lines of a log
+from ..inference.heartbeat import HEARTBEAT, duration, heartbeat
 
 
 class Display(Protocol):
@@ -89,26 +88,6 @@ class Bars:
         self._bar.add_task(name, total=None, failed=0, left="")
 
 
-@contextmanager
-def heartbeat(say: Callable[[], str | None], every: float = HEARTBEAT) -> Iterator[None]:
-    """Write a line to stderr each ``every`` seconds; none where ``say`` returns None."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(every):
-            line = say()
-            if line is not None:
-                click.echo(line, err=True)
-
-    thread = threading.Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
 def time_so_far(task: str) -> AbstractContextManager[None]:
     """Return the heartbeat of a task of which no more is known than that it runs."""
     start = time.monotonic()
@@ -170,13 +149,6 @@ class Remaining:
             return ""
         each = (self._clock() - self._start) / self._computed
         return f"about {duration(each * (progress.total - progress.done))} left"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words, such as 40 s, 3 min or 2.5 h."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def described(progress: Any) -> str:

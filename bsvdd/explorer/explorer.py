@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from ..estimators.bayesian import BayesianDataDescription
 from ..inference.cancellation import checkpoint
@@ -24,6 +25,7 @@ from .ranges import Range
 from .refit import FitResult, refit
 from .start import first_fit
 from .state import CRITERIA_WITHOUT_MINORITY, LABELS, ExplorerState, models
+from .typed_row import as_text, parsed
 from .view import View
 from .worker import LatestWorker
 
@@ -57,8 +59,9 @@ def explore(
     """Show in Jupyter how prior, kernel, likelihood and cutoff change posterior and decision.
 
     After each change of a control, the model is fitted and drawn; the setting before stays in
-    grey. A change of numbers of the prior or the likelihood compiles nothing, and a change of the
-    cutoff fits nothing. The first fit is made at once.
+    grey. A click on a row of the picture shows why the row is normal or abnormal. A change of
+    numbers of the prior or the likelihood compiles nothing, and a change of the cutoff fits
+    nothing. The first fit is made at once.
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ def explore(
     Raises
     ------
     ImportError
-        ipywidgets is not installed.
+        anywidget or ipywidgets is not installed.
     ValueError, TypeError
         The errors of ``fit`` for X and y.
 
@@ -101,11 +104,12 @@ def explore(
     >>> explorer.wait().estimator.prior
     InverseRowSum(sd=2.0, power=0.5)
     """
-    try:
-        import ipywidgets  # noqa: F401  its absence is an error before the fit, not after it
+    try:  # their absence is an error before the fit, not after it
+        import anywidget  # noqa: F401
+        import ipywidgets  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "bsvdd.explore needs ipywidgets, which comes with the extra jupyter: "
+            "bsvdd.explore needs anywidget and ipywidgets, which come with the extra jupyter: "
             "pip install 'bsvdd[jupyter]'"
         ) from error
     is_number = isinstance(dictionary, int) and not isinstance(dictionary, bool)
@@ -131,6 +135,7 @@ class _Screen:
     fit: FitResult
     view: View
     picture: bytes
+    pinned: bool  # whether the picture has the plane of the pinned setting
     seconds: float
 
 
@@ -170,12 +175,15 @@ class Explorer:
         self._requested = start
         self._paused = False
         self._own_prior: Any = None
+        self._z: tuple[float, ...] | None = None
+        self._pinned_is_shown = False
+        self._typed_point: tuple[int, Any] | None = None
         self._pinned: View | None = None
         self._since = 0.0
         self._worker = LatestWorker(self._show, self._show_error)
         self._make_widgets()
         picture = panels.draw(self._plane, self._view, None)
-        self._show(_Screen(self._fit, self._view, picture, 0.0))
+        self._show(_Screen(self._fit, self._view, picture, False, 0.0))
 
     @property
     def estimator(self) -> BayesianDataDescription:
@@ -189,7 +197,7 @@ class Explorer:
 
     @property
     def before(self) -> ExplorerState | None:
-        """The setting before, which the screen shows in grey."""
+        """The setting before, or the pinned one, which the screen shows in grey."""
         return None if self._before is None else self._before.state
 
     @property
@@ -203,6 +211,8 @@ class Explorer:
 
     def change(self, **values: Any) -> None:
         """Set several controls in one step.
+
+        A change of ``row`` takes the place of a new row, see :meth:`use_row`.
 
         Raises
         ------
@@ -223,6 +233,43 @@ class Explorer:
                 self.controls[name].value = value
         finally:
             self._paused = False
+        if "row" in values:
+            self._z = None
+        self._request()
+
+    def use_row(self, values: Any) -> None:
+        """Take a new row as the point z, and show why it is normal or abnormal.
+
+        Parameters
+        ----------
+        values : array-like of shape (p,), pandas.Series, dict, or None
+            The values of the columns; a Series or dict names them. None gives the chosen training
+            row back.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The errors of ``predict`` for one row.
+
+        Examples
+        --------
+        >>> import bsvdd
+        >>> from bsvdd.comparison import datasets
+        >>> data = datasets.embedded("wine_cultivar3")
+        >>> explorer = bsvdd.explore(data.X, data.minority)
+        >>> new = data.X[0].copy()
+        >>> new[2] = 99.0
+        >>> explorer.use_row(new)
+        >>> bool(explorer.wait().estimator.predict([new])[0] == -1)
+        True
+        """
+        if values is None:
+            self._z = None
+        else:
+            named = isinstance(values, pd.Series | dict)
+            table = pd.DataFrame([dict(values)]) if named else np.asarray(values)[None]
+            (row,) = np.concatenate(list(self.estimator._new_rows(table)))
+            self._z = tuple(float(v) for v in row)
         self._request()
 
     def use_prior(self, prior: Any) -> None:
@@ -276,14 +323,66 @@ class Explorer:
                     widget.value = getattr(self.setting, name)
             finally:
                 self._paused = False
-            self._own_prior = self.setting.own_prior
+            self._own_prior, self._z = self.setting.own_prior, self.setting.z
             self._show_relevant()
             self._ready("cancelled; the picture shows the setting before")
 
-    def _pin(self, pinned: bool) -> None:
-        """Compare all further settings with the one on the screen, or with the one before each."""
+    def pin(self, other: Explorer | None = None) -> None:
+        """Show a setting left of all further ones, on the same axes, until :meth:`unpin`.
+
+        Parameters
+        ----------
+        other : Explorer, optional
+            Pins the setting on the screen of another explorer of the same data; by default the
+            setting on the screen of this one.
+
+        Raises
+        ------
+        ValueError
+            The other explorer has other rows, labels or units.
+        """
         with self._worker.lock:
-            self._pinned = self._view if pinned else None
+            view = self._view if other is None else other._view
+            if other is not None:
+                self._check_same_data(other)
+            self._pinned = view
+            self._show_pinned()
+
+    def unpin(self) -> None:
+        """Compare each further setting with the one before it."""
+        with self._worker.lock:
+            self._pinned = None
+            self._show_pinned()
+
+    def _show_pinned(self) -> None:
+        self._paused = True
+        try:
+            self._pin_button.value = self._pinned is not None
+        finally:
+            self._paused = False
+        self._start()
+
+    def _pin_pressed(self, pressed: bool) -> None:
+        if not self._paused:
+            self.pin() if pressed else self.unpin()
+
+    def _check_same_data(self, other: Explorer) -> None:
+        rows, of_other = (e._view.est._fit.data.rows for e in (self, other))
+        here, there = (" x ".join(map(str, table.shape)) for table in (rows, of_other))
+        if here != there:
+            what = f"other rows, {there} and not {here}"
+        elif not np.array_equal(rows, of_other):
+            what = "other rows"
+        elif self.setting.standardize != other.setting.standardize:
+            what = "another standardize"
+        elif not np.array_equal(self._view.minority, other._view.minority):
+            what = "other labels"
+        else:
+            return
+        raise ValueError(
+            "two settings stand side by side only if they are of the same data; the other "
+            f"explorer has {what}. Call bsvdd.explore for both with the same X, y and standardize"
+        )
 
     def wait(self, timeout: float = WAIT) -> Self:
         """Wait until the picture shows the state of the controls, and return this explorer.
@@ -304,30 +403,39 @@ class Explorer:
     def _make_widgets(self) -> None:
         import ipywidgets as w
 
+        from .picture import Picture
+
         self.controls = {
             name: control(name, getattr(self._requested, name), self.choices, self.ranges)
             for name in LABELS
         }
         for widget in self.controls.values():
-            widget.observe(lambda _: self._request(), names="value")
+            widget.observe(self._control_moved, names="value")
+        if self._view.est._fit.data.names is not None:
+            self.controls["row"].description = "point z: position"
         copy_button = w.Button(description="Show the code", icon="code")
         copy_button.add_class("bsvdd-copy")
         copy_button.on_click(lambda _: self._show_code())
         self._code = w.Textarea(layout=w.Layout(width="100%", height="165px", display="none"))
         self._code.add_class("bsvdd-code")
         self._status, self._messages, self._numbers = w.HTML(), w.HTML(), w.HTML()
-        self._image = w.Image(format="png", layout=w.Layout(max_width="100%"))
-        self._image.add_class("bsvdd-picture")
+        self._image = Picture()
+        self._image.on_click(self._clicked)
         self._copy = w.HTML(COPY, layout=w.Layout(display="none"))
         self._cancel_button = w.Button(description="Cancel", icon="stop", disabled=True)
         self._cancel_button.add_class("bsvdd-cancel")
         self._cancel_button.on_click(lambda _: self.cancel())
         self._pin_button = w.ToggleButton(description="Pin this setting", icon="thumb-tack")
         self._pin_button.add_class("bsvdd-pin")
-        self._pin_button.observe(lambda change: self._pin(change["new"]), names="value")
+        self._pin_button.observe(lambda change: self._pin_pressed(change["new"]), names="value")
+        self._typed = w.Textarea(layout=w.Layout(width="330px", height="108px"), rows=5)
+        self._typed.add_class("bsvdd-typed-row")
+        self._row_button = w.Button(description="Show this row", icon="search")
+        self._row_button.add_class("bsvdd-show-row")
+        self._row_button.on_click(lambda _: self._show_typed())
         buttons = [self._cancel_button, self._pin_button, copy_button, w.HTML(SAVE)]
         left = w.VBox(
-            [*self.controls.values(), self._status, *buttons],
+            [*self.controls.values(), self._typed, self._row_button, self._status, *buttons],
             layout=w.Layout(width="345px", flex="0 0 auto", padding="0 12px 0 0"),
         )
         right = w.VBox(
@@ -341,11 +449,12 @@ class Explorer:
     def _read_controls(self) -> ExplorerState:
         values = {name: widget.value for name, widget in self.controls.items()}
         values |= {name: limits.rounded(values[name]) for name, limits in self.ranges.items()}
-        return replace(self._requested, own_prior=self._own_prior, **values)
+        return replace(self._requested, own_prior=self._own_prior, z=self._z, **values)
 
     def _show_relevant(self) -> None:
+        relevant = self._requested.relevant
         for name, widget in self.controls.items():
-            widget.layout.display = None if name in self._requested.relevant else "none"
+            widget.layout.display = None if name in relevant else "none"
 
     # from a change to a picture
 
@@ -358,6 +467,35 @@ class Explorer:
             return
         self._requested = state
         self._show_relevant()
+        self._start()
+
+    def _control_moved(self, change: Any) -> None:
+        if not self._paused:
+            if change["owner"] is self.controls["row"]:
+                self._z = None
+            self._request()
+
+    def _clicked(self, x: float, y: float) -> None:
+        """Choose the row at this place of the picture."""
+        row = panels.row_at(self._plane, x, y, self._pinned_is_shown)
+        if row is not None:
+            self.change(row=row)
+
+    def _show_typed(self) -> None:
+        """Take the row of the text box as the point z."""
+        try:
+            self.use_row(parsed(self._typed.value, self._column_names))
+        except ValueError as error:
+            self._messages.value = summary.message("error", f"The new row: {error}.")
+
+    @property
+    def _column_names(self) -> list[Any]:
+        est = self.estimator
+        return list(getattr(est, "feature_names_in_", range(est.n_features_in_)))
+
+    def _start(self) -> None:
+        """Start to compute the screen of the requested state."""
+        state = self._requested
         with self._worker.lock:  # an older result must not set "up to date" in between
             self.widget.add_class(PENDING)
             if self._cancel_button.disabled:
@@ -389,22 +527,26 @@ class Explorer:
         checkpoint()
         view = View.of(state, fit, self._grid, current)
         checkpoint()
-        before = self._compared(state, current)
-        picture = panels.draw(self._plane, view, before)
-        return _Screen(fit, view, picture, time.perf_counter() - start)
+        before, pinned = self._compared(state, current), self._pinned is not None
+        picture = panels.draw(self._plane, view, before, pinned)
+        return _Screen(fit, view, picture, pinned, time.perf_counter() - start)
 
     def _compared(self, state: ExplorerState, current: View) -> View | None:
         """Return the view that a new one is compared with: the pinned one, or the one before."""
         if self._pinned is not None:
-            return self._pinned if self._pinned.state != state else None
+            return self._pinned
         return current if current.state != state else self._before
 
     def _show(self, screen: _Screen) -> None:
         self._fit, view = screen.fit, screen.view
         self._before = self._compared(view.state, self._view)
         self._view = view
-        self._image.value = screen.picture
-        self._numbers.value = summary.tables(view, self._before, self._plane)
+        self._image.value, self._pinned_is_shown = screen.picture, screen.pinned
+        self._numbers.value = summary.tables(view, self._before, self._plane, screen.pinned)
+        point = (view.state.row, view.state.z)
+        if point != self._typed_point:  # else it may be half typed
+            self._typed.value = as_text(self._column_names, view.point[0])
+            self._typed_point = point
         self._messages.value = "".join(summary.message("warning", w) for w in view.warnings)
         if self._code.layout.display != "none":
             self._show_code()

@@ -1,4 +1,4 @@
-"""The picture of the explorer: four panels of one view, with the view before in grey."""
+"""The picture of the explorer: the panels of one view, with the view before, or a pinned one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 from scipy.stats import gaussian_kde
 
 from ..estimators.plots.common import MAJORITY, MINORITY, show_probability
@@ -21,46 +21,103 @@ from .view import View
 
 KDE_POINTS = 200
 KDE_DRAWS = 1000
+LEAST_RANGE = 0.01  # of an axis of distances, as a share of the largest
 BARS = 60  # weights that are shown one by one
 BEFORE = "#8A8A8A"
 INK = "#333333"
 LIGHT_MAJORITY, LIGHT_MINORITY = "#8FBFDD", "#EBA77C"
 CHOSEN = "#FFD400"
+WIDTH, HEIGHT, PINNED_HEIGHT = 1120, 680, 860  # pixels
+NEAR = 22.0  # pixels from a row within which a click is on it
+Box = tuple[float, float, float, float]  # left, bottom, width, height as shares of the picture
+# the planes come first: a click on one of them chooses a row
+BOXES: dict[str, Box] = {
+    "plane": (0.055, 0.16, 0.385, 0.77),
+    "distance": (0.51, 0.60, 0.205, 0.33),
+    "support": (0.775, 0.60, 0.205, 0.33),
+    "weights": (0.51, 0.17, 0.47, 0.27),
+}
+PINNED_BOXES: dict[str, Box] = {
+    "plane of the pinned setting": (0.055, 0.48, 0.425, 0.48),
+    "plane": (0.555, 0.48, 0.425, 0.48),
+    "distance": (0.055, 0.13, 0.26, 0.24),
+    "support": (0.365, 0.13, 0.24, 0.24),
+    "weights": (0.68, 0.13, 0.30, 0.24),
+}
 _drawing = threading.Lock()  # matplotlib's caches of fonts and formulas are for one thread
 
 
-def draw(plane: Plane, view: View, before: View | None) -> bytes:
-    """Return the picture as PNG."""
+def draw(plane: Plane, view: View, before: View | None, pinned: bool = False) -> bytes:
+    """Return the picture as PNG.
+
+    Parameters
+    ----------
+    plane : Plane
+    view : View
+    before : View, optional
+        The view that ``view`` is compared with.
+    pinned : bool, default=False
+        Whether ``before`` is pinned: its plane then stands left of that of ``view``, on the same
+        axes.
+    """
     with _drawing:
-        return _png(plane, view, before)
+        return _png(plane, view, before, pinned)
 
 
-def _png(plane: Plane, view: View, before: View | None) -> bytes:
-    figure = Figure(figsize=(11.2, 6.8), dpi=100, facecolor="white")
+def row_at(plane: Plane, x: float, y: float, pinned: bool = False) -> int | None:
+    """Return the row at a place of the picture, or None if there is none.
+
+    Parameters
+    ----------
+    plane : Plane
+    x, y : float
+        Shares of the width and height, from the upper left corner.
+    pinned : bool, default=False
+        As the picture was drawn.
+    """
+    height = PINNED_HEIGHT if pinned else HEIGHT
+    x1, x2, _ = plane.grid()
+    low, high = np.array([x1[0], x2[0]]), np.array([x1[-1], x2[-1]])
+    for name, (left, bottom, wide, tall) in (PINNED_BOXES if pinned else BOXES).items():
+        share = np.array([(x - left) / wide, (1.0 - y - bottom) / tall])
+        if not name.startswith("plane") or (share < 0).any() or (share > 1).any():
+            continue
+        pixels = np.array([wide * WIDTH, tall * height]) / (high - low)
+        distance = np.linalg.norm((plane.xy - low - share * (high - low)) * pixels, axis=1)
+        nearest = int(distance.argmin())
+        return nearest if distance[nearest] <= NEAR else None
+    return None
+
+
+def _png(plane: Plane, view: View, before: View | None, pinned: bool) -> bytes:
+    height, boxes = (PINNED_HEIGHT, PINNED_BOXES) if pinned else (HEIGHT, BOXES)
+    figure = Figure(figsize=(WIDTH / 100, height / 100), dpi=100, facecolor="white")
     canvas = FigureCanvasAgg(figure)
-    positions = {
-        "plane": (0.055, 0.16, 0.385, 0.77),
-        "distance": (0.51, 0.60, 0.205, 0.33),
-        "support": (0.775, 0.60, 0.205, 0.33),
-        "weights": (0.51, 0.16, 0.47, 0.30),
-    }
-    axes = {name: figure.add_axes(position) for name, position in positions.items()}
+    axes = {name: figure.add_axes(box) for name, box in boxes.items()}
     for ax in axes.values():
         ax.tick_params(labelsize=10)
         ax.spines[["top", "right"]].set_visible(False)
-    _plane(axes["plane"], plane, view, before)
+    title = "Decision boundary, and P(normal | data) in colour"
+    if pinned and before is not None:
+        _plane(axes["plane of the pinned setting"], plane, before, None, "Pinned setting")
+        title = "This setting (dashed: boundary of the pinned one)"
+    _plane(axes["plane"], plane, view, before, title)
     _distance(axes["distance"], view, before)
     _support(axes["support"], view, before)
     _weights(axes["weights"], view, before)
-    _legend(figure, view, before)
+    _legend(figure, view, before, "pinned setting" if pinned else "setting before")
+    bar = figure.add_axes((0.84, 22 / height, 0.14, 14 / height))
+    figure.colorbar(axes["plane"].images[0], cax=bar, orientation="horizontal", ticks=[0, 0.5, 1])
+    bar.tick_params(labelsize=10, length=2, pad=2)
+    bar.set_ylabel("P(normal)", fontsize=10, rotation=0, ha="right", va="center")
     out = io.BytesIO()
     canvas.print_png(out, pil_kwargs={"compress_level": 1})
     return out.getvalue()
 
 
-def _plane(ax: Axes, plane: Plane, view: View, before: View | None) -> None:
+def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) -> None:
     x1, x2, _ = plane.grid()
-    image = show_probability(ax, view.p, (x1[0], x1[-1], x2[0], x2[-1]))
+    show_probability(ax, view.p, (x1[0], x1[-1], x2[0], x2[-1]))
     if before is not None:
         ax.contour(x1, x2, before.margin, [0.0], colors=BEFORE, linewidths=1.4, linestyles="--")
     ax.contour(x1, x2, view.margin, [0.0], colors=INK, linewidths=1.8)
@@ -71,49 +128,48 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None) -> None:
     ):
         xy = plane.xy[members]
         ax.plot(*xy.T, marker, color=color, markersize=6, mec=edge, mew=0.6)
-    z = plane.xy[view.state.row]
-    ax.plot(*z, "*", color=CHOSEN, markersize=15, mec="black", mew=0.9, zorder=5)
+    ends = np.array([[x1[0], x2[0]], [x1[-1], x2[-1]]])
+    z = plane.project(view.point)[0].clip(*ends)  # a new row can lie far away
+    ax.plot(*z, "*", color=CHOSEN, ms=15, mec="black", mew=0.9, zorder=5, clip_on=False)
+    ax.set_xlim(x1[0], x1[-1])
+    ax.set_ylim(x2[0], x2[-1])
     ax.set_xlabel(plane.names[0], fontsize=11, parse_math=False)
     ax.set_ylabel(plane.names[1], fontsize=11, parse_math=False)
-    ax.set_title("Decision boundary, and P(normal | data) in colour", fontsize=11, loc="left")
-    ax.add_patch(
-        Rectangle(
-            (0.54, 0), 0.46, 0.095, transform=ax.transAxes, color="white", alpha=0.85, zorder=3
-        )
-    )
-    bar = ax.inset_axes((0.70, 0.025, 0.26, 0.022))
-    ax.figure.colorbar(image, cax=bar, orientation="horizontal", ticks=[0, 0.5, 1])
-    bar.tick_params(labelsize=9, length=2, pad=1, labeltop=True, labelbottom=False)
-    bar.xaxis.set_ticks_position("top")
-    bar.set_ylabel("P(normal)", fontsize=9, rotation=0, ha="right", va="center")
+    ax.set_title(title, fontsize=11, loc="left")
 
 
 def _distance(ax: Axes, view: View, before: View | None) -> None:
     views = [v for v in (view, before) if v is not None]
     low = min(min(v.d.min(), v.est.cutoff_) for v in views)
     high = max(max(v.d.max(), v.est.cutoff_) for v in views)
-    space = 0.05 * (high - low) or 0.05
+    # far rows of a narrow kernel differ in no digit that an axis could show
+    space = max(0.05 * (high - low), (LEAST_RANGE * high - (high - low)) / 2)
     x = np.linspace(low - space, high + space, KDE_POINTS)
     if before is not None:
-        ax.plot(x, _density(before.d, x), color=BEFORE, linewidth=1.3, linestyle="--")
+        ax.plot(x, _curve(before.d, x), color=BEFORE, linewidth=1.3, linestyle="--")
         ax.axvline(before.est.cutoff_, color=BEFORE, linestyle=":", linewidth=1.4)
-    y, cutoff = _density(view.d, x), view.est.cutoff_
+    y, cutoff = _curve(view.d, x), view.est.cutoff_
     if len(view.prior_d):
-        ax.plot(x, _density(view.prior_d, x), color=INK, linewidth=1.0)
-    color = MINORITY if view.is_minority else MAJORITY
+        ax.plot(x, _curve(view.prior_d, x), color=INK, linewidth=1.0)
+    color = {True: MINORITY, False: MAJORITY, None: INK}[view.is_minority]
     ax.plot(x, y, color=color, linewidth=1.6)
     ax.fill_between(x, y, where=x <= cutoff, color=LIGHT_MAJORITY, linewidth=0)
     ax.fill_between(x, y, where=x >= cutoff, color=LIGHT_MINORITY, linewidth=0)
     ax.axvline(cutoff, color=INK, linewidth=1.4)
     ax.set_ylim(bottom=0)
     ax.yaxis.set_visible(False)
-    ax.set_xlabel("d_z: filled posterior, thin prior; upright D_opt", fontsize=10)
-    row_class = "minority" if view.is_minority else "majority"
-    ax.set_title(
-        f"z: row {view.state.row}, {row_class}; P(normal) {view.p_row:.2f}",
-        fontsize=10,
-        loc="left",
-    )
+    ax.xaxis.set_major_locator(MaxNLocator(4))
+    ax.ticklabel_format(axis="x", useOffset=False)
+    ax.set_xlabel("d_z (filled: posterior, thin: prior)\nupright: the cutoff D_opt", fontsize=10)
+    what = view.name if view.state.z is not None else f"{view.name}, {view.class_name}"
+    title = f"z: {what}; P(normal) {view.p_point:.2f}"
+    ax.set_title(title, fontsize=10, loc="left", parse_math=False)
+
+
+def _curve(d: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the density of d at x over its largest value: a narrow one hides no other."""
+    y = _density(d, x)
+    return y / (y.max() or 1.0)
 
 
 def _density(d: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -169,12 +225,12 @@ def _weights(ax: Axes, view: View, before: View | None) -> None:
     ax.axhline(0.0, color="#999999", linewidth=0.8)
     ax.axhline(1.0 / n0, color=INK, linewidth=0.8, linestyle=":")
     ax.set_xlim(-0.01 * len(mean) - 1, 1.01 * len(mean))
-    after = f"; from {n0} on minority rows" if n0 < len(mean) else ""
-    ax.set_xlabel(f"points, the heaviest first (dotted: equal weights 1/{n0}{after})", fontsize=10)
+    after = f", minority from {n0}" if n0 < len(mean) else ""
+    ax.set_xlabel(f"points, the heaviest first{after}\n(dotted: equal weights 1/{n0})", fontsize=10)
     ax.set_title("Weights: posterior mean and 90 % interval", fontsize=11, loc="left")
 
 
-def _legend(figure: Figure, view: View, before: View | None) -> None:
+def _legend(figure: Figure, view: View, before: View | None, name_before: str) -> None:
     def mark(marker: str, color: str, label: str, **style: Any) -> Line2D:
         return Line2D([], [], marker=marker, color=color, label=label, linestyle="", **style)
 
@@ -187,7 +243,7 @@ def _legend(figure: Figure, view: View, before: View | None) -> None:
         handles.insert(1, mark("^", MINORITY, "minority"))
     if before is not None:
         handles.append(
-            Line2D([], [], color=BEFORE, linewidth=1.4, linestyle="--", label="setting before")
+            Line2D([], [], color=BEFORE, linewidth=1.4, linestyle="--", label=name_before)
         )
     figure.legend(
         handles=handles,

@@ -78,6 +78,11 @@ class Plane:
             "this plane: a row inside the boundary may lie far from the plane, and be abnormal."
         )
 
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        """Return the coordinates of rows on the plane, (rows, 2)."""
+        on_plane: np.ndarray = ((rows - self.shift) / self.scale - self.center) @ self.axes.T
+        return on_plane
+
     def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the two coordinates of the grid, and its points as rows (GRID^2, p)."""
         low, high = self.xy.min(axis=0), self.xy.max(axis=0)

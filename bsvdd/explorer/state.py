@@ -25,7 +25,10 @@ FAMILIES: dict[str, tuple[type, tuple[str, ...]]] = {
 CRITERIA = ("g_mean", "balanced_accuracy", "f1", "cost", "false_alarm")
 CRITERIA_WITHOUT_MINORITY = ("false_alarm",)
 # what a published model leaves to the controls
-OPEN = ("model", "published", "bandwidth", "row", "standardize", "random_state", "minor_label")
+OPEN = (
+    *("model", "published", "bandwidth", "row", "z"),
+    *("standardize", "random_state", "minor_label"),
+)
 LABELS = {
     "model": "model",
     "published": "as published",
@@ -66,7 +69,7 @@ default="InverseRowSum"
         Parameters of the prior; only RowSum has ``exponent``, and only InverseRowSum ``power``.
     a, b : float, default=1
         Parameters of the Beta prior of the minority weights, for models that have one.
-    bounded : bool, default=False
+    bounded : bool, default=True
         Whether the minority weights sum to ``total`` at most.
     total : float, default=1
         Bound on the sum of the minority weights.
@@ -80,7 +83,9 @@ default="InverseRowSum"
     level : float, default=0.5
         A row is normal if P(normal) exceeds this level.
     row : int, default=0
-        The chosen point z, a row of X.
+        The chosen point z: the position of a row of X, from 0.
+    z : tuple of float, optional
+        A new row that is the point z in place of a row of X.
     own_prior : prior, optional
         A prior that the user made, in place of the family and its numbers.
     standardize, dictionary, draws, chains, random_state, minor_label
@@ -107,7 +112,7 @@ default="InverseRowSum"
     power: float = 0.5
     a: float = 1.0
     b: float = 1.0
-    bounded: bool = False
+    bounded: bool = True
     total: float = 1.0
     likelihood_scale: float = 1.0
     criterion: str = "g_mean"
@@ -115,6 +120,7 @@ default="InverseRowSum"
     miss_cost: float = 10.0
     level: float = 0.5
     row: int = 0
+    z: tuple[float, ...] | None = None
     standardize: bool = True
     dictionary: int | str | None = "auto"
     draws: int = 1000

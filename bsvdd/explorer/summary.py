@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators.plots.common import MAJORITY, MINORITY
 from .panels import BEFORE
 from .plane import Plane
 from .state import LABELS
@@ -25,35 +26,43 @@ def message(kind: str, text: str) -> str:
     )
 
 
-def tables(view: View, before: View | None, plane: Plane) -> str:
-    """Return the numbers of this setting and, in grey, of the setting before, as tables."""
+def tables(view: View, before: View | None, plane: Plane, pinned: bool = False) -> str:
+    """Return the numbers of this setting and, in grey, of the one before or pinned, as tables."""
+    grey = "the pinned setting" if pinned else "the setting before"
     caption = (
         f"{plane.caption} Counts: each training row is classified by the centre without that row "
-        "(left out), as in the choice of the cutoff. d_z and P(normal) of z use the full centre."
+        "(left out), as in the choice of the cutoff. d_z and P(normal) of z use the full centre. "
+        "Far from all rows d_z has no digits left; the decision has, by log Σ w k(u, z)."
     )
     side_by_side = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:8px 36px"
     return (
         f'<div class="bsvdd-numbers" style="line-height:1.35;white-space:normal">'
-        f'<div style="margin-bottom:6px">{html.escape(_changes(view, before))}</div>'
-        f'<div style="{side_by_side}">{_counts(view, before)}{_statistics(view, before)}'
-        f"{_why(view)}</div>"
+        f'<div style="margin-bottom:6px">{html.escape(_changes(view, before, grey))}</div>'
+        f'<div style="{side_by_side}">{_why(view)}{_counts(view, before)}'
+        f"{_statistics(view, before, grey)}</div>"
         f'<div style="margin-top:6px;font-size:90%;max-width:62em">{html.escape(caption)}</div>'
         "</div>"
     )
 
 
-def _changes(view: View, before: View | None) -> str:
+def _changes(view: View, before: View | None, grey: str) -> str:
     """Return the differences between the two settings in words."""
     if before is None:
         return "This is the first setting. After a change, the setting before is in grey."
+    if before.state == view.state:
+        return f"This is {grey}."
     new, old = view.state, before.state
-    names = [n for n in LABELS if n in new.relevant | old.relevant]
+    relevant = (new.relevant | old.relevant) - {"row"}
     changed = [
         f"{LABELS[n]} {_value(getattr(old, n))} → {_value(getattr(new, n))}"
-        for n in names
-        if getattr(old, n) != getattr(new, n)
+        for n in LABELS
+        if n in relevant and getattr(old, n) != getattr(new, n)
     ]
-    return f"Changed: {'; '.join(changed)}. Grey is the setting before."
+    if (new.row, new.z) != (old.row, old.z):
+        changed.append(f"point z {before.name} → {view.name}")
+    if new.own_prior is not old.own_prior:
+        changed.append("prior typed in a cell" if new.own_prior is not None else "prior")
+    return f"Changed: {'; '.join(changed)}. Grey is {grey}."
 
 
 def _value(value: Any) -> str:
@@ -83,9 +92,9 @@ def _counts(view: View, before: View | None) -> str:
     return f'<table class="bsvdd-confusion">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
 
 
-def _statistics(view: View, before: View | None) -> str:
+def _statistics(view: View, before: View | None, grey: str) -> str:
     new, old = _values(view), {} if before is None else _values(before)
-    rows = [_cells("th", "", "this setting", *([_grey("before")] if old else []))]
+    rows = [_cells("th", "", "this setting", *([_grey(grey.removeprefix("the "))] if old else []))]
     for name, value in new.items():
         value_before = [_grey(html.escape(old[name]))] if old else []
         rows.append(
@@ -97,8 +106,10 @@ def _statistics(view: View, before: View | None) -> str:
 def _why(view: View) -> str:
     """Return the largest terms of columns, training rows and the smallest change, as a table."""
     why, names = view.why, view.est._fit.data.row_names
-    title = f"why row {view.state.row} is {'normal' if why.rows['normal'].iloc[0] else 'abnormal'}"
-    rows = [_cells("th", html.escape(title), "share [90 %]", "smallest change")]
+    normal = bool(why.rows["normal"].iloc[0])
+    title = f"why {view.name} is {'normal' if normal else 'abnormal'}"
+    rows = [_cells("th", html.escape(title), "", "share [90 %]", "smallest change")]
+    color = MAJORITY if normal else MINORITY
     if why.columns is not None:
         of_row = why.columns.isel(obs=0)
         order = np.argsort(-of_row["share"].values, kind="stable")[:MOST_COLUMNS]
@@ -108,6 +119,7 @@ def _why(view: View) -> str:
             )
             cells = [
                 html.escape(f"column {of_row['column'].values[f]}"),
+                _bar(share, color),
                 f"{share:.0%} [{low:.0%}, {high:.0%}]",
             ]
             if why.changes is not None and why.changes["change"].values[0, f] != 0.0:
@@ -120,9 +132,16 @@ def _why(view: View) -> str:
     for j in range(points.sizes["rank"]):
         row, mean = int(points["row"].values[j]), float(points["mean"].values[j])
         name = f"training row {names[row]}" if row >= 0 else "a landmark"
-        shown = f"{mean:.0%}" if why.kind == "surprise" else f"{mean:.3g}"
-        rows.append(_cells("td", html.escape(name), f"{what} {shown}", ""))
+        is_share = why.kind == "surprise"
+        shown = f"{mean:.0%}" if is_share else f"{mean:.3g}"
+        bar = _bar(mean, color) if is_share else ""
+        rows.append(_cells("td", html.escape(name), bar, f"{what} {shown}", ""))
     return f'<table class="bsvdd-why">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
+
+
+def _bar(share: float, color: str) -> str:
+    """Return a bar that is as long as a share."""
+    return f'<div style="width:{80 * min(share, 1.0):.0f}px;height:10px;background:{color}"></div>'
 
 
 def _values(view: View) -> dict[str, str]:
@@ -131,11 +150,12 @@ def _values(view: View) -> dict[str, str]:
     one_estimate = len(view.support) == 1
     without_prior = "not drawn" if one_estimate else "improper"
     prior = f"{np.median(view.prior_support):.1f}" if len(view.prior_support) else without_prior
-    row_class = "minority" if view.is_minority else "majority"
+    low, high = np.quantile(view.d, [0.05, 0.95])
     r_hat, ess = float(diagnostics["r_hat"]), float(diagnostics["ess"])
     return {
         "D_opt, the cutoff of d_z": f"{est.cutoff_:.5g}",
-        "P(normal | data) of z": f"{view.p_row:.3f} (row {view.state.row}, {row_class})",
+        "d_z: mean and 90 % interval": f"{view.d.mean():.5g} [{low:.5g}, {high:.5g}]",
+        "P(normal | data) of z": f"{view.p_point:.3f} ({view.name}, {view.class_name})",
         "effective support, posterior": f"{np.median(view.support):.1f} of {M}",
         "effective support, prior": f"{prior} of {M}",
         "largest weight, posterior": f"{float(diagnostics['largest_weight']):.3f}",

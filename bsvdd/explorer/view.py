@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,16 +29,20 @@ class View:
         The warnings of the fit.
     minority : ndarray of bool, shape (n,)
         Which training rows are minority.
+    point : ndarray of shape (1, p)
+        The point z: the chosen row, or a new one.
+    p_point : float
+        P(normal) of the point z.
     p, margin : ndarray of shape (GRID, GRID)
         P(normal), and the score minus that of the cutoff, over the plane.
     d : ndarray of shape (draws,)
-        d_z of the chosen row, with a common norm of the centre.
+        d_z of the point z, with a common norm of the centre.
     weights : ndarray of shape (3, M)
         Posterior mean of each weight, and its 5 % and 95 % quantiles.
     prior_d : ndarray
         Draws of the same d_z from the prior; empty for an improper prior.
     why : Explanation
-        Why the chosen row is normal or abnormal.
+        Why the point z is normal or abnormal.
     support, prior_support : ndarray
         Draws of the effective number of support points; empty for an improper prior.
     counts : ndarray of shape (2, 2)
@@ -49,6 +53,8 @@ class View:
     est: BayesianDataDescription
     warnings: list[str]
     minority: np.ndarray
+    point: np.ndarray
+    p_point: float
     p: np.ndarray
     margin: np.ndarray
     d: np.ndarray
@@ -76,23 +82,31 @@ class View:
         grid : ndarray of shape (GRID^2, p)
             The rows of a plane.
         previous : View, optional
-            If it has the same estimator, only d_z of the chosen row is new.
+            If it has the same estimator, only the numbers of the point z are new.
         """
         est = fit.est
         groups = {name: group.dataset for name, group in est.idata_.children.items()}
-        d = est.training_distance().values[..., state.row].ravel()
-        row = groups["constant_data"]["X"].values[[state.row]]
         same = previous if previous is not None and previous.est is est else None
-        if same is not None and same.state.row == state.row:
-            return replace(same, state=state, d=d)
-        why = est.explain(with_feature_names(est, row), top=3)
+        if same is not None and (same.state.row, same.state.z) == (state.row, state.z):
+            return replace(same, state=state)
+        if state.z is None:
+            row = groups["constant_data"]["X"].values[[state.row]]
+            d = est.training_distance().values[..., state.row].ravel()
+            p_point = groups["decision"]["probability_normal"].values[state.row]
+        else:
+            row = np.array([state.z])
+            d = est.distance(with_feature_names(est, row), common_norm=True).values.ravel()
+            p_point = est.probability_normal(with_feature_names(est, row))[0]
+        of_point: dict[str, Any] = {"state": state, "point": row, "d": d, "p_point": float(p_point)}
+        of_point["why"] = est.explain(with_feature_names(est, row), top=3)
         prior = groups.get("prior")  # one estimate, such as a mode, has none
         prior_d = np.empty(0)
         if prior is not None and "w" in prior:
             center = est._center("prior")
             prior_d = center.with_common_norm(center.values(row)).ravel()
+        of_point["prior_d"] = prior_d
         if same is not None:
-            return replace(same, state=state, d=d, prior_d=prior_d, why=why)
+            return replace(same, **of_point)
         decision = est.decision(with_feature_names(est, grid))
         w = groups["posterior"]["w"].values
         w = w.reshape(-1, w.shape[-1])
@@ -101,15 +115,12 @@ class View:
             prior_support = effective_support(prior["w"].values)
         minority = groups["constant_data"]["minority"].values
         return cls(
-            state=state,
+            **of_point,
             est=est,
             warnings=fit.messages,
             minority=minority,
             p=decision["probability_normal"].to_numpy().reshape(GRID, GRID),
             margin=(decision["score"].to_numpy() - est.offset_).reshape(GRID, GRID),
-            d=d,
-            prior_d=prior_d,
-            why=why,
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
             support=effective_support(w),
             prior_support=prior_support.ravel(),
@@ -117,15 +128,21 @@ class View:
         )
 
     @property
-    def is_minority(self) -> bool:
-        """Whether the chosen row is a minority row."""
-        return bool(self.minority[self.state.row])
+    def is_minority(self) -> bool | None:
+        """Whether the point z is a minority row; None for a new row, whose class is not known."""
+        return None if self.state.z is not None else bool(self.minority[self.state.row])
 
     @property
-    def p_row(self) -> float:
-        """P(normal) of the chosen row."""
-        decision = self.est.idata_.children["decision"].dataset
-        return float(decision["probability_normal"].values[self.state.row])
+    def name(self) -> str:
+        """What the point z is, with the user's name of a row."""
+        if self.state.z is not None:
+            return "the new row"
+        return f"row {self.est._fit.data.row_names[self.state.row]}"
+
+    @property
+    def class_name(self) -> str:
+        """The class of the point z."""
+        return {None: "class not known", False: "majority", True: "minority"}[self.is_minority]
 
 
 def _counts(left_out: np.ndarray, cutoff: float, minority: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -24,6 +24,7 @@ def plot_calibration(
     X: Any = None,
     method: str = "left-out",
     probability: float = 0.95,
+    on_fit: Callable[[int, int], None] | None = None,
 ) -> Figure:
     r"""Show the realised against the asked false alarms, and their binomial band.
 
@@ -42,6 +43,8 @@ def plot_calibration(
     probability : float, default=0.95
         Of the band, at each rate by itself. It is that of a beta-binomial distribution: the n
         left-out rows and the m new rows are both random.
+    on_fit : callable, optional
+        Called at the beginning of each fit to four fifths, with its number from 1 and that of all.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def plot_calibration(
     >>> figure = plots.plot_calibration(est, rng.normal(size=(500, 2)))
     """
     fits = dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
-    p_values = {name: _p_values(each, X, method) for name, each in fits.items()}
+    p_values = {name: _p_values(each, X, method, on_fit) for name, each in fits.items()}
     n = min(int((~each._fit.data.minority).sum()) for each in fits.values())
     m = min(map(len, p_values.values()))
     fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
@@ -97,7 +100,9 @@ def band(rate: np.ndarray, n: int, m: int, probability: float = 0.95) -> np.ndar
     return np.where(inside, quantiles, np.where(above > n, 1.0, 0.0))
 
 
-def _p_values(est: Fitted, X: Any, method: str) -> np.ndarray:
+def _p_values(
+    est: Fitted, X: Any, method: str, on_fit: Callable[[int, int], None] | None
+) -> np.ndarray:
     """Return the p-values of new rows, or of training rows by fits without them."""
     if X is not None:
         return np.asarray(est.p_value(X, method))
@@ -109,7 +114,10 @@ def _p_values(est: Fitted, X: Any, method: str) -> np.ndarray:
         )
     p = np.empty(len(data.rows))
     y = data.minority.astype(int)
-    for train, test in folds(data.minority, LEFT_OUT_FOLDS, data.seed):
+    parts = list(folds(data.minority, LEFT_OUT_FOLDS, data.seed))
+    for i, (train, test) in enumerate(parts, 1):
+        if on_fit is not None:
+            on_fit(i, len(parts))
         new = clone(est).set_params(minor_label=1)
         new.fit(with_feature_names(est, data.rows[train]), y[train])
         p[test] = new.p_value(with_feature_names(est, data.rows[test]), method)

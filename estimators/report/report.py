@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from ...inference.heartbeat import steps
 from ...inference.warning import collected
 from ...models.kernels import Standardized
 from ...models.kernels.distance import DistanceKernel
@@ -67,7 +69,9 @@ def write(est: Fitted, path: Path, X: Any, y: Any, calibration: bool) -> Path:
         raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist; make it")
     before = plt.get_fignums()
     try:
-        content = _page(est, _rows(est, X, y), calibration)
+        with steps("report") as step:
+            step("decision of the rows")
+            content = _page(est, _rows(est, X, y), calibration, step)
     finally:  # an error in one picture leaves no other open
         for number in set(plt.get_fignums()) - set(before):
             plt.close(number)
@@ -97,14 +101,21 @@ def _rows(est: Fitted, X: Any, y: Any) -> Rows:
     return Rows(None, None, data.row_names, data.minority, frame, decision)
 
 
-def _page(est: Fitted, rows: Rows, calibration: bool) -> bytes:
+def _page(est: Fitted, rows: Rows, calibration: bool, step: Callable[[str], None]) -> bytes:
     contents, record, data = Contents(), words.record_of(est), est._fit.data
+    step("bandwidths")
     _kernel(est, contents)
+    step("prior and posterior")
     health = _health(est, contents)
+    step("distances")
     _distances(est, rows, contents)
+    step("ROC")
     _roc(est, rows, contents)
-    _calibration(est, calibration, contents)
+    step("calibration")
+    _calibration(est, calibration, contents, step)
+    step("explanations")
     abnormal = _abnormal(est, rows, contents)
+    step("page")
     priors: dict[str, Any] = est._priors() if hasattr(est, "_priors") else {}
     return pages.render(
         "model.html",
@@ -220,13 +231,17 @@ def _roc(est: Fitted, rows: Rows, contents: Contents) -> None:
     )
 
 
-def _calibration(est: Fitted, wanted: bool, contents: Contents) -> None:
+def _calibration(
+    est: Fitted, wanted: bool, contents: Contents, step: Callable[[str], None]
+) -> None:
     if not wanted:
         contents.omitted["calibration"] = "It was not asked for (calibration=False)."
         return
     try:
         with collected() as warnings:  # of fits to four fifths of the rows
-            figure = plots.plot_calibration(est)
+            figure = plots.plot_calibration(
+                est, on_fit=lambda i, n: step(f"calibration, fit {i} of {n}")
+            )
     except ValueError as error:
         contents.omitted["calibration"] = f"It cannot be shown: {error}."
         return

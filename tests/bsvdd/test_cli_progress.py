@@ -1,13 +1,12 @@
 """Progress of runs: bars in a terminal, lines elsewhere, and an estimate of the time left."""
 
 import io
-import threading
 from types import SimpleNamespace
 
 from rich.console import Console
 
 from bsvdd.cli.compare import compare
-from bsvdd.cli.progress import Lines, Remaining, duration, heartbeat, progress
+from bsvdd.cli.progress import Lines, Remaining, progress
 from bsvdd.cli.study import study
 
 
@@ -61,10 +60,6 @@ def test_failures_and_stored_cells_are_no_speed():
     assert remaining.after(after(10, 10)) == ""
 
 
-def test_times_in_words():
-    assert [duration(t) for t in (4.4, 200, 9000)] == ["4 s", "3 min", "2.5 h"]
-
-
 def test_a_log_says_that_a_long_cell_is_running():
     """The clock stands still while a line is new, and then goes on."""
     now = [0.0]
@@ -79,21 +74,6 @@ def test_a_log_says_that_a_long_cell_is_running():
     assert lines.still_running() is None
     now[0] = 130.0
     assert lines.still_running() == "fits  1/12: running, 2 min so far"
-
-
-def test_a_heartbeat_ends_with_its_task(capsys):
-    beats, twice = [], threading.Event()
-
-    def say():
-        beats.append(1)
-        if len(beats) == 2:
-            twice.set()
-        return None if len(beats) == 1 else "beat"
-
-    with heartbeat(say, every=0.01):
-        assert twice.wait(30)
-    count = len(beats)
-    assert capsys.readouterr().err.count("beat\n") == count - 1
 
 
 def test_all_processors_are_the_default():

@@ -257,8 +257,9 @@ def test_wrong_rows_and_labels_get_the_errors_of_fit_at_once(table, spoil):
     assert ours.type is of_fit.type
 
 
-def test_the_error_without_ipywidgets_names_the_extra(monkeypatch, table):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+@pytest.mark.parametrize("missing", ["ipywidgets", "anywidget"])
+def test_the_error_without_widgets_names_the_extra(missing, monkeypatch, table):
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError, match=r"pip install 'bsvdd\[jupyter\]'"):
         explore(*table)
 
@@ -404,7 +405,7 @@ def test_the_numbers_of_a_view(table):
     w = est.idata_["posterior"]["w"].values.reshape(-1, 24)
     np.testing.assert_allclose(view.support, 1 / (w**2).sum(axis=1))
     np.testing.assert_allclose(view.weights[0], w.mean(axis=0))
-    assert view.p_row == est.probability_normal(table[0])[0]
+    assert view.p_point == est.probability_normal(table[0])[0]
     d = est.distance(table[0][:1], common_norm=True).values.ravel()
     np.testing.assert_allclose(view.d, d)
 
@@ -485,6 +486,26 @@ def test_a_cancelled_fit_changes_nothing(explorer, monkeypatch):
     assert explorer.wait(SOON).setting.sd == 1.5
 
 
+def test_a_cancelled_fit_keeps_the_new_row(explorer, monkeypatch):
+    explorer.use_row([0.5, 0.5, 9.0])
+    explorer.wait(SOON)
+    running, gone_on = threading.Event(), threading.Event()
+    original = Explorer._compute
+
+    def slow(self, *arguments):
+        running.set()
+        gone_on.wait(SOON)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Explorer, "_compute", slow)
+    explorer.change(row=4)
+    running.wait(SOON)
+    explorer.cancel()
+    gone_on.set()
+    explorer.wait(SOON)
+    assert explorer.setting.z == explorer._read_controls().z == (0.5, 0.5, 9.0)
+
+
 def test_the_time_of_a_fit_is_shown(explorer, monkeypatch):
     original = Explorer._compute
 
@@ -532,3 +553,181 @@ def test_the_reasons_of_the_chosen_row_are_shown(explorer, table):
     assert f"training row {int(why.points['row'].values[0, 0])}" in shown
     d = est._center("prior").values(table[0][[28]])
     assert explorer._view.prior_d.shape == (d.size,)
+
+
+# the point z: clicked or typed
+
+
+def click(explorer, row, panel="plane", beside=(0.0, 0.0)):
+    """Click on a row of the picture, or ``beside`` it by pixels, as the browser tells it."""
+    pinned = explorer._pinned_is_shown
+    boxes = panels.PINNED_BOXES if pinned else panels.BOXES
+    size = np.array([panels.WIDTH, panels.PINNED_HEIGHT if pinned else panels.HEIGHT])
+    left, bottom, wide, tall = boxes[panel]
+    x1, x2, _ = explorer._plane.grid()
+    share = (explorer._plane.xy[row] - [x1[0], x2[0]]) / [x1[-1] - x1[0], x2[-1] - x2[0]]
+    x, y = np.array([left, bottom]) + share * [wide, tall] + np.array(beside) / size
+    explorer._image._handle_custom_msg({"x": x, "y": 1.0 - y}, [])
+    return explorer.wait(SOON)
+
+
+def test_a_click_on_a_row_chooses_it(explorer, table):
+    for row in (28, 3):
+        click(explorer, row)
+        assert explorer.setting.row == explorer.controls["row"].value == row
+        p = explorer.estimator.probability_normal(table[0])[row]
+        assert f"{p:.3f} (row {row}," in text(explorer._numbers.value)
+        assert f"why row {row} is" in text(explorer._numbers.value)
+    d = explorer.estimator.distance(table[0][[3]], common_norm=True).values
+    assert f"{d.mean():.5g} [{np.quantile(d, 0.05):.5g}, " in text(explorer._numbers.value)
+
+
+def test_every_row_is_where_its_mark_is_drawn(explorer, monkeypatch):
+    """Matplotlib places the marks; the pixels of a click come back by its own transform."""
+    drawn = {}
+    original = panels._plane
+
+    def spied(ax, plane, view, before, title):
+        original(ax, plane, view, before, title)
+        drawn[title] = ax
+
+    monkeypatch.setattr(panels, "_plane", spied)
+    for pinned in (False, True):
+        drawn.clear()
+        before = explorer._view if pinned else None
+        panels.draw(explorer._plane, explorer._view, before, pinned)
+        assert len(drawn) == 1 + pinned
+        for ax in drawn.values():
+            assert ax.get_xlim() == (explorer._plane.grid()[0][0], explorer._plane.grid()[0][-1])
+            size = ax.figure.get_size_inches() * ax.figure.dpi
+            for row, xy in enumerate(explorer._plane.xy):
+                x, y = ax.transData.transform(xy) / size
+                assert panels.row_at(explorer._plane, x, 1.0 - y, pinned) == row
+
+
+def test_a_click_where_no_row_is_changes_nothing(explorer):
+    setting = explorer.setting
+    far = int(explorer._plane.xy[:, 0].argmax())
+    click(explorer, far, beside=(1.5 * panels.NEAR, 0.0))
+    explorer._image._handle_custom_msg({"x": 0.6, "y": 0.3}, [])  # another panel
+    assert explorer.wait(SOON).setting == setting
+    click(explorer, far, beside=(0.5 * panels.NEAR, 0.0))
+    assert explorer.setting.row == far
+
+
+def test_a_new_row_is_explained(explorer, table):
+    draws_before = draws(explorer.estimator)
+    new = [0.3, 8.0, -0.2]
+    explorer.use_row(new)
+    est = explorer.wait(SOON).estimator
+    assert explorer.setting.z == tuple(new) and draws(est) is draws_before
+    shown = text(explorer._numbers.value)
+    assert "why the new row is abnormal" in shown
+    assert f"{est.probability_normal([new])[0]:.3f} (the new row, class not known)" in shown
+    d = est.distance([new], common_norm=True).values
+    np.testing.assert_array_equal(explorer._view.d, d.ravel())
+    why = est.explain([new], top=3)
+    share = why.columns["share"].values[0, 1]
+    assert re.search(rf"column 1\s+{share:.0%}", shown)
+    picture = explorer.picture
+    explorer.change(sd=0.8)  # the new row stays
+    assert explorer.wait(SOON).setting.z == tuple(new)
+    explorer.controls["row"].value = 7  # a row by the slider takes its place
+    assert explorer.wait(SOON).setting.z is None and explorer.setting.row == 7
+    explorer.use_row(new)
+    explorer.wait(SOON)
+    explorer.change(row=7)
+    assert explorer.wait(SOON).setting.z is None
+    explorer.use_row(new)
+    explorer.use_row(None)
+    assert explorer.wait(SOON).setting.z is None
+    assert explorer.picture != picture
+
+
+def test_a_row_is_typed(explorer, table):
+    explorer.change(row=5)
+    explorer.wait(SOON)
+    lines = explorer._typed.value.splitlines()
+    assert lines == [f"{i} = {v:.10g}" for i, v in enumerate(table[0][5])]
+    explorer._typed.value = "\n".join(["0 = 7.5", *lines[1:]])
+    explorer._row_button.click()
+    explorer.wait(SOON)
+    assert explorer.setting.z == pytest.approx([7.5, *table[0][5, 1:]])
+    setting = explorer.setting
+    for wrong, said in (
+        ("0 = 1\n1 = 2", "a row has 3 lines, one for each column; got 2"),
+        ("0 = 1\n1 = x\n2 = 3", "expected &#x27;1 = number&#x27;, got &#x27;1 = x&#x27;"),
+        ("0 = 1\n2 = 1\n1 = 3", "expected &#x27;1 = number&#x27;, got &#x27;2 = 1&#x27;"),
+        ("0 = 1\n1 = 2\n2 = nan", "NaN"),
+    ):
+        explorer._typed.value = wrong
+        explorer._row_button.click()
+        assert said in explorer._messages.value
+        assert explorer.wait(SOON).setting == setting
+        assert explorer._typed.value == wrong  # what was typed can be mended
+    with pytest.raises(ValueError, match="features"):
+        explorer.use_row([1.0, 2.0])
+
+
+def test_a_new_row_and_names_of_the_users_table(table):
+    frame = pd.DataFrame(table[0], columns=["a", "b", "c"], index=[f"no {i}" for i in range(30)])
+    explorer = explore(frame, table[1], **QUICK)
+    assert "row no 0, majority" in text(explorer._numbers.value)
+    assert explorer.controls["row"].description == "point z: position"
+    explorer.use_row({"a": 0.0, "b": 0.0, "c": 9.0})
+    assert explorer.wait(SOON).setting.z == (0.0, 0.0, 9.0)
+    assert "column c" in text(explorer._numbers.value)
+    with pytest.raises(ValueError, match="feature names"):
+        explorer.use_row(pd.Series({"a": 0.0, "b": 0.0, "d": 9.0}))
+
+
+# a pinned setting
+
+
+def test_a_pinned_setting_stands_left_of_all_others(explorer):
+    first, picture = explorer.setting, explorer.picture
+    explorer._pin_button.value = True
+    explorer.wait(SOON)
+    assert explorer.picture != picture and explorer.setting == first
+    assert "This is the pinned setting." in text(explorer._numbers.value)
+    view = explorer._view
+    for sd in (0.8, 1.2):
+        explorer.change(sd=sd)
+        explorer.wait(SOON)
+        assert explorer.before == first
+        shown = text(explorer._numbers.value)
+        assert f"prior sd 0.5 → {sd:g}. Grey is the pinned setting." in shown
+        assert explorer.picture == panels.draw(explorer._plane, explorer._view, view, pinned=True)
+    click(explorer, 28, panel="plane of the pinned setting")
+    assert explorer.setting.row == 28
+    explorer._pin_button.value = False
+    explorer.wait(SOON)
+    explorer.change(sd=0.9)
+    explorer.wait(SOON)
+    assert explorer.before.sd == 1.2
+    assert explorer.picture == panels.draw(explorer._plane, explorer._view, explorer._before)
+
+
+def test_the_setting_of_another_explorer_is_pinned_only_if_its_data_are_the_same(explorer, table):
+    X, y = table
+    other = explore(X, y, **QUICK)
+    other.change(sd=1.5)
+    other.wait(SOON)
+    explorer.pin(other)
+    assert explorer.wait(SOON).before == other.setting
+    assert explorer._pin_button.value
+    explorer.unpin()
+    explorer.wait(SOON)
+    picture = explorer.picture
+    swapped = y.copy()
+    swapped[[0, 29]] = 1, 0
+    for wrong, said in (
+        (explore(X[:-1], y[:-1], **QUICK), "has other rows, 29 x 3 and not 30 x 3"),
+        (explore(X + 1e-9, y, **QUICK), "has other rows. Call"),
+        (explore(X, swapped, **QUICK), "has other labels"),
+        (explore(X, y, standardize=False, **QUICK), "has another standardize"),
+    ):
+        with pytest.raises(ValueError, match="only if they are of the same data") as error:
+            explorer.pin(wrong)
+        assert said in str(error.value)
+        assert not explorer._pin_button.value and explorer.wait(SOON).picture == picture

@@ -3,21 +3,16 @@
 The screenshots are kept in ``test-artifacts/``.
 """
 
-import json
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
+from bsvdd.comparison import datasets
 
-CHROMIUM = shutil.which("chromium")
+from benchmarks.browser import CHROMIUM, SERVER, chromium, served
+from bsvdd.explorer import explore, panels
+
 ARTIFACTS = Path(__file__).parents[2] / "test-artifacts"
-SERVER, FIRST, CHANGE = 60, 240, 90  # seconds until the server answers, a first fit, a change
+FIRST, CHANGE = 240, 90  # seconds until a first fit, a change
 CELLS = [
     "import bsvdd\n"
     "from bsvdd.comparison import datasets\n"
@@ -34,79 +29,16 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def address(tmp_path):
-    """Serve the notebook, and end the server and its kernels afterwards."""
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    notebook = {
-        "cells": [{**cell, "id": f"cell-{i}", "source": text} for i, text in enumerate(CELLS)],
-        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    path = tmp_path / "explorer.ipynb"
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "RUNTIME", "DATA")}
-    log = tmp_path / "voila.log"
-    with log.open("w") as out:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "voila", path, "--no-browser", f"--port={port}"],
-            cwd=tmp_path,
-            env={**os.environ, **own, "IPYTHONDIR": str(tmp_path), "MPLBACKEND": "agg"},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # so that what it starts can be ended with it
-        )
-    try:
-        wait_until_listening(server, port, log)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        end(server)
-
-
-def wait_until_listening(server, port, log):
-    deadline = time.monotonic() + SERVER
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            break
-        with socket.socket() as probe:
-            probe.settimeout(1.0)
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.2)
-    pytest.fail(f"Voilà did not listen on port {port} within {SERVER} s:\n{log.read_text()}")
-
-
-def end(server):
-    """End the server's whole process group, kindly first."""
-    for how, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
-        try:
-            os.killpg(server.pid, how)
-        except ProcessLookupError:
-            break
-        try:
-            server.wait(patience)
-        except subprocess.TimeoutExpired:
-            continue
-    server.wait(10)
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with served(CELLS, tmp_path_factory.mktemp("served")) as address:
+        yield address
 
 
 @pytest.fixture
 def page():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-        )
-        try:
-            yield browser.new_page(viewport={"width": 1440, "height": 1000})
-        finally:
-            browser.close()
+    with chromium() as page:
+        yield page
 
 
 class Screen:
@@ -168,6 +100,12 @@ class Screen:
     def column(self, selector):
         return self.page.locator(f".bsvdd-summary {selector}").all_inner_texts()
 
+    def click(self, x, y):
+        """Click on the picture at shares of its width and height."""
+        image = self.page.locator("img.bsvdd-picture")
+        box = image.bounding_box()
+        image.click(position={"x": x * box["width"], "y": y * box["height"]})
+
     def press(self, control, key):
         handle = self.page.locator(f".bsvdd-{control} .noUi-handle")
         handle.focus()
@@ -185,13 +123,21 @@ class Screen:
         self.page.screenshot(path=ARTIFACTS / f"explorer-{name}.png", full_page=True)
 
 
-def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(address, page):
+@pytest.fixture
+def screen(address, page):
+    """The explorer with its first picture; no error of a script may have been seen at the end."""
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(address, timeout=1000 * FIRST)
     screen = Screen(page)
     screen.wait_until("img.bsvdd-picture", FIRST, "the picture")
     screen.wait_until(".bsvdd-ready", FIRST, "the status 'up to date'")
+    yield screen
+    assert not errors
+
+
+def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
+    page = screen.page
     screen.keep("start")
     source, picture, figures = screen.source, screen.picture, screen.figures
     assert picture.startswith(b"\x89PNG")
@@ -204,7 +150,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(address, page):
     assert screen.picture != picture
     assert screen.figures != figures
     assert page.locator("text=Grey is the setting before").count()
-    assert screen.before == ["before", *figures]
+    assert screen.before == ["setting before", *figures]
 
     page.click(".bsvdd-copy")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
@@ -237,4 +183,73 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(address, page):
     screen.press("level", "ArrowRight")
     assert float(page.inner_text(".bsvdd-level .widget-readout")) == 0.95
     screen.keep("end")
-    assert not errors
+
+
+def place_of(row):
+    """Where the picture has a row, as shares of its width and height."""
+    data = datasets.embedded("wine_cultivar3")
+    plane = explore(data.X, data.minority, draws=100)._plane
+    x1, x2, _ = plane.grid()
+    share = (plane.xy[row] - [x1[0], x2[0]]) / [x1[-1] - x1[0], x2[-1] - x2[0]]
+    left, bottom, wide, tall = panels.BOXES["plane"]
+    return left + share[0] * wide, 1.0 - bottom - share[1] * tall
+
+
+def test_a_row_is_clicked_and_another_one_typed(screen):
+    page, source = screen.page, screen.source
+    lone = 158  # the highest minority row
+    screen.click(*place_of(lone))
+    screen.wait_for_change(source)
+    screen.wait_until(f"text=why row {lone} is", CHANGE, "the explanation of the clicked row")
+    assert page.inner_text(".bsvdd-row .widget-readout") == str(lone)
+    assert f"(row {lone}, " in page.inner_text(".bsvdd-summary")
+    screen.keep("clicked")
+
+    source = screen.source
+    box = page.locator(".bsvdd-typed-row textarea")
+    lines = box.input_value().splitlines()
+    assert len(lines) == 13
+    box.fill("\n".join(["0 = 99", *lines[1:]]))
+    page.click(".bsvdd-show-row")
+    screen.wait_for_change(source)
+    screen.wait_until("text=why the new row is abnormal", CHANGE, "the typed row's explanation")
+    first = page.locator(".bsvdd-why tr").nth(1).inner_text()
+    assert first.startswith("column 0")
+    screen.keep("typed")
+
+    box.fill("0 = no number")
+    page.click(".bsvdd-show-row")
+    screen.wait_until("text=a row has 13 lines", CHANGE, "what is wrong with the typed row")
+
+
+def test_two_settings_stand_side_by_side(screen):
+    page, source = screen.page, screen.source
+    page.click(".bsvdd-pin")
+    screen.wait_for_change(source)
+    source = screen.source
+    screen.type_number("bandwidth", "1.5")
+    screen.wait_for_change(source)
+    screen.wait_until("text=Grey is the pinned setting", CHANGE, "what grey is")
+    size = page.evaluate(
+        """() => { const i = document.querySelector("img.bsvdd-picture");
+                   return [i.naturalWidth, i.naturalHeight]; }"""
+    )
+    assert size == [panels.WIDTH, panels.PINNED_HEIGHT]
+    screen.keep("pinned")
+
+
+def test_a_cancelled_fit_leaves_the_screen_as_it_was(screen):
+    page = screen.page
+    source, picture, figures = screen.source, screen.picture, screen.figures
+    page.click(".bsvdd-published input")  # random-walk Metropolis, for a minute or longer
+    screen.wait_until("text=fitting", CHANGE, "that it fits")
+    page.wait_for_timeout(3000)
+    assert page.locator(".bsvdd-cancel").is_enabled()
+    page.click(".bsvdd-cancel")
+    screen.wait_until("text=cancelled; the picture shows the setting before", 20, "the end")
+    assert not page.locator(".bsvdd-published input").is_checked()
+    page.wait_for_timeout(3000)  # nothing of it comes late
+    assert (screen.source, screen.picture, screen.figures) == (source, picture, figures)
+    screen.keep("cancelled")
+    screen.press("sd", "ArrowRight")
+    screen.wait_for_change(source)

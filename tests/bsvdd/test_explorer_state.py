@@ -101,6 +101,15 @@ def test_what_is_not_relevant_changes_nothing(state, other):
     assert dataclasses.replace(state, **changes).code() == state.code()
 
 
+@pytest.mark.parametrize("model", ["BSVDD", "BSVDD-M"])
+def test_the_controls_start_at_the_defaults_of_the_model(model):
+    """BDD and BDD-M share the prior of the controls, as a change of the model keeps it."""
+    est = ExplorerState(bandwidth=1.0, model=model).estimator()
+    defaults = REGISTRY[model].parameters
+    for name in {"prior", "minority_prior", "likelihood_scale", "draws", "chains"} & set(defaults):
+        assert getattr(est, name) == defaults[name], name
+
+
 def test_every_bayesian_model_is_offered_and_the_default_is_first():
     names = list(models())
     assert set(names) == {name for name, record in REGISTRY.items() if record.bayesian}

@@ -7,8 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.report import words
+from bsvdd.estimators.report import report, words
 from bsvdd.estimators.storage.loading import load
+from bsvdd.inference.heartbeat import steps
 from scipy.stats import beta
 
 from bsvdd import BSVDD, OCSVM, SVDD, Cutoff, Landmarks, kernels, plots, priors
@@ -201,3 +202,12 @@ def test_labels_of_plots_are_the_names_of_the_rows(bayes, frame):
     assert ticks[0.0] == "id 0"
     assert "row id" in plots.plot_weights_pair(bayes).axes[0].get_xlabel()
     plt.close("all")
+
+
+def test_a_report_says_what_it_does(make, table, tmp_path, monkeypatch, capsys):
+    est = make("SVDD").fit(*table)
+    monkeypatch.setattr(report, "steps", lambda task: steps(task, every=0.0005))
+    est.report(tmp_path / "page.html")
+    said = capsys.readouterr().err
+    for what in ("distances", "calibration, fit 1 of 5", "explanations"):
+        assert re.search(rf"^report: {what}, \d+ s so far$", said, re.M), what
