@@ -28,13 +28,15 @@ class TableOptions:
     drop: tuple[str, ...]
     sep: str
     decimal: str
+    category: tuple[str, ...]
 
     def layout(self, label: str | None = None) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
         from ..comparison.scenarios.tables import Layout
         from ..estimators.rows.files import CsvFormat
 
-        return Layout(label, self.id, self.drop, CsvFormat(self.sep, self.decimal))
+        form = CsvFormat(self.sep, self.decimal)
+        return Layout(label, self.id, self.drop, form, self.category)
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,12 @@ _OF_TABLE = (
         show_default=True,
         type=click.Choice([".", ","]),
         help="Decimal sign of CSV.",
+    ),
+    click.option(
+        "--category",
+        metavar="COLUMN",
+        multiple=True,
+        help="Column of numbers that name categories; repeatable. Columns of text are categories.",
     ),
 )
 _OF_MODEL = (

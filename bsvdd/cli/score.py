@@ -87,9 +87,11 @@ def score(
             check_output(out, model, csv)
         layout = table.layout()
         est = load(model)
-        rows = read_table(csv, layout=layout)
+        categories = _categories_of_fit(est, layout)
+        rows = read_table(csv, layout=layout, texts=categories)
         with naming(csv):
-            X, problems = numbers(rows, _columns_of_fit(est, rows, layout), layout.form, strict)
+            taken = _columns_of_fit(est, rows, layout)
+            X, problems = numbers(rows, taken, categories, layout.form, strict)
         usable = X[problems == ""]
         result = scored(est, usable, fdr, method)
         if explain:
@@ -118,6 +120,20 @@ def score(
     _count_problems(problems)
 
 
+def _categories_of_fit(est: Any, layout: Any) -> list[str]:
+    """Return the columns that are categories in the model."""
+    from ..estimators.names import columns
+
+    positions = list(est.kernel_.categorical_columns)
+    names = getattr(est, "feature_names_in_", None)
+    found = [] if names is None else [str(name) for name in names[positions]]
+    others = [c for c in layout.categories if c not in found]
+    if others:
+        has = columns(found) if found else "no columns"
+        raise ValueError(f"--category {others[0]!r}: the model was fitted to {has} of categories")
+    return found
+
+
 def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
     from ..comparison.scenarios.tables import require_columns
@@ -142,9 +158,11 @@ def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
 
 
 def numbers(
-    rows: pd.DataFrame, columns: list[str], form: Any, strict: bool
+    rows: pd.DataFrame, columns: list[str], categories: list[str], form: Any, strict: bool
 ) -> tuple[pd.DataFrame, pd.Series]:
     """Return the columns as numbers, and why a row cannot be scored ("" where it can).
+
+    Those of categories stay text.
 
     Raises
     ------
@@ -154,21 +172,24 @@ def numbers(
     import numpy as np
     import pandas as pd
 
-    from ..comparison.scenarios.tables import OTHER_SIGN, has_other_sign, place
+    from ..comparison.scenarios.tables import OTHER_SIGN, gaps, has_other_sign, place
 
-    X = pd.DataFrame({c: form.numbers(rows[c]) for c in columns}, rows.index)
-    bad = ~np.isfinite(X.to_numpy(dtype=float))
+    X = pd.DataFrame(
+        {c: rows[c] if c in categories else form.numbers(rows[c]) for c in columns}, rows.index
+    )
+    bad = gaps(X)
     problems = np.full(len(rows), "", dtype=object)
     unscored = np.flatnonzero(bad.any(axis=1))
     for i in unscored:
         problems[i] = ", ".join(_problem(c, rows[c].iat[i]) for c in X.columns[bad[i]])
     if len(unscored) and (strict or len(unscored) == len(rows)):
+        typed = [c for c in columns if c not in categories]
         sign = OTHER_SIGN[form.decimal]
         hint = f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
         first = f"{place(rows, unscored[0])}, where {problems[unscored[0]]}"
         raise ValueError(
             f"{len(unscored)} of {len(rows)} rows cannot be scored, the first is {first}"
-            + (hint if any(has_other_sign(rows[c], form) for c in columns) else "")
+            + (hint if any(has_other_sign(rows[c], form) for c in typed) else "")
         )
     numbered = pd.RangeIndex(len(rows))
     return X.set_axis(numbered), pd.Series(problems, numbered)

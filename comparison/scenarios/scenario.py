@@ -241,7 +241,7 @@ class Contaminated(Scenario):
         hidden = rng.choice(members, round(self.share * len(members)), replace=False)
         minority = pair.train.minority.copy()
         minority[hidden] = False
-        return replace(pair, train=Dataset(self.name, pair.train.X, minority))
+        return replace(pair, train=replace(pair.train, name=self.name, minority=minority))
 
     @override
     def check(self) -> None:
@@ -296,7 +296,7 @@ def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def subset(data: Dataset, rows: np.ndarray) -> Dataset:
     """Return the data set of some rows of ``data``."""
-    return Dataset(data.name, data.X[rows], data.minority[rows])
+    return replace(data, X=data.X[rows], minority=data.minority[rows])
 
 
 def two_generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:

@@ -166,6 +166,41 @@ def test_a_fit_to_rows_without_names_takes_all_columns(folder, table, tmp_path):
     np.testing.assert_allclose(frame["score"], est.score_samples(table[["a", "b"]].to_numpy()))
 
 
+def test_columns_of_text_are_categories_and_others_can_be(folder, table, tmp_path):
+    """'city' is left out elsewhere; 'code' has numbers, and a file of new rows has no others."""
+    path, new, model, out = (tmp_path / name for name in ("t.csv", "n.csv", "m.nc", "s.csv"))
+    table.assign(code=["07", "7"] * 36).to_csv(path, index=False)
+    options = ["--label", "kind", "--minor", "odd", "--id", "name", "--category", "code"]
+    result = call("fit", path, *options, "--model", "SVDD", "--out", model)
+    assert result.exit_code == 0, result.output
+    assert "columns 'a', 'b', 'city', 'code'; categories 'city', 'code'; label" in result.output
+    assert "categorical=(2, 3))" in result.output
+    rows = table.head(4).assign(code=["7", "07", "7", "8"], city=["Rom", "Rom", None, "Lima"])
+    rows.to_csv(new, index=False)
+    result, frame = scores(model, new, "--id", "name", "--explain", "--out", out)
+    assert frame["problem"].tolist()[2] == "'city' is missing"
+    est = load(model)
+    columns = ["a", "b", "city", "code"]
+    expected = est.score_samples(rows[columns].drop(index=2))
+    np.testing.assert_allclose(frame["score"].dropna(), expected)
+    assert frame["column_1"][3] in ("city", "code") and not frame["normal"].tolist()[3]
+    result = call("score", model, new, "--category", "a")
+    assert result.exit_code == 1 and "fitted to columns 'city', 'code' of" in result.output
+
+
+@pytest.mark.slow
+def test_compare_takes_categories(folder, tmp_path, monkeypatch):
+    from bsvdd.comparison import report
+
+    monkeypatch.setattr(report, "pictures", lambda *_: {})
+    options = ["--model", "SVDD", "--model", "LS-SVM", "--model", "kNN", "--replicates", 1]
+    result = call("compare", folder / "t.csv", *COLUMNS[:-2], *options, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.startswith("column 'city' is a category: kernels.Mixed(rho=0.05)")
+    chosen = pd.read_csv(tmp_path / "results.csv")["chosen"].dropna()
+    assert len(chosen) == 3 and chosen.str.startswith("kernel=Mixed(Standardized(").all()
+
+
 def test_a_closed_pipe_ends_quietly(folder):
     """As in ``bsvdd score ... | head -1``."""
     command = [sys.executable, "-c", "from bsvdd.cli import main; main()", "score"]
