@@ -95,7 +95,13 @@ def compare(
         if csv is not None and label is not None:
             check_output_folder(out, csv, ("results.csv", "report.html"))
             layout = table.layout(label)
-            options_of_csv = layout.id, layout.drop, layout.form, layout.categories
+            options_of_csv = (
+                layout.id,
+                layout.drop,
+                layout.form,
+                layout.categories,
+                table.missing or "error",
+            )
             data = [datasets.from_csv(csv, label, minor, *options_of_csv)]
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]

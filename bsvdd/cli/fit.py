@@ -54,9 +54,11 @@ def fit(
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
         from ..comparison.run.protocol import Candidate, Protocol
+        from ..comparison.scenarios.gaps import typical_values
         from ..comparison.scenarios.tables import read_features
         from ..estimators.names import columns, quoted
-        from ..estimators.rows.categories import are_categories
+        from ..estimators.rows.categories import are_categories, encoded
+        from ..estimators.rows.files import naming
 
         check_output(out, csv)
         if report is not None:
@@ -64,10 +66,16 @@ def fit(
             if report.absolute() == out.absolute():
                 raise ValueError(f"--report and --out name the same file, {out}")
         parameters, cutoff = own.for_models([model])[model], own.cutoff()
-        X, minority = read_features(csv, table.layout(label), minor)
+        X, minority = read_features(csv, table.layout(label), minor, table.missing or "error")
         y = None if minority is None else minority.astype(int)
         text = [c for c in X.columns if are_categories(X[c])]
         positions = tuple(X.columns.get_indexer(text).tolist()) or None
+        if table.missing == "impute":
+            numbers = encoded(X, positions or ()).astype(float)
+            majority = numbers if minority is None else numbers[~minority]
+            with naming(csv):
+                values = typical_values(majority.to_numpy(), positions or ())
+            X = numbers.fillna(dict(zip(X.columns, values, strict=True)))
         protocol = Protocol(
             cutoff=cutoff, draws=draws, tune=tune, chains=chains, categorical=positions
         )

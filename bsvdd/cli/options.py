@@ -29,6 +29,7 @@ class TableOptions:
     sep: str
     decimal: str
     category: tuple[str, ...]
+    missing: str | None
 
     def layout(self, label: str | None = None) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
@@ -122,6 +123,12 @@ _OF_TABLE = (
         metavar="COLUMN",
         multiple=True,
         help="Column of numbers that name categories; repeatable. Columns of text are categories.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "drop", "impute"]),
+        help="What to do with gaps: stop, leave the row out, or fill them by the median (most "
+        "frequent category) of the majority's training rows. Default: error; for score, drop.",
     ),
 )
 _OF_MODEL = (

@@ -29,12 +29,15 @@ class Dataset:
         Whether a row belongs to the minority class.
     categorical : tuple of int, optional
         Positions of the columns of categories, for :class:`bsvdd.kernels.Mixed`.
+    imputed : bool, optional
+        True if NaN in X are gaps, to fill by what the majority rows of a training half have.
     """
 
     name: str
     X: np.ndarray
     minority: np.ndarray
     categorical: tuple[int, ...] | None = field(default=None, metadata={"stored": "if set"})
+    imputed: bool | None = field(default=None, metadata={"stored": "if set"})
 
     @cached_property
     def _digest(self) -> tuple[str, tuple[int, ...], str]:

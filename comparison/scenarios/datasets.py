@@ -57,6 +57,7 @@ def from_csv(
     drop: tuple[str, ...] = (),
     form: CsvFormat = COMMAS,
     categories: tuple[str, ...] = (),
+    missing: str = "error",
 ) -> Dataset:
     """Return the user's data set in ``path``; columns of text are categories.
 
@@ -68,6 +69,9 @@ def from_csv(
         As in :func:`~bsvdd.comparison.scenarios.tables.split_label`.
     id, drop, form, categories
         As in :class:`~bsvdd.comparison.scenarios.tables.Layout`.
+    missing : {"error", "drop", "impute"}
+        As in :func:`~bsvdd.comparison.scenarios.tables.read_features`. With "impute" the gaps stay
+        until a training half fills them.
 
     Raises
     ------
@@ -80,10 +84,11 @@ def from_csv(
         As in :func:`~bsvdd.comparison.scenarios.tables.read_features`.
     """
     layout = Layout(label, id, drop, form, categories)
-    X, minority = read_features(path, layout, minor)
+    X, minority = read_features(path, layout, minor, missing)
     text = tuple(i for i in range(X.shape[1]) if are_categories(X.iloc[:, i]))
     numbers = encoded(X, text).to_numpy(dtype=float)
-    return Dataset(Path(path).stem, numbers, np.asarray(minority), text or None)
+    imputed = bool(np.isnan(numbers).any()) or None
+    return Dataset(Path(path).stem, numbers, np.asarray(minority), text or None, imputed)
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:

@@ -15,6 +15,7 @@ from ...estimators.names import columns as the_columns
 from ...estimators.names import meant, quoted
 from ...estimators.rows.files import COMMAS, CsvFormat, csv_header, csv_options, naming, reading_csv
 from ...inference.warning import DataWarning, warn
+from .gaps import MISSING
 
 OTHER_SIGN = {".": ",", ",": "."}
 FEW = 10  # rows in which whole numbers often differ by chance
@@ -299,7 +300,7 @@ def check_gaps(X: pd.DataFrame) -> None:
         f"{int(bad.any(axis=1).sum())} of {len(X)} rows have gaps or infinite values, in "
         f"{', '.join(counts[:8])}{f' and {len(counts) - 8} more' if len(counts) > 8 else ''}; the "
         f"first is {place(X, number)}, whose {str(X.columns[column])!r} is "
-        f"{X.iat[number, column]}; drop or impute these rows"
+        f"{X.iat[number, column]}; drop or impute these rows, by --missing drop or --missing impute"
     )
 
 
@@ -376,7 +377,8 @@ def split_label(
         raise ValueError(
             f"label column {label!r} has no label in {place(table, gaps[0])}, and in {len(gaps)} "
             f"of {len(y)} rows in all; a command takes no unlabelled rows: leave these rows out, "
-            "or give them a label (in Python, priors.GraphLaplacian takes unlabelled rows)"
+            "by --missing drop, or give them a label (in Python, priors.GraphLaplacian takes "
+            "unlabelled rows)"
         )
     value: Any = minor
     if minor is not None:
@@ -393,7 +395,7 @@ def split_label(
 
 
 def read_features(
-    path: str | Path, layout: Layout, minor: str | None = None
+    path: str | Path, layout: Layout, minor: str | None = None, missing: str = "error"
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return the features of a CSV file, and which rows are minority (None without a label).
 
@@ -403,25 +405,68 @@ def read_features(
     layout : Layout
     minor : str, optional
         As in :func:`split_label`.
+    missing : {"error", "drop", "impute"}, default="error"
+        What gaps are: an error; a reason to leave the row out, in the label too; or values that
+        the caller imputes, which are NaN in the result.
 
     Raises
     ------
     ValueError
-        As in :func:`read_table` and :func:`split_label`, or a feature has gaps. The message names
-        the file.
+        As in :func:`read_table` and :func:`split_label`, or a feature has gaps and ``missing`` is
+        "error", or has no value at all. The message names the file.
 
     Warns
     -----
     DataWarning
-        As in :func:`read_table` and :func:`warn_of_columns`.
+        As in :func:`read_table` and :func:`warn_of_columns`; rows with gaps are counted.
     """
+    if missing not in MISSING:
+        raise ValueError(f"missing must be one of {quoted(MISSING)}, got {missing!r}")
     table = read_table(path, layout=layout)
+    n_rows = len(table)
+    if missing == "drop" and layout.label is not None:
+        table = table[table[layout.label].notna().to_numpy()]
     with naming(path):
         if layout.label is None:
             X = features(table, form=layout.form, categories=layout.categories)
             minority = None
         else:
             X, minority = split_label(table, layout.label, minor, layout.form, layout.categories)
-        check_gaps(X)
+        X, minority = _without_gaps(X, minority, n_rows, missing)
     warn_of_columns(X, layout.label)
+    return X, minority
+
+
+def _without_gaps(
+    X: pd.DataFrame, minority: np.ndarray | None, n_rows: int, missing: str
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return the rows by the policy ``missing``, and warn of their number."""
+    bad = gaps(X)
+    with_gaps = bad.any(axis=1)
+    if missing == "error" or X.isna().all().any():
+        check_gaps(X)
+    elif missing == "impute":
+        check_gaps(X.where(~X.isna(), 0.0))  # infinite values are an error still
+        if with_gaps.any():
+            warn(
+                f"{int(with_gaps.sum())} of {len(X)} rows have gaps ({int(bad.sum())} values), "
+                "filled by the median of the majority's training rows, or by their most frequent "
+                "category: left-out distances, false-alarm rates and p-values take these values as "
+                "if they had been observed, so they hold approximately, and less so with many gaps",
+                DataWarning,
+            )
+    else:
+        kept = ~with_gaps
+        if not kept.any():
+            raise ValueError(
+                f"all {n_rows} rows have a gap, so that none is left; leave out the columns with "
+                "most gaps by --drop, or use --missing impute"
+            )
+        if kept.sum() < n_rows:
+            warn(
+                f"{n_rows - int(kept.sum())} of {n_rows} rows have gaps and are left out; if rows "
+                "with gaps are of another kind, nothing here is about them",
+                DataWarning,
+            )
+        X, minority = X[kept], None if minority is None else minority[kept]
     return X, minority
