@@ -6,7 +6,7 @@ import copy
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import kinds, leave_out, p_values
 from .dictionary import AllRows, restored_data
 from .explanation import Explanation
-from .inputs import training_names, validated, warn_of_constant_columns
+from .inputs import categorical_columns, training_names, validated, warn_of_constant_columns
 from .labels import kinds_seen, labels_seen, minority_rows, warn_of_classes
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
@@ -151,7 +151,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         kernel = as_kernel(self.kernel)
         if not kernel.pairwise:
             warn_of_constant_columns(rows[~minority])
-        kernel = kernel.resolve(rows[~minority])
+        kernel = kernel.with_categorical(source.categorical).resolve(rows[~minority])
         with naming(X):
             gram, row_of_point = dictionary.statistics(
                 kernel, rows, minority, source, minority_of_all, seed
@@ -359,7 +359,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         """
         kernel = None
         if own_kernel:
-            kernel = as_kernel(self.kernel).resolve(data.rows[train[~data.minority[train]]])
+            own = as_kernel(self.kernel).with_categorical(data.kernel.categorical_columns)
+            kernel = own.resolve(data.rows[train[~data.minority[train]]])
         gram = data.fold(train, kernel)
         draws = self._draw(gram, data.seed)
         return draws, self._rule(draws, gram)
@@ -919,13 +920,18 @@ class BaseDetector(OutlierMixin, BaseEstimator):
     def _new_rows(self, X: Any) -> Iterator[np.ndarray]:
         """Yield new rows in the form that the fit's kernel expects; a file's block by block."""
         check_is_fitted(self)
-        blocks = tables(X, self._fit.data.label) if isinstance(X, str | os.PathLike) else [X]
+        blocks: Iterable[Any] = [X]
+        if isinstance(X, str | os.PathLike):
+            names = getattr(self, "feature_names_in_", None)
+            categorical = [] if names is None else names[list(self.kernel_.categorical_columns)]
+            blocks = tables(X, self._fit.data.label, list(categorical))
         for block in blocks:
             yield self._rows_for(self.kernel_, self._without_label(block))
 
     def _rows_for(self, kernel: Kernel, X: Any) -> np.ndarray:
         """Return new rows in the form that ``kernel``, resolved by a fit, expects."""
-        X = validated(self, X, reset=False, pairwise=kernel.pairwise)
+        categorical = categorical_columns(kernel, X, getattr(self, "feature_names_in_", None))
+        X = validated(self, X, reset=False, pairwise=kernel.pairwise, categorical=categorical)
         return kernel.new_rows(X, self.n_features_in_)
 
     def _source(self, X: Any, y: Any) -> tuple[Rows, Any]:
@@ -935,9 +941,13 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         in_blocks = not is_array or self._dictionary(len(X) if X.ndim else 0).reads_blocks
         source = rows_of(X) if in_blocks and not kernel.pairwise else None
         if source is None:
-            X = validated(self, X, reset=True, pairwise=kernel.pairwise)
-            return ArrayRows(kernel.training_rows(X), is_checked=True), y
+            categorical = categorical_columns(kernel, X)
+            X = validated(self, X, True, kernel.pairwise, categorical)
+            rows = ArrayRows(kernel.training_rows(X), is_checked=True)
+            rows.categorical = categorical
+            return rows, y
         labels = source.labels(y) if isinstance(y, str) else y
+        source.categorical = categorical_columns(kernel, source)
         if source.n_rows < 2:
             raise ValueError(f"X has {source.n_rows} row(s); expected at least 2")
         head = np.zeros((1, source.n_columns))

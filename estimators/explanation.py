@@ -50,13 +50,14 @@ class Explanation:
         ``high`` of its share q_j (surprise) or its term (distance).
     nearest : xarray.Dataset
         For each ``obs`` and ``rank``: ``row``, a normal training row, the most similar ones first;
-        ``similarity``, k(z, x); and ``distance`` in standard deviations of the columns.
+        ``similarity``, k(z, x); and ``distance`` in standard deviations of the columns of numbers.
     changes : xarray.Dataset or None
         The smallest change that makes a row normal, within the range of the majority training
         rows, for each ``obs`` and ``column``: ``value`` after it, ``change``, and ``standardized``,
         the change in standard deviations of these rows; ``size`` is the root of the sum of its
         squares. The change is 0 for a normal row, and NaN if no training row is normal. None if it
-        was not asked for.
+        was not asked for, and for ``kernels.Mixed``: the search moves rows step by step, and there
+        is no step between two categories.
     draws : int
         Number of draws that the intervals are of.
     prob : float
@@ -146,7 +147,7 @@ def explain(
     region = counterfactual.Region.of(data.majority_rows, normal[~data.minority])
     row_of_normal = np.flatnonzero(normal & ~data.minority)
     changed = None
-    if changes:
+    if changes and not data.kernel.categorical_columns:
         changed = _changes(decides, rows, is_normal, limit, region, obs, columns)
     return Explanation(
         kind="surprise" if is_surprise else "distance",
@@ -241,6 +242,7 @@ def _nearest(
         else:
             similarity[block] = (largest + kernel.diag(normal_rows)[place[block]]) / 2.0
         change = (rows[block, None] - normal_rows[place[block]]) / region.sd
+        change[..., list(kernel.categorical_columns)] = 0.0
         distance[block] = np.sqrt(np.square(change).sum(axis=-1))
     dims = ("obs", "rank")
     return xr.Dataset(

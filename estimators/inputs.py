@@ -10,11 +10,41 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ..inference.warning import DataWarning, warn
+from ..models.kernels import Kernel
 from .names import columns
-from .rows.blocks import checked
+from .rows.blocks import Rows, checked
+from .rows.categories import are_categories, encoded
 
 
-def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
+def categorical_columns(kernel: Kernel, X: Any, names: Any = None) -> tuple[int, ...]:
+    """Return the positions in X of the columns that are categories.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : data frame, Rows or anything else
+        An array has none: its values are numbers already.
+    names : sequence of str, optional
+        Names of the columns of a fit; those of its categories are looked for in X.
+    """
+    if not kernel.takes_categories:
+        return ()
+    if isinstance(X, Rows):
+        return kernel.categorical_columns or X.found_categories()
+    if not isinstance(X, pd.DataFrame):
+        return ()
+    own = kernel.categorical_columns
+    if names is not None:
+        wanted = {names[i] for i in own}
+        return tuple(i for i, name in enumerate(X.columns) if name in wanted)
+    if own:
+        return tuple(i for i in own if i < X.shape[1])
+    return tuple(i for i in range(X.shape[1]) if are_categories(X.iloc[:, i]))
+
+
+def validated(
+    est: Any, X: Any, reset: bool, pairwise: bool, categorical: tuple[int, ...] = ()
+) -> np.ndarray:
     """Return X as a table of finite numbers in float64.
 
     Parameters
@@ -25,6 +55,8 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
     reset : bool
     pairwise : bool
         Whether X holds kernel values; those of new rows have one more column, k(z, z).
+    categorical : tuple of int
+        Positions of the columns of a data frame that become numbers of categories.
 
     Raises
     ------
@@ -32,6 +64,8 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
         X is not such a table. The message says what X is, and what to do.
     """
     _refuse(X)
+    if categorical:
+        X = encoded(X, categorical)
     how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
     try:
         if not reset and pairwise:
@@ -43,7 +77,12 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
         if "X" in str(error) and not text:
             raise
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        named = f"; {columns(text, 'is', 'are')} not numeric" if text else ""
+        named = ""
+        if text:
+            named = (
+                f"; {columns(text, 'is', 'are')} not numeric: for columns of categories use "
+                "kernel=kernels.Mixed(), else convert or drop them"
+            )
         raise kind(f"X must be a table of numbers (rows, columns): {error}{named}") from error
     return checked(X, range(len(X)))
 

@@ -95,6 +95,11 @@ def choose(
             "dictionary: method='kmeans' needs rows, and a precomputed kernel has none; use "
             "'random' or 'leverage'"
         )
+    if kernel.categorical_columns and landmarks.method == "kmeans":
+        raise ValueError(
+            "dictionary: method='kmeans' needs means of columns, and categories have none; use "
+            "'random' or 'leverage'"
+        )
     check_number(landmarks, n)
     rng = np.random.default_rng(seed)
     if landmarks.method == "kmeans" and n > M:

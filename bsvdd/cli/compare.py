@@ -95,7 +95,14 @@ def compare(
         if csv is not None and label is not None:
             check_output_folder(out, csv, ("results.csv", "report.html"))
             layout = table.layout(label)
-            data = [datasets.from_csv(csv, label, minor, layout.id, layout.drop, layout.form)]
+            options_of_csv = (
+                layout.id,
+                layout.drop,
+                layout.form,
+                layout.categories,
+                table.missing or "error",
+            )
+            data = [datasets.from_csv(csv, label, minor, *options_of_csv)]
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         protocol = Protocol(cutoff=cutoff, draws=draws, tune=tune, chains=chains)
@@ -109,7 +116,8 @@ def compare(
         refused = _left_out(study, bool(models))
         study = replace(study, left_out=frozenset(refused))
         ensure_writable(out)
-    for line in _plan(study, refused):
+    categories = [] if csv is None else _categories(csv, table.layout(label), data[0])
+    for line in [*categories, *_plan(study, refused)]:
         click.echo(line, err=True)
 
     with plain_errors(), progress(log) as display:
@@ -124,7 +132,7 @@ def compare(
             default = replace(protocol, cutoff=Protocol().cutoff)
             figures = report.pictures(default, seed, pictured)
             figures |= own_data.pictures(data, results, protocol, seed, study.candidates)
-        notes = _notes(study, table, refused)
+        notes = [*categories, *_notes(study, table, refused)]
         page = report.write(out, results, data, protocol, seed, figures, published, notes)
 
     print_table(console, tables.summary(results), {d.name: d for d in data})
@@ -197,6 +205,22 @@ def _plan(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
         f"{study.replicates} for each model and data set; a random half of the rows trains"
     )
     return lines
+
+
+def _categories(csv: Path, layout: Any, data: Any) -> list[str]:
+    """Return which columns are categories, and how they are compared."""
+    from ..estimators.names import columns
+    from ..estimators.rows.files import csv_header
+    from ..models.kernels import Mixed
+
+    if data.categorical is None:
+        return []
+    names = [c for c in csv_header(csv, layout.form) if c not in layout.others]
+    found = columns([names[i] for i in data.categorical], "is a category", "are categories")
+    return [
+        f"{found}: kernels.Mixed(rho={Mixed.rho:g}) multiplies the kernel of the other columns by "
+        f"{Mixed.rho:g} for each category in which two rows differ"
+    ]
 
 
 def _changed(study: Any) -> list[str]:

@@ -54,8 +54,11 @@ def fit(
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
         from ..comparison.run.protocol import Candidate, Protocol
+        from ..comparison.scenarios.gaps import typical_values
         from ..comparison.scenarios.tables import read_features
         from ..estimators.names import columns, quoted
+        from ..estimators.rows.categories import are_categories, encoded
+        from ..estimators.rows.files import naming
 
         check_output(out, csv)
         if report is not None:
@@ -63,9 +66,19 @@ def fit(
             if report.absolute() == out.absolute():
                 raise ValueError(f"--report and --out name the same file, {out}")
         parameters, cutoff = own.for_models([model])[model], own.cutoff()
-        X, minority = read_features(csv, table.layout(label), minor)
+        X, minority = read_features(csv, table.layout(label), minor, table.missing or "error")
         y = None if minority is None else minority.astype(int)
-        protocol = Protocol(cutoff=cutoff, draws=draws, tune=tune, chains=chains)
+        text = [c for c in X.columns if are_categories(X[c])]
+        positions = tuple(X.columns.get_indexer(text).tolist()) or None
+        if table.missing == "impute":
+            numbers = encoded(X, positions or ()).astype(float)
+            majority = numbers if minority is None else numbers[~minority]
+            with naming(csv):
+                values = typical_values(majority.to_numpy(), positions or ())
+            X = numbers.fillna(dict(zip(X.columns, values, strict=True)))
+        protocol = Protocol(
+            cutoff=cutoff, draws=draws, tune=tune, chains=chains, categorical=positions
+        )
         est = protocol.estimator(Candidate(model, model, parameters), seed)
         if "progressbar" in est.get_params():
             est.set_params(progressbar=sys.stderr.isatty())
@@ -74,7 +87,8 @@ def fit(
         est.save(out)
     n1 = 0 if y is None else int(y.sum())
     doubt = "" if n1 <= len(X) / 2 else " (the minority is the larger class: check --minor)"
-    left_out = {"label": label, "id": table.id, "dropped": quoted(table.drop) or None}
+    left_out = {"categories": quoted(text) or None, "label": label, "id": table.id}
+    left_out["dropped"] = quoted(table.drop) or None
     others = [f"; {what} {name}" for what, name in left_out.items() if name is not None]
     click.echo(
         f"{len(X) - n1} majority and {n1} minority rows{doubt}; {columns(X.columns)}"

@@ -28,13 +28,16 @@ class TableOptions:
     drop: tuple[str, ...]
     sep: str
     decimal: str
+    category: tuple[str, ...]
+    missing: str | None
 
     def layout(self, label: str | None = None) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
         from ..comparison.scenarios.tables import Layout
         from ..estimators.rows.files import CsvFormat
 
-        return Layout(label, self.id, self.drop, CsvFormat(self.sep, self.decimal))
+        form = CsvFormat(self.sep, self.decimal)
+        return Layout(label, self.id, self.drop, form, self.category)
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,18 @@ _OF_TABLE = (
         show_default=True,
         type=click.Choice([".", ","]),
         help="Decimal sign of CSV.",
+    ),
+    click.option(
+        "--category",
+        metavar="COLUMN",
+        multiple=True,
+        help="Column of numbers that name categories; repeatable. Columns of text are categories.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "drop", "impute"]),
+        help="What to do with gaps: stop, leave the row out, or fill them by the median (most "
+        "frequent category) of the majority's training rows. Default: error; for score, drop.",
     ),
 )
 _OF_MODEL = (

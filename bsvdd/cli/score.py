@@ -12,6 +12,7 @@ from . import options
 from .errors import check_output, plain_errors
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 # those of estimators.p_values, which takes long to import
@@ -72,8 +73,12 @@ def score(
     are decided as one batch.
 
     A row with a gap, or with text in a column of the fit, cannot be scored. It stays in the result
-    without numbers, and the column problem says why.
+    without numbers, and the column problem says why. With --missing impute gaps are filled by what
+    the model's majority rows have, and the column imputed names them; a row without any value is
+    not scored.
     """
+    if strict and table.missing in ("drop", "impute"):
+        raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
         from ..comparison.scenarios.tables import read_table
         from ..estimators.rows.files import naming
@@ -87,15 +92,24 @@ def score(
             check_output(out, model, csv)
         layout = table.layout()
         est = load(model)
-        rows = read_table(csv, layout=layout)
+        categories = _categories_of_fit(est, layout)
+        rows = read_table(csv, layout=layout, texts=categories)
         with naming(csv):
-            X, problems = numbers(rows, _columns_of_fit(est, rows, layout), layout.form, strict)
+            taken = _columns_of_fit(est, rows, layout)
+            X = table_of_numbers(rows, taken, categories, layout.form)
+            if table.missing == "impute":
+                X, imputed = filled_by(est, X, rows[taken].isna().to_numpy())
+            problems, stops = problems_of(X, rows), strict or table.missing == "error"
+            if problems.ne("").all() or (stops and problems.ne("").any()):
+                raise_problem(problems, rows, [c for c in taken if c not in categories], layout)
         usable = X[problems == ""]
         result = scored(est, usable, fdr, method)
         if explain:
             important = est.explain(usable, changes=False).top_columns()
             result = result.join(important.where(~result["normal"]))
         found = result.reindex(range(len(rows)))
+        if table.missing == "impute":
+            found["imputed"] = imputed
         found["problem"] = problems.to_numpy()
         found.insert(0, "row", range(len(rows)))
         if table.id is not None:
@@ -116,6 +130,20 @@ def score(
                 f"{out}"
             )
     _count_problems(problems)
+
+
+def _categories_of_fit(est: Any, layout: Any) -> list[str]:
+    """Return the columns that are categories in the model."""
+    from ..estimators.names import columns
+
+    positions = list(est.kernel_.categorical_columns)
+    names = getattr(est, "feature_names_in_", None)
+    found = [] if names is None else [str(name) for name in names[positions]]
+    others = [c for c in layout.categories if c not in found]
+    if others:
+        has = columns(found) if found else "no columns"
+        raise ValueError(f"--category {others[0]!r}: the model was fitted to {has} of categories")
+    return found
 
 
 def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
@@ -141,37 +169,59 @@ def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
     return list(names)
 
 
-def numbers(
-    rows: pd.DataFrame, columns: list[str], form: Any, strict: bool
-) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the columns as numbers, and why a row cannot be scored ("" where it can).
-
-    Raises
-    ------
-    ValueError
-        No row can be scored; with ``strict``, some row cannot.
-    """
-    import numpy as np
+def table_of_numbers(
+    rows: pd.DataFrame, columns: list[str], categories: list[str], form: Any
+) -> pd.DataFrame:
+    """Return the columns as numbers, those of categories as text; rows are counted from 0."""
     import pandas as pd
 
+    X = {c: rows[c] if c in categories else form.numbers(rows[c]) for c in columns}
+    return pd.DataFrame(X, rows.index).set_axis(pd.RangeIndex(len(rows)))
+
+
+def filled_by(est: Any, X: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame, list[str]]:
+    """Return rows with what the model's majority rows have in place of gaps, and which they were.
+
+    A row that has no value keeps its gaps.
+    """
+    from ..comparison.scenarios.gaps import typical_values
+
+    gaps = gaps & ~gaps.all(axis=1, keepdims=True)
+    categorical = est.kernel_.categorical_columns
+    values = typical_values(est._fit.data.majority_rows, categorical)
+    X = X.astype({X.columns[i]: object for i in categorical})
+    for i, value in enumerate(values):
+        X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], value))
+    return X, [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
+
+
+def problems_of(X: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
+    """Return why each row cannot be scored, "" where it can."""
+    import pandas as pd
+
+    from ..comparison.scenarios.tables import gaps
+
+    bad, problems = gaps(X), pd.Series("", X.index, dtype=object)
+    for i in X.index[bad.any(axis=1)]:
+        problems[i] = ", ".join(_problem(c, rows[c].iat[i]) for c in X.columns[bad[i]])
+    return problems
+
+
+def raise_problem(problems: pd.Series, rows: pd.DataFrame, typed: list[str], layout: Any) -> None:
+    """Raise a ValueError that names the first row that cannot be scored.
+
+    ``typed`` are the columns of numbers, whose decimal sign may be another one.
+    """
     from ..comparison.scenarios.tables import OTHER_SIGN, has_other_sign, place
 
-    X = pd.DataFrame({c: form.numbers(rows[c]) for c in columns}, rows.index)
-    bad = ~np.isfinite(X.to_numpy(dtype=float))
-    problems = np.full(len(rows), "", dtype=object)
-    unscored = np.flatnonzero(bad.any(axis=1))
-    for i in unscored:
-        problems[i] = ", ".join(_problem(c, rows[c].iat[i]) for c in X.columns[bad[i]])
-    if len(unscored) and (strict or len(unscored) == len(rows)):
-        sign = OTHER_SIGN[form.decimal]
-        hint = f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
-        first = f"{place(rows, unscored[0])}, where {problems[unscored[0]]}"
-        raise ValueError(
-            f"{len(unscored)} of {len(rows)} rows cannot be scored, the first is {first}"
-            + (hint if any(has_other_sign(rows[c], form) for c in columns) else "")
-        )
-    numbered = pd.RangeIndex(len(rows))
-    return X.set_axis(numbered), pd.Series(problems, numbered)
+    bad = problems.index[problems != ""]
+    sign = OTHER_SIGN[layout.form.decimal]
+    hint = f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
+    raise ValueError(
+        f"{len(bad)} of {len(rows)} rows cannot be scored, the first is {place(rows, bad[0])}, "
+        f"where {problems[bad[0]]}"
+        + (hint if any(has_other_sign(rows[c], layout.form) for c in typed) else "")
+    )
 
 
 def _problem(column: str, value: Any) -> str:

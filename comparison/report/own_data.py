@@ -119,7 +119,7 @@ def pictures(
         scenario, own = Real(each), replicate_seed(0, seed)
         pair = replicate_pair(scenario, 0, seed)
         fitted: dict[str, Any] = {
-            name: protocol.fit(
+            name: protocol.for_data(each).fit(
                 special.get(name, Candidate(name, name)), pair.train.X, pair.train.minority, own
             )[0]
             for name in names

@@ -62,7 +62,8 @@ class Cell:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.perf_counter()
-            est, chosen = self.protocol.fit(self.candidate, train.X, train.minority, seed)
+            protocol = self.protocol.for_data(train)
+            est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed)
             fitted = time.perf_counter()
             decision = est.decision(test.X)
             scored = time.perf_counter()

@@ -9,7 +9,7 @@ the cutoff.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -22,7 +22,8 @@ from ...estimators.sources import Source
 from ...inference.cutoff import Cutoff
 from ...inference.metrics import evaluate
 from ...models import priors
-from ...models.kernels import RBF, Kernel, Standardized
+from ...models.kernels import RBF, Kernel, Mixed, Standardized
+from ..scenarios.collection import Dataset
 
 TUNED_BY = ("g_mean", "balanced_accuracy", "f1")
 FRACTIONS, PENALTIES = (0.02, 0.1, 0.3), (0.1, 1.0, 10.0)  # of outlier_fraction and nu; of C
@@ -91,6 +92,9 @@ class Protocol:
         Further kernels to choose from; one that is a model's first is tried once.
     tuned : bool
         Whether to search the candidates' grids.
+    categorical : tuple of int, optional
+        Positions of the columns of categories; then each kernel is the one of numbers in
+        :class:`bsvdd.kernels.Mixed`. See :meth:`for_data`.
 
     Examples
     --------
@@ -106,6 +110,14 @@ class Protocol:
     chains: int = 2
     alternatives: tuple[Kernel, ...] = ()
     tuned: bool = False
+    categorical: tuple[int, ...] | None = field(default=None, metadata={"stored": "if set"})
+
+    def for_data(self, data: Dataset) -> Protocol:
+        """Return the protocol with the columns of categories of ``data``."""
+        return self if data.categorical is None else replace(self, categorical=data.categorical)
+
+    def _with_categories(self, kernel: Kernel) -> Kernel:
+        return Mixed(kernel, categorical=self.categorical) if self.categorical else kernel
 
     def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> BaseDetector:
         """Return the unfitted estimator of ``model`` under this protocol."""
@@ -126,9 +138,10 @@ class Protocol:
 
     def kernel_of(self, candidate: Candidate) -> Kernel:
         """Return the kernel of a candidate, or the first of those to choose from."""
-        if self.kernel is not None:
-            return self.kernel
-        return Standardized(MODELS[candidate.model].parameters["kernel"])
+        kernel = self.kernel
+        if kernel is None:
+            kernel = Standardized(MODELS[candidate.model].parameters["kernel"])
+        return self._with_categories(kernel)
 
     def choices(self, candidate: Candidate) -> list[dict[str, Any]]:
         """Return the parameter settings to choose from; the first has the candidate's kernel."""
@@ -136,7 +149,11 @@ class Protocol:
         kernels: list[dict[str, Any]] = [{}]
         if self.alternatives and not candidate.is_yardstick:  # whose kernel has no bandwidth
             first = self.kernel_of(candidate)
-            others = [kernel for kernel in self.alternatives if kernel != first]
+            others = [
+                kernel
+                for kernel in map(self._with_categories, self.alternatives)
+                if kernel != first
+            ]
             kernels = [{"kernel": kernel} for kernel in (first, *others)]
         return [
             {**kernel, **dict(zip(grid, values, strict=True))}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import as_file, files
 
@@ -27,15 +27,22 @@ class Dataset:
     X : ndarray of shape (n, p)
     minority : ndarray of bool, shape (n,)
         Whether a row belongs to the minority class.
+    categorical : tuple of int, optional
+        Positions of the columns of categories, for :class:`bsvdd.kernels.Mixed`.
+    imputed : bool, optional
+        True if NaN in X are gaps, to fill by what the majority rows of a training half have.
     """
 
     name: str
     X: np.ndarray
     minority: np.ndarray
+    categorical: tuple[int, ...] | None = field(default=None, metadata={"stored": "if set"})
+    imputed: bool | None = field(default=None, metadata={"stored": "if set"})
 
     @cached_property
     def _digest(self) -> tuple[str, tuple[int, ...], str]:
         content = np.ascontiguousarray(self.X).tobytes() + np.packbits(self.minority).tobytes()
+        content += repr(self.categorical).encode() if self.categorical else b""
         return self.name, self.X.shape, hashlib.sha256(content).hexdigest()
 
     def __eq__(self, other: object) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_moons
 
+from ...estimators.rows.categories import are_categories, encoded
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
 from .collection import DEFAULT as DEFAULT
 from .collection import QUICK as QUICK
@@ -55,8 +56,10 @@ def from_csv(
     id: str | None = None,
     drop: tuple[str, ...] = (),
     form: CsvFormat = COMMAS,
+    categories: tuple[str, ...] = (),
+    missing: str = "error",
 ) -> Dataset:
-    """Return the user's data set in ``path``.
+    """Return the user's data set in ``path``; columns of text are categories.
 
     Parameters
     ----------
@@ -64,8 +67,11 @@ def from_csv(
         A CSV file with a header.
     label, minor : str
         As in :func:`~bsvdd.comparison.scenarios.tables.split_label`.
-    id, drop, form
+    id, drop, form, categories
         As in :class:`~bsvdd.comparison.scenarios.tables.Layout`.
+    missing : {"error", "drop", "impute"}
+        As in :func:`~bsvdd.comparison.scenarios.tables.read_features`. With "impute" the gaps stay
+        until a training half fills them.
 
     Raises
     ------
@@ -77,8 +83,12 @@ def from_csv(
     DataWarning
         As in :func:`~bsvdd.comparison.scenarios.tables.read_features`.
     """
-    X, minority = read_features(path, Layout(label, id, drop, form), minor)
-    return Dataset(Path(path).stem, X.to_numpy(dtype=float), np.asarray(minority))
+    layout = Layout(label, id, drop, form, categories)
+    X, minority = read_features(path, layout, minor, missing)
+    text = tuple(i for i in range(X.shape[1]) if are_categories(X.iloc[:, i]))
+    numbers = encoded(X, text).to_numpy(dtype=float)
+    imputed = bool(np.isnan(numbers).any()) or None
+    return Dataset(Path(path).stem, numbers, np.asarray(minority), text or None, imputed)
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:

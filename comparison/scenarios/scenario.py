@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from .datasets import Dataset
+from .gaps import filled, typical_values
 
 STORED_AS_SETTING = {"stored_as": "setting"}  # name of the field in the keys of stored cells
 
@@ -83,8 +84,11 @@ class Real(Scenario):
 
     @override
     def pair(self, seed: int) -> Pair:
-        train, test = halves(self.data, seed)
-        return Pair(subset(self.data, train), subset(self.data, test))
+        train, test = (subset(self.data, rows) for rows in halves(self.data, seed))
+        if self.data.imputed:
+            values = typical_values(train.X[~train.minority], self.data.categorical or ())
+            train, test = (replace(each, X=filled(each.X, values)) for each in (train, test))
+        return Pair(train, test)
 
     @override
     def check(self) -> None:
@@ -96,7 +100,7 @@ class Real(Scenario):
                     f"them train), got {n}"
                 )
         bad = ~np.isfinite(self.data.X)
-        if bad.any():
+        if bad.any() and not self.data.imputed:
             row, column = np.argwhere(bad)[0]
             raise ValueError(
                 f"{self.data.name}: row {row}, column {column} (counted from 0) is "
@@ -241,7 +245,7 @@ class Contaminated(Scenario):
         hidden = rng.choice(members, round(self.share * len(members)), replace=False)
         minority = pair.train.minority.copy()
         minority[hidden] = False
-        return replace(pair, train=Dataset(self.name, pair.train.X, minority))
+        return replace(pair, train=replace(pair.train, name=self.name, minority=minority))
 
     @override
     def check(self) -> None:
@@ -296,7 +300,7 @@ def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def subset(data: Dataset, rows: np.ndarray) -> Dataset:
     """Return the data set of some rows of ``data``."""
-    return Dataset(data.name, data.X[rows], data.minority[rows])
+    return replace(data, X=data.X[rows], minority=data.minority[rows])
 
 
 def two_generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ...estimators.names import columns as the_columns
 from ...estimators.names import meant, quoted
 from ...estimators.rows.files import COMMAS, CsvFormat, csv_header, csv_options, naming, reading_csv
 from ...inference.warning import DataWarning, warn
+from .gaps import MISSING
 
 OTHER_SIGN = {".": ",", ",": "."}
 FEW = 10  # rows in which whole numbers often differ by chance
@@ -33,6 +35,9 @@ class Layout:
         Columns to leave out.
     form : CsvFormat
         Separator and decimal sign.
+    categories : tuple of str
+        Columns of categories that are numbers in the file, or could be an id or the label. Other
+        columns of text are categories without being named.
 
     Raises
     ------
@@ -50,9 +55,11 @@ class Layout:
     id: str | None = None
     drop: tuple[str, ...] = ()
     form: CsvFormat = COMMAS
+    categories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         pairs = [("--label", self.label), ("--id", self.id)]
+        pairs += [("--category", name) for name in dict.fromkeys(self.categories)]
         named = [(option, name) for option, name in pairs if name is not None]
         for i, (option, name) in enumerate(named):
             for other, same in [*named[i + 1 :], *(("--drop", each) for each in self.drop)]:
@@ -70,7 +77,8 @@ class Layout:
 
     def check(self, path: Path, columns: list[str]) -> None:
         """Raise a ValueError if a named column is not among those of the file."""
-        for name, option in self.others.items():
+        named = self.others | dict.fromkeys(self.categories, "--category")
+        for name, option in named.items():
             if name not in columns:
                 kind = "label column" if option == "--label" else "column"
                 raise ValueError(
@@ -80,7 +88,10 @@ class Layout:
 
 
 def read_table(
-    path: str | Path, label: str | None = None, layout: Layout | None = None
+    path: str | Path,
+    label: str | None = None,
+    layout: Layout | None = None,
+    texts: Collection[str] = (),
 ) -> pd.DataFrame:
     """Read a CSV file with a header.
 
@@ -93,6 +104,8 @@ def read_table(
     layout : Layout, optional
         In place of ``label``: columns that the file must have. Those to drop are left out, and the
         ids, as text, are the index of the table. Without ids the index counts rows, from 0.
+    texts : collection of str
+        Further columns that are categories, and so are read as text; they need not be in the file.
 
     Raises
     ------
@@ -111,17 +124,18 @@ def read_table(
     if layout is not None:
         layout.check(path, columns)
         label = layout.label
+        texts = [*texts, *layout.categories]
     with reading_csv(path) as file:
-        table = pd.read_csv(file, **csv_options(columns, form=form))
+        table = pd.read_csv(file, **csv_options(columns, form=form, texts=texts))
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")
     name = None if layout is None else layout.id
     if label in columns or name is not None:
-        texts = read_texts(path, form)
+        fields = read_texts(path, form)
         if label is not None and label in columns:
-            table[label] = pd.Series(read_labels(texts[label].tolist()), table.index)
+            table[label] = pd.Series(read_labels(fields[label].tolist()), table.index)
         if name is not None:
-            table.index = pd.Index(texts[name], name=name)
+            table.index = pd.Index(fields[name], name=name)
             _warn_of_repeated(path, table.index)
     if layout is None:
         return table
@@ -170,6 +184,7 @@ def features(
     columns: list[str] | None = None,
     label: str | None = None,
     form: CsvFormat = COMMAS,
+    categories: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """Return the named columns, or all; raise a ValueError if one is missing or not numeric.
 
@@ -180,11 +195,20 @@ def features(
     label : str, optional
         Column of the classes, if one was named: then the message about text asks for no label.
     form : CsvFormat
+    categories : collection of str, optional
+        Columns that are categories; others of text are too, unless they look like numbers, an id or
+        a label. Default: no column is.
     """
     if columns is not None:
         require_columns(table, columns)
         table = table[columns]
     text = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
+    if categories is not None:
+        text = [
+            c
+            for c in text
+            if c not in categories and _kind_of_text(table[c], label, form) != "category"
+        ]
     if text:
         column = table[text[0]].reset_index(drop=True)
         bad = column[column.notna() & form.numbers(column).isna()]
@@ -207,46 +231,61 @@ def has_other_sign(column: pd.Series, form: CsvFormat) -> bool:
     return bool((other.numbers(column).notna() == column.notna()).all())
 
 
+def _kind_of_text(column: pd.Series, label: str | None, form: CsvFormat) -> str:
+    """Return what a column of text looks like: decimal, numbers, id, two (values) or category."""
+    if has_other_sign(column, form):
+        return "decimal"
+    if form.numbers(column).notna().sum() > len(column) / 2:
+        return "numbers"
+    if column.is_unique and len(column) >= FEW:
+        return "id"
+    if label is None and column.nunique() == 2:
+        return "two"
+    return "category" if column.notna().any() else "numbers"
+
+
 def _advice(text: pd.DataFrame, label: str | None, form: CsvFormat) -> str:
     """Return what to do with columns that are not numbers."""
     advice = []
-    decimal = [c for c in text if has_other_sign(text[c], form)]
-    if decimal:
+    of_kind: dict[str, list[str]] = {}
+    for c in text:
+        of_kind.setdefault(_kind_of_text(text[c], label, form), []).append(str(c))
+    if decimal := of_kind.get("decimal"):
         sign = OTHER_SIGN[form.decimal]
         advice.append(
             f"{the_columns(decimal, 'has', 'have')} {sign!r} as decimal sign: --decimal {sign!r}"
         )
-    others = [c for c in text if c not in decimal]
-    typed = {c: int(form.numbers(text[c]).notna().sum()) for c in others}
-    numeric = [c for c in others if typed[c] > len(text) / 2]
-    if numeric:
+    if numeric := of_kind.get("numbers"):
+        typed = int(form.numbers(text[numeric[0]]).notna().sum())
         advice.append(
-            f"{str(numeric[0])!r} has numbers in {typed[numeric[0]]} of {len(text)} rows: mend or "
-            "remove the others"
+            f"{numeric[0]!r} has numbers in {typed} of {len(text)} rows: mend or remove the "
+            f"others, or --category {numeric[0]!r} if the numbers name categories"
         )
-    others = [c for c in others if c not in numeric]
-    ids = [c for c in others if text[c].is_unique and len(text) >= FEW]
-    if ids:
+    if ids := of_kind.get("id"):
         advice.append(
-            f"{the_columns(ids, 'names', 'name')} each row once: --id {str(ids[0])!r}, or --drop"
+            f"{the_columns(ids, 'names', 'name')} each row once: --id {ids[0]!r}, or --drop"
         )
-    two = [c for c in others if label is None and text[c].nunique() == 2 and c not in ids]
-    if two:
+    if two := of_kind.get("two"):
         advice.append(
-            f"{the_columns(two, 'has', 'have')} two values: --label {str(two[0])!r} --minor VALUE "
-            "if this is the class"
+            f"{the_columns(two, 'has', 'have')} two values: --label {two[0]!r} --minor VALUE "
+            f"if this is the class, else --category {two[0]!r}"
         )
-    categories = [c for c in others if c not in ids and c not in two]
-    if categories:
-        options = " ".join(f"--drop {str(c)!r}" for c in categories[:3])
+    if categories := of_kind.get("category"):
+        options = " ".join(f"--drop {c!r}" for c in categories[:3])
         more = " ..." if len(categories) > 3 else ""
         advice.append(f"encode categories as numbers, or leave them out: {options}{more}")
     return "; ".join(advice)
 
 
+def gaps(X: pd.DataFrame) -> np.ndarray:
+    """Return which values are missing or infinite, shape (n, p)."""
+    text = [c for c in X if not pd.api.types.is_numeric_dtype(X[c])]
+    return X.isna().to_numpy() | np.isinf(X.assign(**dict.fromkeys(text, 0.0)).to_numpy(float))
+
+
 def check_gaps(X: pd.DataFrame) -> None:
     """Raise a ValueError if a feature has gaps or infinite values; the message counts them."""
-    bad = ~np.isfinite(X.to_numpy(dtype=float))
+    bad = gaps(X)
     if not bad.any():
         return
     empty = X.columns[X.isna().all()]
@@ -261,7 +300,7 @@ def check_gaps(X: pd.DataFrame) -> None:
         f"{int(bad.any(axis=1).sum())} of {len(X)} rows have gaps or infinite values, in "
         f"{', '.join(counts[:8])}{f' and {len(counts) - 8} more' if len(counts) > 8 else ''}; the "
         f"first is {place(X, number)}, whose {str(X.columns[column])!r} is "
-        f"{X.iat[number, column]}; drop or impute these rows"
+        f"{X.iat[number, column]}; drop or impute these rows, by --missing drop or --missing impute"
     )
 
 
@@ -289,7 +328,8 @@ def warn_of_columns(X: pd.DataFrame, label: str | None) -> None:
             f"{str(ids[0])!r}, or leave it out by --drop {str(ids[0])!r}",
             DataWarning,
         )
-    two = [c for c in X if X[c].nunique() == 2] if label is None else []
+    numeric = X.select_dtypes(["number", "bool"])
+    two = [c for c in numeric if X[c].nunique() == 2] if label is None else []
     if two:
         low, high = sorted(X[two[0]].unique().tolist())
         warn(
@@ -301,7 +341,11 @@ def warn_of_columns(X: pd.DataFrame, label: str | None) -> None:
 
 
 def split_label(
-    table: pd.DataFrame, label: str, minor: str | None, form: CsvFormat = COMMAS
+    table: pd.DataFrame,
+    label: str,
+    minor: str | None,
+    form: CsvFormat = COMMAS,
+    categories: Collection[str] | None = None,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the features, and which rows belong to the minority.
 
@@ -313,7 +357,8 @@ def split_label(
     minor : str or None
         Value of the minority class. If None, the labels must be {0, 1} or {-1, 1} and are read by
         the rules of :mod:`bsvdd.estimators.labels`.
-    form : CsvFormat
+    form, categories
+        As in :func:`features`.
 
     Raises
     ------
@@ -332,7 +377,8 @@ def split_label(
         raise ValueError(
             f"label column {label!r} has no label in {place(table, gaps[0])}, and in {len(gaps)} "
             f"of {len(y)} rows in all; a command takes no unlabelled rows: leave these rows out, "
-            "or give them a label (in Python, priors.GraphLaplacian takes unlabelled rows)"
+            "by --missing drop, or give them a label (in Python, priors.GraphLaplacian takes "
+            "unlabelled rows)"
         )
     value: Any = minor
     if minor is not None:
@@ -344,11 +390,12 @@ def split_label(
                 f"the minority value {minor!r} never occurs in column {label!r}"
                 f"{meant(minor, values)}; it has {quoted(values)}"
             )
-    return features(table.drop(columns=label), None, label, form), minority_rows(y, len(y), value)
+    X = features(table.drop(columns=label), None, label, form, categories)
+    return X, minority_rows(y, len(y), value)
 
 
 def read_features(
-    path: str | Path, layout: Layout, minor: str | None = None
+    path: str | Path, layout: Layout, minor: str | None = None, missing: str = "error"
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return the features of a CSV file, and which rows are minority (None without a label).
 
@@ -358,24 +405,68 @@ def read_features(
     layout : Layout
     minor : str, optional
         As in :func:`split_label`.
+    missing : {"error", "drop", "impute"}, default="error"
+        What gaps are: an error; a reason to leave the row out, in the label too; or values that
+        the caller imputes, which are NaN in the result.
 
     Raises
     ------
     ValueError
-        As in :func:`read_table` and :func:`split_label`, or a feature has gaps. The message names
-        the file.
+        As in :func:`read_table` and :func:`split_label`, or a feature has gaps and ``missing`` is
+        "error", or has no value at all. The message names the file.
 
     Warns
     -----
     DataWarning
-        As in :func:`read_table` and :func:`warn_of_columns`.
+        As in :func:`read_table` and :func:`warn_of_columns`; rows with gaps are counted.
     """
+    if missing not in MISSING:
+        raise ValueError(f"missing must be one of {quoted(MISSING)}, got {missing!r}")
     table = read_table(path, layout=layout)
+    n_rows = len(table)
+    if missing == "drop" and layout.label is not None:
+        table = table[table[layout.label].notna().to_numpy()]
     with naming(path):
         if layout.label is None:
-            X, minority = features(table, form=layout.form), None
+            X = features(table, form=layout.form, categories=layout.categories)
+            minority = None
         else:
-            X, minority = split_label(table, layout.label, minor, layout.form)
-        check_gaps(X)
+            X, minority = split_label(table, layout.label, minor, layout.form, layout.categories)
+        X, minority = _without_gaps(X, minority, n_rows, missing)
     warn_of_columns(X, layout.label)
+    return X, minority
+
+
+def _without_gaps(
+    X: pd.DataFrame, minority: np.ndarray | None, n_rows: int, missing: str
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return the rows by the policy ``missing``, and warn of their number."""
+    bad = gaps(X)
+    with_gaps = bad.any(axis=1)
+    if missing == "error" or X.isna().all().any():
+        check_gaps(X)
+    elif missing == "impute":
+        check_gaps(X.where(~X.isna(), 0.0))  # infinite values are an error still
+        if with_gaps.any():
+            warn(
+                f"{int(with_gaps.sum())} of {len(X)} rows have gaps ({int(bad.sum())} values), "
+                "filled by the median of the majority's training rows, or by their most frequent "
+                "category: left-out distances, false-alarm rates and p-values take these values as "
+                "if they had been observed, so they hold approximately, and less so with many gaps",
+                DataWarning,
+            )
+    else:
+        kept = ~with_gaps
+        if not kept.any():
+            raise ValueError(
+                f"all {n_rows} rows have a gap, so that none is left; leave out the columns with "
+                "most gaps by --drop, or use --missing impute"
+            )
+        if kept.sum() < n_rows:
+            warn(
+                f"{n_rows - int(kept.sum())} of {n_rows} rows have gaps and are left out; if rows "
+                "with gaps are of another kind, nothing here is about them",
+                DataWarning,
+            )
+        X, minority = X[kept], None if minority is None else minority[kept]
     return X, minority

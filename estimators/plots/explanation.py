@@ -77,7 +77,7 @@ def plot_explanation(est: FittedDescription, x: Any, most: int = 10, prob: float
         squeeze=False,
     )
     if why.columns is not None:
-        _columns(axes[0, 0], why, why.columns, np.asarray(X, dtype=float)[0], most)
+        _columns(axes[0, 0], why, why.columns, _values(est, X), most)
     _points(axes[0, -1], why, est)
     decision = "normal" if row["normal"] else "abnormal"
     what = {"surprise": "surprise", "distance": "$d_z^2 - D^2$"}[why.kind]
@@ -90,13 +90,25 @@ def plot_explanation(est: FittedDescription, x: Any, most: int = 10, prob: float
     return figure
 
 
-def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: np.ndarray, most: int) -> None:
+def _values(est: FittedDescription, X: Any) -> list[str]:
+    """Return the values of one row for labels; nothing for the number of a category's text."""
+    values = X.iloc[0] if isinstance(X, pd.DataFrame) else X[0]
+    categorical = est.kernel_.categorical_columns
+    return [
+        f" = {value}"
+        if isinstance(value, str)
+        else ("" if i in categorical and -1 < value < 0 else f" = {float(value):.3g}")
+        for i, value in enumerate(values)
+    ]
+
+
+def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most: int) -> None:
     of_row = columns.isel(obs=0)
     mean = of_row["mean"].values
     order = np.argsort(-mean, kind="stable")[:most]
     labels = []
     for column in order:
-        label = f"{of_row['column'].values[column]} = {x[column]:.3g}"
+        label = f"{of_row['column'].values[column]}{x[column]}"
         if why.changes is not None and abs(why.changes["standardized"].values[0, column]) > SHOWN:
             label += f" → {why.changes['value'].values[0, column]:.3g}"
         labels.append(label)

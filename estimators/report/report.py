@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...inference.heartbeat import steps
 from ...inference.warning import collected
-from ...models.kernels import Standardized
+from ...models.kernels import Mixed, Standardized
 from ...models.kernels.distance import DistanceKernel
 from ...models.priors.variable import describe
 from .. import plots
@@ -147,26 +147,34 @@ def _page(est: Fitted, rows: Rows, calibration: bool, step: Callable[[str], None
 
 
 def _columns(est: Fitted) -> list[tuple[str, list[str]]]:
-    """Return name, mean, sd, smallest and largest value of the majority in the first columns."""
+    """Return name, mean, sd, smallest and largest value of the majority in the first columns.
+
+    A column of categories has their number instead.
+    """
     rows = est._fit.data.majority_rows[:, :MOST_COLUMNS]
     names = getattr(est, "feature_names_in_", np.arange(est._fit.data.rows.shape[1]))
     numbers = np.array([rows.mean(axis=0), rows.std(axis=0), rows.min(axis=0), rows.max(axis=0)])
-    return [
+    table = [
         (str(name), [f"{value:.4g}" for value in of_column])
         for name, of_column in zip(names, numbers.T, strict=False)
     ]
+    for i in est.kernel_.categorical_columns:
+        if i < len(table):
+            table[i] = table[i][0], [f"{len(np.unique(rows[:, i]))} categories", "", "", ""]
+    return table
 
 
 def _kernel(est: Fitted, contents: Contents) -> None:
     kernel: Any = est.kernel_
+    rows = est._fit.data.majority_rows
+    if isinstance(kernel, Mixed):  # the bandwidth is that of the columns of numbers
+        rows, kernel = np.delete(rows, kernel.categorical_columns, axis=1), kernel.kernel
     inner = kernel.kernel if isinstance(kernel, Standardized) else kernel
     if not isinstance(inner, DistanceKernel):
         contents.omitted["bandwidths"] = "This kernel has no bandwidth to show."
         return
     try:
-        figure = plots.plot_bandwidths(
-            kernel.inputs(est._fit.data.majority_rows), float(inner.bandwidth)
-        )
+        figure = plots.plot_bandwidths(kernel.inputs(rows), float(inner.bandwidth))
     except ValueError as error:  # criteria that these rows do not have
         contents.omitted["bandwidths"] = f"The bandwidth criteria cannot be compared: {error}"
         return

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from ...models.gram import Sums
 from ...models.kernels import Kernel
 from ..names import columns, meant, quoted
+from .categories import encoded
 
 BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
 SCATTERED = 1000  # scattered rows of a memory map read at once: each may read 64 KB or more
@@ -33,11 +34,18 @@ class Rows:
     n_rows, n_columns : int
     names : list of str or None
         Names of the columns, if they have names.
+    categorical : tuple of int
+        Positions of the columns that are read as categories.
     """
 
     n_rows: int
     n_columns: int
     names: list[str] | None = None
+    categorical: tuple[int, ...] = ()
+
+    def found_categories(self) -> tuple[int, ...]:
+        """Return the positions of the columns that are categories by their type."""
+        return ()
 
     def blocks(self) -> Iterator[tuple[int, Any]]:
         """Yield the blocks in order, each with the number of its first row."""
@@ -57,7 +65,7 @@ class Rows:
         for start, block in self.blocks():
             in_block = numbers[(start <= numbers) & (numbers < start + len(block))]
             if len(in_block):
-                parts.append(pick(block, start, in_block))
+                parts.append(pick(block, start, in_block, self.categorical))
         return np.concatenate(parts).astype(float, copy=False)
 
     def sums(
@@ -134,9 +142,11 @@ class NamedRows(Rows):
             raise ValueError(f"{self.origin} has no column besides that of the labels")
 
 
-def pick(block: Any, start: int, numbers: np.ndarray) -> np.ndarray:
+def pick(
+    block: Any, start: int, numbers: np.ndarray, categorical: tuple[int, ...] = ()
+) -> np.ndarray:
     """Return the rows ``numbers`` of a block whose first row is ``start``."""
-    return checked(as_array(block, start)[numbers - start], numbers)
+    return checked(as_array(block, start, categorical)[numbers - start], numbers)
 
 
 def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
@@ -161,22 +171,28 @@ def sums_of_block(
     kernel: Kernel, points: np.ndarray, start: int, block: Any, minority: np.ndarray
 ) -> Sums:
     """Return the sums over the majority rows of a block, whose first row is ``start``."""
-    rows = checked(as_array(block, start), range(start, start + len(block)))
+    values = as_array(block, start, kernel.categorical_columns)
+    rows = checked(values, range(start, start + len(block)))
     sums = Sums.of(kernel, rows[~minority] if minority.any() else rows, points)
     release(block)
     return sums
 
 
-def as_array(block: Any, start: int) -> np.ndarray:
-    """Return a block, whose first row is ``start``, as an array if its columns are numbers."""
+def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.ndarray:
+    """Return a block, whose first row is ``start``, as an array if its columns are numbers.
+
+    Columns of a data frame at the positions ``categorical`` become numbers of categories.
+    """
     if not isinstance(block, pd.DataFrame):
         return np.asarray(block)
+    block = encoded(block, categorical)
     others = [name for name in block if block[name].dtype.kind not in "fiub"]
     if others:
         raise TypeError(
             f"{columns(others, 'is', 'are')} not numeric (rows {start} to "
             f"{start + len(block) - 1} are {block[others[0]].dtype}); drop it, convert it to "
-            "numbers, or, if it has the labels, name it: y='name'"
+            "numbers, or, if it has the labels, name it: y='name'; for categories use "
+            "kernel=kernels.Mixed()"
         )
     if all(isinstance(dtype, np.dtype) for dtype in block.dtypes):
         return block.to_numpy(np.result_type(*block.dtypes))

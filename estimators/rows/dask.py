@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from ...models.gram import Sums
 from ...models.kernels import Kernel
 from .blocks import NamedRows, pick, sums_of_block
+from .categories import are_categories
 
 FAN_IN = 8  # sums that one task adds
 
@@ -59,11 +60,18 @@ class DaskRows(NamedRows):
         return self._frame[name].compute().to_numpy()
 
     @override
+    def found_categories(self) -> tuple[int, ...]:
+        if self._frame is None:
+            return ()
+        types = self._frame[self.names]._meta_nonempty  # text has a type of its own, or object
+        return tuple(i for i in range(self.n_columns) if are_categories(types.iloc[:, i]))
+
+    @override
     def take(self, which: np.ndarray | slice) -> np.ndarray:
         numbers = np.arange(self.n_rows)[which]
         cuts = np.searchsorted(numbers, self._starts)
         parts = [
-            dask.delayed(_pick)(block, start, stop, numbers[a:b])
+            dask.delayed(_pick)(block, start, stop, numbers[a:b], self.categorical)
             for block, start, stop, a, b in zip(
                 self._blocks, self._starts[:-1], self._starts[1:], cuts[:-1], cuts[1:], strict=True
             )
@@ -108,9 +116,11 @@ def _is_frame(X: Any) -> bool:
     )
 
 
-def _pick(block: Any, start: int, stop: int, numbers: np.ndarray) -> np.ndarray:
+def _pick(
+    block: Any, start: int, stop: int, numbers: np.ndarray, categorical: tuple[int, ...]
+) -> np.ndarray:
     _check_length(block, start, stop)
-    return pick(block, start, numbers)
+    return pick(block, start, numbers, categorical)
 
 
 def _map(shared: tuple[Kernel, np.ndarray], start: int, block: Any, minority: np.ndarray) -> Sums:

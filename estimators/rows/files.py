@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,7 @@ import pandas as pd
 from ..labels import read_labels
 from . import blocks
 from .blocks import ArrayRows, NamedRows, Rows, as_array, checked, release
+from .categories import are_categories, encoded
 
 FILES = (".npy", ".parquet", ".csv")
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
@@ -112,6 +113,11 @@ class _Table(NamedRows):
             yield start, frame
             start += len(frame)
 
+    @property
+    def _texts(self) -> list[str]:
+        """The columns that are categories."""
+        return [(self.names or [])[i] for i in self.categorical]
+
     def _block_rows(self, columns: list[str]) -> int:
         return max(1, blocks.BLOCK_VALUES // len(columns))
 
@@ -135,6 +141,17 @@ class ParquetRows(_Table):
     def _header(self) -> list[str]:
         with self._open() as file:
             return [str(name) for name in file.schema_arrow.names]
+
+    @override
+    def found_categories(self) -> tuple[int, ...]:
+        from pyarrow import types
+
+        with self._open() as file:
+            kinds = {field.name: field.type for field in file.schema_arrow}
+        are_text = types.is_string, types.is_large_string, types.is_dictionary
+        return tuple(
+            i for i, name in enumerate(self.names or []) if any(f(kinds[name]) for f in are_text)
+        )
 
     @override
     def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
@@ -161,35 +178,52 @@ class CsvRows(_Table):
         return read_labels([text for frame in self._frames([name], True) for text in frame[name]])
 
     @override
+    def found_categories(self) -> tuple[int, ...]:
+        names, found = self.names or [], set()
+        for frame in self._pieces(names):
+            found |= {i for i, name in enumerate(names) if are_categories(frame[name])}
+        return tuple(sorted(found))
+
+    @override
     def _frames(self, columns: list[str], as_text: bool = False) -> Iterator[pd.DataFrame]:
+        start, booleans = 0, None
+        for frame in self._pieces(columns, as_text):
+            found = set(frame.select_dtypes("bool").columns)
+            # the parser types each block by itself; booleans beside numbers are text in a whole
+            if mixed := found ^ (found if booleans is None else booleans):
+                raise TypeError(
+                    f"{self.path}: column {min(mixed)!r} has true and false in some rows and "
+                    f"other values in others (from row {start}, counted from 0); write one kind"
+                )
+            booleans, start = found, start + len(frame)
+            yield frame
+
+    def _pieces(self, columns: list[str], as_text: bool = False) -> Iterator[pd.DataFrame]:
         size = self._block_rows(self._columns)
         # read all columns: with ``usecols`` the parser accepts rows with too many fields
-        options = csv_options(self._columns, as_text)
+        options = csv_options(self._columns, as_text, texts=self._texts)
         with (
             reading_csv(self.path) as file,
             pd.read_csv(file, chunksize=size, **options) as pieces,
         ):
-            start, booleans = 0, None
             for frame in pieces:
-                found = set(frame[columns].select_dtypes("bool").columns)
-                # the parser types each block by itself; booleans beside numbers are text in a whole
-                if mixed := found ^ (found if booleans is None else booleans):
-                    raise TypeError(
-                        f"{self.path}: column {min(mixed)!r} has true and false in some rows and "
-                        f"other values in others (from row {start}, counted from 0); write one kind"
-                    )
-                booleans, start = found, start + len(frame)
                 yield frame[columns]
 
 
 def csv_options(
-    columns: list[str], as_text: bool = False, form: CsvFormat = COMMAS
+    columns: list[str],
+    as_text: bool = False,
+    form: CsvFormat = COMMAS,
+    texts: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Return pandas' options to read a CSV file with these columns, as numbers or as text.
 
-    In a file with one column, a blank line is a missing value and is not skipped.
+    Columns of ``texts`` are read as text, with gaps, beside numbers. In a file with one column, a
+    blank line is a missing value and is not skipped.
     """
-    text = {"dtype": str, "keep_default_na": False} if as_text else {"low_memory": False}
+    text: dict[str, Any] = {"dtype": dict.fromkeys(texts, str), "low_memory": False}
+    if as_text:
+        text = {"dtype": str, "keep_default_na": False}
     blank = {"index_col": False, "skip_blank_lines": len(columns) > 1}
     return {"sep": form.sep, "decimal": form.decimal, **blank, **text}
 
@@ -287,17 +321,24 @@ def naming(X: Any) -> Iterator[None]:
         raise type(error)(f"{X}: {error}") from error
 
 
-def tables(path: str | os.PathLike[str], without: str | None) -> Iterator[Any]:
+def tables(
+    path: str | os.PathLike[str], without: str | None, categorical: Collection[str] = ()
+) -> Iterator[Any]:
     """Yield the blocks of a file to score, without the column ``without``, that of the labels.
 
-    The values are checked here, because here the numbers of the rows in the file are known.
+    The values are checked here, because here the numbers of the rows in the file are known. Columns
+    with the names ``categorical`` become numbers of categories.
     """
     empty = True
-    for start, block in open_file(Path(path)).blocks():
+    source = open_file(Path(path))
+    names = enumerate(source.names or [])
+    source.categorical = tuple(i for i, name in names if name in categorical)
+    for start, block in source.blocks():
         if not len(block):
             continue
         empty = False
         if isinstance(block, pd.DataFrame):
+            block = encoded(block, source.categorical)
             block = block.drop(columns=[without], errors="ignore")
         with naming(path):
             rows = checked(as_array(block, start), range(start, start + len(block)))

@@ -4,6 +4,7 @@ from .base import Kernel
 from .custom import Custom, as_kernel
 from .distance import RBF, Laplacian
 from .dot_product import Linear, Polynomial
+from .mixed import Mixed
 from .precomputed import Precomputed
 from .standardized import Standardized
 
@@ -13,6 +14,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mixed",
     "Polynomial",
     "Precomputed",
     "Standardized",

@@ -28,6 +28,20 @@ class Kernel:
         """Whether k(x, x) = 1 and k >= 0, with the logarithm in :meth:`log`."""
         return False
 
+    @property
+    def takes_categories(self) -> bool:
+        """Whether columns can be categories, see :class:`~bsvdd.kernels.Mixed`."""
+        return False
+
+    @property
+    def categorical_columns(self) -> tuple[int, ...]:
+        """Positions of the columns of categories, whose numbers only name them."""
+        return ()
+
+    def with_categorical(self, columns: tuple[int, ...]) -> Self:
+        """Return the kernel with these columns of categories, unless it has its own."""
+        return self
+
     def resolve(self, X: np.ndarray) -> Self:
         """Return the kernel with its bandwidth, mean and scale estimated from majority rows X.
 

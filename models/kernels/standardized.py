@@ -50,6 +50,11 @@ class Standardized(Kernel):
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
         if as_kernel(self.kernel).pairwise:
             raise ValueError("Standardized needs rows; a precomputed kernel has no columns")
+        if as_kernel(self.kernel).takes_categories:
+            raise ValueError(
+                "Standardized would scale the numbers of categories; put it inside: "
+                "kernels.Mixed(kernels.Standardized(...))"
+            )
 
     @override
     def resolve(self, X: np.ndarray) -> Self:

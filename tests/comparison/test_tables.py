@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.gaps import typical_values
+from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.comparison.scenarios.tables import Layout, read_features, read_table, read_texts
 from bsvdd.estimators.names import quoted
 from bsvdd.estimators.rows.files import CsvFormat
@@ -156,14 +158,6 @@ def test_a_column_of_two_values_may_be_the_label(tmp_path):
         ({"name": [f"n{i}" for i in range(12)]}, None, ["column 'name' names each row once: --id"]),
         ({"kind": ["u", "v"] * 6}, None, ["column 'kind' has two values: --label 'kind'"]),
         (
-            {"city": ["Bonn", "Rom", "Oslo"] * 4, "street": ["x", "y", "z"] * 4},
-            None,
-            [
-                "columns 'city', 'street' are not numeric: 'city' of row 0 (counted from 0) is",
-                "encode categories as numbers, or leave them out: --drop 'city' --drop 'street'",
-            ],
-        ),
-        (
             {"b": [f"{i}.5" for i in range(11)] + ["n/a?"]},
             None,
             ["'b' of row 11 (counted from 0) is 'n/a?'; 'b' has numbers in 11 of 12 rows: mend"],
@@ -180,11 +174,74 @@ def test_columns_of_text_are_all_named_with_what_to_do(columns, label, messages,
         assert message in str(caught.value)
 
 
-def test_two_values_are_no_question_beside_a_label(tmp_path):
-    path = write(tmp_path, "sex,y\n" + "m,0\nf,1\n" * 6)
-    with pytest.raises(ValueError, match="'sex' is not numeric") as caught:
-        read_features(path, Layout("y"))
-    assert "--label" not in str(caught.value)
+def test_other_columns_of_text_are_categories(tmp_path):
+    """Two values are no question beside a label, and named columns are none at all."""
+    path = write(tmp_path, "a,sex,city,nr,y\n" + "1,m,Bonn,07,0\n2,f,Rom,7,1\n3,f,Oslo,7,1\n" * 6)
+    X, _ = read_features(path, Layout("y", categories=("nr",)))
+    assert X["sex"].tolist()[:3] == ["m", "f", "f"] and X["nr"].tolist()[:2] == ["07", "7"]
+    X, _ = read_features(path, Layout(drop=("y",), categories=("sex", "nr")))
+    assert X["city"].tolist()[:3] == ["Bonn", "Rom", "Oslo"]
+    data = datasets.from_csv(path, "y", None, categories=("nr",))
+    assert data.categorical == (1, 2, 3)
+    assert len(np.unique(data.X[:, 1])) == 2 and len(np.unique(data.X[:, 3])) == 2
+    assert data != datasets.from_csv(path, "y", None, drop=("nr",))
+    with pytest.raises(ValueError, match=r"columns 'sex', 'city' are not .*out: --drop 'city'"):
+        datasets.features(X[["sex", "city"]])
+    with pytest.raises(ValueError, match=r"'nope' \(--category\) is not in the table"):
+        read_features(path, Layout(categories=("nope",)))
+
+
+GAPS = "a,c,y\n" + "1,u,0\n2,v,0\n,v,0\n9,,1\n4,v,\n" * 4
+
+
+def test_rows_with_gaps_are_left_out_and_counted(tmp_path):
+    path = write(tmp_path, GAPS)
+    with pytest.warns(DataWarning, match="12 of 20 rows have gaps and are left out"):
+        X, minority = read_features(path, Layout("y"), "0", "drop")
+    assert X["a"].tolist() == [1.0, 2.0] * 4 and minority.all()
+    full = write(tmp_path, "a,y\n1,0\n3,1\n")
+    assert len(read_features(full, Layout("y"), None, "drop")[0]) == 2  # no warning
+    none = write(tmp_path, "a,b,y\n1,,0\n,3,1\n")
+    with pytest.raises(ValueError, match="all 2 rows have a gap, so that none is left"):
+        read_features(none, Layout("y"), None, "drop")
+
+
+def test_gaps_are_filled_by_the_training_half(tmp_path):
+    rows = pd.DataFrame({"a": np.arange(40.0) ** 2, "c": list("uuvw") * 10, "y": [0, 0, 0, 1] * 10})
+    rows.loc[::5, "a"], rows.loc[3::7, "c"] = np.nan, None
+    path = tmp_path / "x.csv"
+    rows.to_csv(path, index=False)
+    with pytest.warns(DataWarning, match="13 of 40 rows have gaps .14 values.*approximately"):
+        data = datasets.from_csv(path, "y", None, missing="impute")
+    assert data.imputed and np.isnan(data.X).any(axis=1).sum() == 13
+    scenario = Real(data)
+    scenario.check()
+    pair, raw = scenario.pair(3), [subset(data, part) for part in halves(data, 3)]
+    expected = raw[0].X[~raw[0].minority]
+    median, counts = np.nanmedian(expected[:, 0]), np.unique(expected[:, 1], return_counts=True)
+    for part, before in zip((pair.train, pair.test), raw, strict=True):
+        gap = np.isnan(before.X)
+        assert (part.X[gap[:, 0], 0] == median).all() and gap.any()
+        assert (part.X[gap[:, 1], 1] == counts[0][counts[1].argmax()]).all()
+        np.testing.assert_array_equal(part.X[~gap], before.X[~gap])
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "impute"])
+def test_a_column_without_a_value_is_an_error(missing, tmp_path):
+    path = write(tmp_path, "a,b,y\n1,,0\n2,,1\n")
+    with pytest.raises(ValueError, match="column 'b' has no value in any row; .*--drop 'b'"):
+        read_features(path, Layout("y"), None, missing)
+
+
+def test_infinite_values_are_no_gaps_to_impute(tmp_path):
+    path = write(tmp_path, "a,b,y\n1,,0\ninf,3,1\n")
+    with pytest.raises(ValueError, match="1 of 2 rows have gaps or infinite values, in 'a'"):
+        read_features(path, Layout("y"), None, "impute")
+
+
+def test_typical_values_need_a_value():
+    with pytest.raises(ValueError, match="column 1 .* no value in any of 2 majority rows"):
+        typical_values(np.array([[1.0, np.nan], [2.0, np.nan]]))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+"""Gaps in a table: rows that are left out, or values in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+
+MISSING = ("error", "drop", "impute")
+
+
+def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.ndarray:
+    """Return the median of each column, and the most frequent value of a column of categories.
+
+    Medians and most frequent values stay the same when they fill the gaps of a column. So a saved
+    model, whose rows are filled, has those of its fit.
+
+    Parameters
+    ----------
+    majority : ndarray of shape (n, p)
+        Majority rows, NaN where a value is missing.
+    categorical : iterable of int
+        Positions of the columns of categories.
+
+    Returns
+    -------
+    ndarray of shape (p,)
+
+    Raises
+    ------
+    ValueError
+        A column has no value in any of these rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.comparison.scenarios.gaps import typical_values
+    >>> typical_values(np.array([[1.0, 7.0], [np.nan, 7.0], [4.0, 8.0]]), [1])
+    array([2.5, 7. ])
+    """
+    empty = np.flatnonzero(np.isnan(majority).all(axis=0))
+    if len(empty):
+        raise ValueError(
+            f"column {empty[0]} (counted from 0) has no value in any of {len(majority)} majority "
+            "rows, so there is nothing to impute its gaps by; leave the column out"
+        )
+    values: np.ndarray = SimpleImputer(strategy="median").fit(majority).statistics_
+    which = list(categorical)
+    if which:
+        frequent = SimpleImputer(strategy="most_frequent").fit(majority[:, which])
+        values[which] = frequent.statistics_
+    return values
+
+
+def filled(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return rows (n, p) with values (p,) in place of NaN."""
+    return np.where(np.isnan(rows), values, rows)

@@ -1,0 +1,96 @@
+"""Categories as numbers: the same category has the same number in every file and every process.
+
+No table of categories is kept, so that blocks of a file, workers and saved models agree, and a
+category that training has not seen needs no rule of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def code(category: Any) -> float:
+    r"""Return the number of a category.
+
+    A number is its own number, and so is a text that is a number as Python writes it. Any other
+    text t has the number :math:`-(h + 1/2) / 2^{52}`, between -1 and 0, with h the first 52 bits of
+    the BLAKE2b hash of t: two of m texts have the same one with a probability below
+    :math:`m^2 / 2^{53}`, 1e-6 for 100,000 texts.
+
+    Parameters
+    ----------
+    category : str, number or bool
+
+    Raises
+    ------
+    TypeError
+        The category is neither a text nor a number.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.rows.categories import code
+    >>> code("7") == code(7) == 7.0, code("007") == 7.0
+    (True, False)
+    """
+    if isinstance(category, bool | np.bool_ | int | float | np.integer | np.floating):
+        return float(category)
+    if not isinstance(category, str):
+        raise TypeError(f"a category must be a text or a number, got {category!r:.80}")
+    if category in ("True", "False"):  # as a file has what a data frame has as a boolean
+        return float(category == "True")
+    number = _number(category)
+    if number is not None:
+        return number
+    digest = hashlib.blake2b(category.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return -((int.from_bytes(digest, "big") >> 12) + 0.5) / 2.0**52
+
+
+def _number(text: str) -> float | None:
+    """Return the number that a text is, if Python writes it like this."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if not math.isfinite(number):
+        return None
+    written = {repr(number), str(int(number))} if number.is_integer() else {repr(number)}
+    return number if text in written and abs(number) < 2**53 else None
+
+
+def codes(values: Any) -> np.ndarray:
+    """Return the numbers of the categories in a column, shape (n,); NaN for missing ones.
+
+    Parameters
+    ----------
+    values : pandas.Series or array-like of shape (n,)
+    """
+    place, categories = pd.factorize(pd.Series(values).astype(object))
+    table = np.array([code(category) for category in categories] + [np.nan], dtype=float)
+    return table[place]  # the place of a missing one is -1
+
+
+def are_categories(values: pd.Series) -> bool:
+    """Return whether a column is one of categories by its type: text, or ``category``."""
+    dtype = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
+        return True
+    return bool(pd.api.types.is_object_dtype(dtype)) and any(
+        isinstance(value, str) for value in values
+    )
+
+
+def encoded(frame: pd.DataFrame, positions: Iterable[int]) -> pd.DataFrame:
+    """Return a data frame whose columns at some positions are numbers of their categories."""
+    frame = frame.copy(deep=False)
+    for i in positions:
+        try:
+            frame.isetitem(i, codes(frame.iloc[:, i]))
+        except TypeError as error:
+            raise TypeError(f"column {str(frame.columns[i])!r}: {error}") from error
+    return frame
