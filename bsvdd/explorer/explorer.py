@@ -6,7 +6,9 @@ The state of the controls is an :class:`.state.ExplorerState`. :mod:`.view` comp
 
 from __future__ import annotations
 
+import copy
 import html
+import os
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -16,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..estimators.bayesian import BayesianDataDescription
+from ..estimators.rows.source import is_lazy
 from ..inference.cancellation import checkpoint
 from . import panels, summary
 from .controls import control
@@ -150,8 +153,8 @@ class Explorer:
     """
 
     def __init__(self, X: Any, y: Any, options: dict[str, Any]):
-        self._X, self._y = X, y
-        self._fit, start, bandwidth_limits = first_fit(X, y, options)
+        self._X, self._y = _own(X), _own(y)
+        self._fit, start, bandwidth_limits = first_fit(self._X, self._y, options)
         self._plane = Plane.of(self._fit.est)
         self._grid = self._plane.grid()[2]
         self._view = View.of(start, self._fit, self._grid)
@@ -435,3 +438,9 @@ class Explorer:
         self._code.value = f"{imports}\nest = {self.code()}\nest.fit(X, y)\n"
         self._code.layout.display = None
         self._copy.layout.display = None
+
+
+def _own(values: Any) -> Any:
+    """Return a copy for later fits; rows that are in a file or on a cluster stay there."""
+    elsewhere = isinstance(values, str | os.PathLike | np.memmap) or is_lazy(values)
+    return values if elsewhere else copy.deepcopy(values)
