@@ -69,7 +69,7 @@ def test_every_way_in_finds_the_same_minority(blocks):
         pd.Series([0, "1", 1], dtype="category"),
         pd.Categorical([1, "1"]),
     ],
-    ids=repr,
+    ids=["list", "array", "truth", "series", "categorical"],
 )
 def test_texts_and_numbers_together_are_refused(y):
     with pytest.raises(ValueError, match=r"y mixes texts and numbers: row \d is .*, row \d is .*;"):

@@ -141,7 +141,6 @@ SEEN = np.array(["ok", "b", "a", "ok", "b", "rare"])
         ([1, -1, 1, 1, -1, 1], None, [0, 1, 0, 0, 1, 0], (-1,), (-1, 1)),
         ([0] * 6, 1, [0] * 6, (), (1, 0)),
     ],
-    ids=str,
 )
 def test_kinds_and_labels(y, minor_label, kind, names, labels):
     """Each row has the number of its kind, in the user's order; the minority's labels are first."""
@@ -178,7 +177,11 @@ def test_what_a_file_keeps_of_labels():
     assert kinds_of_text(None, (), minority) == ("minority",)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1}', '"abc"', "3", "[[1]]", '[1, {"a": 2}]'])
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1}', '"abc"', "3", "[[1]]", '[1, {"a": 2}]'],
+    ids=["dict", "text", "number", "list", "dict in a list"],
+)
 def test_labels_of_a_file_are_a_list_of_numbers_and_texts(text):
     with pytest.raises(ValueError, match="labels: expected a list of numbers and texts, got"):
         labels_of_text(text)

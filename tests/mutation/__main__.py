@@ -40,7 +40,7 @@ GROUPS = {
         ],
     ),
     "p_values": (["estimators/p_values"], ["estimators/p_values"]),
-    "cutoff": (["inference/cutoff"], ["inference/cutoff"]),
+    "cutoff": (["inference/cutoff"], ["inference/cutoff", "inference/conformal"]),
     "labels": (["estimators/labels"], ["estimators/labels", "estimators/label_reading"]),
     "inputs": (
         ["estimators/inputs", "estimators/names"],
