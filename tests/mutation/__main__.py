@@ -42,10 +42,7 @@ GROUPS = {
     "p_values": (["estimators/p_values"], ["estimators/p_values"]),
     "cutoff": (["inference/cutoff"], ["inference/cutoff", "inference/conformal"]),
     "labels": (["estimators/labels"], ["estimators/labels", "estimators/label_reading"]),
-    "inputs": (
-        ["estimators/inputs", "estimators/names"],
-        ["estimators/inputs", "estimators/input", "estimators/odd_values"],
-    ),
+    "inputs": (["estimators/inputs", "estimators/names"], ["estimators/inputs"]),
     "rows": (
         [
             *("estimators/rows/source", "estimators/rows/files"),
@@ -120,8 +117,6 @@ PACKAGES = {
 DECORATORS = re.compile(r"^ *@(override|numba\.njit)\n", re.MULTILINE)
 
 QUICK = "not slow and not long and not browser"
-# it looks at the file that a warning names, which mutmut's wrapper of the function is here
-DESELECTED = ["tests/estimators/test_input.py::test_constant_column_warns_and_works"]
 MUTMUT = [sys.executable, "-m", "mutmut"]
 KILLED, TIMEOUT, NO_TEST = (1, 3), (-24, 24, 36, 152, 255), (5, 33)  # exit codes
 
@@ -144,7 +139,6 @@ def copied(group: str) -> Path:
         "also_copy": ["benchmarks"],
         "pytest_add_cli_args": [
             *("-m", QUICK, "-p", "no:cacheprovider"),
-            *(f"--deselect={test}" for test in DESELECTED),
         ],
         "pytest_add_cli_args_test_selection": [
             "tests/{}/test_{}.py".format(*name.split("/")) for name in tests
