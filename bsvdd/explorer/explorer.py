@@ -283,6 +283,19 @@ class Explorer:
             self._show_relevant()
             self._ready("cancelled; the picture shows the setting before")
 
+    def close(self) -> None:
+        """Stop the fit that runs and take the explorer from the page.
+
+        Jupyter keeps the widgets of every explorer, and with them its rows and fits, until they
+        are closed. The fitted estimator stays as :attr:`estimator`.
+        """
+        self._worker.cancel()
+        with self._worker.lock:
+            self._cancel_button.disabled = True  # which ends the clock
+            for widget in _with_parts(self.widget):
+                widget.unobserve_all()
+                widget.close()
+
     def _pin(self, pinned: bool) -> None:
         """Compare all further settings with the one on the screen, or with the one before each."""
         with self._worker.lock:
@@ -438,6 +451,13 @@ class Explorer:
         self._code.value = f"{imports}\nest = {self.code()}\nest.fit(X, y)\n"
         self._code.layout.display = None
         self._copy.layout.display = None
+
+
+def _with_parts(widget: Any) -> list[Any]:
+    """Return a widget with its children, layouts and styles."""
+    parts = [getattr(widget, name, None) for name in ("layout", "style")]
+    parts += getattr(widget, "children", ())
+    return [widget, *(each for part in parts if part is not None for each in _with_parts(part))]
 
 
 def _own(values: Any) -> Any:
