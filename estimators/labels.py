@@ -114,7 +114,8 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
         rows_of = [np.asarray(y == kind) for kind in kinds]
         for kind, rows in zip(kinds, rows_of, strict=True):
             absent = rows.shape != y.shape or not rows.any()
-            if absent and (len(labels) > 1 or len(kinds) > 1):
+            other_type = {isinstance(v, str) for v in labels} == {not isinstance(kind, str)}
+            if absent and (len(labels) > 1 or len(kinds) > 1 or other_type):
                 raise ValueError(f"minor_label={kind!r} does not occur in y, which has {shown}")
         minority = np.any(rows_of, axis=0) & np.ones(n_rows, dtype=bool)
     elif len(labels) == 1:
@@ -226,7 +227,8 @@ def kinds_of_text(text: Any, labels: tuple[Any, ...], minority: np.ndarray) -> t
 
 def _refuse_mixed(y: Any) -> None:
     """Raise a ValueError if y mixes numbers and texts: 1 and "1" may be one class or two."""
-    if hasattr(y, "dtype") and y.dtype != np.dtype(object):
+    dtype = getattr(y, "dtype", np.dtype(object))
+    if dtype != np.dtype(object) and not isinstance(dtype, pd.CategoricalDtype):
         return
     values = np.asarray(y, dtype=object)
     if values.ndim != 1:

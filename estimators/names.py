@@ -1,4 +1,4 @@
-"""Names in messages: quoted, with the number of those left out, and the one that was meant."""
+"""Names of the user's in messages and cells: quoted, counted, and the one that was meant."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 SHOWN = 12  # names that a message lists
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
 
 
 def quoted(names: Iterable[object], shown: int = SHOWN) -> str:
@@ -54,3 +55,15 @@ def meant(name: object, names: Iterable[object]) -> str:
     by_upper = {str(n).upper(): str(n) for n in names}
     near = difflib.get_close_matches(str(name).upper(), by_upper, 1)
     return f" (did you mean {by_upper[near[0]]!r}?)" if near else ""
+
+
+def as_cell(text: str) -> str:
+    """Return a text as a cell of CSV that is no formula to a spreadsheet: with a quote before it.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.names import as_cell
+    >>> as_cell("=1+1"), as_cell("1+1")
+    ("'=1+1", '1+1')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text

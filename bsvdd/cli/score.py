@@ -81,6 +81,7 @@ def score(
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
         from ..comparison.scenarios.tables import read_table
+        from ..estimators.names import as_cell
         from ..estimators.rows.files import naming
         from ..estimators.storage.atomic import atomic
         from ..estimators.storage.loading import load
@@ -106,6 +107,8 @@ def score(
         result = scored(est, usable, fdr, method)
         if explain:
             important = est.explain(usable, changes=False).top_columns()
+            names = [name for name in important if name.startswith("column_")]
+            important[names] = important[names].map(as_cell, na_action="ignore")
             result = result.join(important.where(~result["normal"]))
         found = result.reindex(range(len(rows)))
         if table.missing == "impute":

@@ -6,7 +6,9 @@ The state of the controls is an :class:`.state.ExplorerState`. :mod:`.view` comp
 
 from __future__ import annotations
 
+import copy
 import html
+import os
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -17,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from ..estimators.bayesian import BayesianDataDescription
+from ..estimators.rows.source import is_lazy
 from ..inference.cancellation import checkpoint
 from . import panels, summary
 from .controls import control
@@ -155,8 +158,8 @@ class Explorer:
     """
 
     def __init__(self, X: Any, y: Any, options: dict[str, Any]):
-        self._X, self._y = X, y
-        self._fit, start, bandwidth_limits = first_fit(X, y, options)
+        self._X, self._y = _own(X), _own(y)
+        self._fit, start, bandwidth_limits = first_fit(self._X, self._y, options)
         self._plane = Plane.of(self._fit.est)
         self._grid = self._plane.grid()[2]
         self._view = View.of(start, self._fit, self._grid)
@@ -326,6 +329,19 @@ class Explorer:
             self._own_prior, self._z = self.setting.own_prior, self.setting.z
             self._show_relevant()
             self._ready("cancelled; the picture shows the setting before")
+
+    def close(self) -> None:
+        """Stop the fit that runs and take the explorer from the page.
+
+        Jupyter keeps the widgets of every explorer, and with them its rows and fits, until they
+        are closed. The fitted estimator stays as :attr:`estimator`.
+        """
+        self._worker.cancel()
+        with self._worker.lock:
+            self._cancel_button.disabled = True  # which ends the clock
+            for widget in _with_parts(self.widget):
+                widget.unobserve_all()
+                widget.close()
 
     def pin(self, other: Explorer | None = None) -> None:
         """Show a setting left of all further ones, on the same axes, until :meth:`unpin`.
@@ -577,3 +593,16 @@ class Explorer:
         self._code.value = f"{imports}\nest = {self.code()}\nest.fit(X, y)\n"
         self._code.layout.display = None
         self._copy.layout.display = None
+
+
+def _with_parts(widget: Any) -> list[Any]:
+    """Return a widget with its children, layouts and styles."""
+    parts = [getattr(widget, name, None) for name in ("layout", "style")]
+    parts += getattr(widget, "children", ())
+    return [widget, *(each for part in parts if part is not None for each in _with_parts(part))]
+
+
+def _own(values: Any) -> Any:
+    """Return a copy for later fits; rows that are in a file or on a cluster stay there."""
+    elsewhere = isinstance(values, str | os.PathLike | np.memmap) or is_lazy(values)
+    return values if elsewhere else copy.deepcopy(values)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ...estimators.names import FORMULA, as_cell
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
@@ -196,7 +197,6 @@ class Study:
 
 
 TEXT = ("data", "model", "chosen", "notes", "error")
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
@@ -217,7 +217,7 @@ def to_csv(results: pd.DataFrame) -> str:
     """
     safe = results.copy()
     for name in TEXT:
-        safe[name] = [f"'{text}" if text.startswith(FORMULA) else text for text in safe[name]]
+        safe[name] = [as_cell(text) for text in safe[name]]
     return str(safe.to_csv(index=False))
 
 

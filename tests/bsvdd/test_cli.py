@@ -144,6 +144,19 @@ def test_score_explains_the_abnormal_rows(csv, tmp_path):
     assert "no exact shares of columns" in result.output
 
 
+def test_an_explanation_holds_no_formula(csv, tmp_path):
+    """The name of a column, here of a formula, is text to a spreadsheet too."""
+    table, model, scored = (tmp_path / name for name in ("t.csv", "m.nc", "p.csv"))
+    pd.read_csv(csv).rename(columns={"a": "=cmd|' /C calc'!A0", "b": "@b"}).to_csv(
+        table, index=False
+    )
+    call("fit", table, "--label", "kind", "--minor", "odd", "--model", "SVDD", "--out", model)
+    result = call("score", model, table, "--out", scored, "--explain")
+    assert result.exit_code == 0, result.output
+    cells = pd.read_csv(scored)[["column_1", "column_2"]].stack().dropna()
+    assert set(cells) == {"'=cmd|' /C calc'!A0", "'@b"}
+
+
 def test_score_offers_all_methods_of_p_values():
     """The command has a list of its own, so that it need not import the estimators to show help."""
     from bsvdd.estimators import p_values

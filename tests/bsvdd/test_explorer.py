@@ -224,6 +224,25 @@ def test_a_data_frame_keeps_its_column_names(table):
     assert explorer.wait(SOON).setting.sd == 0.8  # scikit-learn warns of an array without names
 
 
+@pytest.mark.parametrize("frame", [False, True], ids=["array", "frame"])
+def test_later_fits_take_the_rows_and_labels_that_were_given(table, frame):
+    X, y = (each.copy() for each in table)
+    given = (pd.DataFrame(X, copy=True), pd.Series(y, copy=True)) if frame else (X, y)
+    explorer = explore(*given, **QUICK)
+    if frame:
+        given[0].iloc[:, :] *= 10
+        given[1][:] = 1 - y
+    else:
+        X *= 10
+        y[:] = 1 - y
+    explorer.change(bandwidth=2.0)  # the statistics are computed anew
+    est = explorer.wait(SOON).estimator
+    with collected():
+        fresh = explorer.setting.estimator().fit(*table)
+    np.testing.assert_array_equal(est.score_samples(table[0]), fresh.score_samples(table[0]))
+    assert est.cutoff_ == fresh.cutoff_
+
+
 def test_without_minority_rows_nothing_that_needs_them_is_offered(table):
     X, y = table
     explorer = explore(X[y == 0], **QUICK)

@@ -22,7 +22,12 @@ from bsvdd.estimators.rows.source import source
         (["0", "1", "unknown"], ["0", "1", "unknown"]),
         (["9007199254740993", "9007199254740992"], [9007199254740993, 9007199254740992]),
         (["99999999999999999999", "1"], ["99999999999999999999", "1"]),
+        (["True", "true", "False", "false"], [True, True, False, False]),
+        (["1E3", "2"], [1000.0, 2.0]),
+        (["1e3", "2"], [1000.0, 2.0]),
+        (["01e3", "2"], ["01e3", "2"]),
         (["1", ""], [1, None]),
+        (["x", "", " "], ["x", None, None]),
     ],
 )
 def test_one_rule_for_a_column(texts, expected):
@@ -55,7 +60,17 @@ def test_every_way_in_finds_the_same_minority(blocks):
     assert minority_rows(frame["y"], len(frame), "1").sum() == count
 
 
-@pytest.mark.parametrize("y", [[0, "1", 1], np.array(["x", 1.0], dtype=object), [True, "a"]])
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0, "1", 1],
+        np.array(["x", 1.0], dtype=object),
+        [True, "a"],
+        pd.Series([0, "1", 1], dtype="category"),
+        pd.Categorical([1, "1"]),
+    ],
+    ids=["list", "array", "truth", "series", "categorical"],
+)
 def test_texts_and_numbers_together_are_refused(y):
     with pytest.raises(ValueError, match=r"y mixes texts and numbers: row \d is .*, row \d is .*;"):
         minority_rows(y, len(y), "1")

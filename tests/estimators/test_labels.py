@@ -6,7 +6,16 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.labels import minority_rows
+from bsvdd.estimators.labels import (
+    SAVED,
+    kinds_as_text,
+    kinds_of_text,
+    kinds_seen,
+    labels_as_text,
+    labels_of_text,
+    labels_seen,
+    minority_rows,
+)
 from bsvdd.inference.warning import DataWarning
 
 from bsvdd import SVDD
@@ -64,9 +73,12 @@ def test_other_labels_need_minor_label(y):
 
 
 @pytest.mark.parametrize(
-    ("y", "minor_label"), [(["a", "b"], "c"), ([0, 1], "1"), (["0", "1"], 1)], ids=repr
+    ("y", "minor_label"),
+    [(["a", "b"], "c"), ([0, 1], "1"), (["0", "1"], 1), ([1, 1], "1"), (["1", "1"], 1)],
+    ids=repr,
 )
 def test_minor_label_must_occur(y, minor_label):
+    """Of one class too, if it has another type: 1 and "1" would both be what the user means."""
     message = rf"minor_label={minor_label!r} does not occur in y, which has "
     with pytest.raises(ValueError, match=message):
         minority_rows(y, 2, minor_label)
@@ -113,3 +125,63 @@ def test_a_minority_with_more_rows_is_warned_of():
         warnings.simplefilter("error", DataWarning)
         SVDD(minor_label=1).fit(rows, y)
         SVDD().fit(rows, 1 - y)
+        SVDD().fit(rows, np.repeat([0, 1], 20))  # as many as the others
+
+
+SEEN = np.array(["ok", "b", "a", "ok", "b", "rare"])
+
+
+@pytest.mark.parametrize(
+    ("y", "minor_label", "kind", "names", "labels"),
+    [
+        (SEEN, ["b", "rare"], [0, 1, 0, 0, 1, 2], ("b", "rare"), ("b", "rare", "a", "ok")),
+        (SEEN, ("rare", "b"), [0, 2, 0, 0, 2, 1], ("rare", "b"), ("rare", "b", "a", "ok")),
+        (SEEN, "b", [0, 1, 0, 0, 1, 0], ("b",), ("b", "a", "ok", "rare")),
+        ([0, 1, 1, 0, 1, 0], None, [0, 1, 1, 0, 1, 0], (1,), (1, 0)),
+        ([1, -1, 1, 1, -1, 1], None, [0, 1, 0, 0, 1, 0], (-1,), (-1, 1)),
+        ([0] * 6, 1, [0] * 6, (), (1, 0)),
+    ],
+)
+def test_kinds_and_labels(y, minor_label, kind, names, labels):
+    """Each row has the number of its kind, in the user's order; the minority's labels are first."""
+    minority = minority_rows(y, 6, minor_label)
+    found, found_names = kinds_seen(y, minority, minor_label)
+    assert found.dtype.kind == "i"
+    assert (found.tolist(), found_names) == (kind, names)
+    np.testing.assert_array_equal(found > 0, minority)
+    seen = labels_seen(y, minority, minor_label)
+    assert seen == labels and all(isinstance(v, int | str) for v in seen)  # no types of NumPy
+    assert labels_of_text(labels_as_text(seen)) == seen
+    assert kinds_of_text(kinds_as_text(names), seen, minority) == names
+
+
+def test_no_labels_and_no_kinds():
+    none = np.zeros(4, dtype=bool)
+    assert labels_seen(None, none, None) == ()
+    assert kinds_seen(None, none)[1] == kinds_of_text(None, ("b", "a"), none) == ()
+    assert kinds_seen(None, none)[0].dtype.kind == "i"
+    assert len(kinds_seen(None, none)[0]) == 4
+
+
+def test_what_a_file_keeps_of_labels():
+    """Many labels, and labels that JSON has no type for, are left out; their kinds are texts."""
+    many = tuple(range(SAVED + 1))
+    assert labels_of_text(labels_as_text(many)) == ()
+    assert labels_of_text(labels_as_text(many[:SAVED])) == many[:SAVED]
+    assert labels_of_text(labels_as_text((1, (2, 3)))) == ()
+    minority = np.array([True, False])
+    date = pd.Timestamp("2020-01-02")
+    assert kinds_of_text(kinds_as_text((date, 2.5)), (), minority) == (str(date), 2.5)
+    # a file of an earlier version has no kinds
+    assert kinds_of_text(None, ("b", "a"), minority) == ("b",)
+    assert kinds_of_text(None, (), minority) == ("minority",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1}', '"abc"', "3", "[[1]]", '[1, {"a": 2}]'],
+    ids=["dict", "text", "number", "list", "dict in a list"],
+)
+def test_labels_of_a_file_are_a_list_of_numbers_and_texts(text):
+    with pytest.raises(ValueError, match="labels: expected a list of numbers and texts, got"):
+        labels_of_text(text)

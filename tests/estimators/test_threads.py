@@ -51,7 +51,7 @@ def test_eight_threads():
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(7200)
 def test_a_thousand_fits_by_eight_threads():
     assert_threads_change_nothing(1000, 8)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -193,10 +194,7 @@ def test_true_and_false_beside_numbers_are_refused_in_blocks_too(tmp_path, monke
         SVDD(kernel=kernels.RBF(1.0), cutoff=1.0).fit(tmp_path / "x.csv")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(table=tables())
-def test_every_way_in_gives_the_same_scores_or_the_same_error(table, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ways")
+def assert_every_way_is_the_same(table: pd.DataFrame, folder: Path) -> None:
     new = np.nan_to_num(table.to_numpy(dtype=float))[:2]
     expected = outcome(by_array(table, folder), new)
     for way in WAYS:
@@ -208,3 +206,18 @@ def test_every_way_in_gives_the_same_scores_or_the_same_error(table, tmp_path_fa
             )
         else:
             assert found[1] == expected[1], way.__name__
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(table=tables())
+def test_every_way_in_gives_the_same_scores_or_the_same_error(table, tmp_path_factory):
+    assert_every_way_is_the_same(table, tmp_path_factory.mktemp("ways"))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(table=tables())
+def test_every_way_in_for_thousands_of_tables(table):
+    with tempfile.TemporaryDirectory() as folder:
+        assert_every_way_is_the_same(table, Path(folder))

@@ -318,3 +318,34 @@ def test_as_cutoff():
     for wrong in (True, [1.0], object):
         with pytest.raises(TypeError, match="cutoff must be None, a criterion's name, a Cutoff or"):
             as_cutoff(wrong)
+
+
+@pytest.mark.parametrize("cv", ["auto", "loo", "train", 2, 5])
+def test_ways_to_leave_rows_out(cv):
+    assert Cutoff(cv=cv).cv == cv
+
+
+def test_a_level_of_zero_calls_normal_whatever_may_be():
+    assert Cutoff(level=0).level == 0
+
+
+@pytest.mark.parametrize("criterion", ["false_alarm", "auto"])
+def test_a_rate_needs_its_rows_before_a_fit(criterion):
+    """1/rate - 1 majority rows, where the cutoff comes from a rate: 9 for .1."""
+    policy = Cutoff(criterion, false_alarm_rate=0.1)
+    policy.check_rate(np.zeros(9, dtype=bool))
+    few = np.zeros(8, dtype=bool)
+    with pytest.raises(ValueError, match="at least 9 left-out majority rows, got 8"):
+        policy.check_rate(few)
+    compared = np.append(few, True)  # with a minority row, "auto" is the G-mean
+    if criterion == "auto":
+        policy.check_rate(compared)
+    else:
+        with pytest.raises(ValueError, match="got 8"):
+            policy.check_rate(compared)
+    Cutoff("rank", rank=1).check_rate(few)
+
+
+def test_one_row_of_a_class_is_too_few_for_folds():
+    with pytest.raises(ValueError, match="need at least 3 minority rows, got 1"):
+        Cutoff("g_mean", cv=3).check(np.array([True] + [False] * 9))

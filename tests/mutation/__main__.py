@@ -32,8 +32,7 @@ GROUPS = {
     "decision": (
         [
             *("inference/scoring", "inference/leave_one_out", "inference/decision"),
-            *("inference/cutoff", "inference/metrics", "inference/conformal"),
-            "estimators/leave_out",
+            *("inference/metrics", "inference/conformal", "estimators/leave_out"),
         ],
         [
             *("inference/scoring", "inference/decision", "inference/cutoff", "inference/metrics"),
@@ -41,6 +40,16 @@ GROUPS = {
         ],
     ),
     "p_values": (["estimators/p_values"], ["estimators/p_values"]),
+    "cutoff": (["inference/cutoff"], ["inference/cutoff", "inference/conformal"]),
+    "labels": (["estimators/labels"], ["estimators/labels", "estimators/label_reading"]),
+    "inputs": (["estimators/inputs", "estimators/names"], ["estimators/inputs"]),
+    "rows": (
+        [
+            *("estimators/rows/source", "estimators/rows/files"),
+            *("estimators/rows/blocks", "estimators/rows/dask"),
+        ],
+        ["estimators/rows", "estimators/ways_in", "estimators/label_reading"],
+    ),
     "potential": (
         [
             *("models/potential", "models/geometry", "models/gram"),
@@ -128,7 +137,9 @@ def copied(group: str) -> Path:
         "source_paths": ["bsvdd"],
         "only_mutate": [f"bsvdd/{module}.py" for module in modules],
         "also_copy": ["benchmarks"],
-        "pytest_add_cli_args": ["-m", QUICK, "-p", "no:cacheprovider"],
+        "pytest_add_cli_args": [
+            *("-m", QUICK, "-p", "no:cacheprovider"),
+        ],
         "pytest_add_cli_args_test_selection": [
             "tests/{}/test_{}.py".format(*name.split("/")) for name in tests
         ],
