@@ -750,7 +750,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
             "among columns and training rows; use a description such as BSVDD or SVDD"
         )
 
-    def kinds(self, X: Any, background: float = 0.02) -> pd.DataFrame:
+    def kinds(self, X: Any, background: float = 0.01) -> pd.DataFrame:
         r"""Return the probability that a row is normal, of each labelled kind, or of another kind.
 
         P(normal) follows from the score of this model, calibrated on left-out rows, and from the
@@ -768,7 +768,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
-        background : float, default=0.02
+        background : float, default=0.01
             The p-value at which a row is as likely of an unknown kind as normal, in [0, 1): about
             this share of normal rows is more likely unknown. With 0 no row is unknown: P(normal) is
             then the score alone, calibrated by Platt's sigmoid.

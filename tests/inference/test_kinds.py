@@ -72,7 +72,7 @@ def test_sigmoid_never_calls_larger_scores_more_abnormal():
 def test_the_odds_are_one_at_the_quantile_of_the_background():
     left_out = np.arange(99.0)
     np.testing.assert_allclose(log_odds(0.05, np.array([3.5]), left_out), 0.0, atol=1e-12)
-    np.testing.assert_allclose(np.exp(log_odds(0.05, np.array([-1.0]), left_out)), 25.0)
+    np.testing.assert_allclose(np.exp(log_odds(0.05, np.array([-1.0]), left_out)), 5**1.5)
 
 
 def rule(n_kinds=2, n=8):
@@ -104,17 +104,17 @@ def test_probabilities_are_those_of_the_formula():
             (1 + (kind.reference <= each).sum()) / (len(kind.reference) + 1)
             for kind, each in zip(found.kinds, near, strict=True)
         ]
-        of_unknown = q**2 / (q**2 + max(p_k) ** 2)
+        of_unknown = q**1.5 / (q**1.5 + max(p_k) ** 1.5)
         T = found.temperature
         share = np.exp(T * np.array(near)) / np.exp(T * np.array(near)).sum()
-        unnormalised = [1.0, *(odds * (1 - of_unknown) * share), (q / pz) ** 2 + odds * of_unknown]
+        unnormalised = [1.0, *(odds * (1 - of_unknown) * share), (q / pz) ** 1.5 + odds * of_unknown]
         np.testing.assert_allclose(row, np.array(unnormalised) / np.sum(unnormalised), rtol=1e-9)
 
 
 def test_each_answer_is_the_likeliest_somewhere():
     found, kinds = rule()
     Z = np.array([[0.0, 0.0], kinds[0].mean(axis=0), kinds[1].mean(axis=0), [-20.0, -20.0]])
-    P = found.probabilities(Z, np.array([1.0, -1.0, -1.0, -1.0]))
+    P = found.probabilities(Z, np.array([1.0, -1.0, -1.0, -1.0]), 0.03)
     assert P.argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
