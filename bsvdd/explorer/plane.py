@@ -110,6 +110,7 @@ class Plane:
 
     def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the two coordinates of the grid, and its points as rows (GRID^2, p)."""
-        x1, x2 = np.linspace(*self._limits, GRID).T
+        low, high = self._limits
+        x1, x2 = np.linspace(low, high, GRID).T
         on_plane = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
         return x1, x2, (self.center + on_plane @ self.axes) * self.scale + self.shift
