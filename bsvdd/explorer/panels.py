@@ -23,6 +23,8 @@ KDE_POINTS = 200
 KDE_DRAWS = 1000
 LEAST_RANGE = 0.01  # of an axis of distances, as a share of the largest
 BARS = 60  # weights that are shown one by one
+MARK, MANY = 6.0, 400  # size of a row's mark; more rows of a class have smaller marks
+MOST_TICKED = 180  # points up to which the axis of effective support has room for all its ticks
 BEFORE = "#8A8A8A"
 INK = "#333333"
 LIGHT_MAJORITY, LIGHT_MINORITY = "#8FBFDD", "#EBA77C"
@@ -83,7 +85,7 @@ def row_at(plane: Plane, x: float, y: float, pinned: bool = False) -> int | None
         if not name.startswith("plane") or (share < 0).any() or (share > 1).any():
             continue
         pixels = np.array([wide * WIDTH, tall * height]) / (high - low)
-        distance = np.linalg.norm((plane.xy - low - share * (high - low)) * pixels, axis=1)
+        distance = np.linalg.norm((plane.shown_xy - low - share * (high - low)) * pixels, axis=1)
         nearest = int(distance.argmin())
         return nearest if distance[nearest] <= NEAR else None
     return None
@@ -126,13 +128,12 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) 
         (~minority, MAJORITY, "o", "white"),
         (minority, MINORITY, "^", "black"),
     ):
-        xy = plane.xy[members]
-        ax.plot(*xy.T, marker, color=color, markersize=6, mec=edge, mew=0.6)
+        xy = plane.shown_xy[members]
+        size = MARK * min(1.0, max(0.4, (MANY / max(len(xy), 1)) ** 0.5))
+        ax.plot(*xy.T, marker, color=color, markersize=size, mec=edge, mew=0.1 * size)
     ends = np.array([[x1[0], x2[0]], [x1[-1], x2[-1]]])
     z = plane.project(view.point)[0].clip(*ends)  # a new row can lie far away
     ax.plot(*z, "*", color=CHOSEN, ms=15, mec="black", mew=0.9, zorder=5, clip_on=False)
-    ax.set_xlim(x1[0], x1[-1])
-    ax.set_ylim(x2[0], x2[-1])
     ax.set_xlabel(plane.names[0], fontsize=11, parse_math=False)
     ax.set_ylabel(plane.names[1], fontsize=11, parse_math=False)
     ax.set_title(title, fontsize=11, loc="left")
@@ -194,7 +195,8 @@ def _support(ax: Axes, view: View, before: View | None) -> None:
     ax.stairs(_shares(view.support, bins), bins, fill=True, color=MAJORITY, alpha=0.75)
     ax.axvspan(0.0, np.log10(min(MIN_SUPPORT, M / 4)), color=MINORITY, alpha=0.13, linewidth=0)
     ax.set_xlim(0.0, np.log10(M))  # of the logarithm, as a log axis is slow to draw
-    ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if t <= M]
+    numbers = (1, 2, 5, 10, 20, 50, 100) if M <= MOST_TICKED else (1, 5, 20, 100, 500, 2000)
+    ticks = [t for t in numbers if t <= M]
     ax.set_xticks(np.log10(ticks), [str(t) for t in ticks])
     ax.yaxis.set_visible(False)
     ax.set_xlabel("outline prior, filled posterior", fontsize=10)

@@ -12,6 +12,7 @@ from ..models.kernels import Standardized
 
 GRID = 44  # points of the grid along each axis
 MARGIN = 0.22  # space around the rows, as a share of their range
+FAR = 2.0  # widths of the middle 90 % beyond which a row lies outside the picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +72,36 @@ class Plane:
     def caption(self) -> str:
         """How to read the plane."""
         if len(self.center) <= 2:
-            return "P(normal | data) over the columns of X."
+            return "P(normal | data) over the columns of X." + self._outside
         return (
             "P(normal | data) on the plane of the first two principal components, through the "
             f"mean of the rows ({self.share:.0%} of the variance). The rows are projected onto "
             "this plane: a row inside the boundary may lie far from the plane, and be abnormal."
+            + self._outside
         )
+
+    @property
+    def _outside(self) -> str:
+        outside = int((self.shown_xy != self.xy).any(axis=1).sum())
+        return f" Rows outside the picture, drawn on its edge: {outside}." * bool(outside)
+
+    @property
+    def _limits(self) -> np.ndarray:
+        """The smallest and the largest coordinates of the picture, (2, 2).
+
+        A few rows that lie far away would leave the others a corner of it.
+        """
+        low, high = np.quantile(self.xy, [0.05, 0.95], axis=0)
+        width = np.where(high > low, high - low, np.inf)  # of equal rows none is far
+        low = np.maximum(self.xy.min(axis=0), low - FAR * width)
+        high = np.minimum(self.xy.max(axis=0), high + FAR * width)
+        space = MARGIN * np.where(high > low, high - low, 1.0)
+        return np.stack([low - space, high + space])
+
+    @property
+    def shown_xy(self) -> np.ndarray:
+        """The rows where the picture has them: those outside are on its edge."""
+        return self.xy.clip(*self._limits)
 
     def project(self, rows: np.ndarray) -> np.ndarray:
         """Return the coordinates of rows on the plane, (rows, 2)."""
@@ -85,8 +110,7 @@ class Plane:
 
     def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the two coordinates of the grid, and its points as rows (GRID^2, p)."""
-        low, high = self.xy.min(axis=0), self.xy.max(axis=0)
-        space = MARGIN * np.where(high > low, high - low, 1.0)
-        x1, x2 = (np.linspace(low[i] - space[i], high[i] + space[i], GRID) for i in range(2))
+        low, high = self._limits
+        x1, x2 = np.linspace(low, high, GRID).T
         on_plane = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
         return x1, x2, (self.center + on_plane @ self.axes) * self.scale + self.shift

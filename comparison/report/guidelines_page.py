@@ -7,8 +7,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+from matplotlib.transforms import Bbox
 
 from ..run.studies import Plan
 from . import pages
@@ -16,6 +18,13 @@ from .findings import METRICS, model_rows
 from .guidelines import all_findings
 from .paired import Ranking, scenario_means
 from .table import LEGEND, html
+
+# where a label can stand beside its point: offset in points, and the side that is aligned
+PLACES = [
+    ((dx, dy), side)
+    for dy in (0, 7, -7, 14, -14, 21, -21, 28, -28)
+    for dx, side in ((6, "left"), (-6, "right"))
+]
 
 
 def write(folder: Path, plan: Plan, results: dict[str, pd.DataFrame]) -> Path:
@@ -79,7 +88,7 @@ def overview(results: pd.DataFrame) -> Figure:
     """Show the mean G-mean, scenarios x models."""
     values = scenario_means(results, "g_mean")
     figure, ax = plt.subplots(
-        figsize=(3.5 + 0.75 * values.shape[1], 1.5 + 0.3 * len(values)), layout="constrained"
+        figsize=(3.0 + 0.42 * values.shape[1], 1.6 + 0.26 * len(values)), layout="constrained"
     )
     masked = np.ma.masked_invalid(values)
     color = plt.get_cmap("viridis").with_extremes(bad="#cccccc")
@@ -89,10 +98,10 @@ def overview(results: pd.DataFrame) -> Figure:
             ax.text(
                 j,
                 i,
-                f"{value:.2f}",
+                f"{value:.2f}".removeprefix("0"),
                 ha="center",
                 va="center",
-                fontsize=7,
+                fontsize=8,
                 color="white" if value < 0.6 else "black",
             )
     ax.set_xticks(
@@ -113,11 +122,33 @@ def against_time(table: pd.DataFrame) -> Figure:
     table = table[["median fit, s", "mean G-mean"]].dropna()
     figure, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
     ax.plot(*table.to_numpy().T, "o", color="#0072B2")
-    for m, *at in table.itertuples():
-        ax.annotate(str(m), at, (5, 3), textcoords="offset points", fontsize=8)
     ax.set(xscale="log", xlabel="median time of a fit, s", ylabel="mean G-mean")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.margins(x=0.15)
+    ax.margins(x=0.2, y=0.1)
+    figure.draw_without_rendering()  # places and sizes are then those of the finished axes
+    _label(ax, table)
     return figure
+
+
+def _label(ax: Axes, table: pd.DataFrame) -> None:
+    """Write the index beside its points, each where it covers no point and no other label."""
+    taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in ax.transData.transform(table)]
+    for name, *at in table.itertuples():
+        for offset, side in PLACES:
+            label = ax.annotate(
+                str(name),
+                (at[0], at[1]),
+                offset,
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize=9,
+                parse_math=False,
+            )
+            box = label.get_window_extent()
+            if not any(box.overlaps(other) for other in taken) or offset == PLACES[-1][0]:
+                taken.append(box)
+                break
+            label.remove()

@@ -109,10 +109,15 @@ def point_names(est: Fitted) -> list[str]:
 def show_probability(
     ax: Axes, p: np.ndarray, extent: tuple[float, float, float, float]
 ) -> AxesImage:
-    """Show P(normal) on a grid over ``extent`` in colour."""
-    return ax.imshow(
+    """Show P(normal) in colour on a grid whose outermost points are at ``extent``.
+
+    A pixel has its grid point in the middle, so half of the outermost pixels lies outside.
+    """
+    left, right, bottom, top = extent
+    half = (right - left) / (p.shape[1] - 1) / 2, (top - bottom) / (p.shape[0] - 1) / 2
+    image = ax.imshow(
         p,
-        extent=extent,
+        extent=(left - half[0], right + half[0], bottom - half[1], top + half[1]),
         origin="lower",
         aspect="auto",
         cmap=P_NORMAL,
@@ -120,6 +125,9 @@ def show_probability(
         vmax=1,
         interpolation="bilinear",
     )
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom, top)
+    return image
 
 
 def with_feature_names(est: Any, X: np.ndarray) -> np.ndarray | pd.DataFrame:

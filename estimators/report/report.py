@@ -115,7 +115,7 @@ def _page(est: Fitted, rows: Rows, calibration: bool, step: Callable[[str], None
     _calibration(est, calibration, contents, step)
     step("explanations")
     abnormal = _abnormal(est, rows, contents)
-    step("page")
+    step("drawing of the figures")
     priors: dict[str, Any] = est._priors() if hasattr(est, "_priors") else {}
     return pages.render(
         "model.html",

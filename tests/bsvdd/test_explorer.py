@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, as_published, kernels, priors
 from bsvdd.explorer import panels
 from bsvdd.explorer.explorer import PENDING, Explorer, explore
 from bsvdd.explorer.plane import GRID, Plane
@@ -393,6 +393,22 @@ def test_the_plane_is_that_of_the_principal_components(fitted):
     on_plane = pca.inverse_transform(pca.transform(scaler.transform(grid)))
     np.testing.assert_allclose(scaler.transform(grid), on_plane, atol=1e-10)
     assert "first two principal components" in plane.caption
+
+
+def test_a_row_far_away_leaves_the_picture_to_the_others(fitted):
+    X = np.random.default_rng(3).normal(size=(60, 2))
+    near = Plane.of(SVDD(kernel=kernels.RBF(1.0)).fit(X))
+    np.testing.assert_array_equal(near.shown_xy, near.xy)
+    X[7] = [0.0, 900.0]
+    plane = Plane.of(SVDD(kernel=kernels.RBF(1.0)).fit(X))
+    x1, x2, _ = plane.grid()
+    assert x2[-1] - x2[0] < 30.0
+    assert (plane.shown_xy != plane.xy).any(axis=1).nonzero()[0].tolist() == [7]
+    assert plane.shown_xy[7, 1] == x2[-1]
+    left, bottom, wide, tall = panels.BOXES["plane"]
+    x = left + wide * (plane.xy[7, 0] - x1[0]) / (x1[-1] - x1[0])
+    assert panels.row_at(plane, x, 1.0 - bottom - tall) == 7
+    assert plane.caption.endswith("columns of X. Rows outside the picture, drawn on its edge: 1.")
 
 
 @pytest.mark.parametrize("columns", [1, 2])

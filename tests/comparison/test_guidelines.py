@@ -298,3 +298,20 @@ def test_real_sets_are_grouped_by_size_features_and_share():
 def test_trivial_rules_are_no_candidates(plan):
     rows = list(trivial_rules(plan.main.scenarios[0], 0, 0))
     assert model_rows(pd.DataFrame(rows)).empty
+
+
+def test_labels_of_times_cover_neither_points_nor_each_other():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"median fit, s": 10 ** rng.normal(-1, 1, 17), "mean G-mean": rng.uniform(0.7, 0.72, 17)},
+        [f"model {i}" for i in range(17)],
+    )
+    figure = guidelines_page.against_time(table)
+    (ax,) = figure.axes
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert [text.get_text() for text in ax.texts] == list(table.index)
+    points = ax.transData.transform(table.to_numpy())
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert not any(box.contains(*point) for point in points)
+    plt.close(figure)

@@ -244,3 +244,15 @@ def test_explanation_of_several_rows_or_a_hyperplane_is_an_error(two):
         plots.plot_explanation(two["BDD"], DATA.X[:2])
     with pytest.raises(ValueError, match="hyperplane"):
         plots.plot_explanation(OCSVM().fit(DATA.X), DATA.X[0])
+
+
+def test_a_pixel_of_p_normal_is_centred_on_its_grid_point():
+    p = np.arange(12.0).reshape(3, 4) / 12
+    figure, ax = plt.subplots()
+    image = plots.show_probability(ax, p, (0.0, 6.0, 10.0, 14.0))
+    left, right, bottom, top = image.get_extent()
+    width, height = (right - left) / 4, (top - bottom) / 3
+    np.testing.assert_allclose(left + width * (np.arange(4) + 0.5), [0, 2, 4, 6])
+    np.testing.assert_allclose(bottom + height * (np.arange(3) + 0.5), [10, 12, 14])
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 6), (10, 14))
+    plt.close(figure)
