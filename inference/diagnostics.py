@@ -86,9 +86,7 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     The dataset is empty for an improper prior, which has no draws. The draws ignore potentials
     that a prior adds, with a warning.
     """
-    import pymc as pm
-
-    from .compiled import lock
+    from .prior_draws import draw  # late: it imports PyMC
 
     added = [v.name for v in prior_potentials(model)]
     if added:
@@ -98,8 +96,7 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
             DiagnosticWarning,
         )
     try:
-        with lock:
-            w = pm.draw(model["w"], draws, random_seed=seed, mode="FAST_COMPILE")
+        w = draw(model, draws, seed)
     except NotImplementedError:
         return xr.Dataset()
     coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}

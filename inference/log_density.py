@@ -17,6 +17,7 @@ from .compiled import Graph, compiled
 from .jacobian import DiagonalAndOuter
 
 BATCH_VALUES = 200_000  # values evaluated at once, so that copies fit into the CPU cache
+BATCH_ROWS = 128  # or so many vectors, if these are more: fewer make products of matrices slow
 HESSIAN_VALUES = 2_000_000  # second derivatives computed at once by products of matrices
 
 
@@ -88,7 +89,7 @@ class LogDensity:
     def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return log densities (S,) and all named quantities (S, ...) of a batch (S, size)."""
         self.products += self._share_of_K * len(x)
-        step = max(1, BATCH_VALUES // self.size)
+        step = max(BATCH_ROWS, BATCH_VALUES // self.size)
         outputs: list[np.ndarray] = []
         for start in range(0, len(x), step):
             rows = slice(start, start + step)

@@ -60,6 +60,7 @@ def test_batches_longer_than_one_block(monkeypatch):
     whole = density.logp(x)
     H = density.hessian(x[0])
     monkeypatch.setattr("bsvdd.inference.log_density.BATCH_VALUES", 60)
+    monkeypatch.setattr("bsvdd.inference.log_density.BATCH_ROWS", 1)
     monkeypatch.setattr("bsvdd.inference.log_density.HESSIAN_VALUES", 60)
     np.testing.assert_allclose(density.logp(x), whole, rtol=1e-13)
     np.testing.assert_allclose(density.hessian(x[0]), H, rtol=1e-10, atol=1e-13)
