@@ -13,6 +13,8 @@ from . import options
 from .errors import check_output_folder, plain_errors
 from .progress import progress
 
+REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
+
 
 @click.command()
 @click.argument("csv", type=options.FILE, required=False)
@@ -28,7 +30,13 @@ from .progress import progress
     help="Each model as its source has it: prior, sampler, decision and cutoff. BSVDD and BSVDD-M "
     "take random-walk Metropolis, minutes a fit; --draws, --tune and --chains hold if given.",
 )
-@click.option("--replicates", default=5, show_default=True, type=click.IntRange(1))
+@click.option(
+    "--replicates",
+    default=None,
+    show_default=f"{REPLICATES}; {REPLICATES_OF_MANY} for more than {MANY_ROWS:,} rows",
+    type=click.IntRange(1),
+    help="Random halves, each of which trains once.",
+)
 @options.sampling
 @options.seed
 @options.jobs
@@ -48,7 +56,7 @@ def compare(
     models: tuple[str, ...],
     own: options.ModelOptions,
     published: bool,
-    replicates: int,
+    replicates: int | None,
     draws: int,
     tune: int,
     chains: int,
@@ -105,6 +113,9 @@ def compare(
             data = [datasets.from_csv(csv, label, minor, *options_of_csv)]
         else:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
+        if replicates is None:  # halves of many rows differ little, and take long
+            many = max(len(each.X) for each in data) > MANY_ROWS
+            replicates = REPLICATES_OF_MANY if many else REPLICATES
         protocol = Protocol(cutoff=cutoff, draws=draws, tune=tune, chains=chains)
         given = options.given("draws", "tune", "chains")
         chosen = list(models) or runner.DEFAULT_MODELS

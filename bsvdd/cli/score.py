@@ -98,6 +98,7 @@ def score(
         with naming(csv):
             taken = _columns_of_fit(est, rows, layout)
             X = table_of_numbers(rows, taken, categories, layout.form)
+            imputed: list[str] | None = None
             if table.missing == "impute":
                 X, imputed = filled_by(est, X, rows[taken].isna().to_numpy())
             problems, stops = problems_of(X, rows), strict or table.missing == "error"
@@ -111,7 +112,7 @@ def score(
             important[names] = important[names].map(as_cell, na_action="ignore")
             result = result.join(important.where(~result["normal"]))
         found = result.reindex(range(len(rows)))
-        if table.missing == "impute":
+        if imputed is not None:
             found["imputed"] = imputed
         found["problem"] = problems.to_numpy()
         found.insert(0, "row", range(len(rows)))
@@ -133,6 +134,7 @@ def score(
                 f"{out}"
             )
     _count_problems(problems)
+    _count_unseen(est, usable)
 
 
 def _categories_of_fit(est: Any, layout: Any) -> list[str]:
@@ -267,6 +269,28 @@ def with_input(found: pd.DataFrame, csv: Path, layout: Any) -> pd.DataFrame:
     return pd.concat(
         [found.iloc[:, :first], texts.rename(columns=taken), found.iloc[:, first:]], axis=1
     )
+
+
+def _count_unseen(est: Any, X: pd.DataFrame) -> None:
+    """Say on stderr how many rows have a category that the rows of the fit do not have."""
+    import numpy as np
+
+    from ..estimators.names import quoted
+    from ..estimators.rows.categories import codes
+
+    known = est._fit.data.rows
+    unseen = {
+        str(X.columns[i]): ~np.isin(codes(X.iloc[:, i]), known[:, i])
+        for i in est.kernel_.categorical_columns
+    }
+    columns = [name for name, rows in unseen.items() if rows.any()]
+    if columns:
+        n = int(np.any(list(unseen.values()), axis=0).sum())
+        click.echo(
+            f"{n} of {len(X)} rows have a category that no training row has, in {quoted(columns)}: "
+            "such a category differs from all others",
+            err=True,
+        )
 
 
 def _count_problems(problems: pd.Series) -> None:

@@ -13,6 +13,7 @@ from scipy.stats import betabinom
 from sklearn.base import clone
 
 from ...inference.cross_validation import folds
+from ...models.kernels import as_kernel
 from .common import Fitted, with_feature_names
 
 LEFT_OUT_FOLDS = 5
@@ -118,7 +119,10 @@ def _p_values(
     for i, (train, test) in enumerate(parts, 1):
         if on_fit is not None:
             on_fit(i, len(parts))
-        new = clone(est).set_params(minor_label=1)
+        new = clone(est)
+        # rows of a fit have no types that would tell columns of categories
+        kernel = as_kernel(new.kernel).with_categorical(data.kernel.categorical_columns)
+        new.set_params(minor_label=1, kernel=kernel)
         new.fit(with_feature_names(est, data.rows[train]), y[train])
         p[test] = new.p_value(with_feature_names(est, data.rows[test]), method)
     return p[~data.minority]

@@ -36,7 +36,7 @@ class Mixed(Kernel):
         :math:`\rho`, by which the similarity of two rows falls for each column whose categories
         differ. The default, near exp(-3), counts another category as much as a difference of 2.4
         bandwidths in a column of numbers under an RBF kernel. The guide compares it with others.
-    categorical : tuple of int, optional
+    categorical : sequence of int, optional
         Positions of the columns of categories. Default: in a data frame or a file, the columns of
         text and those of pandas' type ``category``; booleans count as numbers. In an array name
         the positions; there a category is a number.

@@ -179,6 +179,9 @@ def test_columns_of_text_are_categories_and_others_can_be(folder, table, tmp_pat
     rows.to_csv(new, index=False)
     result, frame = scores(model, new, "--id", "name", "--explain", "--out", out)
     assert frame["problem"].tolist()[2] == "'city' is missing"
+    assert "1 of 3 rows have a category that no training row has, in 'city', 'code'" in (
+        result.output
+    )
     est = load(model)
     columns = ["a", "b", "city", "code"]
     expected = est.score_samples(rows[columns].drop(index=2))

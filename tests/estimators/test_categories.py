@@ -160,7 +160,7 @@ def test_density_weights_and_kinds_take_them():
 
 
 def test_the_report_has_the_number_of_categories(fitted, tmp_path):
-    text = fitted.report(tmp_path / "r.html", calibration=False).read_text()
+    text = fitted.report(tmp_path / "r.html").read_text()
     assert "3 categories" in text and "4 categories" in text
 
 
