@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from functools import partial
 from typing import Any
 
 import click
@@ -17,6 +18,8 @@ from .fit import fit
 from .score import score
 from .study import study
 
+ENDING = ("SIGTERM", "SIGHUP")  # signals that end a command: kill, and a terminal that is closed
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="bsvdd")
@@ -24,8 +27,11 @@ from .study import study
 def main(context: click.Context) -> None:
     """Bayesian support vector data description."""
     if threading.current_thread() is threading.main_thread():  # only there are signals handled
-        before = signal.signal(signal.SIGTERM, _interrupt)
-        context.call_on_close(lambda: signal.signal(signal.SIGTERM, before))
+        for name in ENDING:
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                before = signal.signal(number, _interrupt)
+                context.call_on_close(partial(signal.signal, number, before))
 
 
 def _interrupt(*_: Any) -> None:

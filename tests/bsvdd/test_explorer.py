@@ -1,6 +1,7 @@
 """The explorer shows what its code gives, keeps the setting before in grey, and computes only
 what has changed."""
 
+import gc
 import re
 import sys
 import threading
@@ -13,6 +14,7 @@ from bsvdd.estimators.registry import REGISTRY
 from bsvdd.inference.compiled import compilations
 from bsvdd.inference.warning import DataWarning, collected, warn
 from bsvdd.models.gram import Gram
+from ipywidgets import Widget
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
@@ -222,6 +224,26 @@ def test_a_data_frame_keeps_its_column_names(table):
     assert explorer._plane.names == ("column length (sd)", "column width (sd)")
     explorer.change(sd=0.8)
     assert explorer.wait(SOON).setting.sd == 0.8  # scikit-learn warns of an array without names
+
+
+def test_a_closed_explorer_leaves_nothing_but_its_estimator(table):
+    def living():
+        gc.collect()
+        return sum(issubclass(type(each), Widget) for each in gc.get_objects())
+
+    before = living()
+    explorer = explore(*table, **QUICK)
+    explorer.change(sd=0.7)
+    explorer.close()  # while it fits
+    explorer.wait(SOON)
+    assert explorer.setting.sd == 0.5
+    assert explorer.estimator.predict(table[0]).shape == (30,)
+    while threading.active_count() > 1 and any(
+        isinstance(each, threading.Timer) for each in threading.enumerate()
+    ):
+        time.sleep(0.1)  # the clock of the fit
+    del explorer
+    assert living() <= before
 
 
 @pytest.mark.parametrize("frame", [False, True], ids=["array", "frame"])

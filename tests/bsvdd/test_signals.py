@@ -13,6 +13,7 @@ from bsvdd.comparison.run import workers
 from click.testing import CliRunner
 
 from bsvdd.cli import main
+from bsvdd.cli.main import ENDING
 
 WAIT = 240  # seconds for the first cells, as workers compile
 
@@ -42,7 +43,7 @@ def shared():
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
 def test_a_study_that_gets_a_signal_ends_whole_and_goes_on(name, tmp_path):
     memory = shared()
     process = start(tmp_path)
@@ -69,20 +70,34 @@ def test_a_study_that_gets_a_signal_ends_whole_and_goes_on(name, tmp_path):
     again.communicate(timeout=30)
 
 
-def test_a_command_leaves_the_handler_of_signals_as_it_was():
-    before = signal.getsignal(signal.SIGTERM)
+def test_a_command_leaves_the_handlers_of_signals_as_they_were():
+    before = [signal.getsignal(getattr(signal, name)) for name in ENDING]
     assert CliRunner().invoke(main, ["models", "--help"]).exit_code == 0
     assert CliRunner().invoke(main, ["data"]).exit_code == 0
-    assert signal.getsignal(signal.SIGTERM) == before
+    assert [signal.getsignal(getattr(signal, name)) for name in ENDING] == before
 
 
-def test_a_terminated_command_is_aborted(monkeypatch):
+@pytest.mark.parametrize("name", ENDING)
+def test_a_terminated_command_is_aborted(name, monkeypatch):
     def terminated():
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), getattr(signal, name))
 
     monkeypatch.setattr("bsvdd.comparison.scenarios.collection.sources", terminated)
     result = CliRunner().invoke(main, ["data"])
     assert (result.exit_code, result.output) == (1, "\nAborted!\n")
+
+
+def test_nohup_goes_on_without_its_terminal(monkeypatch):
+    def closed():
+        os.kill(os.getpid(), signal.SIGHUP)
+        return []
+
+    monkeypatch.setattr("bsvdd.comparison.scenarios.collection.sources", closed)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert "Aborted" not in CliRunner().invoke(main, ["data"]).output
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_worker_ends_when_its_parent_is_another(monkeypatch):

@@ -208,6 +208,7 @@ def assert_every_way_is_the_same(table: pd.DataFrame, folder: Path) -> None:
             assert found[1] == expected[1], way.__name__
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(table=tables())
 def test_every_way_in_gives_the_same_scores_or_the_same_error(table, tmp_path_factory):

@@ -48,7 +48,7 @@ GROUPS = {
             *("estimators/rows/source", "estimators/rows/files"),
             *("estimators/rows/blocks", "estimators/rows/dask"),
         ],
-        ["estimators/rows", "estimators/ways_in", "estimators/label_reading"],
+        ["estimators/row_sources", "estimators/ways_in", "estimators/label_reading"],
     ),
     "potential": (
         [
