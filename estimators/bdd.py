@@ -14,10 +14,10 @@ from ..models import bdd, bdd_m
 from ..models.closed_form import ClosedForm
 from ..models.gram import Gram
 from ..models.priors import Prior, TruncatedNormal
-from .base import Summary
 from .bayesian import CALIBRATED, BayesianDataDescription
 from .leave_out import BootstrapWithoutEach, FromClosedForm, LeaveOneOut, ModeWithoutEach
 from .p_values import Full
+from .scoring import Summary
 from .training import TrainingData
 
 if TYPE_CHECKING:

@@ -107,7 +107,11 @@ def test_probabilities_are_those_of_the_formula():
         of_unknown = q**1.5 / (q**1.5 + max(p_k) ** 1.5)
         T = found.temperature
         share = np.exp(T * np.array(near)) / np.exp(T * np.array(near)).sum()
-        unnormalised = [1.0, *(odds * (1 - of_unknown) * share), (q / pz) ** 1.5 + odds * of_unknown]
+        unnormalised = [
+            1.0,
+            *(odds * (1 - of_unknown) * share),
+            (q / pz) ** 1.5 + odds * of_unknown,
+        ]
         np.testing.assert_allclose(row, np.array(unnormalised) / np.sum(unnormalised), rtol=1e-9)
 
 
