@@ -15,9 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..inference.cutoff import Cutoff, as_cutoff
-from ..inference.decision import (
-    compared,
-)
+from ..inference.decision import compared
 from ..inference.draws import Draws
 from ..inference.kinds import Kinds
 from ..inference.scoring import Limit, ScoringRule
@@ -68,19 +66,13 @@ class FittingDetector(OutlierMixin, BaseEstimator):
     """
 
     kernel: Kernel | Callable[..., Any] = RBF()
-
     cutoff: Cutoff | str | float | None = None
-
     minor_label: Any = None
-
     random_state: Any = 0
 
     _learns_from_minority: ClassVar[bool] = False
-
     _folds: ClassVar[int] = 5  # refitted for the cutoff, if there is no leave-one-out
-
     _solution: ClassVar[tuple[str, ...]] = ()  # numbers of the solver besides the weights
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
