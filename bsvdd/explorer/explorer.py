@@ -334,7 +334,7 @@ class Explorer:
         """Stop the fit that runs and take the explorer from the page.
 
         Jupyter keeps the widgets of every explorer, and with them its rows and fits, until they
-        are closed. The fitted estimator stays as :attr:`estimator`.
+        are closed. The fitted estimator stays, as ``estimator``.
         """
         self._worker.cancel()
         with self._worker.lock:
