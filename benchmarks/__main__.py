@@ -20,12 +20,12 @@ from bsvdd.estimators.storage.atomic import atomic
 from rich.console import Console
 from rich.table import Table
 
-from . import explain, interactive, sampling, scale, speed, study
+from . import commands, explain, interactive, sampling, scale, speed, study
 from .measure import threads
 
 ROWS = {
     row.__name__: row
-    for rows_of in (speed, explain, sampling, scale, interactive, study)
+    for rows_of in (speed, explain, commands, sampling, scale, interactive, study)
     for row in rows_of.ROWS
 }
 DOCS = Path(__file__).parents[1] / "docs"
