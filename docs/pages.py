@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 from bsvdd.comparison.run.protocol import candidates
+from bsvdd.estimators.base import BaseDetector
 from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.estimators.storage.atomic import atomic
 from sphinx.application import Sphinx
@@ -208,20 +209,22 @@ def _commands(
 
 def _shared(record: Record) -> str:
     """Return links to the methods and attributes that the estimator has from each base class."""
-    seen, lines = set(vars(record.estimator())), []
+    links: dict[str, list[str]] = {}
+    seen = set(vars(record.estimator()))
     for base in record.estimator().mro()[1:]:
         if base.__module__.startswith("bsvdd."):
             own = {n: v for n, v in vars(base).items() if not n.startswith("_") and n not in seen}
             seen |= set(own)
-            links = [
-                f"{{py:{'attr' if isinstance(each, property) else 'meth'}}}"
-                f"`{name} <{_public(base)}.{name}>`"
+            # the classes that BaseDetector stands on are documented with it
+            home = _public(BaseDetector if issubclass(BaseDetector, base) else base)
+            links.setdefault(home, []).extend(
+                f"{{py:{'attr' if isinstance(each, property) else 'meth'}}}`{name} <{home}.{name}>`"
                 for name, each in own.items()
                 if isinstance(each, property) or inspect.isfunction(each)
-            ]
-            if links:
-                lines.append(f"- {{py:class}}`~{_public(base)}`: {', '.join(links)}")
-    return "\n".join(lines)
+            )
+    return "\n".join(
+        f"- {{py:class}}`~{home}`: {', '.join(each)}" for home, each in links.items() if each
+    )
 
 
 def _public(cls: type) -> str:

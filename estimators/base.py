@@ -31,9 +31,8 @@ from .training import FitState, TrainingData
 class BaseDetector(ConformalDetector):
     """A detector that calls a row abnormal if its distance exceeds a cutoff.
 
-    The fit is in :class:`.fitting.FittingDetector`, scores of new rows in
-    :class:`.scoring.ScoringDetector`, p-values in :class:`.conformal.ConformalDetector`. Here are
-    decisions, kinds, explanations, reports and files.
+    The modules ``fitting``, ``scoring`` and ``conformal`` have the fit, the scores of new rows and
+    the p-values. Here are decisions, kinds, explanations, reports and files.
     """
 
     def decision(

@@ -83,7 +83,11 @@ def test_a_terminated_command_is_aborted(name, monkeypatch):
         os.kill(os.getpid(), getattr(signal, name))
 
     monkeypatch.setattr("bsvdd.comparison.scenarios.collection.sources", terminated)
-    result = CliRunner().invoke(main, ["data"])
+    before = signal.signal(getattr(signal, name), signal.SIG_DFL)  # nohup ignores SIGHUP
+    try:
+        result = CliRunner().invoke(main, ["data"])
+    finally:
+        signal.signal(getattr(signal, name), before)
     assert (result.exit_code, result.output) == (1, "\nAborted!\n")
 
 

@@ -62,7 +62,7 @@ def test_columns_of_text_are_named():
     with pytest.raises(ValueError, match="X must be a table of numbers .*; column 'b' is not num"):
         validated(SVDD(), frame, reset=True, pairwise=False)
     frame["d"] = ["u", None, "w"]
-    with pytest.raises(ValueError, match="; columns 'b', 'd' are not numeric$"):
+    with pytest.raises(ValueError, match="; columns 'b', 'd' are not numeric: for columns of cat"):
         validated(SVDD(), frame, reset=True, pairwise=False)
     with pytest.raises(ValueError, match=r"^X must be a table of numbers \(rows, columns\): could"):
         validated(SVDD(), [["1", "x"], ["2", "3"]], reset=True, pairwise=False)
