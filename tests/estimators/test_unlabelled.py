@@ -177,9 +177,9 @@ def test_pictures_and_reports_refit_with_the_rows(fits, table, tmp_path):
         np.testing.assert_array_equal(ours, theirs)
     est, by_hand = fits(BDD)
     text = est.report(tmp_path / "a.html", calibration=False).read_text(encoding="utf-8")
-    assert "18 rows without a label for the prior" in text
+    assert "18 rows without a label, for the prior" in text
     text = by_hand.report(tmp_path / "b.html", calibration=False).read_text(encoding="utf-8")
-    assert "rows without a label for the prior" not in text
+    assert "rows without a label, for the prior" not in text
 
 
 # errors
