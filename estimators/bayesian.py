@@ -30,7 +30,7 @@ from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
-from ..models.priors import Normal, Prior, StandardizedRowSum
+from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
 from ..models.priors.variable import describe
 from . import prior_swapping
 from .base import BaseDetector
@@ -119,6 +119,11 @@ class BayesianDataDescription(DataDescription):
         """Return the priors by the names of their parameters; the majority's comes first."""
         names = sorted(self._prior_names(), key=lambda name: name != "prior")
         return {name: getattr(self, name) for name in names}
+
+    @property
+    @override
+    def _takes_unlabelled(self) -> bool:
+        return isinstance(self.prior, GraphLaplacian)
 
     @override
     def _dictionary(self, n_points: int) -> Dictionary:

@@ -261,6 +261,8 @@ def restored_data(
     constant = tree.children["constant_data"]
     rows, minority = constant.dataset["X"].values, constant.dataset["minority"].values
     gram, row_of_point, all_rows = dictionary.restored(kernel, rows, minority, tree)
+    if "unlabelled" in constant.dataset:
+        gram = replace(gram, unlabelled=constant.dataset["unlabelled"].values)
     labels = labels_of_text(constant.attrs.get("labels", "[]"))
     kinds = kinds_of_text(constant.attrs.get("kinds"), labels, minority)
     # saved only if there are several

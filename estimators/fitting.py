@@ -25,12 +25,20 @@ from ..models.kernels import RBF, Kernel, as_kernel
 from . import leave_out
 from .dictionary import AllRows
 from .inputs import categorical_columns, training_names, validated, warn_of_constant_columns
-from .labels import kinds_seen, labels_seen, minority_rows, warn_of_classes
+from .labels import (
+    kinds_seen,
+    labels_of,
+    labels_seen,
+    minority_rows,
+    missing_labels,
+    warn_of_classes,
+)
 from .leave_out import LeaveOneOut
 from .rows.blocks import ArrayRows, Rows
 from .rows.files import naming
 from .rows.source import source as rows_of
 from .training import Dictionary, FitState, TrainingData
+from .unlabelled import separated
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a base of unknown type takes any keyword argument
@@ -89,7 +97,10 @@ class FittingDetector(OutlierMixin, BaseEstimator):
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise, which may list the labels of several kinds
             (:meth:`kinds`). Without y, all rows are majority. One-class models learn from the
-            majority rows; minority rows only tune their cutoff.
+            majority rows; minority rows only tune their cutoff. NaN, None and pandas.NA are no
+            label: with ``prior=priors.GraphLaplacian()`` such rows are unlabelled rows of the
+            prior, beside those that it names (not with landmarks or a precomputed kernel), and all
+            else is as without them; other priors and models raise an error.
 
         Returns
         -------
@@ -99,8 +110,9 @@ class FittingDetector(OutlierMixin, BaseEstimator):
         ------
         ValueError
             Rows with NaN, infinity or masked values, too few or too many rows, ambiguous labels,
-            one class only if a model or a cutoff needs two, an invalid kernel, or a parameter out
-            of its range. The message says what to do.
+            rows without a label where the prior takes none, one class only if a model or a cutoff
+            needs two, an invalid kernel, or a parameter out of its range. The message says what to
+            do.
         TypeError
             X is not a table of numbers, or a parameter has the wrong type.
 
@@ -124,15 +136,24 @@ class FittingDetector(OutlierMixin, BaseEstimator):
         self._validate_params()
         self._check_policy(policy)
         source, labels = self._source(X, y)
+        n, labelled, unlabelled = source.n_rows, None, None
         with naming(X):
-            minority_of_all = minority_rows(labels, source.n_rows, self.minor_label)
+            if self._takes_unlabelled and (missing := missing_labels(labels, n)).any():
+                labelled = ~missing
+                n, labels = int(labelled.sum()), labels_of(labels, labelled)
+            minority_of_all = minority_rows(labels, n, self.minor_label)
         warn_of_classes(minority_of_all, self.minor_label)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         dictionary = self._dictionary(self._n_points(minority_of_all))
         row_numbers = self._held_rows(dictionary, minority_of_all, policy, seed, y is None)
         minority = minority_of_all[row_numbers]
-        all_rows = len(minority) == source.n_rows
+        all_rows = len(minority) == n
         with naming(X):
+            if labelled is not None:
+                pairwise = as_kernel(self.kernel).pairwise
+                source, unlabelled = separated(
+                    source, labelled, minority_of_all, dictionary, pairwise
+                )
             rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
         rows.setflags(write=False)
         kernel = as_kernel(self.kernel)
@@ -147,7 +168,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):
         return TrainingData(
             rows=rows,
             minority=minority,
-            gram=gram,
+            gram=replace(gram, unlabelled=unlabelled),
             row_of_point=row_of_point,
             dictionary=dictionary,
             seed=seed,
@@ -156,7 +177,11 @@ class FittingDetector(OutlierMixin, BaseEstimator):
             labels=labels_seen(labels, minority_of_all, self.minor_label),
             kind=kind[row_numbers],
             kind_labels=kind_labels,
-            names=training_names(X, row_numbers, len(rows)),
+            names=training_names(
+                X,
+                row_numbers if labelled is None else np.flatnonzero(labelled)[row_numbers],
+                len(rows),
+            ),
         )
 
     def _held_rows(
@@ -237,6 +262,16 @@ class FittingDetector(OutlierMixin, BaseEstimator):
     def _n_points(self, minority: np.ndarray) -> int:
         """Return the number of rows that the model learns from."""
         return len(minority) if self._learns_from_minority else int((~minority).sum())
+
+    @property
+    def _takes_unlabelled(self) -> bool:
+        """Whether rows without a label have a part in the fit."""
+        return False
+
+    @property
+    def _unlabelled(self) -> np.ndarray | None:
+        """The rows without a label that have a part in this fit, shape (u, p); None if none has."""
+        return self._fit.data.gram.unlabelled if self._takes_unlabelled else None
 
     @property
     def _has_loo(self) -> bool:

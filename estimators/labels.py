@@ -72,6 +72,42 @@ def warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:
         )
 
 
+def missing_labels(y: Any, n_rows: int) -> np.ndarray:
+    """Return a boolean array that is True for rows without a label: NaN, None or pandas.NA.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or None
+        ``None``: all rows are majority, and none lacks a label.
+    n_rows : int
+
+    Raises
+    ------
+    ValueError
+        The labels are of the wrong number, or a mix of numbers and texts.
+    """
+    if y is None:
+        return np.zeros(n_rows, dtype=bool)
+    _refuse_mixed(y)
+    values = _values(y)
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"y must have shape ({n_rows},), one label for each row, got {np.asarray(y).shape}"
+        )
+    return np.asarray(pd.isna(values))
+
+
+def labels_of(y: Any, which: np.ndarray) -> Any:
+    """Return the labels of the rows ``which``; those of a list as a list."""
+    labels = _values(y)[which]
+    return labels if hasattr(y, "dtype") else labels.tolist()
+
+
+def _values(y: Any) -> np.ndarray:
+    """Return y as an array; in a list of texts NaN is a gap, in an array of texts a text."""
+    return np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+
+
 def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     """Return a boolean array that is True for minority rows.
 
@@ -93,19 +129,17 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     """
     if y is None:
         return np.zeros(n_rows, dtype=bool)
-    _refuse_mixed(y)
-    # in a list of texts NaN is a gap; in an array of texts it would be the text "nan"
-    values = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    missing = np.flatnonzero(missing_labels(y, n_rows))
     y = np.asarray(y)
-    if y.shape != (n_rows,):
-        raise ValueError(f"y must have shape ({n_rows},), one label for each row, got {y.shape}")
-    missing = np.flatnonzero(pd.isna(values))
     if len(missing):
         raise ValueError(
             f"y has no label (NaN) in row {missing[0]} ({len(missing)} in all); leave out these "
-            "rows of X and y, or give them a label; priors.GraphLaplacian takes unlabelled rows"
+            "rows of X and y, or give them a label; a Bayesian model, such as BSVDD, with "
+            "prior=priors.GraphLaplacian() takes unlabelled rows"
         )
     labels = pd.unique(y)
+    if not len(labels):
+        raise ValueError("y has no label in any row; omit y if all rows are majority")
     shown = ", ".join(f"{v!r:.80}" for v in labels.tolist()[:5]) + (
         ", ..." if len(labels) > 5 else ""
     )

@@ -135,17 +135,20 @@ class TrainingData:
 
     def fold(self, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
         """Return the Gram statistics of the rows ``train`` only; see :meth:`Dictionary.fold`."""
-        return self.dictionary.fold(self, train, kernel)
+        gram = self.dictionary.fold(self, train, kernel)
+        return replace(gram, unlabelled=self.gram.unlabelled)
 
     def dataset(self) -> xr.Dataset:
         """Return the group ``constant_data``."""
         kinds = {"kind": ("obs", self.kind)} if len(self.kind_labels) > 1 else {}
+        unlabelled = self.gram.unlabelled
         return xr.Dataset(
             {
                 "X": (("obs", "feature"), self.rows),
                 "minority": ("obs", self.minority),
                 **kinds,
                 **({} if self.names is None else {"name": ("obs", self.names)}),
+                **({} if unlabelled is None else {"unlabelled": (("row", "feature"), unlabelled)}),
             },
             {"obs": np.arange(len(self.rows))},
             {

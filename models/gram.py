@@ -70,6 +70,8 @@ class Gram:
         In a fold, the indices of its majority points among those of the whole fit.
     minority_place : ndarray of int or None
         In a fold, the indices of its minority points among those of the whole fit.
+    unlabelled : ndarray of shape (u, p) or None
+        Rows without a label; no statistic has them, but a prior may.
     """
 
     K: np.ndarray
@@ -81,6 +83,7 @@ class Gram:
     n1: int = 0
     place: np.ndarray | None = None
     minority_place: np.ndarray | None = None
+    unlabelled: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         M = len(self.r)

@@ -15,7 +15,11 @@ from .progress import time_so_far
 
 @click.command()
 @click.argument("csv", type=options.FILE)
-@click.option("--label", help="Column of the classes; without it all rows are majority.")
+@click.option(
+    "--label",
+    help="Column of the classes; without it all rows are majority. With --prior GraphLaplacian, "
+    "rows without a value in it are unlabelled rows.",
+)
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
 @options.of_table
 @click.option("--model", default="BSVDD", show_default=True)
@@ -59,6 +63,7 @@ def fit(
         from ..estimators.names import columns, quoted
         from ..estimators.rows.categories import are_categories, encoded
         from ..estimators.rows.files import naming
+        from ..models.priors import GraphLaplacian
 
         check_output(out, csv)
         if report is not None:
@@ -66,13 +71,17 @@ def fit(
             if report.absolute() == out.absolute():
                 raise ValueError(f"--report and --out name the same file, {out}")
         parameters, cutoff = own.for_models([model])[model], own.cutoff()
-        X, minority = read_features(csv, table.layout(label), minor, table.missing or "error")
-        y = None if minority is None else minority.astype(int)
+        unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
+        X, minority = read_features(
+            csv, table.layout(label), minor, table.missing or "error", unlabelled
+        )
+        # numbers, with NaN in rows without a label
+        y = minority.astype(int) if minority is not None and minority.dtype == bool else minority
         text = [c for c in X.columns if are_categories(X[c])]
         positions = tuple(X.columns.get_indexer(text).tolist()) or None
         if table.missing == "impute":
             numbers = encoded(X, positions or ()).astype(float)
-            majority = numbers if minority is None else numbers[~minority]
+            majority = numbers if y is None else numbers[y == 0]
             with naming(csv):
                 values = typical_values(majority.to_numpy(), positions or ())
             X = numbers.fillna(dict(zip(X.columns, values, strict=True)))
@@ -85,13 +94,15 @@ def fit(
         with nullcontext() if sys.stderr.isatty() else time_so_far(f"fit of {model}"):
             est.fit(X, y)
         est.save(out)
-    n1 = 0 if y is None else int(y.sum())
-    doubt = "" if n1 <= len(X) / 2 else " (the minority is the larger class: check --minor)"
+    n1 = 0 if y is None else int((y == 1).sum())
+    n0 = len(X) if y is None else int((y == 0).sum())
+    without = f"; {len(X) - n0 - n1} unlabelled rows" if n0 + n1 < len(X) else ""
+    doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
     left_out = {"categories": quoted(text) or None, "label": label, "id": table.id}
     left_out["dropped"] = quoted(table.drop) or None
     others = [f"; {what} {name}" for what, name in left_out.items() if name is not None]
     click.echo(
-        f"{len(X) - n1} majority and {n1} minority rows{doubt}; {columns(X.columns)}"
+        f"{n0} majority and {n1} minority rows{doubt}{without}; {columns(X.columns)}"
         + "".join(others)
     )
     click.echo(f"{est.kernel_}")

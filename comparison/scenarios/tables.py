@@ -346,6 +346,7 @@ def split_label(
     minor: str | None,
     form: CsvFormat = COMMAS,
     categories: Collection[str] | None = None,
+    unlabelled: bool = False,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the features, and which rows belong to the minority.
 
@@ -359,6 +360,9 @@ def split_label(
         the rules of :mod:`bsvdd.estimators.labels`.
     form, categories
         As in :func:`features`.
+    unlabelled : bool, default=False
+        Whether rows without a label stay. If there are any, the classes are 1.0 for the minority,
+        0.0 for the majority and NaN.
 
     Raises
     ------
@@ -372,13 +376,16 @@ def split_label(
             f"{quoted(table.columns)}"
         )
     y = table[label].to_numpy()
-    gaps = np.flatnonzero(pd.isna(y))
-    if len(gaps):
+    labelled = ~np.asarray(pd.isna(y))
+    gaps = np.flatnonzero(~labelled)
+    if len(gaps) and unlabelled and labelled.any():
+        y = np.array(y[labelled].tolist())  # with gaps it holds objects
+    elif len(gaps):
         raise ValueError(
             f"label column {label!r} has no label in {place(table, gaps[0])}, and in {len(gaps)} "
-            f"of {len(y)} rows in all; a command takes no unlabelled rows: leave these rows out, "
-            "by --missing drop, or give them a label (in Python, priors.GraphLaplacian takes "
-            "unlabelled rows)"
+            f"of {len(y)} rows in all; leave these rows out, by --missing drop, or give them a "
+            "label; bsvdd fit takes unlabelled rows by --prior GraphLaplacian, and so does "
+            "prior=priors.GraphLaplacian() in Python"
         )
     value: Any = minor
     if minor is not None:
@@ -391,11 +398,20 @@ def split_label(
                 f"{meant(minor, values)}; it has {quoted(values)}"
             )
     X = features(table.drop(columns=label), None, label, form, categories)
-    return X, minority_rows(y, len(y), value)
+    minority = minority_rows(y, len(y), value)
+    if labelled.all():
+        return X, minority
+    classes = np.full(len(labelled), np.nan)
+    classes[labelled] = minority
+    return X, classes
 
 
 def read_features(
-    path: str | Path, layout: Layout, minor: str | None = None, missing: str = "error"
+    path: str | Path,
+    layout: Layout,
+    minor: str | None = None,
+    missing: str = "error",
+    unlabelled: bool = False,
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return the features of a CSV file, and which rows are minority (None without a label).
 
@@ -408,6 +424,8 @@ def read_features(
     missing : {"error", "drop", "impute"}, default="error"
         What gaps are: an error; a reason to leave the row out, in the label too; or values that
         the caller imputes, which are NaN in the result.
+    unlabelled : bool, default=False
+        As in :func:`split_label`; not with "drop", which leaves such rows out.
 
     Raises
     ------
@@ -431,7 +449,9 @@ def read_features(
             X = features(table, form=layout.form, categories=layout.categories)
             minority = None
         else:
-            X, minority = split_label(table, layout.label, minor, layout.form, layout.categories)
+            X, minority = split_label(
+                table, layout.label, minor, layout.form, layout.categories, unlabelled
+            )
         X, minority = _without_gaps(X, minority, n_rows, missing)
     warn_of_columns(X, layout.label)
     return X, minority

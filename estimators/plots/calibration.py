@@ -123,6 +123,10 @@ def _p_values(
         # rows of a fit have no types that would tell columns of categories
         kernel = as_kernel(new.kernel).with_categorical(data.kernel.categorical_columns)
         new.set_params(minor_label=1, kernel=kernel)
-        new.fit(with_feature_names(est, data.rows[train]), y[train])
+        rows, labels = data.rows[train], y[train]
+        if est._unlabelled is not None:
+            rows = np.concatenate([rows, est._unlabelled])
+            labels = np.concatenate([labels, np.full(len(est._unlabelled), np.nan)])
+        new.fit(with_feature_names(est, rows), labels)
         p[test] = new.p_value(with_feature_names(est, data.rows[test]), method)
     return p[~data.minority]

@@ -125,6 +125,7 @@ def _page(est: Fitted, rows: Rows, calibration: bool, step: Callable[[str], None
         record=record,
         n0=int((~data.minority).sum()),
         n1=int(data.minority.sum()),
+        n_unlabelled=0 if est._unlabelled is None else len(est._unlabelled),
         all_rows=data.all_rows,
         learns_from_minority=getattr(est, "_learns_from_minority", False),
         n_points=est.gram_.n_points,

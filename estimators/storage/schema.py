@@ -34,6 +34,8 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
             names.dtype.kind in "iU" or all(isinstance(name, str) for name in names)
         ):
             raise ValueError(f"constant_data/name: expected {n} whole numbers or texts")
+    if "unlabelled" in tree.children["constant_data"].dataset:
+        _values(tree, "constant_data/unlabelled", (None, p))
     chains, draws, M = _values(tree, "posterior/w", (None, None, None)).shape
     if not chains * draws * M:
         raise ValueError("posterior/w: expected at least one draw of one weight")

@@ -105,7 +105,8 @@ class GraphLaplacian(CorrelatedPrior):
     sd : float, default=1
         sigma.
     unlabelled : tuple of tuple of float, default=()
-        Rows without a label, in the columns of the kernel; a list of rows or an array.
+        Rows without a label, in the columns of the kernel; a list of rows or an array. The rows
+        that have no label in the y of ``fit`` come after them.
     neighbors : int, default=5
         k.
     smoothness : float, default=1
@@ -135,6 +136,13 @@ class GraphLaplacian(CorrelatedPrior):
     >>> est = BDD(prior=priors.GraphLaplacian(unlabelled=unlabelled)).fit(X)
     >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
+
+    The same rows, as rows of X without a label:
+
+    >>> y = [1] * 30 + [None] * 60
+    >>> same = BDD(prior=priors.GraphLaplacian(), minor_label=-1)
+    >>> same.fit(np.concatenate([X, unlabelled]), y).cutoff_ == est.cutoff_
+    True
     """
 
     unlabelled: tuple[tuple[float, ...], ...] = ()
@@ -163,21 +171,22 @@ class GraphLaplacian(CorrelatedPrior):
 
     @override
     def covariance(self, gram: Gram) -> np.ndarray:
-        if self.unlabelled and gram.kernel.pairwise:
+        unlabelled = [np.array(self.unlabelled)] if self.unlabelled else []
+        if gram.unlabelled is not None:
+            unlabelled.append(gram.unlabelled)
+        if unlabelled and gram.kernel.pairwise:
             raise ValueError(
                 "GraphLaplacian: a precomputed kernel has no values between unlabelled rows; use "
                 "a kernel of rows such as kernels.RBF, or a function of two arrays"
             )
         n = gram.n_majority_points
         rows = gram.points[:n]
-        if self.unlabelled:
-            unlabelled = np.array(self.unlabelled)
-            if unlabelled.shape[1] != rows.shape[1]:
-                raise ValueError(
-                    f"GraphLaplacian: unlabelled has {unlabelled.shape[1]} columns, but the "
-                    f"majority rows have {rows.shape[1]}"
-                )
-            rows = np.concatenate([rows, unlabelled])
+        if self.unlabelled and unlabelled[0].shape[1] != rows.shape[1]:
+            raise ValueError(
+                f"GraphLaplacian: unlabelled has {unlabelled[0].shape[1]} columns, but the "
+                f"majority rows have {rows.shape[1]}"
+            )
+        rows = np.concatenate([rows, *unlabelled])
         if self.neighbors >= len(rows):
             raise ValueError(
                 f"GraphLaplacian: neighbors={self.neighbors} needs more than that many rows, got "

@@ -204,6 +204,39 @@ def test_compare_takes_categories(folder, tmp_path, monkeypatch):
     assert len(chosen) == 3 and chosen.str.startswith("kernel=Mixed(Standardized(").all()
 
 
+def test_rows_without_a_label_by_the_prior_that_takes_them(table, tmp_path):
+    path, model, full = tmp_path / "t.csv", tmp_path / "m.nc", tmp_path / "full.csv"
+    rows, gap = table.copy(), np.arange(72) % 6 == 1
+    rows.loc[gap, "kind"] = None
+    rows.to_csv(path, index=False)
+    rows[~gap].to_csv(full, index=False)
+    fit = ["fit", path, *COLUMNS, "--model", "BDD", "--out", model, "--prior"]
+    result = call(*fit, "GraphLaplacian(sd=0.5)")
+    assert result.exit_code == 0, result.output
+    assert "49 majority and 11 minority rows; 12 unlabelled rows; columns" in result.output
+    est = load(model)
+    by_hand = tmp_path / "by_hand.nc"
+    unlabelled = tuple(map(tuple, table.loc[gap, ["a", "b"]].to_numpy().tolist()))
+    prior = f"GraphLaplacian(sd=0.5, unlabelled={unlabelled})"
+    result = call("fit", full, *COLUMNS, "--model", "BDD", "--out", by_hand, "--prior", prior)
+    assert result.exit_code == 0, result.output
+    X = table[["a", "b"]]
+    np.testing.assert_array_equal(est.score_samples(X), load(by_hand).score_samples(X))
+    assert est.cutoff_ == load(by_hand).cutoff_
+    # the other policies, another prior, and labels that are numbers
+    assert call(*fit, "GraphLaplacian", "--missing", "drop").exit_code == 0
+    assert load(model).gram_.unlabelled is None
+    result = call(*fit, "Flat")
+    assert result.exit_code == 1 and "--prior GraphLaplacian" in result.output
+    rows.loc[0, "a"] = None
+    for labels in ({"odd": 1, "normal": 0}, {"odd": True, "normal": False}):
+        rows.assign(kind=rows["kind"].map(labels, na_action="ignore")).to_csv(path, index=False)
+        for minor in ([], ["--minor", str(labels["odd"])]):
+            named = ["--label", "kind", *minor, *COLUMNS[4:], "--missing", "impute"]
+            result = call("fit", path, *named, *fit[10:], "GraphLaplacian")
+            assert "12 unlabelled rows" in result.output, result.output
+
+
 def test_missing_values_by_each_policy(folder, table, tmp_path):
     path, model, out = tmp_path / "t.csv", tmp_path / "m.nc", tmp_path / "s.csv"
     rows = table.assign(city=table["city"])
