@@ -133,22 +133,25 @@ def findings(results: pd.DataFrame) -> list[Finding]:
             f"models; the best is {ours.idxmin()} by est.kinds with {ours.min():.3f}, and "
             f"{platt.idxmin()} by Platt's sigmoid with {platt.min():.3f}."
         )
-    sentences += [_worth(by_labelled_rows(results)), _generated(generated(results))]
+    found = [Finding(sentence, table) for sentence in sentences]
+    few, others = by_labelled_rows(results), generated(results)
+    if WITHOUT_LABELS in few:
+        found.append(Finding(_worth(few), few))
+    if not others.empty:
+        found.append(Finding(_generated(others), others))
     draws = rows[rows["model"].str.startswith("BSVDD-M")].groupby("model", sort=False)["r_hat"]
-    sentences.append(
+    r_hat = (
         "The largest R-hat of d_z is "
         + listed([f"{each.max():.4f} in {len(each)} fits of {model}" for model, each in draws])
         + "."
         if len(draws)
         else "BSVDD-M was not fitted."
     )
-    return [Finding(sentence, table) for sentence in sentences if sentence]
+    return [*found, Finding(r_hat, table)]
 
 
 def _worth(table: pd.DataFrame) -> str:
     """Return the sentence on what labels are worth."""
-    if table.empty or WITHOUT_LABELS not in table:
-        return ""
     parts = []
     for rows, values in table.iterrows():
         with_labels = values.drop(WITHOUT_LABELS)
@@ -163,8 +166,6 @@ def _worth(table: pd.DataFrame) -> str:
 
 def _generated(table: pd.DataFrame) -> str:
     """Return the sentence on the generated settings."""
-    if table.empty:
-        return ""
     best = [
         f"{values.max():.3f} for {name} ({values.idxmax()})" for name, values in table.iterrows()
     ]

@@ -516,7 +516,8 @@ def test_a_pinned_setting_stays_beside_all_others(explorer):
     assert explorer.before.sd == 0.8
 
 
-def test_a_cancelled_fit_changes_nothing(explorer, monkeypatch):
+def held_fits(monkeypatch):
+    """Return the events "a fit runs" and "it may go on"."""
     running, gone_on = threading.Event(), threading.Event()
     original = Explorer._compute
 
@@ -526,6 +527,11 @@ def test_a_cancelled_fit_changes_nothing(explorer, monkeypatch):
         return original(self, *arguments)
 
     monkeypatch.setattr(Explorer, "_compute", slow)
+    return running, gone_on
+
+
+def test_a_cancelled_fit_changes_nothing(explorer, monkeypatch):
+    running, gone_on = held_fits(monkeypatch)
     picture, numbers = explorer.picture, explorer._numbers.value
     assert explorer._cancel_button.disabled
     explorer.change(sd=1.5)
@@ -546,15 +552,7 @@ def test_a_cancelled_fit_changes_nothing(explorer, monkeypatch):
 def test_a_cancelled_fit_keeps_the_new_row(explorer, monkeypatch):
     explorer.use_row([0.5, 0.5, 9.0])
     explorer.wait(SOON)
-    running, gone_on = threading.Event(), threading.Event()
-    original = Explorer._compute
-
-    def slow(self, *arguments):
-        running.set()
-        gone_on.wait(SOON)
-        return original(self, *arguments)
-
-    monkeypatch.setattr(Explorer, "_compute", slow)
+    running, gone_on = held_fits(monkeypatch)
     explorer.change(row=4)
     running.wait(SOON)
     explorer.cancel()
