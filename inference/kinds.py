@@ -13,9 +13,8 @@ The odds against "normal" are the sum of two parts,
   So the background has a level that is calibrated: a row at the q-quantile of left-out normal rows
   is as likely of an unknown kind as normal. A density in many dimensions is far too sure of itself
   for such odds; a p-value is at least 1/(n + 1), so the odds are at most (q (n + 1))^(3/2). A
-  normal row pays for the background with a log score of about 3.6 q. q = .01 and the power have the
-  best log scores of P(normal) and of all three answers on splits apart from those of the study
-  (docs/guide/unseen_kinds.md).
+  normal row pays for the background with a log score of about 3.6 q. q = .01 and the power were
+  chosen by log scores on data sets of several classes (docs/guide/unseen_kinds.md).
 
 The second part is that of unknown kinds. The first part is that of the labelled kinds as far as z
 is like their rows: it is of an unknown kind with the odds
