@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from sklearn.impute import SimpleImputer
 
 MISSING = ("error", "drop", "impute")
 
@@ -39,6 +38,8 @@ def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.
     >>> typical_values(np.array([[1.0, 7.0], [np.nan, 7.0], [4.0, 8.0]]), [1])
     array([2.5, 7. ])
     """
+    from sklearn.impute import SimpleImputer  # slow to import, and few tables have gaps
+
     empty = np.flatnonzero(np.isnan(majority).all(axis=0))
     if len(empty):
         raise ValueError(
