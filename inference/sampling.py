@@ -26,6 +26,7 @@ import numpy as np
 import xarray as xr
 
 from ..models.potential import has_kinks
+from . import threads
 from .draws import Draws, SamplerReport, SamplerSettings
 from .warning import DiagnosticWarning, warn
 
@@ -105,18 +106,19 @@ def draw(model: pm.Model, settings: SamplerSettings, monitor: Monitor | None = N
 
     start = time.perf_counter()
     density = LogDensity(model)
-    density.check()
-    if sampler == "metropolis":
-        from .samplers import metropolis
+    with threads.one_if_small(density.size):
+        density.check()
+        if sampler == "metropolis":
+            from .samplers import metropolis
 
-        rng = np.random.default_rng(settings.seed)
-        starts = density.jittered_points(settings.chains, rng)
-        result = metropolis.sample(density, starts, settings)
-    else:
-        result = _laplace_or_nuts(density, settings, monitor or _weights)
-    why = result.report.why or "asked for"
-    report = replace(result.report, why=why, seconds=time.perf_counter() - start)
-    return replace(result, report=report, log_prior=log_prior(density, result))
+            rng = np.random.default_rng(settings.seed)
+            starts = density.jittered_points(settings.chains, rng)
+            result = metropolis.sample(density, starts, settings)
+        else:
+            result = _laplace_or_nuts(density, settings, monitor or _weights)
+        why = result.report.why or "asked for"
+        report = replace(result.report, why=why, seconds=time.perf_counter() - start)
+        return replace(result, report=report, log_prior=log_prior(density, result))
 
 
 def log_prior(density: LogDensity, draws: Draws) -> dict[str, np.ndarray]:

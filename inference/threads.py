@@ -1,0 +1,50 @@
+"""The number of threads of BLAS while a posterior of few weights is drawn.
+
+NumPy and SciPy each bring a BLAS with threads of its own. Laplace's approximation calls both in
+turn, on small matrices: then threads that wait for each other take longer than the products.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+SMALL = 1000  # largest number of unconstrained parameters whose matrices are for one thread
+
+_lock = threading.Lock()
+_users = 0  # computations that run now, in several threads of Python
+_limiter: Any = None
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # searches all loaded libraries, which takes some milliseconds
+
+
+@contextmanager
+def one_if_small(size: int) -> Iterator[None]:
+    """Limit BLAS to one thread if there are few parameters.
+
+    The limit is that of the process. It ends with the last of the computations that need it, so
+    that threads that overlap leave the number of threads as it was.
+    """
+    global _users, _limiter
+    if size > SMALL:
+        yield
+        return
+    with _lock:
+        if not _users:
+            _limiter = _controller().limit(limits=1, user_api="blas")
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                _limiter.restore_original_limits()
