@@ -13,8 +13,9 @@ from pymc.logprob.utils import ParameterValueError
 from pytensor.compile.mode import Mode
 
 from .cancellation import checkpoint
-from .compiled import Graph, compiled
+from .compiled import compiled
 from .jacobian import DiagonalAndOuter
+from .known_models import compiled_model
 
 BATCH_VALUES = 200_000  # values evaluated at once, so that copies fit into the CPU cache
 BATCH_ROWS = 128  # or so many vectors, if these are more: fewer make products of matrices slow
@@ -34,12 +35,11 @@ class LogDensity:
     """
 
     def __init__(self, model: pm.Model):
-        self._graph = graph = Graph.of(model)
-        self._functions = compiled(graph)
-        self._shared = [v.name for v in graph.shared]
-        self._data = [v.get_value(borrow=True) for v in graph.shared]
+        self._functions, shared, self._point = compiled_model(model)
+        self._graph = graph = self._functions.graph
+        self._shared = [v.name for v in shared]
+        self._data = [v.get_value(borrow=True) for v in shared]
         self.model = model
-        self._point = model.initial_point()
         self._shapes = [self._point[v.name].shape for v in graph.values]
         self._names = [v.name for v in graph.values]
         discrete = [
