@@ -135,7 +135,7 @@ def explain(
     decides: Any = fit.rule
     data = fit.data
     terms = explanation.terms(rule, rows, limit, prob, top)
-    is_normal = decides.scores(rows, limit.level) >= limit.score
+    is_normal = decides.is_normal(rows, limit)
     is_surprise = explanation.has_surprise(rule)
     cutoff = math.log(2.0) - limit.score if is_surprise else 0.0
     table = pd.DataFrame({"normal": is_normal}, names)

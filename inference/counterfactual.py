@@ -42,7 +42,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from .explanation import has_surprise
+from .explanation import has_surprise, largest
 from .scoring import CenterDraws, Limit
 
 STARTS, STARTS_LINE = 2, 3  # normal rows from which the search starts; the smallest change counts
@@ -51,7 +51,7 @@ ROUNDS, ROUNDS_SLSQP = 4, 2  # searches; the score of one corrects the constrain
 ROUGH, TOLERANCE = 1e-2, 1e-4  # a step that changes less, in standard deviations, is the last
 INSIDE, TIGHT = 1e-3, 5e-3  # by how much a log score is to exceed that of the cutoff, and may
 HALVINGS, HALVINGS_LINE = 30, 14
-BLOCK_VALUES = 2_000_000
+BLOCK_VALUES = 250_000  # rows x points in memory at once, which fit in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +104,11 @@ def smallest_change(
     smallest, first = np.full(len(rows), math.inf), np.zeros(len(rows), dtype=int)
     if not len(rows) or not len(region.normal_rows):
         return best
-    distance = cdist(rows / region.sd, region.normal_rows / region.sd)
-    nearest = np.argsort(distance, axis=1, kind="stable")
     mean = rule.of_draws(rule.weights.mean(axis=0, keepdims=True))
     rates = rule.gram.kernel.gaussian_rates(rows.shape[1]) if has_surprise(rule) else None
-    for start in nearest.T[: STARTS_LINE if rates is None else STARTS]:
+    starts = min(STARTS_LINE if rates is None else STARTS, len(region.normal_rows))
+    distance = cdist(rows / region.sd, region.normal_rows / region.sd)
+    for start in largest(-distance, starts).T:
         x = region.normal_rows[start]
         if rates is not None:
             score = np.minimum(limit.score, mean.scores(x, limit.level))
@@ -202,17 +202,12 @@ def _by_ellipsoids(
     """Return the rows with at least ``score`` next to ``rows``, by projections on ellipsoids."""
     x, active = x.copy(), np.arange(len(rows))
     log_two = math.log(2.0)  # a score is log 2 less the surprise
-    step = max(1, BLOCK_VALUES // len(mean.support))
     for _ in range(STEPS):
-        moved = np.empty(len(active))
-        for part in range(0, len(active), step):
-            i = active[part : part + step]
-            surprise, shifted = _mean_shift(mean, x[i])
-            radius = log_two - score[i] - surprise + (rates * (x[i] - shifted) ** 2).sum(axis=1)
-            new = _project(rows[i], shifted, rates, radius, region)
-            moved[part : part + step] = region.size(new - x[i])
-            x[i] = new
-        active = active[moved > tolerance]
+        now = x[active]
+        surprise, center = _mean_shift(mean, now)
+        radius = log_two - score[active] - surprise + (rates * (now - center) ** 2).sum(axis=1)
+        x[active] = _project(rows[active], center, rates, radius, region)
+        active = active[region.size(x[active] - now) > tolerance]
         if not len(active):
             break
     return x
@@ -221,12 +216,20 @@ def _by_ellipsoids(
 def _mean_shift(mean: CenterDraws, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the surprise (n,) of rows under one draw, and sum_j q_j u_j (n, p)."""
     weights, points = mean.supported_points
+    surprise, center = np.empty(len(x)), np.empty_like(x)
     with np.errstate(divide="ignore"):
-        log_terms = mean.gram.kernel.log(x, points) + np.log(weights[0])
-    largest = log_terms.max(axis=1)
-    q = np.exp(log_terms - largest[:, None])
-    total = q.sum(axis=1)
-    return -(largest + np.log(total)), (q @ points) / total[:, None]
+        log_weights = np.log(weights[0])
+    step = max(1, BLOCK_VALUES // len(points))
+    for start in range(0, len(x), step):
+        block = slice(start, start + step)
+        log_terms = mean.gram.kernel.log(x[block], points)
+        log_terms += log_weights
+        largest_term = log_terms.max(axis=1)
+        q = np.exp(log_terms - largest_term[:, None])
+        total = q.sum(axis=1)
+        surprise[block] = -(largest_term + np.log(total))
+        center[block] = (q @ points) / total[:, None]
+    return surprise, center
 
 
 def _project(

@@ -169,8 +169,8 @@ class _Block:
     @classmethod
     def of(cls, rule: CenterDraws, rows: np.ndarray, own: np.ndarray | None = None) -> _Block:
         weights, points = rule.supported_points
-        costs = list(rule.gram.kernel.by_column(rows, points))
-        cost = sum(costs[1:], costs[0].copy())
+        kernel = rule.gram.kernel
+        cost = -kernel.log(rows, points)
         remaining = np.ones((len(rows), len(weights)))
         if own is not None:
             cost[own[:, None] == rule.support] = np.inf
@@ -179,8 +179,8 @@ class _Block:
         nearest[np.isinf(nearest)] = 0.0  # no point is left
         similarity = np.exp(nearest[:, None] - cost)
         sums = similarity @ weights.T
-        columns = np.empty((len(costs), *sums.shape))
-        for of_column, column_cost in zip(columns, costs, strict=True):
+        columns = np.empty((rows.shape[1], *sums.shape))
+        for of_column, column_cost in zip(columns, kernel.by_column(rows, points), strict=True):
             column_cost *= similarity
             np.matmul(column_cost, weights.T, out=of_column)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -194,7 +194,7 @@ class _Block:
             total[row] = np.log(remaining[row]) - log_sums
             with np.errstate(invalid="ignore"):  # no point is left
                 q = far[int(row)] = np.exp(log_terms - log_sums[:, None])
-            costs_of_row = rule.gram.kernel.by_column(rows[row : row + 1], points)
+            costs_of_row = kernel.by_column(rows[row : row + 1], points)
             columns[:, row] = np.stack([q @ each[0] for each in costs_of_row])
         return cls(weights, similarity, sums, total, columns, far)
 

@@ -23,6 +23,7 @@ BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
 BLOCK_ROWS = 512  # most rows at once: more do not make the products faster
 UNDERFLOW = 1e-280  # below it a sum of kernel values has lost digits, or all of them
 ROUNDING = 1e-15  # relative error of a computed distance
+CLOSE = 1e-12  # relative difference of two numbers that rounding can reverse
 FEW_DIGITS = 1e-8  # relative size of a difference that has lost half of its digits
 
 
@@ -247,6 +248,25 @@ class CenterDraws(ScoringRule):
         """Return the centre of ``weights``; ``norm`` is its squared norm, if known."""
         norm = squared_norm(weights, gram.K) if norm is None else norm
         return cls(weights, gram, supported(weights), norm, nonnegative)
+
+    def is_normal(self, rows: np.ndarray, limit: Limit) -> np.ndarray:
+        """Return ``scores(rows, limit.level) >= limit.score``, shape (rows,).
+
+        The draws within the cutoff are counted, which is faster than a quantile. Rows have a score
+        if the cutoff's rounding would decide.
+        """
+        cutoff = -math.exp(limit.score) if self.logarithmic else -limit.score
+        if self.logarithmic and cutoff > -UNDERFLOW:
+            return self.scores(rows, limit.level) >= limit.score
+        rank = quantile_rank(limit.level, len(self.weights))
+        normal, nearly = np.empty((2, len(rows)), dtype=bool)
+        for block in self._blocks(len(rows)):
+            raw = self._raw(rows[block])
+            normal[block] = (raw <= cutoff - CLOSE * abs(cutoff)).sum(axis=1) > rank
+            nearly[block] = (raw <= cutoff + CLOSE * abs(cutoff)).sum(axis=1) > rank
+        close = normal != nearly
+        normal[close] = self.scores(rows[close], limit.level) >= limit.score
+        return normal
 
     def self_similarity(self, k_zz: np.ndarray) -> np.ndarray:
         """Return k(z, z), or 0 if it is the same for all rows: it would take digits."""

@@ -349,3 +349,27 @@ def test_left_out_scores_of_weighted_draws():
     log_weight[decisive, np.arange(12)] = 50.0
     found = center.left_out_scores(f, 0.5, log_weight)
     np.testing.assert_allclose(found, 2.0 * f[decisive, np.arange(12)], rtol=1e-10)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(
+    ("kernel", "weights", "nonnegative"),
+    [
+        (KERNELS[0], simplex_weights(), True),
+        (KERNELS[0], np.repeat(simplex_weights(1), 7, axis=0), True),
+        (KERNELS[0], simplex_weights(1), True),
+        (KERNELS[1], signed_weights(), False),
+    ],
+    ids=["draws", "equal draws", "one draw", "signed"],
+)
+def test_counts_of_draws_decide_as_scores_do(kernel, weights, nonnegative, level):
+    """Also where a cutoff is so close to a score that the counts have no digits left to decide."""
+    gram = Gram.from_rows(kernel, ROWS)
+    rule = CenterDraws.of(weights, gram, nonnegative=nonnegative)
+    rows = np.concatenate([ROWS, 3.0 * ROWS, [[1e3, 0.0, 0.0]]])
+    score = rule.scores(rows, level)
+    for at in score:
+        close = 1e-13 * max(1.0, abs(at))
+        for cutoff in (at - close, at + close, -math.inf):
+            limit = distance.Limit(math.nan, cutoff, level)
+            np.testing.assert_array_equal(rule.is_normal(rows, limit), score >= cutoff)
