@@ -410,7 +410,7 @@ class BayesianDataDescription(DataDescription):
         names = list(self._priors())
         changes = prior_swapping.changed_priors(priors, names, type(self).__name__)
         new = copy.copy(self)
-        new.set_params(**changes)
+        new.set_params(**copy.deepcopy(changes))  # the caller may change a prior
         return new
 
     @property

@@ -139,7 +139,7 @@ class ConformalDetector(ScoringDetector):
         check_is_fitted(self)
         if self._left_out is None:
             self._left_out = self._left_out_scores(self._fit, Cutoff(level=self.level_))
-        return self._left_out
+        return self._left_out.copy()  # the caller may change them
 
     def select(self, X: Any, fdr: float = 0.1, method: str = "left-out") -> np.ndarray:
         """Return the rows of a batch to call abnormal, with the false discovery rate held.

@@ -126,10 +126,21 @@ class FittingDetector(OutlierMixin, BaseEstimator):
         """
         policy = as_cutoff(self.cutoff)
         new = copy.copy(self)  # a fit that fails leaves this estimator unchanged
+        new._own_parameters()
         data = new._training_data(X, y, policy)
         new._finish(new._state(data), policy)
         self.__dict__ = new.__dict__
         return self
+
+    def _own_parameters(self) -> None:
+        """Replace the parameters by copies: the caller may change arrays, priors and kernels.
+
+        A RandomState stays the caller's, who shares its stream on purpose; a plain function is
+        its own copy.
+        """
+        for name, value in self.get_params(deep=False).items():
+            if name != "random_state":
+                setattr(self, name, copy.deepcopy(value))
 
     def _training_data(self, X: Any, y: Any, policy: Cutoff) -> TrainingData:
         """Return the training data, after all checks of rows, labels and cutoff."""

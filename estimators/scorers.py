@@ -56,7 +56,7 @@ class Scorer:
         estimator : fitted estimator of bsvdd, or a pipeline or a search that ends with one
         X : array-like of shape (n, p)
         y : array-like of shape (n,)
-            With the labels of ``fit``: The label of the minority means abnormal.
+            With the labels of ``fit``: a label of the minority, of any kind, means abnormal.
 
         Raises
         ------
@@ -106,7 +106,7 @@ def minority_of(est: BaseDetector, y: Any) -> np.ndarray:
             f"y has the label {unseen[0]!r}, but the labels of fit were "
             f"{', '.join(map(repr, est.labels_[:5]))}; give the same labels"
         )
-    return np.asarray(y == est.labels_[0])
+    return np.isin(y, est.labels_[: max(1, len(est._fit.data.kind_labels))])
 
 
 def _roc_auc(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:

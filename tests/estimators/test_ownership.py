@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 from bsvdd.estimators.registry import REGISTRY
 
 import bsvdd
-from bsvdd import BDD, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors
+from bsvdd import BDD, BSVDD, BSVDDM, LSSVM, SVDD, Cutoff, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 QUICK = {"draws": 40, "tune": 40}
@@ -65,13 +66,95 @@ def test_a_data_frame(make, table, new_rows, tmp_path):
     assert_same(before, results(est, new, tmp_path))
 
 
-def test_points_of_a_dictionary(table, new_rows, tmp_path):
-    points = table[0][:8].copy()
+@pytest.mark.parametrize("form", [np.array, np.ndarray.tolist], ids=["array", "list"])
+def test_points_of_a_dictionary(form, table, new_rows, tmp_path):
+    points = form(table[0][:8])
     est = BDD(dictionary=points, **QUICK).fit(*table)
-    before = results(est, new_rows, tmp_path)
-    points *= 3
-    after = results(est, new_rows, tmp_path)
+    before = results(est, new_rows, tmp_path) | refits(est, new_rows, tmp_path)
+    for i in range(8):
+        points[i][0] = 3.0
+    after = results(est, new_rows, tmp_path) | refits(est, new_rows, tmp_path)
     assert_same(before, after)
+
+
+def refits(est, Z, tmp_path):
+    """Return p-values of fits to a part of the rows, which choose points and bandwidth anew."""
+    est.save(tmp_path / "model.nc")
+    return {
+        "cross": est.p_value(Z, "cross"),
+        "split": est.p_value(Z, "split"),
+        "loaded": bsvdd.load(tmp_path / "model.nc").p_value(Z, "cross"),
+    }
+
+
+class Wide:
+    """A kernel as an object, with an array that can be changed."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, A, B):
+        return np.exp(-np.square((A[:, None] - B) / self.scale).sum(axis=-1))
+
+
+class Vague:
+    """A prior as an object, with a dictionary that can be changed."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def __call__(self, gram, name, dims):
+        return pm.Normal(name, 0.0, self.numbers["sd"], dims=dims)
+
+
+def of_objects(est, Z):
+    """Return what can be asked of a fit with objects, which a file does not hold."""
+    return {
+        "score": est.score_samples(Z),
+        "folds": np.array(est.with_cutoff(Cutoff("false_alarm", cv=3)).cutoff_),
+        "prior": np.array(est.model_.compile_logp()(est.model_.initial_point())),
+    }
+
+
+def test_a_kernel_and_a_prior_as_objects(table, new_rows):
+    scale, numbers = np.ones(3), {"sd": 1.0}
+    est = BSVDD(kernel=Wide(scale), prior=Vague(numbers), **QUICK).fit(*table)
+    other = est.with_prior(Vague(numbers))
+    before = [of_objects(each, new_rows) for each in (est, other)]
+    scale *= 3
+    numbers["sd"] = 9.0
+    for each, known in zip((est, other), before, strict=True):
+        assert_same(known, of_objects(each, new_rows))
+
+
+def test_a_distribution_of_preliz(table, new_rows):
+    preliz = pytest.importorskip("preliz")
+    prior = preliz.Normal(0.0, 1.0)
+    est = BSVDD(prior=prior, **QUICK).fit(*table)
+    before = of_objects(est, new_rows)
+    prior._update(0.0, 9.0)  # as preliz.maxent does
+    assert_same(before, of_objects(est, new_rows))
+
+
+def test_a_list_of_labels(table):
+    X, minority = table
+    y, labels = np.where(minority, np.resize(["b", "c"], len(X)), "a"), ["b", "c"]
+    est = LSSVM(minor_label=labels).fit(X, y)
+    labels[:] = ["a"]
+    assert est.minor_label == ["b", "c"]
+
+
+def test_a_shared_stream_of_random_numbers_stays_shared(table):
+    stream = np.random.RandomState(0)
+    assert BDD(random_state=stream, **QUICK).fit(*table).random_state is stream
+
+
+def test_scores_that_a_fit_returns(table, new_rows):
+    est = SVDD().fit(*table)
+    before = est.p_value(new_rows)
+    scores = est.left_out_scores()
+    scores *= -1
+    np.testing.assert_array_equal(est.p_value(new_rows), before)
 
 
 def test_arrays_of_priors(table, new_rows, tmp_path):

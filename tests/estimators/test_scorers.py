@@ -152,6 +152,19 @@ def test_labels_in_a_file_are_a_list(text):
         labels_of_text(text)
 
 
+def test_every_kind_of_the_minority_is_abnormal(tmp_path):
+    rng = np.random.default_rng(5)
+    groups = ((0, 60), (4, 3), (-4, 30))
+    X = np.concatenate([rng.normal(mean, 1.0, size=(n, 2)) for mean, n in groups])
+    y = np.repeat(["ok", "leak", "burst"], [60, 3, 30])
+    est = SVDD(cutoff="g_mean", minor_label=["leak", "burst"]).fit(X, y)
+    est.save(tmp_path / "model.nc")
+    signs = np.where(y == "ok", 1, -1)
+    for fit in (est, load(tmp_path / "model.nc")):
+        assert scorers.roc_auc(fit, X, y) == roc_auc_score(signs, est.decision_function(X)) > 0.9
+        assert scorers.g_mean(fit, X, y) == evaluate(y != "ok", est.predict(X) == -1)["g_mean"]
+
+
 def test_scorers_refuse_what_they_cannot_score(rows):
     X, minority = rows
     est = SVDD(cutoff="g_mean").fit(X, minority.astype(int))
