@@ -235,22 +235,18 @@ def test_sums_are_quiet_unless_asked(capsys):
 def test_blocks_are_summed_with_one_thread_of_blas(monkeypatch):
     from threadpoolctl import threadpool_info, threadpool_limits
 
-    def threads(api):
-        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == api}
-
     of_block, found = blocks.sums_of_block, []
 
     def watched(*args):
-        found.append((threads("blas"), threads("openmp")))
+        found.extend(e["num_threads"] for e in threadpool_info() if e["user_api"] == "blas")
         return of_block(*args)
 
     monkeypatch.setattr(blocks, "sums_of_block", watched)
     monkeypatch.setattr("bsvdd.estimators.rows.dask.sums_of_block", watched)
     with threadpool_limits(2):
-        others = threads("openmp")
         for rows in (source(X), source(da.from_array(X, chunks=(9, 2)))):
             rows.sums(kernels.RBF(1.0), X[:2], np.zeros(23, dtype=bool))
-    assert found and all(each == ({1}, others) for each in found)
+    assert set(found) == {1}
 
 
 @pytest.mark.parametrize("sign", ["", ",,", '"', "\n", "\r", "\0", "a", "1", "äö"])

@@ -53,7 +53,7 @@ GROUPS = {
     "bootstrap": (["models/bootstrap"], ["models/bootstrap"]),
     "explanation": (
         ["inference/explanation", "estimators/explanation"],
-        ["inference/explanation", "estimators/explain"],
+        ["inference/explanation", "estimators/explanation"],
     ),
     "kinds": (
         ["inference/kinds", "estimators/kinds"],
@@ -63,9 +63,12 @@ GROUPS = {
         [
             *("estimators/storage/container", "estimators/storage/encoding"),
             *("estimators/storage/schema", "estimators/storage/atomic"),
-            *("estimators/storage/loading", "estimators/storage/saving"),
         ],
-        ["estimators/storage", "estimators/hostile_files"],
+        ["estimators/storage_parts"],
+    ),
+    "saved": (
+        ["estimators/storage/loading", "estimators/storage/saving"],
+        ["estimators/storage"],
     ),
     "potential": (
         [
