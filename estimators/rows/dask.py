@@ -182,5 +182,6 @@ def _score_block(
 
 
 def _score_frame(block: pd.DataFrame, scores: _Blockwise) -> pd.Series:
-    where = f"in the partition of X from index {block.index[0]!r} on" if len(block) else ""
+    first = block.index[:1].tolist()
+    where = f"in the partition of X from index {first[0]!r} on" if first else ""
     return pd.Series(scores(block, where), block.index)

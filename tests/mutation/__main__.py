@@ -50,6 +50,26 @@ GROUPS = {
         ],
         ["estimators/row_sources", "estimators/ways_in", "estimators/label_reading"],
     ),
+    "bootstrap": (["models/bootstrap"], ["models/bootstrap"]),
+    "explanation": (
+        ["inference/explanation", "estimators/explanation"],
+        ["inference/explanation", "estimators/explanation"],
+    ),
+    "kinds": (
+        ["inference/kinds", "estimators/kinds"],
+        ["inference/kinds", "estimators/kinds"],
+    ),
+    "storage": (
+        [
+            *("estimators/storage/container", "estimators/storage/encoding"),
+            *("estimators/storage/schema", "estimators/storage/atomic"),
+        ],
+        ["estimators/storage_parts"],
+    ),
+    "saved": (
+        ["estimators/storage/loading", "estimators/storage/saving"],
+        ["estimators/storage"],
+    ),
     "potential": (
         [
             *("models/potential", "models/geometry", "models/gram"),
@@ -252,8 +272,12 @@ def record(copy: Path) -> None:
 
 
 def mutmut(copy: Path, *arguments: str, check: bool = True) -> None:
-    """Run a command of mutmut in the copy, with one thread of BLAS."""
-    limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    """Run a command of mutmut in the copy, with one thread of BLAS and none of dask.
+
+    Each mutant runs in a fork of the process that ran the tests before. A fork has no threads, so
+    dask would wait there for those of its pool until the time is out.
+    """
+    limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "DASK_SCHEDULER": "synchronous"}
     subprocess.run([*MUTMUT, *arguments], cwd=copy, env=os.environ | limits, check=check)
 
 
