@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import threading
+from functools import cache
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from scipy.stats import gaussian_kde
 
-from ..estimators.plots.common import MAJORITY, MINORITY, show_probability
+from ..estimators.plots.common import MAJORITY, MINORITY, P_NORMAL, show_probability
 from ..inference.diagnostics import MIN_SUPPORT
 from .plane import Plane
 from .view import View
@@ -63,7 +66,7 @@ def draw(plane: Plane, view: View, before: View | None, pinned: bool = False) ->
         axes.
     """
     with _drawing:
-        return _png(plane, view, before, pinned)
+        return _png(plane, view, before, pinned and before is not None)
 
 
 def row_at(plane: Plane, x: float, y: float, pinned: bool = False) -> int | None:
@@ -92,13 +95,7 @@ def row_at(plane: Plane, x: float, y: float, pinned: bool = False) -> int | None
 
 
 def _png(plane: Plane, view: View, before: View | None, pinned: bool) -> bytes:
-    height, boxes = (PINNED_HEIGHT, PINNED_BOXES) if pinned else (HEIGHT, BOXES)
-    figure = Figure(figsize=(WIDTH / 100, height / 100), dpi=100, facecolor="white")
-    canvas = FigureCanvasAgg(figure)
-    axes = {name: figure.add_axes(box) for name, box in boxes.items()}
-    for ax in axes.values():
-        ax.tick_params(labelsize=10)
-        ax.spines[["top", "right"]].set_visible(False)
+    canvas, axes = _empty(pinned)
     title = "Decision boundary, and P(normal | data) in colour"
     if pinned and before is not None:
         _plane(axes["plane of the pinned setting"], plane, before, None, "Pinned setting")
@@ -107,14 +104,39 @@ def _png(plane: Plane, view: View, before: View | None, pinned: bool) -> bytes:
     _distance(axes["distance"], view, before)
     _support(axes["support"], view, before)
     _weights(axes["weights"], view, before)
-    _legend(figure, view, before, "pinned setting" if pinned else "setting before")
-    bar = figure.add_axes((0.84, 22 / height, 0.14, 14 / height))
-    figure.colorbar(axes["plane"].images[0], cax=bar, orientation="horizontal", ticks=[0, 0.5, 1])
-    bar.tick_params(labelsize=10, length=2, pad=2)
-    bar.set_ylabel("P(normal)", fontsize=10, rotation=0, ha="right", va="center")
+    _legend(canvas.figure, view, before, "pinned setting" if pinned else "setting before")
     out = io.BytesIO()
     canvas.print_png(out, pil_kwargs={"compress_level": 1})
     return out.getvalue()
+
+
+def _empty(pinned: bool) -> tuple[FigureCanvasAgg, dict[str, Axes]]:
+    """Return a figure without rows and curves; its axes and ticks take long to make anew."""
+    canvas, axes = _canvas(pinned)
+    for ax in axes.values():
+        for artist in (*ax.images, *ax.collections, *ax.lines, *ax.patches):
+            artist.remove()
+        ax.relim()
+        ax.autoscale()
+    canvas.figure.legends.clear()
+    return canvas, axes
+
+
+@cache
+def _canvas(pinned: bool) -> tuple[FigureCanvasAgg, dict[str, Axes]]:
+    height, boxes = (PINNED_HEIGHT, PINNED_BOXES) if pinned else (HEIGHT, BOXES)
+    figure = Figure(figsize=(WIDTH / 100, height / 100), dpi=100, facecolor="white")
+    canvas = FigureCanvasAgg(figure)
+    axes = {name: figure.add_axes(box) for name, box in boxes.items()}
+    for ax in axes.values():
+        ax.tick_params(labelsize=10)
+        ax.spines[["top", "right"]].set_visible(False)
+    bar = figure.add_axes((0.84, 22 / height, 0.14, 14 / height))
+    colors = ScalarMappable(Normalize(0, 1), P_NORMAL)
+    figure.colorbar(colors, cax=bar, orientation="horizontal", ticks=[0, 0.5, 1])
+    bar.tick_params(labelsize=10, length=2, pad=2)
+    bar.set_ylabel("P(normal)", fontsize=10, rotation=0, ha="right", va="center")
+    return canvas, axes
 
 
 def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) -> None:

@@ -91,7 +91,8 @@ class View:
             return replace(same, state=state)
         if state.z is None:
             row = groups["constant_data"]["X"].values[[state.row]]
-            d = est.training_distance().values[..., state.row].ravel()
+            center: Any = est._full_rule(est._fit)
+            d = center.with_common_norm(est._fit.values[:, [state.row]]).ravel()
             p_point = groups["decision"]["probability_normal"].values[state.row]
         else:
             row = np.array([state.z])

@@ -136,6 +136,23 @@ def test_the_setting_before_stays_on_the_screen(explorer):
     assert (explorer.setting.sd, explorer.before.sd) == (0.8, 1.5)
 
 
+@pytest.mark.parametrize("pinned", [False, True])
+def test_a_picture_does_not_depend_on_the_pictures_before(table, pinned):
+    explorer = explore(*table, **QUICK)
+    views = [explorer._view]
+    for changes in ({"sd": 0.4}, {"bandwidth": 2.0, "row": 28}, {"model": "BSVDD-M"}):
+        explorer.change(**changes)
+        views.append(explorer.wait(SOON)._view)
+    settings = [(views[0], None), *zip(views[1:], views, strict=False), (views[1], views[1])]
+    new = []
+    for view, before in settings:
+        panels._canvas.cache_clear()
+        new.append(panels.draw(explorer._plane, view, before, pinned))
+    assert len(set(new)) == len(settings)
+    again = [panels.draw(explorer._plane, *setting, pinned) for setting in settings]
+    assert again == new
+
+
 def test_numbers_of_prior_and_likelihood_compile_nothing_and_keep_the_statistics(explorer):
     before, count = explorer.estimator, compilations()
     for changes in ({"sd": 0.7}, {"likelihood_scale": 5.0}, {"prior": "Flat"}, {"sd": 2.0}):
