@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..active_points import ActivePoints
 from ..cancellation import checkpoint, stoppable
@@ -65,6 +66,8 @@ def _seeds(settings: SamplerSettings) -> np.ndarray:
     return np.random.SeedSequence(settings.seed).generate_state(settings.chains + 1)
 
 
+# threads that share one product of K and a vector take longer than one alone
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def _run(
     density: LogDensity, starts: np.ndarray, settings: SamplerSettings
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
