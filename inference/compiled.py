@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
@@ -98,17 +97,6 @@ class Graph:
         """Whether the log density is made of w'Kw by one :class:`.QuadraticForm`."""
         nodes = {v.owner for v in ancestors([self.logp]) if v.owner is not None}
         return sum(isinstance(node.op, QuadraticForm) for node in nodes) == 1
-
-    def restricted(self) -> Graph:
-        """Return the log density whose likelihood has the weights of some points only.
-
-        It has one more shared variable, the last: the indices of these points.
-        """
-        forms = (v.owner for v in ancestors([self.logp]) if v.owner is not None)
-        w = next(node.inputs[0] for node in forms if isinstance(node.op, QuadraticForm))
-        active = pytensor.shared(np.arange(0), name="active")
-        logp = clone_replace(self.logp, {w: w[active]})
-        return replace(self, shared=[*self.shared, active], logp=logp, named={})
 
     def same_structure(self, other: Graph) -> bool:
         """Return whether the two graphs are equal up to their data."""

@@ -11,6 +11,7 @@ import pymc as pm
 import pytensor
 from pymc.logprob.utils import ParameterValueError
 from pytensor.compile.mode import Mode
+from pytensor.graph.basic import Variable
 
 from .cancellation import checkpoint
 from .compiled import compiled
@@ -58,6 +59,8 @@ class LogDensity:
 
     def _split(self, x: np.ndarray) -> list[np.ndarray]:
         """Split the last axis of ``x`` into the model's parameters."""
+        if len(self._shapes) == 1:
+            return [x.reshape(x.shape[:-1] + self._shapes[0])]
         return [
             x[..., a:b].reshape(x.shape[:-1] + shape)
             for a, b, shape in zip(self._bounds[:-1], self._bounds[1:], self._shapes, strict=True)
@@ -122,7 +125,7 @@ class LogDensity:
         diagonal and an outer product, as that of a softmax, the second term takes
         O(size\ :sup:`2`); else the products of H with all unit vectors take O(size\ :sup:`3`).
         """
-        found = self._jacobian(x) if self.can_be_restricted else None
+        found = self._jacobian(x) if self.has_kernel_potential else None
         if found is None:
             self.products += self._share_of_K * self.size
             H = self._columns(self._functions.hessian_products, x, HESSIAN_VALUES)
@@ -261,18 +264,52 @@ class LogDensity:
         return len(self.model.coords["point"])
 
     @property
-    def can_be_restricted(self) -> bool:
-        """Whether the likelihood is the kernel potential, whose K and r can be restricted."""
+    def has_kernel_potential(self) -> bool:
+        """Whether the likelihood is the kernel potential, of K and r."""
         return {"K", "r"} <= set(self._shared) and self._graph.has_quadratic_form
 
-    def restricted(self, active: np.ndarray) -> LogDensity:
-        """Return the log density with only the ``active`` points in K and r."""
+    @property
+    def expression(self) -> Variable:
+        """The log density as a symbolic expression."""
+        return self._graph.logp
+
+    def parameters_of(self, variable: Variable) -> slice:
+        """Return where the unconstrained parameters of a free variable are among all."""
+        i = self._names.index(self.model.rvs_to_values[variable].name)
+        return slice(int(self._bounds[i]), int(self._bounds[i + 1]))
+
+    def of_points(self, dim: str, chosen: np.ndarray) -> LogDensity:
+        """Return the log density of the model with fewer points, by the same compiled functions.
+
+        Parameters
+        ----------
+        dim : {"point", "majority"}
+            The dim of all points, or of the first ones.
+        chosen : ndarray of int
+            The points of ``dim`` that are kept. All points after them are kept too.
+        """
+        after = np.arange(len(self.model.coords[dim]), self.n_points)
+        kept = {dim: chosen, "point": np.concatenate([chosen, after])}
+        dims = self.model.named_vars_to_dims
+
+        def selected(name: str, value: np.ndarray) -> np.ndarray:
+            if name == "K":
+                return np.ascontiguousarray(value[np.ix_(kept["point"], kept["point"])])
+            if name in kept:  # the length of a dim
+                return np.asarray(len(kept[name]), dtype=np.asarray(value).dtype)
+            for axis, along in enumerate(dims.get(name, ())):
+                if along in kept:
+                    value = np.take(value, kept[along], axis)
+            return value
+
         new = copy.copy(self)
-        new._graph = self._graph.restricted()
-        new._functions = compiled(new._graph)
-        K, r = (self._data[self._shared.index(name)] for name in ("K", "r"))
-        active_data = {"K": np.ascontiguousarray(K[np.ix_(active, active)]), "r": r[active]}
-        shared = zip(self._shared, self._data, strict=True)
-        new._data = [*(active_data.get(name, value) for name, value in shared), active]
-        new.products, new._share_of_K = 0.0, (len(active) / self.n_points) ** 2
+        new._data = list(map(selected, self._shared, self._data))
+        names = [self.model.values_to_rvs[v].name for v in self._graph.values]
+        new._shapes = [
+            selected(name, np.empty(shape)).shape
+            for name, shape in zip(names, self._shapes, strict=True)
+        ]
+        new._bounds = np.cumsum([0, *(int(np.prod(shape)) for shape in new._shapes)])
+        new.size, new.products = int(new._bounds[-1]), 0.0
+        new._share_of_K = (len(kept["point"]) / self.n_points) ** 2
         return new

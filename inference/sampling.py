@@ -166,7 +166,7 @@ def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Mo
                 return _laplace_draws(density, run, diagnostics, settings)
             why = f"Laplace's approximation is not safe: {diagnostics}"
         starts = approximation.starts(chains, rng)
-        if sampler == "auto" and density.can_be_restricted:
+        if sampler == "auto" and density.has_kernel_potential:
             w = density.named(approximation.draw_at_ends(DRAWS_PER_MODE, rng))["w"]
             active = np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
     if sampler == "nuts":

@@ -3,8 +3,9 @@
 Chains run one after another: nutpie does not tell which chain asks for a starting point, and two
 threads cannot run the log density, a Python function, at the same time.
 
-Dictionary points with negligible weight are left out of the log density while NUTS runs. If this
-changes the log density of the draws by more than ``MAX_GAP``, NUTS runs again with all points.
+If few dictionary points have some weight, NUTS moves the parameters of these only, and the others
+are drawn from their prior (:mod:`..active_points`). If this changes the log density of the draws by
+more than ``MAX_GAP``, NUTS runs again with all points.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from ..active_points import ActivePoints
 from ..cancellation import checkpoint, stoppable
 from ..draws import Draws, SamplerReport, SamplerSettings
 from ..log_density import LogDensity
 
 STATISTICS = ["diverging", "energy", "n_steps", "step_size"]
-MAX_GAP = 1e-3  # range over the draws of the log density's change when points are left out
+MAX_GAP = 1e-3  # range over the draws of the log density's error when points are left out
 POLL = 0.05  # seconds between two checks whether the computation was superseded
 
 
@@ -39,18 +42,18 @@ def sample(
     active : ndarray of int, optional
         The dictionary points whose weights are not negligible. Default: all.
     """
-    run, n_points = None, density.n_points
-    if active is not None and len(active) <= n_points / 2:
-        restricted = density.restricted(active)
-        run = _run(restricted, starts, settings)
-        gap = np.ptp(density.logp(run[0]) - restricted.logp(run[0]))
-        density.products += restricted.products
-        if gap <= MAX_GAP:
-            n_points = len(active)
-        else:
-            run = None
-    x, statistics = run or _run(density, starts, settings)
-    named = density.named(x)
+    named, n_points = None, density.n_points
+    part = None if active is None else ActivePoints.of(density, active)
+    if part is not None and part.points <= n_points / 2:
+        x, statistics = _run(part.density, starts[:, part.parameters], settings)
+        x, expected = part.completed(x, np.random.default_rng(_seeds(settings)[-1]))
+        logp, found = density.evaluate(x)
+        density.products += part.density.products
+        if np.ptp(logp - expected) <= MAX_GAP:
+            named, n_points = found, part.points
+    if named is None:
+        x, statistics = _run(density, starts, settings)
+        named = density.named(x)
     report = SamplerReport(
         "nuts", library="nutpie", products=density.products, active_points=n_points
     )
@@ -58,6 +61,13 @@ def sample(
     return Draws.of_model(variables, density.model, report, statistics)
 
 
+def _seeds(settings: SamplerSettings) -> np.ndarray:
+    """Return a seed for each chain, and one more."""
+    return np.random.SeedSequence(settings.seed).generate_state(settings.chains + 1)
+
+
+# threads that share one product of K and a vector take longer than one alone
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def _run(
     density: LogDensity, starts: np.ndarray, settings: SamplerSettings
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -66,7 +76,7 @@ def _run(
     from nutpie.compiled_pyfunc import from_pyfunc
 
     logp_and_gradient = density.machine_code()
-    seeds = np.random.SeedSequence(settings.seed).generate_state(settings.chains)
+    seeds, starts = _seeds(settings)[:-1], np.ascontiguousarray(starts)  # for Rust
     traces = []
     for start, seed in zip(starts, seeds, strict=True):
         compiled = from_pyfunc(

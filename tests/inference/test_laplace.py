@@ -73,8 +73,8 @@ def test_products_are_counted():
     density.logp(np.zeros((5, 12)))
     density.hessian(np.zeros(12))  # Kw and Ku only, as the weights are a softmax
     assert density.products == 1 + 1 + 5 + 2
-    part = density.restricted(np.arange(3))
-    part.logp_and_gradient(np.zeros(12))
+    part = density.of_points("point", np.arange(3))
+    part.logp_and_gradient(np.zeros(3))
     assert part.products == pytest.approx((3 / 12) ** 2)
     assert density.products == 9
 
@@ -91,16 +91,6 @@ def test_a_normal_posterior_is_its_own_approximation():
     assert run.accepted.mean() > 0.9  # but for the wider proposals
     # the wider ones apart, the ratios differ only as the mode was searched for
     assert np.ptp(np.sort(run.log_ratio.ravel())[200:-100]) < 0.2
-
-
-def test_active_points_are_the_model_without_the_others():
-    density, x = LogDensity(MODELS["bsvdd"]()), rng().normal(size=12)
-    active = np.array([0, 3, 7])
-    w = np.exp(x) / np.exp(x).sum()
-    K, r, w_active = GRAM.K[np.ix_(active, active)], GRAM.r[active], w[active]
-    likelihood = -(GRAM.T - 2 * w_active @ r + GRAM.n0 * w_active @ K @ w_active)
-    prior = stats.norm(priors.StandardizedRowSum().mean(GRAM), 1.0).logpdf(x).sum()
-    assert density.restricted(active).logp_and_gradient(x)[0] == pytest.approx(likelihood + prior)
 
 
 def log_q(x):

@@ -9,8 +9,10 @@ import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference import compiled, log_density, sampling
+from bsvdd.inference.log_density import LogDensity
 from bsvdd.inference.sampling import sample
 from bsvdd.models import bsvdd
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bsvdd import BSVDD, priors
 
@@ -162,3 +164,24 @@ def test_a_run_that_pymc_ended_early_is_an_interruption(model, monkeypatch):
 def test_nuts_without_tuning_is_refused(sampler):
     with pytest.raises(ValueError, match=f"tune must be at least 1 for sampler='{sampler}'"):
         sampling.sample(None, sampler, draws=10, tune=0, chains=1)
+
+
+def test_nuts_has_one_thread_of_blas(model, monkeypatch):
+    """Two threads that share a product of K and a vector are slower than one."""
+    machine_code, found = LogDensity.machine_code, set()
+
+    def watched(density):
+        function = machine_code(density)
+
+        def call(x):
+            if not found:
+                pools = threadpool_info()
+                found.update(p["num_threads"] for p in pools if p["user_api"] == "blas")
+            return function(x)
+
+        return call
+
+    monkeypatch.setattr(LogDensity, "machine_code", watched)
+    with threadpool_limits(2, user_api="blas"):
+        sample(model, "nuts", draws=10, tune=10, chains=1, seed=1)
+    assert found == {1}

@@ -1,0 +1,113 @@
+"""The points with some weight, apart from the others, whose parameters keep their prior.
+
+If the weights of some points are negligible, the likelihood does not depend on their parameters. If
+these are independent and normal before the data, they are so after the data, and independent of
+the parameters of the active points. So a sampler moves the active points only, and the others are
+drawn from their prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pymc as pm
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.elemwise import DimShuffle
+from pytensor.tensor.random.basic import NormalRV
+
+from ..models.potential import prior_potentials
+from .log_density import LogDensity
+
+
+@dataclass(frozen=True, eq=False)
+class ActivePoints:
+    """The log density of the active points, and the normal prior of the other parameters.
+
+    Attributes
+    ----------
+    density : LogDensity
+        Of the model with the active points only.
+    points : int
+        Number of active points.
+    parameters : ndarray of int
+        Their unconstrained parameters among all.
+    mean : ndarray of shape (size,)
+        Of the normal prior; of no meaning for ``parameters``.
+    sd : float
+    """
+
+    density: LogDensity
+    points: int
+    parameters: np.ndarray
+    mean: np.ndarray
+    sd: float
+
+    @classmethod
+    def of(cls, density: LogDensity, active: np.ndarray) -> Self | None:
+        """Return the parts, or None if the prior does not separate the points.
+
+        It does if a variable of the points, or of the majority points, is normal with a mean in
+        ``pm.Data`` for each point, and one sd in ``pm.Data``, and if priors add no potential. All
+        points of other variables are active.
+        """
+        model = density.model
+        if prior_potentials(model):
+            return None
+        for variable in model.free_RVs:
+            (dim,) = model.named_vars_to_dims.get(variable.name, ("",))[:1]
+            if dim in ("point", "majority") and isinstance(variable.owner.op, NormalRV):
+                break
+        else:
+            return None
+        mean, sd = (_data(v) for v in variable.owner.op.dist_params(variable.owner))
+        n = len(model.coords[dim])
+        if mean is None or sd is None or mean.shape != (n,) or sd.shape != ():
+            return None
+        if any(_has_fixed_length(v, n, model) for v in ancestors([density.expression])):
+            return None
+        first = active[active < n]
+        all_means, is_active = np.zeros(density.size), np.ones(density.size, dtype=bool)
+        of_variable = density.parameters_of(variable)
+        all_means[of_variable] = mean
+        is_active[of_variable] = False
+        is_active[of_variable.start + first] = True
+        part = density.of_points(dim, first)
+        points = len(first) + density.n_points - n
+        return cls(part, points, np.flatnonzero(is_active), all_means, float(sd))
+
+    def completed(self, x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return draws of all parameters from draws of the active ones, and log densities (S,).
+
+        The other parameters are drawn from their prior. The log density is that of all parameters,
+        up to a constant.
+        """
+        z = rng.standard_normal((len(x), len(self.mean)))
+        z[:, self.parameters] = 0.0
+        logp = self.density.logp(x) - np.vecdot(z, z) / 2.0
+        z *= self.sd
+        z += self.mean
+        z[:, self.parameters] = x
+        return z, logp
+
+
+def _has_fixed_length(variable: Variable, n: int, model: pm.Model) -> bool:
+    """Return whether a variable holds numbers of n points, and is no ``pm.Data`` with dims."""
+    if variable.name == "K" or variable.name in model.named_vars_to_dims:
+        return False
+    if isinstance(variable, SharedVariable):
+        return n in np.shape(variable.get_value(borrow=True))
+    return isinstance(variable, Constant) and n in np.shape(variable.data)
+
+
+def _data(parameter: Variable) -> np.ndarray | None:
+    """Return the value of a distribution's parameter if it is ``pm.Data``, else None."""
+    while parameter.owner is not None and isinstance(parameter.owner.op, DimShuffle):
+        parameter = parameter.owner.inputs[0]  # an axis of length one
+    if not isinstance(parameter, SharedVariable):
+        return None
+    value: np.ndarray = parameter.get_value(borrow=True)
+    return value
