@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import pymc as pm
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Constant, Variable
-from pytensor.graph.traversal import ancestors
+from pytensor.graph.basic import Variable
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.random.basic import NormalRV
 
@@ -67,7 +65,7 @@ class ActivePoints:
         n = len(model.coords[dim])
         if mean is None or sd is None or mean.shape != (n,) or sd.shape != ():
             return None
-        if any(_has_fixed_length(v, n, model) for v in ancestors([density.expression])):
+        if any(n in shape for shape in density.shapes_without_dims):
             return None
         first = active[active < n]
         all_means, is_active = np.zeros(density.size), np.ones(density.size, dtype=bool)
@@ -92,15 +90,6 @@ class ActivePoints:
         z += self.mean
         z[:, self.parameters] = x
         return z, logp
-
-
-def _has_fixed_length(variable: Variable, n: int, model: pm.Model) -> bool:
-    """Return whether a variable holds numbers of n points, and is no ``pm.Data`` with dims."""
-    if variable.name == "K" or variable.name in model.named_vars_to_dims:
-        return False
-    if isinstance(variable, SharedVariable):
-        return n in np.shape(variable.get_value(borrow=True))
-    return isinstance(variable, Constant) and n in np.shape(variable.data)
 
 
 def _data(parameter: Variable) -> np.ndarray | None:

@@ -11,10 +11,10 @@ import pymc as pm
 import pytensor
 from pymc.logprob.utils import ParameterValueError
 from pytensor.compile.mode import Mode
-from pytensor.graph.basic import Variable
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.traversal import ancestors
 
 from .cancellation import checkpoint
-from .compiled import compiled
 from .jacobian import DiagonalAndOuter
 from .known_models import compiled_model
 
@@ -269,9 +269,12 @@ class LogDensity:
         return {"K", "r"} <= set(self._shared) and self._graph.has_quadratic_form
 
     @property
-    def expression(self) -> Variable:
-        """The log density as a symbolic expression."""
-        return self._graph.logp
+    def shapes_without_dims(self) -> list[tuple[int, ...]]:
+        """Shapes of constants and of ``pm.Data`` that say no dims; those of K are known."""
+        said = {"K", *self.model.named_vars_to_dims}
+        data = zip(self._shared, self._data, strict=True)
+        constants = (v.data for v in ancestors([self._graph.logp]) if isinstance(v, Constant))
+        return [np.shape(v) for v in [*constants, *(v for name, v in data if name not in said)]]
 
     def parameters_of(self, variable: Variable) -> slice:
         """Return where the unconstrained parameters of a free variable are among all."""
@@ -304,7 +307,8 @@ class LogDensity:
 
         new = copy.copy(self)
         new._data = list(map(selected, self._shared, self._data))
-        names = [self.model.values_to_rvs[v].name for v in self._graph.values]
+        variables = {value.name: rv.name for rv, value in self.model.rvs_to_values.items()}
+        names = [variables[name] for name in self._names]
         new._shapes = [
             selected(name, np.empty(shape)).shape
             for name, shape in zip(names, self._shapes, strict=True)

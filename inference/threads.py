@@ -1,14 +1,15 @@
-"""The number of threads of BLAS while a posterior of few weights is drawn.
+"""The number of threads of BLAS while a posterior is drawn.
 
-NumPy and SciPy each bring a BLAS with threads of its own. Laplace's approximation calls both in
-turn, on small matrices: then threads that wait for each other take longer than the products.
+Threads that share one product of a matrix and a vector take longer than one alone. NumPy and SciPy
+each bring a BLAS with threads of its own. Laplace's approximation calls both in turn, on small
+matrices: then threads that wait for each other take longer than the products.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -27,16 +28,13 @@ def _controller() -> ThreadpoolController:
 
 
 @contextmanager
-def one_if_small(size: int) -> Iterator[None]:
-    """Limit BLAS to one thread if there are few parameters.
+def one() -> Iterator[None]:
+    """Limit BLAS to one thread.
 
     The limit is that of the process. It ends with the last of the computations that need it, so
     that threads that overlap leave the number of threads as it was.
     """
     global _users, _limiter
-    if size > SMALL:
-        yield
-        return
     with _lock:
         if not _users:
             _limiter = _controller().limit(limits=1, user_api="blas")
@@ -48,3 +46,8 @@ def one_if_small(size: int) -> Iterator[None]:
             _users -= 1
             if not _users:
                 _limiter.restore_original_limits()
+
+
+def one_if_small(size: int) -> AbstractContextManager[None]:
+    """Limit BLAS to one thread if there are few parameters."""
+    return one() if size <= SMALL else nullcontext()

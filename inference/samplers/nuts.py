@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from .. import threads
 from ..active_points import ActivePoints
 from ..cancellation import checkpoint, stoppable
 from ..draws import Draws, SamplerReport, SamplerSettings
@@ -66,8 +66,7 @@ def _seeds(settings: SamplerSettings) -> np.ndarray:
     return np.random.SeedSequence(settings.seed).generate_state(settings.chains + 1)
 
 
-# threads that share one product of K and a vector take longer than one alone
-@threadpool_limits.wrap(limits=1, user_api="blas")
+@threads.one()  # threads that share one product of K and a vector take longer than one alone
 def _run(
     density: LogDensity, starts: np.ndarray, settings: SamplerSettings
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:

@@ -117,3 +117,15 @@ def with_data_that_say_no_dims(gram, name, dims):
 )
 def test_a_prior_that_does_not_separate_the_points(prior):
     assert ActivePoints.of(LogDensity(bsvdd.build(GRAM, prior)), ACTIVE) is None
+
+
+def test_a_model_of_a_known_structure_has_its_own_points():
+    """Log densities share their functions, not the number of points or the data without dims."""
+    small, large = (Gram.from_rows(kernels.RBF(1.0), RNG.normal(size=(n, 2))) for n in (12, 17))
+    for gram in (small, large, small):
+        part = ActivePoints.of(LogDensity(bsvdd.build(gram, priors.Flat())), ACTIVE)
+        x = RNG.normal(size=3)
+        log_prior = stats.norm(0.0, 1.0).logpdf(x).sum()
+        expected = log_prior + log_likelihood(softmax(x), gram, ACTIVE, 1.0)
+        assert part.density.logp(x[None]) == pytest.approx(expected)
+        assert part.completed(x[None], RNG)[0].shape == (1, gram.n0)
