@@ -127,6 +127,9 @@ def _why(view: View) -> str:
             else:
                 cells.append("")
             rows.append(_cells("td", *cells))
+        if why.kind == "surprise":
+            rest = max(0.0, 1.0 - float(of_row["share"].sum()))
+            rows.append(_cells("td", "few neighbours", _bar(rest, color), f"{rest:.0%}", ""))
     points = why.points.isel(obs=0)
     what = "share" if why.kind == "surprise" else "term"
     for j in range(points.sizes["rank"]):

@@ -633,6 +633,7 @@ def test_a_click_on_a_row_chooses_it(explorer, table):
         p = explorer.estimator.probability_normal(table[0])[row]
         assert f"{p:.3f} (row {row}," in text(explorer._numbers.value)
         assert f"why row {row} is" in text(explorer._numbers.value)
+        assert "few neighbours" in text(explorer._numbers.value)
     d = explorer.estimator.distance(table[0][[3]], common_norm=True).values
     assert f"{d.mean():.5g} [{np.quantile(d, 0.05):.5g}, " in text(explorer._numbers.value)
 
