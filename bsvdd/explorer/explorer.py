@@ -1,7 +1,8 @@
 """Change a prior and see at once what it changes: the explorer, for Jupyter.
 
 The state of the controls is an :class:`.state.ExplorerState`. :mod:`.view` computes the numbers,
-:mod:`.panels` draws the picture, and :mod:`.worker` delivers only the newest request.
+:mod:`.panels` draws the picture, :mod:`.widgets` is the page, and :mod:`.worker` delivers only the
+newest request.
 """
 
 from __future__ import annotations
