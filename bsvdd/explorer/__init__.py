@@ -21,6 +21,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "summary",
         "typed_row",
         "view",
+        "widgets",
         "worker",
     ],
     submod_attrs={"explorer": ["Explorer", "explore"]},

@@ -1,13 +1,13 @@
 """Change a prior and see at once what it changes: the explorer, for Jupyter.
 
 The state of the controls is an :class:`.state.ExplorerState`. :mod:`.view` computes the numbers,
-:mod:`.panels` draws the picture, and :mod:`.worker` delivers only the newest request.
+:mod:`.panels` draws the picture, :mod:`.widgets` is the page, and :mod:`.worker` delivers only the
+newest request.
 """
 
 from __future__ import annotations
 
 import copy
-import html
 import os
 import threading
 import time
@@ -22,30 +22,17 @@ from ..estimators.bayesian import BayesianDataDescription
 from ..estimators.rows.source import is_lazy
 from ..inference.cancellation import checkpoint
 from . import panels, summary
-from .controls import control
 from .plane import Plane
 from .ranges import Range
 from .refit import FitResult, refit
 from .start import first_fit
-from .state import CRITERIA_WITHOUT_MINORITY, LABELS, ExplorerState, models
+from .state import CRITERIA_WITHOUT_MINORITY, ExplorerState, models
 from .typed_row import as_text, parsed
 from .view import View
+from .widgets import PENDING, Widgets
 from .worker import LatestWorker
 
 WAIT = 600.0  # seconds, the default timeout of wait()
-PENDING = "bsvdd-pending"  # makes the picture pale while it is not that of the controls
-COPY = """<button class="jupyter-button bsvdd-clipboard" style="width:100%" onclick="
-const box = this.closest('.bsvdd-explorer').querySelector('.bsvdd-code textarea');
-const say = text => { this.textContent = text; };
-box.focus(); box.select();
-if (!navigator.clipboard) { say('selected: press Ctrl+C'); }
-else { navigator.clipboard.writeText(box.value).then(
-  () => say('copied'), () => { box.focus(); box.select(); say('selected: press Ctrl+C'); }); }
-">Copy</button>"""
-SAVE = """<a class="jupyter-button bsvdd-save" download="bsvdd-explorer.png" href="#" onclick="
-this.href = this.closest('.bsvdd-explorer').querySelector('img.bsvdd-picture').src;
-">Save the picture</a>"""
-STYLE = f"<style>.{PENDING} .bsvdd-picture, .{PENDING} .bsvdd-numbers {{opacity: 0.4}}</style>"
 
 
 def explore(
@@ -184,7 +171,12 @@ class Explorer:
         self._pinned: View | None = None
         self._since = 0.0
         self._worker = LatestWorker(self._show, self._show_error)
-        self._make_widgets()
+        self._widgets = Widgets(start, self.choices, self.ranges)
+        self.controls, self.widget = self._widgets.controls, self._widgets.page
+        if self._view.est._fit.data.names is not None:
+            self.controls["row"].description = "point z: position"
+        self._widgets.show_controls(start.relevant)
+        self._connect()
         picture = panels.draw(self._plane, self._view, None)
         self._show(_Screen(self._fit, self._view, picture, False, 0.0))
 
@@ -206,7 +198,7 @@ class Explorer:
     @property
     def picture(self) -> bytes:
         """The picture on the screen, as PNG."""
-        return bytes(self._image.value)
+        return bytes(self._widgets.image.value)
 
     def code(self) -> str:
         """Return the constructor call of the estimator on the screen."""
@@ -327,7 +319,7 @@ class Explorer:
             finally:
                 self._paused = False
             self._own_prior, self._z = self.setting.own_prior, self.setting.z
-            self._show_relevant()
+            self._widgets.show_controls(self._requested.relevant)
             self._ready("cancelled; the picture shows the setting before")
 
     def close(self) -> None:
@@ -338,10 +330,8 @@ class Explorer:
         """
         self._worker.cancel()
         with self._worker.lock:
-            self._cancel_button.disabled = True  # which ends the clock
-            for widget in _with_parts(self.widget):
-                widget.unobserve_all()
-                widget.close()
+            self._widgets.cancel.disabled = True  # which ends the clock
+            self._widgets.close()
 
     def pin(self, other: Explorer | None = None) -> None:
         """Show a setting left of all further ones, on the same axes, until :meth:`unpin`.
@@ -373,7 +363,7 @@ class Explorer:
     def _show_pinned(self) -> None:
         self._paused = True
         try:
-            self._pin_button.value = self._pinned is not None
+            self._widgets.pin.value = self._pinned is not None
         finally:
             self._paused = False
         self._start()
@@ -414,65 +404,23 @@ class Explorer:
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.widget._repr_mimebundle_(**kwargs)
 
-    # the controls
+    # from a change to a picture
 
-    def _make_widgets(self) -> None:
-        import ipywidgets as w
-
-        from .picture import Picture
-
-        self.controls = {
-            name: control(name, getattr(self._requested, name), self.choices, self.ranges)
-            for name in LABELS
-        }
-        for widget in self.controls.values():
-            widget.observe(self._control_moved, names="value")
-        if self._view.est._fit.data.names is not None:
-            self.controls["row"].description = "point z: position"
-        copy_button = w.Button(description="Show the code", icon="code")
-        copy_button.add_class("bsvdd-copy")
-        copy_button.on_click(lambda _: self._show_code())
-        self._code = w.Textarea(layout=w.Layout(width="100%", height="165px", display="none"))
-        self._code.add_class("bsvdd-code")
-        self._status, self._messages, self._numbers = w.HTML(), w.HTML(), w.HTML()
-        self._image = Picture()
-        self._image.on_click(self._clicked)
-        self._copy = w.HTML(COPY, layout=w.Layout(display="none"))
-        self._cancel_button = w.Button(description="Cancel", icon="stop", disabled=True)
-        self._cancel_button.add_class("bsvdd-cancel")
-        self._cancel_button.on_click(lambda _: self.cancel())
-        self._pin_button = w.ToggleButton(description="Pin this setting", icon="thumb-tack")
-        self._pin_button.add_class("bsvdd-pin")
-        self._pin_button.observe(lambda change: self._pin_pressed(change["new"]), names="value")
-        self._typed = w.Textarea(layout=w.Layout(width="330px", height="108px"), rows=5)
-        self._typed.add_class("bsvdd-typed-row")
-        self._row_button = w.Button(description="Show this row", icon="search")
-        self._row_button.add_class("bsvdd-show-row")
-        self._row_button.on_click(lambda _: self._show_typed())
-        buttons = [self._cancel_button, self._pin_button, copy_button, w.HTML(SAVE)]
-        left = w.VBox(
-            [*self.controls.values(), self._typed, self._row_button, self._status, *buttons],
-            layout=w.Layout(width="345px", flex="0 0 auto", padding="0 12px 0 0"),
-        )
-        right = w.VBox(
-            [self._messages, self._image, self._numbers, self._code, self._copy],
-            layout=w.Layout(flex="1 1 0%", min_width="0", overflow="hidden"),
-        )
-        self.widget = w.HBox([left, right, w.HTML(STYLE)])
-        self.widget.add_class("bsvdd-explorer")
-        self._show_relevant()
+    def _connect(self) -> None:
+        """Give the widgets their callbacks."""
+        widgets = self._widgets
+        for control in self.controls.values():
+            control.observe(self._control_moved, names="value")
+        widgets.image.on_click(self._clicked)
+        widgets.show_row.on_click(lambda _: self._show_typed())
+        widgets.cancel.on_click(lambda _: self.cancel())
+        widgets.pin.observe(lambda change: self._pin_pressed(change["new"]), names="value")
+        widgets.show_code.on_click(lambda _: self._show_code())
 
     def _read_controls(self) -> ExplorerState:
         values = {name: widget.value for name, widget in self.controls.items()}
         values |= {name: limits.rounded(values[name]) for name, limits in self.ranges.items()}
         return replace(self._requested, own_prior=self._own_prior, z=self._z, **values)
-
-    def _show_relevant(self) -> None:
-        relevant = self._requested.relevant
-        for name, widget in self.controls.items():
-            widget.layout.display = None if name in relevant else "none"
-
-    # from a change to a picture
 
     def _request(self) -> None:
         """Request the picture of the controls, unless it is requested already."""
@@ -482,7 +430,7 @@ class Explorer:
         if state == self._requested:
             return
         self._requested = state
-        self._show_relevant()
+        self._widgets.show_controls(self._requested.relevant)
         self._start()
 
     def _control_moved(self, change: Any) -> None:
@@ -500,9 +448,9 @@ class Explorer:
     def _show_typed(self) -> None:
         """Take the row of the text box as the point z."""
         try:
-            self.use_row(parsed(self._typed.value, self._column_names))
+            self.use_row(parsed(self._widgets.typed_row.value, self._column_names))
         except ValueError as error:
-            self._messages.value = summary.message("error", f"The new row: {error}.")
+            self._widgets.messages.value = summary.message("error", f"The new row: {error}.")
 
     @property
     def _column_names(self) -> list[Any]:
@@ -514,27 +462,27 @@ class Explorer:
         state = self._requested
         with self._worker.lock:  # an older result must not set "up to date" in between
             self.widget.add_class(PENDING)
-            if self._cancel_button.disabled:
+            if self._widgets.cancel.disabled:
                 self._since = time.perf_counter()
-                self._cancel_button.disabled = False
+                self._widgets.cancel.disabled = False
                 self._show_time()
             self._worker.request(partial(self._compute, state, self._fit, self._view))
 
     def _show_time(self) -> None:
         """Show how long the fit has run, each second until it ends."""
         with self._worker.lock:
-            if self._cancel_button.disabled:
+            if self._widgets.cancel.disabled:
                 return
             seconds = time.perf_counter() - self._since
-            self._set_status(f"fitting … {seconds:.0f} s", "bsvdd-busy")
+            self._widgets.set_status(f"fitting … {seconds:.0f} s", "bsvdd-busy")
         timer = threading.Timer(1.0, self._show_time)
         timer.daemon = True
         timer.start()
 
     def _ready(self, text: str, css_class: str = "bsvdd-ready") -> None:
         self.widget.remove_class(PENDING)
-        self._cancel_button.disabled = True
-        self._set_status(text, css_class)
+        self._widgets.cancel.disabled = True
+        self._widgets.set_status(text, css_class)
 
     def _compute(self, state: ExplorerState, fit: FitResult, current: View) -> _Screen:
         """Return the screen of ``state``; ``fit`` and ``current`` are on the screen now."""
@@ -557,26 +505,23 @@ class Explorer:
         self._fit, view = screen.fit, screen.view
         self._before = self._compared(view.state, self._view)
         self._view = view
-        self._image.value, self._pinned_is_shown = screen.picture, screen.pinned
-        self._numbers.value = summary.tables(view, self._before, self._plane, screen.pinned)
+        self._widgets.image.value, self._pinned_is_shown = screen.picture, screen.pinned
+        self._widgets.numbers.value = summary.tables(view, self._before, self._plane, screen.pinned)
         point = (view.state.row, view.state.z)
         if point != self._typed_point:  # else it may be half typed
-            self._typed.value = as_text(self._column_names, view.point[0])
+            self._widgets.typed_row.value = as_text(self._column_names, view.point[0])
             self._typed_point = point
-        self._messages.value = "".join(summary.message("warning", w) for w in view.warnings)
-        if self._code.layout.display != "none":
+        self._widgets.messages.value = "".join(summary.message("warning", w) for w in view.warnings)
+        if self._widgets.code_is_shown:
             self._show_code()
         seconds = f", in {screen.seconds:.2f} s" if screen.seconds else ""
         self._ready(f"up to date{seconds}")
 
     def _show_error(self, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}. The picture shows the last setting without error."
-        self._messages.value = summary.message("error", text)
-        self._cancel_button.disabled = True
-        self._set_status("not up to date", "bsvdd-failed")
-
-    def _set_status(self, text: str, css_class: str) -> None:
-        self._status.value = f'<span class="bsvdd-status {css_class}">{html.escape(text)}</span>'
+        self._widgets.messages.value = summary.message("error", text)
+        self._widgets.cancel.disabled = True
+        self._widgets.set_status("not up to date", "bsvdd-failed")
 
     def _show_code(self) -> None:
         model = type(self.estimator)
@@ -590,16 +535,7 @@ class Explorer:
                 "from bsvdd import Cutoff, kernels, priors\n"
                 f"from {model.__module__} import {model.__name__}\n"
             )
-        self._code.value = f"{imports}\nest = {self.code()}\nest.fit(X, y)\n"
-        self._code.layout.display = None
-        self._copy.layout.display = None
-
-
-def _with_parts(widget: Any) -> list[Any]:
-    """Return a widget with its children, layouts and styles."""
-    parts = [getattr(widget, name, None) for name in ("layout", "style")]
-    parts += getattr(widget, "children", ())
-    return [widget, *(each for part in parts if part is not None for each in _with_parts(part))]
+        self._widgets.set_code(f"{imports}\nest = {self.code()}\nest.fit(X, y)\n")
 
 
 def _own(values: Any) -> Any:

@@ -112,8 +112,9 @@ def _why(view: View) -> str:
     color = MAJORITY if normal else MINORITY
     if why.columns is not None:
         of_row = why.columns.isel(obs=0)
-        order = np.argsort(-of_row["share"].values, kind="stable")[:MOST_COLUMNS]
-        for f in order:
+        shares = of_row["share"].values
+        order = np.argsort(-shares, kind="stable")
+        for f in order[:MOST_COLUMNS]:
             share, low, high = (
                 float(of_row[name].values[f]) for name in ("share", "share_low", "share_high")
             )
@@ -127,6 +128,14 @@ def _why(view: View) -> str:
             else:
                 cells.append("")
             rows.append(_cells("td", *cells))
+        others: dict[str, float] = {}
+        if len(order) > MOST_COLUMNS:
+            n = len(order) - MOST_COLUMNS
+            others[f"{n} more column{'s' if n > 1 else ''}"] = shares[order[MOST_COLUMNS:]].sum()
+        if why.kind == "surprise":
+            others["few neighbours"] = max(0.0, 1.0 - shares.sum())
+        for name, share in others.items():
+            rows.append(_cells("td", name, _bar(share, color), f"{share:.0%}", ""))
     points = why.points.isel(obs=0)
     what = "share" if why.kind == "surprise" else "term"
     for j in range(points.sizes["rank"]):

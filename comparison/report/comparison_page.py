@@ -56,8 +56,8 @@ def pictures(
         ),
         "distances": (
             plots.plot_distances(bayes),
-            "BSVDD: distance of each training row (posterior median, 90 % interval) and the "
-            "cutoff, chosen on distances of left-out rows.",
+            "BSVDD: each training row (posterior median, 90 % interval) and the cutoff, chosen on "
+            "left-out rows.",
         ),
         "calibration": (
             plots.plot_calibration(fitted, moon(n0=1000, n1=1, seed=seed + 1).X[:1000]),

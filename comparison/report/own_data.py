@@ -135,12 +135,13 @@ def pictures(
             shown = "BSVDD" if "BSVDD" in central else central[0]
             numbers = halves(each, own)[1]
             order = np.argsort(numbers)
+            shown_names = numbers if each.row_names is None else each.row_names[numbers]
             figures[f"distances_{k}"] = (
                 plots.plot_distances(
-                    fitted[shown], pair.test.X[order], y[order], names=numbers[order].tolist()
+                    fitted[shown], pair.test.X[order], y[order], names=shown_names[order].tolist()
                 ),
                 f"{each.name}: each row of the first test half by {shown}, with the cutoff. A "
-                "row has its number in the data, from 0.",
+                "row has its id in your file, or its number from 0.",
             )
     return figures
 

@@ -31,6 +31,8 @@ class Dataset:
         Positions of the columns of categories, for :class:`bsvdd.kernels.Mixed`.
     imputed : bool, optional
         True if NaN in X are gaps, to fill by what the majority rows of a training half have.
+    row_names : ndarray of shape (n,), optional
+        The user's names of the rows, for pictures; by default their numbers.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Dataset:
     minority: np.ndarray
     categorical: tuple[int, ...] | None = field(default=None, metadata={"stored": "if set"})
     imputed: bool | None = field(default=None, metadata={"stored": "if set"})
+    row_names: np.ndarray | None = field(default=None, compare=False)
 
     @cached_property
     def _digest(self) -> tuple[str, tuple[int, ...], str]:

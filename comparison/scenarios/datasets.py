@@ -88,7 +88,8 @@ def from_csv(
     text = tuple(i for i in range(X.shape[1]) if are_categories(X.iloc[:, i]))
     numbers = encoded(X, text).to_numpy(dtype=float)
     imputed = bool(np.isnan(numbers).any()) or None
-    return Dataset(Path(path).stem, numbers, np.asarray(minority), text or None, imputed)
+    names = X.index.to_numpy()
+    return Dataset(Path(path).stem, numbers, np.asarray(minority), text or None, imputed, names)
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:

@@ -300,7 +300,8 @@ def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def subset(data: Dataset, rows: np.ndarray) -> Dataset:
     """Return the data set of some rows of ``data``."""
-    return replace(data, X=data.X[rows], minority=data.minority[rows])
+    names = None if data.row_names is None else data.row_names[rows]
+    return replace(data, X=data.X[rows], minority=data.minority[rows], row_names=names)
 
 
 def two_generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:

@@ -68,6 +68,7 @@ def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
         each.set_xlim(0, 1.05 * max(distances.max(), s.max(), used or 0.0))
         each.spines[["top", "right"]].set_visible(False)
     if used is not None:
+        ax.set_ylim(top=1.25 * ax.get_ylim()[1])  # room for the label above the bars
         for each in (ax, dots):
             each.axvline(used, color="#222222", linestyle="--", linewidth=1.6)
         ax.annotate(

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from scipy.stats import betabinom
 from sklearn.base import clone
 
@@ -72,6 +73,7 @@ def plot_calibration(
     for ax, largest in zip(axes, (1.0, SMALL_RATES), strict=True):
         _draw(ax, p_values, n, m, largest, probability)
     axes[0].set_title("p-values of normal rows against uniform")
+    axes[1].xaxis.set_major_locator(MaxNLocator(4))
     axes[1].set_title(f"realised and asked false alarms, up to {SMALL_RATES:g}")
     axes[0].legend(loc="upper left", fontsize=8)
     return fig

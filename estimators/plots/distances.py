@@ -105,6 +105,12 @@ def plot_distance_posterior(
     return panels.viz["figure"].item()
 
 
+def saturated(est: FittedDescription) -> bool:
+    """Return whether remote rows have nearly one distance, so that their surprise says more."""
+    rule: Any = est._fit.rule
+    return bool(rule.logarithmic and est.cutoff_ > SATURATED * rule.farthest)
+
+
 def plot_distances(
     est: FittedDescription,
     X: Any = None,
@@ -158,8 +164,8 @@ def plot_distances(
     draws, levels = d.values.reshape(-1, d.sizes["obs"]), [(1 - prob) / 2, 0.5, (1 + prob) / 2]
     low, median, high = np.quantile(draws, levels, axis=0)
     cutoff, name, letter = est.cutoff_, r"distance $d_z$", r"D_{\mathrm{opt}}"
-    rule: Any = est._fit.rule
-    if rule.logarithmic and est.cutoff_ > SATURATED * rule.farthest:
+    if saturated(est):
+        rule: Any = est._fit.rule
         rows = est._fit.data.rows if X is None else np.concatenate(list(est._new_rows(X)))
         low, median, high = (math.log(2.0) - rule.scores(rows, level) for level in levels)
         cutoff, letter = math.log(2.0) - est.offset_, r"\mathrm{cutoff}"

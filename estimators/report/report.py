@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,6 +143,9 @@ def _page(est: Fitted, rows: Rows, calibration: bool, step: Callable[[str], None
         new=rows.X is not None,
         omitted=contents.omitted,
         abnormal=abnormal,
+        value=f"surprise ({math.log(2.0) - est.offset_:.1f} at the cutoff)"
+        if _has_surprise(est)
+        else "d",
         code=words.code(est),
         rerun=words.rerun(est),
     )
@@ -218,12 +222,19 @@ def _distances(est: Any, rows: Rows, contents: Contents) -> None:
         contents.omitted["distances"] = f"{type(est).__name__} has no distance from a centre."
         return
     interval = ", median and 90 % interval" if est._fit.draws.is_posterior else ""
+    what = "Distance of each row from the centre"
+    if _has_surprise(est):
+        what = "Surprise of each row, which rises with its distance from the centre"
     contents.figures["distances"] = (
         plots.plot_distances(est, rows.X, rows.y),
-        f"Distance of each row from the centre{interval}, and the cutoff. Training rows pull the "
-        "centre towards themselves, so the cutoff is chosen on left-out distances, which are "
-        "larger.",
+        f"{what}{interval}, and the cutoff. Training rows pull the centre towards themselves, so "
+        "the cutoff is chosen on left-out distances, which are larger.",
     )
+
+
+def _has_surprise(est: Any) -> bool:
+    """Return whether the distances of remote rows agree in all digits that the page shows."""
+    return hasattr(est, "distance") and plots.distances.saturated(est)
 
 
 def _roc(est: Fitted, rows: Rows, contents: Contents) -> None:
@@ -291,7 +302,9 @@ def _abnormal(est: Fitted, rows: Rows, contents: Contents) -> list[dict[str, Any
                 "class": ""
                 if rows.minority is None
                 else ("minority" if rows.minority[j] else "majority"),
-                "distance": f"{of_row['distance']:.4g}",
+                "value": f"{math.log(2.0) - of_row['score']:.1f}"
+                if _has_surprise(est)
+                else f"{of_row['distance']:.4g}",
                 "probability": f"{of_row['probability_normal']:.3f}",
                 "columns": "",
                 "change": "",

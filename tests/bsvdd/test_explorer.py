@@ -99,22 +99,22 @@ def test_the_screen_is_what_the_code_gives(shared, start, table, changes):
     assert est.get_params() == fresh.get_params()
     assert est.cutoff_ == fresh.cutoff_
     np.testing.assert_array_equal(est.probability_normal(X), fresh.probability_normal(X))
-    assert f"{fresh.cutoff_:.5g}" in text(shared._numbers.value)
+    assert f"{fresh.cutoff_:.5g}" in text(shared._widgets.numbers.value)
     p = fresh.probability_normal(X)[shared.setting.row]
-    assert f"{p:.3f} (row {shared.setting.row}," in text(shared._numbers.value)
+    assert f"{p:.3f} (row {shared.setting.row}," in text(shared._widgets.numbers.value)
 
 
 def test_a_change_of_a_slider_changes_the_picture_and_the_numbers(table):
     explorer = explore(*table, **QUICK)
-    picture, numbers = explorer.picture, explorer._numbers.value
+    picture, numbers = explorer.picture, explorer._widgets.numbers.value
     assert picture.startswith(PNG) and explorer.before is None
     explorer.controls["sd"].value = 1.5
     explorer.wait(SOON)
     assert explorer.setting.sd == 1.5
     assert explorer.picture.startswith(PNG) and explorer.picture != picture
-    assert explorer._numbers.value != numbers
+    assert explorer._widgets.numbers.value != numbers
     assert "This is the first setting." in numbers
-    assert "prior sd 0.5 → 1.5" in explorer._numbers.value
+    assert "prior sd 0.5 → 1.5" in explorer._widgets.numbers.value
 
 
 def test_the_setting_before_stays_on_the_screen(explorer):
@@ -122,7 +122,7 @@ def test_the_setting_before_stays_on_the_screen(explorer):
     explorer.change(sd=1.5)
     explorer.wait(SOON)
     assert explorer.before.sd == 0.5
-    grey = re.findall('class="bsvdd-before"[^>]*>([^<]*)<', explorer._numbers.value)
+    grey = re.findall('class="bsvdd-before"[^>]*>([^<]*)<', explorer._widgets.numbers.value)
     assert f"{first.cutoff_:.5g}" in grey
     drawn = panels.draw(explorer._plane, explorer._view, explorer._before)
     assert drawn == explorer.picture
@@ -232,7 +232,7 @@ def test_a_model_that_a_user_registers_is_offered(table, monkeypatch):
     est = explorer.wait(SOON).estimator
     assert type(est) is example_model.SoftplusDD and est.prior.sd == 0.5
     explorer._show_code()
-    assert "from docs.example_model import SoftplusDD\n" in explorer._code.value
+    assert "from docs.example_model import SoftplusDD\n" in explorer._widgets.code.value
 
 
 def test_a_data_frame_keeps_its_column_names(table):
@@ -288,7 +288,7 @@ def test_without_minority_rows_nothing_that_needs_them_is_offered(table):
     assert explorer.controls["criterion"].options == ("false_alarm",)
     assert explorer.controls["model"].options == ("BSVDD", "BDD")
     assert explorer._view.counts[1].tolist() == [0, 0]
-    assert "minority" not in text(explorer._numbers.value)
+    assert "minority" not in text(explorer._widgets.numbers.value)
     with pytest.raises(ValueError, match="model must be one of"):
         explorer.change(model="BSVDD-M")
 
@@ -332,14 +332,14 @@ def test_an_error_is_in_the_panel_and_the_picture_stays(explorer, monkeypatch):
         patch.setattr(panels, "draw", fail)
         explorer.change(sd=0.8)
         explorer.wait(SOON)
-    assert "RuntimeError: out of &lt;ink&gt;" in explorer._messages.value
-    assert "bsvdd-failed" in explorer._status.value
+    assert "RuntimeError: out of &lt;ink&gt;" in explorer._widgets.messages.value
+    assert "bsvdd-failed" in explorer._widgets.status.value
     assert explorer.picture == picture and explorer.setting == setting
     assert PENDING in explorer.widget._dom_classes
     explorer.change(sd=0.9)
     explorer.wait(SOON)
-    assert "bsvdd-error" not in explorer._messages.value
-    assert "bsvdd-ready" in explorer._status.value
+    assert "bsvdd-error" not in explorer._widgets.messages.value
+    assert "bsvdd-ready" in explorer._widgets.status.value
     assert PENDING not in explorer.widget._dom_classes
     assert explorer.before == setting
 
@@ -348,13 +348,13 @@ def test_warnings_of_the_fit_are_in_the_panel():
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=(60, 2)), np.ones(60)])
     explorer = explore(X, draws=200)
-    assert "1 column(s) of X are constant" in text(explorer._messages.value)
+    assert "1 column(s) of X are constant" in text(explorer._widgets.messages.value)
     explorer.change(prior="RowSum", sd=0.1, bandwidth=explorer.ranges["bandwidth"].high)
     explorer.wait(SOON)
     explorer.change(level=0.4)  # nothing is fitted, and the warnings hold all the same
     explorer.wait(SOON)
-    assert "the prior weights have collapsed" in text(explorer._messages.value)
-    assert text(explorer._messages.value).count("constant") == 1
+    assert "the prior weights have collapsed" in text(explorer._widgets.messages.value)
+    assert text(explorer._widgets.messages.value).count("constant") == 1
 
 
 def test_an_older_request_does_not_block_the_newer_one(explorer, monkeypatch):
@@ -403,18 +403,18 @@ def test_a_superseded_run_of_a_sampler_stops(table, sampler, endless):
 
 def test_the_code_is_that_of_the_screen(explorer):
     explorer._show_code()
-    lines = explorer._code.value.splitlines()
+    lines = explorer._widgets.code.value.splitlines()
     assert lines[0] == "from bsvdd import BSVDD, Cutoff, kernels, priors"
     assert lines[-1] == "est.fit(X, y)"
-    assert explorer.code() in explorer._code.value
+    assert explorer.code() in explorer._widgets.code.value
     explorer.change(sd=0.8)
     explorer.wait(SOON)
-    assert "sd=0.8" in explorer._code.value
+    assert "sd=0.8" in explorer._widgets.code.value
     explorer.change(published=True, model="BDD")
     explorer.wait(SOON)
-    assert explorer._code.value.startswith("from bsvdd import as_published, kernels\n")
-    assert "est = as_published(\n    name='BDD',\n" in explorer._code.value
-    assert "one estimate" in text(explorer._numbers.value)
+    assert explorer._widgets.code.value.startswith("from bsvdd import as_published, kernels\n")
+    assert "est = as_published(\n    name='BDD',\n" in explorer._widgets.code.value
+    assert "one estimate" in text(explorer._widgets.numbers.value)
 
 
 def test_the_plane_is_that_of_the_principal_components(fitted):
@@ -473,7 +473,7 @@ def test_the_numbers_of_a_view(table):
         [((left_out <= est.cutoff_) & (y == c)).sum(), ((left_out > est.cutoff_) & (y == c)).sum()]
         for c in (0, 1)
     ]
-    words = text(explorer._numbers.value).split()
+    words = text(explorer._widgets.numbers.value).split()
     for i, name in enumerate(("majority", "minority")):
         assert words[words.index(name) :][:3] == [name, *map(str, view.counts[i])]
     w = est.idata_["posterior"]["w"].values.reshape(-1, 24)
@@ -522,12 +522,12 @@ def test_the_left_out_distances_are_those_that_the_cutoff_was_chosen_by(fitted, 
 
 
 def test_a_pinned_setting_stays_beside_all_others(explorer):
-    explorer._pin_button.value = True
+    explorer._widgets.pin.value = True
     for sd in (1.5, 0.8):
         explorer.change(sd=sd)
         explorer.wait(SOON)
         assert explorer.before.sd == 0.5
-    explorer._pin_button.value = False
+    explorer._widgets.pin.value = False
     explorer.change(sd=0.9)
     explorer.wait(SOON)
     assert explorer.before.sd == 0.8
@@ -549,17 +549,17 @@ def held_fits(monkeypatch):
 
 def test_a_cancelled_fit_changes_nothing(explorer, monkeypatch):
     running, gone_on = held_fits(monkeypatch)
-    picture, numbers = explorer.picture, explorer._numbers.value
-    assert explorer._cancel_button.disabled
+    picture, numbers = explorer.picture, explorer._widgets.numbers.value
+    assert explorer._widgets.cancel.disabled
     explorer.change(sd=1.5)
     running.wait(SOON)
-    assert not explorer._cancel_button.disabled and "fitting" in explorer._status.value
+    assert not explorer._widgets.cancel.disabled and "fitting" in explorer._widgets.status.value
     explorer.cancel()
     gone_on.set()
     explorer.wait(SOON)
-    assert "cancelled" in explorer._status.value and explorer._cancel_button.disabled
+    assert "cancelled" in explorer._widgets.status.value and explorer._widgets.cancel.disabled
     assert explorer.controls["sd"].value == explorer.setting.sd == 0.5
-    assert (explorer.picture, explorer._numbers.value) == (picture, numbers)
+    assert (explorer.picture, explorer._widgets.numbers.value) == (picture, numbers)
     explorer.cancel()  # nothing runs
     monkeypatch.undo()
     explorer.change(sd=1.5)
@@ -588,9 +588,9 @@ def test_the_time_of_a_fit_is_shown(explorer, monkeypatch):
     monkeypatch.setattr(Explorer, "_compute", slow)
     explorer.change(sd=1.5)
     time.sleep(1.6)
-    assert re.search("fitting … [12] s", explorer._status.value)
+    assert re.search("fitting … [12] s", explorer._widgets.status.value)
     explorer.wait(SOON)
-    assert "up to date, in" in explorer._status.value
+    assert "up to date, in" in explorer._widgets.status.value
 
 
 def test_a_prior_typed_in_a_cell(explorer):
@@ -619,7 +619,7 @@ def test_the_reasons_of_the_chosen_row_are_shown(explorer, table):
     explorer.change(row=28)
     est = explorer.wait(SOON).estimator
     why = est.explain(table[0][[28]], top=3)
-    shown = text(explorer._numbers.value)
+    shown = text(explorer._widgets.numbers.value)
     column, share = (why.top_columns(1)[name].iloc[0] for name in ("column_1", "share_1"))
     assert re.search(rf"column {column}\s+{share:.0%}", shown)
     assert f"training row {int(why.points['row'].values[0, 0])}" in shown
@@ -639,7 +639,7 @@ def click(explorer, row, panel="plane", beside=(0.0, 0.0)):
     x1, x2, _ = explorer._plane.grid()
     share = (explorer._plane.xy[row] - [x1[0], x2[0]]) / [x1[-1] - x1[0], x2[-1] - x2[0]]
     x, y = np.array([left, bottom]) + share * [wide, tall] + np.array(beside) / size
-    explorer._image._handle_custom_msg({"x": x, "y": 1.0 - y}, [])
+    explorer._widgets.image._handle_custom_msg({"x": x, "y": 1.0 - y}, [])
     return explorer.wait(SOON)
 
 
@@ -648,10 +648,11 @@ def test_a_click_on_a_row_chooses_it(explorer, table):
         click(explorer, row)
         assert explorer.setting.row == explorer.controls["row"].value == row
         p = explorer.estimator.probability_normal(table[0])[row]
-        assert f"{p:.3f} (row {row}," in text(explorer._numbers.value)
-        assert f"why row {row} is" in text(explorer._numbers.value)
+        assert f"{p:.3f} (row {row}," in text(explorer._widgets.numbers.value)
+        assert f"why row {row} is" in text(explorer._widgets.numbers.value)
+        assert "few neighbours" in text(explorer._widgets.numbers.value)
     d = explorer.estimator.distance(table[0][[3]], common_norm=True).values
-    assert f"{d.mean():.5g} [{np.quantile(d, 0.05):.5g}, " in text(explorer._numbers.value)
+    assert f"{d.mean():.5g} [{np.quantile(d, 0.05):.5g}, " in text(explorer._widgets.numbers.value)
 
 
 def test_every_row_is_where_its_mark_is_drawn(explorer, monkeypatch):
@@ -681,7 +682,7 @@ def test_a_click_where_no_row_is_changes_nothing(explorer):
     setting = explorer.setting
     far = int(explorer._plane.xy[:, 0].argmax())
     click(explorer, far, beside=(1.5 * panels.NEAR, 0.0))
-    explorer._image._handle_custom_msg({"x": 0.6, "y": 0.3}, [])  # another panel
+    explorer._widgets.image._handle_custom_msg({"x": 0.6, "y": 0.3}, [])  # another panel
     assert explorer.wait(SOON).setting == setting
     click(explorer, far, beside=(0.5 * panels.NEAR, 0.0))
     assert explorer.setting.row == far
@@ -693,7 +694,7 @@ def test_a_new_row_is_explained(explorer, table):
     explorer.use_row(new)
     est = explorer.wait(SOON).estimator
     assert explorer.setting.z == tuple(new) and draws(est) is draws_before
-    shown = text(explorer._numbers.value)
+    shown = text(explorer._widgets.numbers.value)
     assert "why the new row is abnormal" in shown
     assert f"{est.probability_normal([new])[0]:.3f} (the new row, class not known)" in shown
     d = est.distance([new], common_norm=True).values
@@ -719,10 +720,10 @@ def test_a_new_row_is_explained(explorer, table):
 def test_a_row_is_typed(explorer, table):
     explorer.change(row=5)
     explorer.wait(SOON)
-    lines = explorer._typed.value.splitlines()
+    lines = explorer._widgets.typed_row.value.splitlines()
     assert lines == [f"{i} = {v:.10g}" for i, v in enumerate(table[0][5])]
-    explorer._typed.value = "\n".join(["0 = 7.5", *lines[1:]])
-    explorer._row_button.click()
+    explorer._widgets.typed_row.value = "\n".join(["0 = 7.5", *lines[1:]])
+    explorer._widgets.show_row.click()
     explorer.wait(SOON)
     assert explorer.setting.z == pytest.approx([7.5, *table[0][5, 1:]])
     setting = explorer.setting
@@ -732,11 +733,11 @@ def test_a_row_is_typed(explorer, table):
         ("0 = 1\n2 = 1\n1 = 3", "expected &#x27;1 = number&#x27;, got &#x27;2 = 1&#x27;"),
         ("0 = 1\n1 = 2\n2 = nan", "NaN"),
     ):
-        explorer._typed.value = wrong
-        explorer._row_button.click()
-        assert said in explorer._messages.value
+        explorer._widgets.typed_row.value = wrong
+        explorer._widgets.show_row.click()
+        assert said in explorer._widgets.messages.value
         assert explorer.wait(SOON).setting == setting
-        assert explorer._typed.value == wrong  # what was typed can be mended
+        assert explorer._widgets.typed_row.value == wrong  # what was typed can be mended
     with pytest.raises(ValueError, match="features"):
         explorer.use_row([1.0, 2.0])
 
@@ -744,11 +745,11 @@ def test_a_row_is_typed(explorer, table):
 def test_a_new_row_and_names_of_the_users_table(table):
     frame = pd.DataFrame(table[0], columns=["a", "b", "c"], index=[f"no {i}" for i in range(30)])
     explorer = explore(frame, table[1], **QUICK)
-    assert "row no 0, majority" in text(explorer._numbers.value)
+    assert "row no 0, majority" in text(explorer._widgets.numbers.value)
     assert explorer.controls["row"].description == "point z: position"
     explorer.use_row({"a": 0.0, "b": 0.0, "c": 9.0})
     assert explorer.wait(SOON).setting.z == (0.0, 0.0, 9.0)
-    assert "column c" in text(explorer._numbers.value)
+    assert "column c" in text(explorer._widgets.numbers.value)
     with pytest.raises(ValueError, match="feature names"):
         explorer.use_row(pd.Series({"a": 0.0, "b": 0.0, "d": 9.0}))
 
@@ -758,21 +759,21 @@ def test_a_new_row_and_names_of_the_users_table(table):
 
 def test_a_pinned_setting_stands_left_of_all_others(explorer):
     first, picture = explorer.setting, explorer.picture
-    explorer._pin_button.value = True
+    explorer._widgets.pin.value = True
     explorer.wait(SOON)
     assert explorer.picture != picture and explorer.setting == first
-    assert "This is the pinned setting." in text(explorer._numbers.value)
+    assert "This is the pinned setting." in text(explorer._widgets.numbers.value)
     view = explorer._view
     for sd in (0.8, 1.2):
         explorer.change(sd=sd)
         explorer.wait(SOON)
         assert explorer.before == first
-        shown = text(explorer._numbers.value)
+        shown = text(explorer._widgets.numbers.value)
         assert f"prior sd 0.5 → {sd:g}. Grey is the pinned setting." in shown
         assert explorer.picture == panels.draw(explorer._plane, explorer._view, view, pinned=True)
     click(explorer, 28, panel="plane of the pinned setting")
     assert explorer.setting.row == 28
-    explorer._pin_button.value = False
+    explorer._widgets.pin.value = False
     explorer.wait(SOON)
     explorer.change(sd=0.9)
     explorer.wait(SOON)
@@ -787,7 +788,7 @@ def test_the_setting_of_another_explorer_is_pinned_only_if_its_data_are_the_same
     other.wait(SOON)
     explorer.pin(other)
     assert explorer.wait(SOON).before == other.setting
-    assert explorer._pin_button.value
+    assert explorer._widgets.pin.value
     explorer.unpin()
     explorer.wait(SOON)
     picture = explorer.picture
@@ -802,4 +803,4 @@ def test_the_setting_of_another_explorer_is_pinned_only_if_its_data_are_the_same
         with pytest.raises(ValueError, match="only if they are of the same data") as error:
             explorer.pin(wrong)
         assert said in str(error.value)
-        assert not explorer._pin_button.value and explorer.wait(SOON).picture == picture
+        assert not explorer._widgets.pin.value and explorer.wait(SOON).picture == picture

@@ -6,8 +6,10 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.report import comparison_page, own_data, paired
 from bsvdd.comparison.run import runner
+from bsvdd.comparison.run.cell import replicate_seed
 from bsvdd.comparison.run.protocol import Protocol
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.scenario import halves
 from scipy.stats import t as student
 from scipy.stats import ttest_rel
 
@@ -94,6 +96,26 @@ def test_pictures_are_of_the_rows_of_the_first_half(moon, results, figures):
     ax = figures["distances_1"][0].axes[0]
     shown = np.concatenate([c.get_offsets() for c in ax.collections if len(c.get_offsets())])
     assert len(shown) >= 36
+
+
+@pytest.mark.filterwarnings("ignore:1 of 72 rows have gaps")
+def test_rows_have_the_ids_of_the_users_file(moon, results, tmp_path):
+    table = pd.DataFrame(moon.X, columns=["a", "b"]).assign(
+        name=[f"id {i}" for i in range(len(moon.X))], y=moon.minority.astype(int)
+    )
+    table.loc[3, "a"] = np.nan
+    table.to_csv(tmp_path / "moon.csv", index=False)
+    by_number = datasets.from_csv(tmp_path / "moon.csv", "y", None, drop=("name",), missing="drop")
+    assert by_number.row_names.tolist() == [i for i in range(len(table)) if i != 3]
+    named = datasets.from_csv(tmp_path / "moon.csv", "y", None, id="name", missing="drop")
+    made = own_data.pictures([named], results, Protocol())
+    ax = made["distances_1"][0].axes[0]
+    ax.figure.canvas.draw()
+    ticks = dict(zip(ax.get_xticks(), [t.get_text() for t in ax.get_xticklabels()], strict=True))
+    test_rows = np.sort(halves(named, replicate_seed(0, 0))[1])
+    shown = {int(place): text for place, text in ticks.items() if text}
+    assert shown == {i: f"id {test_rows[i] + (test_rows[i] >= 3)}" for i in shown} and shown
+    plt.close("all")
 
 
 def test_the_page_shows_the_users_data_first(moon, results, figures, tmp_path):

@@ -204,6 +204,20 @@ def test_labels_of_plots_are_the_names_of_the_rows(bayes, frame):
     plt.close("all")
 
 
+def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, tmp_path):
+    """With a narrow kernel all remote rows have one distance; their surprises differ."""
+    est = SVDD(kernel=kernels.RBF(0.3)).fit(*table)
+    X = np.array([[9.0, 0, 0], [5.0, 0, 0], [0, 7.0, 0]])
+    text = page(est.report(tmp_path / "narrow.html", X, calibration=False)).text
+    cutoff = np.log(2.0) - est.offset_
+    assert f"surprise ({cutoff:.1f} at the cutoff)" in text
+    for surprise in est.explain(X).rows["mean"]:
+        assert f"{surprise:.1f}" in text
+    wide = SVDD(kernel=kernels.RBF(3.0)).fit(*table)
+    text = page(wide.report(tmp_path / "wide.html", X, calibration=False)).text
+    assert "surprise (" not in text and f"{wide.distance(X).max().item():.4g}" in text
+
+
 def test_a_report_says_what_it_does(make, table, tmp_path, monkeypatch, capsys):
     est = make("SVDD").fit(*table)
     monkeypatch.setattr(report, "steps", lambda task: steps(task, every=0.0005))
