@@ -107,9 +107,10 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
         with np.load(path, allow_pickle=False) as arrays:
             X, y = arrays["X"], arrays["y"]
     except (*UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+        why = str(error).partition("\n")[0]  # NumPy goes on to advise to trust the file
         raise ValueError(
             f"{path} cannot be read as .npz with arrays X and y (of numbers or strings, not of "
-            f"objects): {error}"
+            f"objects): {why:.200}"
         ) from error
     if X.ndim != 2 or y.shape != X.shape[:1] or X.dtype.kind not in "fiub":
         raise ValueError(

@@ -66,6 +66,23 @@ def test_a_header_that_claims_more_than_there_is_is_refused(shape, tmp_path):
     refused(path, datasets.from_npz, "bytes, expected at most")
 
 
+def test_a_header_that_is_too_long_is_named_without_advice_to_trust_it(tmp_path):
+    path = tmp_path / "long.npz"
+    shape = (1,) * 10_000
+    archive(path, X=header(shape), y=header((10,)))
+    with pytest.raises(ValueError, match="long.npz cannot be read as .npz") as raised:
+        datasets.from_npz(path)
+    assert len(str(raised.value)) < 500 and "trust" not in str(raised.value)
+
+
+def test_a_name_of_a_million_characters_does_not_fill_the_terminal(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a" * 1_000_000 + ",b\n1,2\n3,4\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="'y' .*is not in the table") as raised:
+        datasets.from_csv(path, "y", None)
+    assert len(str(raised.value)) < 1000
+
+
 def test_an_archive_with_damaged_streams_is_refused(tmp_path):
     path = tmp_path / "damaged.npz"
     np.savez_compressed(path, X=np.random.default_rng(0).normal(size=(50, 2)), y=np.zeros(50))
