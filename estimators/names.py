@@ -60,6 +60,20 @@ def meant(name: object, names: Iterable[object]) -> str:
     return f" (did you mean {by_upper[near[0]]!r}?)" if near else ""
 
 
+def printable(text: str) -> str:
+    r"""Return a text whose control characters are escaped: a terminal would obey them.
+
+    Ends of lines and tabs stay as they are.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.names import printable
+    >>> printable("a\x1b[2Jb"), printable("\u03bc = 1")
+    ('a\\x1b[2Jb', 'μ = 1')
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+
+
 def as_cell(text: str) -> str:
     """Return a text as a cell of CSV that is no formula to a spreadsheet: with a quote before it.
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_moons
 
+from ...estimators.names import printable
 from ...estimators.rows.categories import are_categories, encoded
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
 from .collection import DEFAULT as DEFAULT
@@ -88,7 +89,7 @@ def from_csv(
     text = tuple(i for i in range(X.shape[1]) if are_categories(X.iloc[:, i]))
     numbers = encoded(X, text).to_numpy(dtype=float)
     imputed = bool(np.isnan(numbers).any()) or None
-    return Dataset(Path(path).stem, numbers, np.asarray(minority), text or None, imputed)
+    return Dataset(_name(path), numbers, np.asarray(minority), text or None, imputed)
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
@@ -119,7 +120,12 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
         )
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     _, minority = split_label(table.assign(y=y), "y", minor)
-    return Dataset(Path(path).stem, X.astype(float), minority)
+    return Dataset(_name(path), X.astype(float), minority)
+
+
+def _name(path: str | Path) -> str:
+    """Return the name of the data set in a file; it is shown in terminals and on pages."""
+    return printable(Path(path).stem)
 
 
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:

@@ -8,6 +8,7 @@ rows.
 from __future__ import annotations
 
 import mmap
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, override
@@ -76,7 +77,7 @@ class Rows:
         Blocks are summed in float64 and in order, so the result does not depend on the number of
         threads, which is the number that BLAS would use.
         """
-        with _progress(int((~minority).sum()), progressbar) as advance, _blas_threads() as n:
+        with _progress(int((~minority).sum()), progressbar) as advance, one_blas_thread() as n:
             tasks = (
                 joblib.delayed(sums_of_block)(
                     kernel, points, start, block, minority[start : start + len(block)]
@@ -213,12 +214,37 @@ def release(block: Any) -> None:
             pages.madvise(mmap.MADV_DONTNEED, first, start + block.nbytes - first)
 
 
-@contextmanager
-def _blas_threads() -> Iterator[int]:
-    """Give the number of threads that BLAS would use, and limit BLAS to one thread each."""
-    n = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
-    with threadpool_limits(1, user_api="blas"):
-        yield max(n, default=1)
+class _OneBlasThread:
+    """A limit of BLAS to one thread, for the whole process, that passes may share.
+
+    The first pass sets it and the last one lifts it. If each pass had a limit of its own, those
+    in threads could end in the order in which they began, and leave BLAS with one thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._passes, self._threads = 0, 1
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[int]:
+        """Limit BLAS in the block, and give the number of threads that it would use."""
+        with self._lock:
+            if not self._passes:
+                libraries = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
+                self._threads = max((lib["num_threads"] for lib in libraries), default=1)
+                self._limit = threadpool_limits(1, user_api="blas")
+            self._passes += 1
+        try:
+            yield self._threads
+        finally:
+            with self._lock:
+                self._passes -= 1
+                if not self._passes:
+                    self._limit.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()
 
 
 @contextmanager

@@ -19,11 +19,10 @@ import numpy as np
 import pandas as pd
 from dask.diagnostics import ProgressBar
 from dask.utils import is_dataframe_like
-from threadpoolctl import threadpool_limits
 
 from ...models.gram import Sums
 from ...models.kernels import Kernel
-from .blocks import NamedRows, pick, sums_of_block
+from .blocks import NamedRows, one_blas_thread, pick, sums_of_block
 from .categories import are_categories
 
 FAN_IN = 8  # sums that one task adds
@@ -96,7 +95,7 @@ class DaskRows(NamedRows):
                 dask.delayed(_reduce)(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)
             ]
         # one BLAS thread per dask thread; a cluster has its own page for progress
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             if not progressbar:
                 return sums[0].compute()
             with ProgressBar(out=sys.stderr):

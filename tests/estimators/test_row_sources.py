@@ -8,7 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators.rows import blocks
-from bsvdd.estimators.rows.blocks import ArrayRows, as_array, checked, pick, release
+from bsvdd.estimators.rows.blocks import (
+    ArrayRows,
+    as_array,
+    checked,
+    one_blas_thread,
+    pick,
+    release,
+)
 from bsvdd.estimators.rows.files import CsvFormat, naming, open_file, tables
 from bsvdd.estimators.rows.source import is_lazy, source
 
@@ -219,6 +226,20 @@ def test_another_separator_is_named(text, message, tmp_path):
 def test_a_name_with_a_sign_is_a_name(tmp_path):
     (tmp_path / "x.csv").write_text("a;b\n1\n2\n")
     assert open_file(tmp_path / "x.csv").names == ["a;b"]
+
+
+def test_blas_has_its_threads_again_after_passes_that_overlap():
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    with threadpool_limits(2, user_api="blas"):
+        before = [each["num_threads"] for each in threadpool_info()]
+        first, second = one_blas_thread(), one_blas_thread()
+        assert first.__enter__() == 2
+        assert second.__enter__() == 2
+        first.__exit__(None, None, None)
+        assert max(e["num_threads"] for e in threadpool_info() if e["user_api"] == "blas") == 1
+        second.__exit__(None, None, None)
+        assert [each["num_threads"] for each in threadpool_info()] == before
 
 
 def test_blas_has_its_threads_again_after_the_sums():
