@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 SHOWN = 12  # names that a message lists
+LENGTH = 200  # characters of a name that it shows
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
 
 
@@ -24,9 +25,11 @@ def quoted(names: Iterable[object], shown: int = SHOWN) -> str:
     >>> quoted(["a", "b"]), quoted("abcd", shown=2)
     ("'a', 'b'", "'a', 'b' and 2 more")
     """
-    every = [repr(str(name)) for name in names]
+    every = list(names)
     more = len(every) - shown
-    return ", ".join(every[:shown]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(f"{str(name)!r:.{LENGTH}}" for name in every[:shown]) + (
+        f" and {more} more" if more > 0 else ""
+    )
 
 
 def columns(names: Iterable[object], one: str = "", many: str = "") -> str:
@@ -52,9 +55,23 @@ def meant(name: object, names: Iterable[object]) -> str:
     >>> meant("BSVD", ["BDD", "BSVDD"]), meant("forest", ["BDD", "BSVDD"])
     (" (did you mean 'BSVDD'?)", '')
     """
-    by_upper = {str(n).upper(): str(n) for n in names}
+    by_upper = {str(n).upper(): str(n) for n in names if len(str(n)) <= LENGTH}
     near = difflib.get_close_matches(str(name).upper(), by_upper, 1)
     return f" (did you mean {by_upper[near[0]]!r}?)" if near else ""
+
+
+def printable(text: str) -> str:
+    r"""Return a text whose control characters are escaped: a terminal would obey them.
+
+    Ends of lines and tabs stay as they are.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.names import printable
+    >>> printable("a\x1b[2Jb"), printable("\u03bc = 1")
+    ('a\\x1b[2Jb', 'μ = 1')
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
 
 
 def as_cell(text: str) -> str:

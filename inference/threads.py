@@ -1,8 +1,9 @@
-"""The number of threads of BLAS while a posterior is drawn.
+"""The number of threads of BLAS while a posterior is drawn or rows are read in blocks.
 
-Threads that share one product of a matrix and a vector take longer than one alone. NumPy and SciPy
-each bring a BLAS with threads of its own. Laplace's approximation calls both in turn, on small
-matrices: then threads that wait for each other take longer than the products.
+Each block of rows has a thread of its own, so its products need no more. Threads that share one
+product of a matrix and a vector take longer than one alone. NumPy and SciPy each bring a BLAS with
+threads of its own. Laplace's approximation calls both in turn, on small matrices: then threads that
+wait for each other take longer than the products.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ SMALL = 1000  # largest number of unconstrained parameters whose matrices are fo
 
 _lock = threading.Lock()
 _users = 0  # computations that run now, in several threads of Python
+_usual = 1  # threads of BLAS without the limit
 _limiter: Any = None
 
 
@@ -28,19 +30,21 @@ def _controller() -> ThreadpoolController:
 
 
 @contextmanager
-def one() -> Iterator[None]:
-    """Limit BLAS to one thread.
+def one() -> Iterator[int]:
+    """Limit BLAS to one thread, and give the number of threads that it would use.
 
     The limit is that of the process. It ends with the last of the computations that need it, so
     that threads that overlap leave the number of threads as it was.
     """
-    global _users, _limiter
+    global _users, _usual, _limiter
     with _lock:
         if not _users:
+            libraries = [lib for lib in _controller().info() if lib["user_api"] == "blas"]
+            _usual = max((lib["num_threads"] for lib in libraries), default=1)
             _limiter = _controller().limit(limits=1, user_api="blas")
         _users += 1
     try:
-        yield
+        yield _usual
     finally:
         with _lock:
             _users -= 1
@@ -48,6 +52,6 @@ def one() -> Iterator[None]:
                 _limiter.restore_original_limits()
 
 
-def one_if_small(size: int) -> AbstractContextManager[None]:
+def one_if_small(size: int) -> AbstractContextManager[int | None]:
     """Limit BLAS to one thread if there are few parameters."""
     return one() if size <= SMALL else nullcontext()

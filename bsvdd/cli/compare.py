@@ -148,7 +148,7 @@ def compare(
         page = report.write(out, results, data, protocol, seed, figures, published, notes)
 
     print_table(console, tables.summary(results), {d.name: d for d in data})
-    console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    click.echo(f"report: {page}")
 
 
 def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:

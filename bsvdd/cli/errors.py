@@ -10,6 +10,8 @@ from typing import TextIO
 
 import click
 
+from ..estimators.names import printable
+
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
@@ -23,7 +25,7 @@ def plain_errors() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except (ValueError, TypeError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(printable(str(error))) from error
 
 
 @contextmanager
@@ -41,7 +43,7 @@ def plain_warnings() -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if category.__module__.startswith(f"{__name__.partition('.')[0]}."):
-                click.echo(f"Warning: {message}", err=True)
+                click.echo(f"Warning: {printable(str(message))}", err=True)
             else:
                 as_before(message, category, filename, lineno, file, line)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_moons
 
+from ...estimators.names import printable
 from ...estimators.rows.categories import are_categories, encoded
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
 from .collection import DEFAULT as DEFAULT
@@ -89,7 +90,7 @@ def from_csv(
     numbers = encoded(X, text).to_numpy(dtype=float)
     imputed = bool(np.isnan(numbers).any()) or None
     names = X.index.to_numpy()
-    return Dataset(Path(path).stem, numbers, np.asarray(minority), text or None, imputed, names)
+    return Dataset(_name(path), numbers, np.asarray(minority), text or None, imputed, names)
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
@@ -108,9 +109,10 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
         with np.load(path, allow_pickle=False) as arrays:
             X, y = arrays["X"], arrays["y"]
     except (*UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+        why = str(error).partition("\n")[0]  # NumPy goes on to advise to trust the file
         raise ValueError(
             f"{path} cannot be read as .npz with arrays X and y (of numbers or strings, not of "
-            f"objects): {error}"
+            f"objects): {why:.200}"
         ) from error
     if X.ndim != 2 or y.shape != X.shape[:1] or X.dtype.kind not in "fiub":
         raise ValueError(
@@ -119,7 +121,12 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
         )
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     _, minority = split_label(table.assign(y=y), "y", minor)
-    return Dataset(Path(path).stem, X.astype(float), minority)
+    return Dataset(_name(path), X.astype(float), minority)
+
+
+def _name(path: str | Path) -> str:
+    """Return the name of the data set in a file; it is shown in terminals and on pages."""
+    return printable(Path(path).stem)
 
 
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:

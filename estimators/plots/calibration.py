@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -15,7 +16,7 @@ from sklearn.base import clone
 
 from ...inference.cross_validation import folds
 from ...models.kernels import as_kernel
-from .common import Fitted, with_feature_names
+from .common import Fitted, plain, with_feature_names
 
 LEFT_OUT_FOLDS = 5
 SMALL_RATES = 0.2  # the second panel shows rates up to it
@@ -71,26 +72,30 @@ def plot_calibration(
     m = min(map(len, p_values.values()))
     fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
     for ax, largest in zip(axes, (1.0, SMALL_RATES), strict=True):
-        _draw(ax, p_values, n, m, largest, probability)
+        curves = _draw(ax, p_values, n, m, largest, probability)
+        if ax is axes[0]:  # by its curves, as a label that starts with "_" hides a curve
+            ax.legend(handles=curves, loc="upper left", fontsize=8)
     axes[0].set_title("p-values of normal rows against uniform")
     axes[1].xaxis.set_major_locator(MaxNLocator(4))
     axes[1].set_title(f"realised and asked false alarms, up to {SMALL_RATES:g}")
-    axes[0].legend(loc="upper left", fontsize=8)
     return fig
 
 
 def _draw(
     ax: Axes, p_values: dict[str, np.ndarray], n: int, m: int, largest: float, probability: float
-) -> None:
+) -> list[Artist]:
+    """Draw the band and a curve for each estimator; return them."""
     rate = np.linspace(0.0, largest, 201)
     low, high = band(rate, n, m, probability)
     label = f"{100 * probability:g} % band of valid p-values"
-    ax.fill_between(rate, low, high, color="#dddddd", label=label)
+    curves: list[Artist] = [ax.fill_between(rate, low, high, color="#dddddd", label=label)]
     ax.plot(rate, rate, color="#333333", linewidth=1)
     for name, p in p_values.items():
-        ax.plot(rate, (p[:, None] <= rate + 1e-12).mean(axis=0), linewidth=1.4, label=name)
+        share = (p[:, None] <= rate + 1e-12).mean(axis=0)
+        curves += ax.plot(rate, share, linewidth=1.4, label=plain(name))
     ax.set(xlabel="asked false alarms", ylabel="realised false alarms", xlim=(0, largest))
     ax.set_ylim(0, max(largest, float(high.max())))
+    return curves
 
 
 def band(rate: np.ndarray, n: int, m: int, probability: float = 0.95) -> np.ndarray:

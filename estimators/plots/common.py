@@ -89,10 +89,15 @@ def row_classes(minority: np.ndarray) -> list[RowClass]:
     return [c for c in classes if c.members.any()]
 
 
+def plain(text: object) -> str:
+    """Return a text of the user such that matplotlib draws it as it is, and no mathtext."""
+    return str(text).replace("$", r"\$")
+
+
 def label_rows(ax: Axes, names: np.ndarray) -> None:
     """Label the x axis, on which row j is at j, with the user's names of the rows."""
     if not np.array_equal(names, np.arange(len(names))):
-        known = dict(enumerate(map(str, names)))
+        known = dict(enumerate(map(plain, names)))
         ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
         ax.xaxis.set_major_formatter(lambda x, _: known.get(round(x), ""))
         if max(map(len, known.values())) > 5:

@@ -16,7 +16,7 @@ from sklearn.metrics import (
 )
 
 from ..labels import minority_rows
-from .common import Fitted
+from .common import Fitted, plain
 
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 
@@ -57,16 +57,17 @@ def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -
     fits = dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
     curves = {name: scored(each, X, y) for name, each in fits.items()}
     figure, (roc, pr) = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained")
-    rates = []
+    rates, of_roc, of_pr = [], [], []
     for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
         color = COLORS[i % len(COLORS)]
         false_alarms, hits, _ = roc_curve(minority, score)
         precision, recall, _ = precision_recall_curve(minority, score)
-        auc = f"{name}: AUC {roc_auc_score(minority, score):.3f}"
-        ap = f"{name}: AP {average_precision_score(minority, score):.3f}"
+        auc = f"{plain(name)}: AUC {roc_auc_score(minority, score):.3f}"
+        ap = f"{plain(name)}: AP {average_precision_score(minority, score):.3f}"
         # the curves of random ranks lie below these lines, so the labels have room there
-        roc.plot(false_alarms, hits, color=color, linewidth=1.8, label=auc, drawstyle="steps-post")
-        pr.plot(recall, precision, color=color, linewidth=1.8, label=ap, drawstyle="steps-pre")
+        line: dict[str, Any] = {"color": color, "linewidth": 1.8}
+        of_roc += roc.plot(false_alarms, hits, label=auc, drawstyle="steps-post", **line)
+        of_pr += pr.plot(recall, precision, label=ap, drawstyle="steps-pre", **line)
         found = (minority & flagged).sum() / minority.sum()
         alarms = (~minority & flagged).sum() / (~minority).sum()
         at_cutoff: dict[str, Any] = {
@@ -77,9 +78,10 @@ def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -
         if flagged.any():
             pr.plot(found, (minority & flagged).sum() / flagged.sum(), **at_cutoff)
         rates.append(minority.mean())
-    roc.plot([0, 1], [0, 1], color="#777777", linestyle=":", label="random ranks: AUC 0.5")
+    random: dict[str, Any] = {"color": "#777777", "linestyle": ":"}
+    of_roc += roc.plot([0, 1], [0, 1], label="random ranks: AUC 0.5", **random)
     base = float(np.mean(rates))
-    pr.axhline(base, color="#777777", linestyle=":", label=f"base rate {base:.3g}")
+    of_pr += [pr.axhline(base, label=f"base rate {base:.3g}", **random)]
     roc.set(
         xlabel="false alarms: share of the majority called abnormal",
         ylabel="hits: share of the minority called abnormal",
@@ -90,9 +92,10 @@ def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -
         ylabel="precision: share of minority rows among those",
         title="Precision and recall; the dot is the cutoff",
     )
-    for ax in (roc, pr):
+    for ax, lines in ((roc, of_roc), (pr, of_pr)):
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
-        ax.legend(frameon=False, fontsize=9, loc="best")
+        # by its lines, as a label that starts with "_" hides a line
+        ax.legend(handles=lines, frameon=False, fontsize=9, loc="best")
     return figure
 
 

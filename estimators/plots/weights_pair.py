@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import gaussian_kde
 
-from .common import MAJORITY, MINORITY, FittedDescription, point_names, require_center
+from .common import MAJORITY, MINORITY, FittedDescription, plain, point_names, require_center
 
 STEPS = 80  # of the grid, in each direction
 SMOOTH = 1.6
@@ -80,8 +80,8 @@ def plot_weights_pair(
     ax.plot(*mode, marker="+", color=MINORITY, markersize=12, markeredgewidth=2, linestyle="")
     names, (i, j) = point_names(est), chosen
     ax.set(
-        xlabel=f"weight of {names[i]}",
-        ylabel=f"weight of {names[j]}",
+        xlabel=f"weight of {plain(names[i])}",
+        ylabel=f"weight of {plain(names[j])}",
         title=f"{type(est).__name__}: mode at ({mode[0]:.3g}, {mode[1]:.3g})",
     )
     return figure

@@ -68,14 +68,14 @@ def write(est: Fitted, path: Path, X: Any, y: Any, calibration: bool) -> Path:
         raise ValueError("y has the labels of X, but X is not given: est.report(path, X, y)")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist; make it")
-    before = plt.get_fignums()
+    contents = Contents()
     try:
         with steps("report") as step:
             step("decision of the rows")
-            content = _page(est, _rows(est, X, y), calibration, step)
-    finally:  # an error in one picture leaves no other open
-        for number in set(plt.get_fignums()) - set(before):
-            plt.close(number)
+            content = _page(est, _rows(est, X, y), calibration, contents, step)
+    finally:  # an error in one picture leaves no other open; other threads have their own
+        for figure, _ in contents.figures.values():
+            plt.close(figure)
     pages.save(path, content)
     return path
 
@@ -102,8 +102,14 @@ def _rows(est: Fitted, X: Any, y: Any) -> Rows:
     return Rows(None, None, data.row_names, data.minority, frame, decision)
 
 
-def _page(est: Fitted, rows: Rows, calibration: bool, step: Callable[[str], None]) -> bytes:
-    contents, record, data = Contents(), words.record_of(est), est._fit.data
+def _page(
+    est: Fitted,
+    rows: Rows,
+    calibration: bool,
+    contents: Contents,
+    step: Callable[[str], None],
+) -> bytes:
+    record, data = words.record_of(est), est._fit.data
     step("bandwidths")
     _kernel(est, contents)
     step("prior and posterior")

@@ -15,8 +15,8 @@ from typing import Any, override
 import joblib
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_info, threadpool_limits
 
+from ...inference import threads
 from ...models.gram import Sums
 from ...models.kernels import Kernel
 from ..names import columns, meant, quoted
@@ -76,7 +76,7 @@ class Rows:
         Blocks are summed in float64 and in order, so the result does not depend on the number of
         threads, which is the number that BLAS would use.
         """
-        with _progress(int((~minority).sum()), progressbar) as advance, _blas_threads() as n:
+        with _progress(int((~minority).sum()), progressbar) as advance, threads.one() as n:
             tasks = (
                 joblib.delayed(sums_of_block)(
                     kernel, points, start, block, minority[start : start + len(block)]
@@ -211,14 +211,6 @@ def release(block: Any) -> None:
         first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
         if start + block.nbytes > first:
             pages.madvise(mmap.MADV_DONTNEED, first, start + block.nbytes - first)
-
-
-@contextmanager
-def _blas_threads() -> Iterator[int]:
-    """Give the number of threads that BLAS would use, and limit BLAS to one thread each."""
-    n = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
-    with threadpool_limits(1, user_api="blas"):
-        yield max(n, default=1)
 
 
 @contextmanager

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from dask.diagnostics import ProgressBar
 from dask.utils import is_dataframe_like
-from threadpoolctl import threadpool_limits
 
+from ...inference import threads
 from ...models.gram import Sums
 from ...models.kernels import Kernel
 from .blocks import NamedRows, pick, sums_of_block
@@ -96,7 +96,7 @@ class DaskRows(NamedRows):
                 dask.delayed(_reduce)(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)
             ]
         # one BLAS thread per dask thread; a cluster has its own page for progress
-        with threadpool_limits(1, user_api="blas"):
+        with threads.one():
             if not progressbar:
                 return sums[0].compute()
             with ProgressBar(out=sys.stderr):

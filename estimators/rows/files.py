@@ -159,6 +159,14 @@ class ParquetRows(_Table):
             for batch in file.iter_batches(self._block_rows(columns), columns=columns):
                 yield batch.to_pandas()
 
+    @override
+    def _labels(self, name: str) -> np.ndarray:
+        with _readable(self.path, "Parquet", OSError, ValueError), self._open() as file:
+            column = file.read(columns=[name]).column(name)
+        # with gaps, whole numbers would become floats, and two large ones the same
+        labels: np.ndarray = column.to_pandas(integer_object_nulls=True).to_numpy()
+        return labels
+
 
 class CsvRows(_Table):
     """Rows of a CSV file with a header; each pass parses it again, so Parquet is faster."""

@@ -32,12 +32,13 @@ def call(*arguments):
 
 @pytest.mark.slow
 def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tmp_path):
-    out = tmp_path / "report"
+    out = tmp_path / "report [bold]"
     few = ["--jobs", 1, "--replicates", 2, "--draws", 100, "--tune", 100]
     result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", out, *few)
     assert result.exit_code == 0, result.output
     for name in ["SVDD", "BDD", "BSVDD", "BSVDD-M", "flag all", "flag none", "base rate 0.167"]:
         assert name in result.output
+    assert f"report: {out / 'report.html'}" in result.output
     pictures = [
         *("boundary.png", "calibration.png", "distance_posterior.png"),
         *("distances.png", "weights.png"),

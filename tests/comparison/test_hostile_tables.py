@@ -13,8 +13,10 @@ import pytest
 from bsvdd.comparison.run.store import Store
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.rows.files import open_file
+from click.testing import CliRunner
 
 from bsvdd import SVDD
+from bsvdd.cli import main
 
 DEEP = 200_000
 MANY = "9" * 5_000
@@ -64,6 +66,33 @@ def test_a_header_that_claims_more_than_there_is_is_refused(shape, tmp_path):
     path = tmp_path / "claim.npz"
     archive(path, X=header(shape), y=header((10,)))
     refused(path, datasets.from_npz, "bytes, expected at most")
+
+
+def test_a_header_that_is_too_long_is_named_without_advice_to_trust_it(tmp_path):
+    path = tmp_path / "long.npz"
+    shape = (1,) * 10_000
+    archive(path, X=header(shape), y=header((10,)))
+    with pytest.raises(ValueError, match="long.npz cannot be read as .npz") as raised:
+        datasets.from_npz(path)
+    assert len(str(raised.value)) < 500 and "trust" not in str(raised.value)
+
+
+def test_a_name_of_a_million_characters_does_not_fill_the_terminal(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a" * 1_000_000 + ",b\n1,2\n3,4\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="'y' .*is not in the table") as raised:
+        datasets.from_csv(path, "y", None)
+    assert len(str(raised.value)) < 1000
+
+
+def test_the_name_of_a_file_says_nothing_to_a_terminal(tmp_path):
+    rows = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(9))
+    path = tmp_path / "a\x1b[2Jb.csv"
+    path.write_text(rows, encoding="utf-8")
+    assert datasets.from_csv(path, "y", None).name == r"a\x1b[2Jb"
+    result = CliRunner().invoke(main, ["compare", str(path), "--label", "z"], color=True)
+    assert result.exit_code == 1 and "\x1b" not in result.output
+    assert r"a\x1b[2Jb.csv: label column 'z'" in result.output
 
 
 def test_an_archive_with_damaged_streams_is_refused(tmp_path):

@@ -155,16 +155,28 @@ def test_prior_health_shows_both_as_shares_of_draws(two):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["prior", "posterior"]
 
 
-def test_a_title_with_dollars_is_text(two):
-    import io
-
+@pytest.mark.parametrize("name", [r"cost_$_per_$unit \frac", "_hidden", r"a\$b"])
+def test_names_are_drawn_as_they_are(name, two, tmp_path):
     est, X = two["BDD"], DATA.X
-    name = r"cost_$_per_$unit \frac"
-    for figure in (
-        plots.plot_boundary({name: est}, X, resolution=10),
-        plots.plot_distance_posterior(est, X[:1], [name]),
-    ):
-        figure.savefig(io.BytesIO(), format="png")
+    frame = pd.DataFrame(X, columns=["a", name], index=[f"{name}{i}" for i in range(len(X))])
+    named = BDD(draws=2000).fit(frame, Y)
+    figures = {
+        "boundary": plots.plot_boundary({name: est}, X, resolution=10),
+        "posterior": plots.plot_distance_posterior(est, X[:1], [name]),
+        "roc": plots.plot_roc({name: est, "other": est}),
+        "calibration": plots.plot_calibration({name: est}, X[Y == 0]),
+        "distances": plots.plot_distances(named),
+        "weights": plots.plot_weights(named),
+        "pair": plots.plot_weights_pair(named, (0, 1)),
+    }
+    for kind, figure in figures.items():
+        figure.savefig(tmp_path / f"{kind}.svg")
+    with plt.rc_context({"svg.fonttype": "none"}):  # texts as texts
+        for kind in ("roc", "calibration", "pair"):
+            figures[kind].savefig(tmp_path / f"{kind}.svg")
+            assert name in (tmp_path / f"{kind}.svg").read_text(encoding="utf-8"), kind
+    page = named.report(tmp_path / "page.html", calibration=False)
+    assert name in page.read_text(encoding="utf-8")
 
 
 def test_a_pair_of_weights_has_its_mode():

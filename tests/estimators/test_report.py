@@ -57,6 +57,19 @@ def written(bayes, tmp_path_factory):
     return path
 
 
+def test_a_figure_that_another_thread_opens_meanwhile_stays_open(bayes, tmp_path, monkeypatch):
+    figures, rows = [], report._rows
+
+    def opened_meanwhile(*arguments):
+        figures.append(plt.figure().number)
+        return rows(*arguments)
+
+    monkeypatch.setattr(report, "_rows", opened_meanwhile)
+    bayes.report(tmp_path / "model.html", calibration=False)
+    assert plt.fignum_exists(figures[0])
+    plt.close(figures[0])
+
+
 def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(written):
     parsed = page(written)
     assert "script" not in parsed.tags and "link" not in parsed.tags

@@ -148,6 +148,19 @@ def test_label_column_of_a_file(table, tmp_path, ending):
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_large_labels_beside_gaps_stay_apart_in_a_parquet_file(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    minority, large = np.arange(30) % 6 == 0, 2**53
+    y = pd.array([large + 1 if each else large for each in minority], dtype="Int64")
+    y[1] = pd.NA
+    pd.DataFrame(rows, columns=["a", "b"]).assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    est = BDD(prior=priors.GraphLaplacian(), minor_label=large + 1, dictionary=None)
+    est.fit(tmp_path / "rows.parquet", "y")
+    assert est.labels_ == (large + 1, large)
+    assert est._fit.data.minority.sum() == minority.sum()
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_categories_of_unlabelled_rows(table):
     X, y = table
     gap = np.isnan(y)

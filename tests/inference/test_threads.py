@@ -31,8 +31,7 @@ def test_few_parameters_are_for_one_thread(two_threads, size, within):
 
 def test_the_last_of_several_computations_ends_the_limit(two_threads):
     first, second = threads.one_if_small(10), threads.one_if_small(10)
-    first.__enter__()
-    second.__enter__()
+    assert [first.__enter__(), second.__enter__()] == [2, 2]
     first.__exit__(None, None, None)
     assert blas_threads() == {1}
     second.__exit__(None, None, None)
