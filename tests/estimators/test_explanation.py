@@ -29,7 +29,7 @@ def est():
     return SVDD(kernel=kernel).fit(pd.DataFrame(ROWS, columns=NAMES))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def why(est):
     return est.explain(NEW, top=4)
 
@@ -67,6 +67,7 @@ def test_rows_and_columns_are_terms_of_the_surprise(est, why):
         assert of_row["remainder"] == pytest.approx(rel_entr(q, w).sum(), rel=1e-8)
         best = np.argsort(-q)[: why.points.sizes["rank"]]
         points = why.points.isel(obs=i)
+        assert points["rank"].values.tolist() == list(range(len(best))) and len(best) == 4
         assert points["point"].values.tolist() == points["row"].values.tolist() == best.tolist()
         for end in ("mean", "low", "high"):
             np.testing.assert_allclose(points[end], q[best], rtol=1e-9)
