@@ -201,3 +201,11 @@ def test_landmarks_are_points_and_rows_where_they_are_rows():
             np.testing.assert_array_equal(
                 held[points["row"].values], est.gram_.points[points["point"].values]
             )
+
+
+def test_without_a_normal_row_there_is_none_to_compare_with(est):
+    none = est.with_cutoff(0.0)
+    assert not none.idata_["decision"]["normal"].values.any()
+    found = none.explain(NEW)
+    assert found.nearest.sizes["rank"] == 0 and not found.rows["normal"].any()
+    assert np.isnan(found.changes["value"]).all() and np.isnan(found.changes["size"]).all()
