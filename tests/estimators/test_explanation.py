@@ -29,7 +29,7 @@ def est():
     return SVDD(kernel=kernel).fit(pd.DataFrame(ROWS, columns=NAMES))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def why(est):
     return est.explain(NEW, top=4)
 
@@ -67,6 +67,7 @@ def test_rows_and_columns_are_terms_of_the_surprise(est, why):
         assert of_row["remainder"] == pytest.approx(rel_entr(q, w).sum(), rel=1e-8)
         best = np.argsort(-q)[: why.points.sizes["rank"]]
         points = why.points.isel(obs=i)
+        assert points["rank"].values.tolist() == list(range(len(best))) and len(best) == 4
         assert points["point"].values.tolist() == points["row"].values.tolist() == best.tolist()
         for end in ("mean", "low", "high"):
             np.testing.assert_allclose(points[end], q[best], rtol=1e-9)
@@ -200,3 +201,11 @@ def test_landmarks_are_points_and_rows_where_they_are_rows():
             np.testing.assert_array_equal(
                 held[points["row"].values], est.gram_.points[points["point"].values]
             )
+
+
+def test_without_a_normal_row_there_is_none_to_compare_with(est):
+    none = est.with_cutoff(0.0)
+    assert not none.idata_["decision"]["normal"].values.any()
+    found = none.explain(NEW)
+    assert found.nearest.sizes["rank"] == 0 and not found.rows["normal"].any()
+    assert np.isnan(found.changes["value"]).all() and np.isnan(found.changes["size"]).all()

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from bsvdd.estimators import kinds
 from bsvdd.estimators.labels import kinds_seen, minority_rows
 from bsvdd.inference.warning import DataWarning
 
@@ -37,6 +38,24 @@ def test_several_minority_labels_are_kept(fitted):
 def test_the_fit_is_that_of_one_minority_class(fitted):
     both = LSSVM().fit(X, np.isin(Y, LABELS))
     np.testing.assert_array_equal(fitted.score_samples(X), both.score_samples(X))
+
+
+@pytest.mark.parametrize(("most", "of_normal", "of_leak"), [(120, 120, 9), (9, 9, 9), (7, 7, 7)])
+def test_a_class_is_described_by_so_many_of_its_rows_at_most(
+    fitted, monkeypatch, most, of_normal, of_leak
+):
+    monkeypatch.setattr(kinds, "DESCRIBED", most)
+    data = fitted._fit.data
+    rule = kinds.rule_of(data, np.where(data.minority, -1.0, 1.0))
+    found = [rule.normal.points, *(kind.center.points for kind in rule.kinds)]
+    assert [len(points) for points in found] == [of_normal, of_leak, 1]
+    for k, points in enumerate(found):
+        rows = X[data.kind == k]
+        if len(points) == len(rows):  # all rows, as they are
+            np.testing.assert_array_equal(points, rows)
+        else:  # different rows
+            assert len(np.unique(points, axis=0)) == len(points)
+            assert all((row == rows).all(axis=1).any() for row in points)
 
 
 def test_columns_and_rows(fitted):

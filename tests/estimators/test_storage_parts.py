@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -391,6 +392,12 @@ def test_as_many_members_attributes_and_texts_as_are_allowed(path, monkeypatch):
     crafted(path, lambda file: file.create_group("f"))
     refused(path, "/ has 6 members, expected at most 5")
     path.write_bytes(content)
+    for name in ("DIMENSION_LIST", "REFERENCE_LIST"):  # HDF5's own, of any type
+        crafted(
+            path, lambda file, name=name: file["a"].attrs.create(name, np.zeros(1, [("a", "f8")]))
+        )
+    with open(path, "rb") as file:
+        inspect(file)
     crafted(path, lambda file: file["a"].attrs.__setitem__("odd", np.zeros(1, [("a", "f8")])))
     refused(path, r"attribute 'odd' of /a is of type \[.*\], expected numbers or texts")
 
@@ -499,3 +506,16 @@ def test_files_left_by_killed_processes_are_removed_after_a_day(tmp_path):
     assert set(os.listdir(tmp_path)) == kept | {"x[1].nc"}
     remove_stale(tmp_path)  # those of all files
     assert set(os.listdir(tmp_path)) == kept - {f".x1.nc.{'a0' * 16}.part"} | {"x[1].nc"}
+
+
+def test_a_stale_file_that_another_process_removes_does_no_harm(tmp_path, monkeypatch):
+    left = tmp_path / f".x.nc.{'a0' * 16}.part"
+    left.write_text("")
+    os.utime(left, (0.0, 0.0))
+
+    def gone(self):
+        raise FileNotFoundError(self)
+
+    monkeypatch.setattr(Path, "unlink", gone)
+    remove_stale(tmp_path)
+    assert left.exists()

@@ -111,17 +111,51 @@ def test_lambda_grows_until_the_prior_pulls_little(gram, mode):
     for each in (wide, narrow):
         assert each.pull <= bootstrap.PULL
         assert each.mode == pytest.approx(mode(gram, 100.0 if each is wide else 0.05)(each.scale))
-    # a step less was not enough: d_z^2 of each left-out row, against that of equal weights
-    w = mode(gram, 0.05)(narrow.scale / bootstrap.STEP)
-    moves = []
-    for j in range(N):
-        o = np.delete(np.arange(N), j)
-        f, equal = gram.K[j, o] @ w[o], gram.K[j, o].mean()
-        f /= 1.0 - (w[j] if simplex else 1.0 / N)
-        norms = [bootstrap.norm_of_pairs(v, v if simplex else EQUAL, gram.K) for v in (w, EQUAL)]
-        moves.append(abs(norms[0] - norms[1] - 2 * (f - equal)))
+    # the move of d_z^2 of each left-out row, against that of equal weights
     error = 2 * np.sqrt(bootstrap.sampling_variance(gram) / N)
-    assert np.median(moves / error) > bootstrap.PULL
+
+    def pull(w):
+        moves = []
+        for j in range(N):
+            o = np.delete(np.arange(N), j)
+            f, equal = gram.K[j, o] @ w[o], gram.K[j, o].mean()
+            f /= 1.0 - (w[j] if simplex else 1.0 / N)
+            norms = [
+                bootstrap.norm_of_pairs(v, v if simplex else EQUAL, gram.K) for v in (w, EQUAL)
+            ]
+            moves.append(abs(norms[0] - norms[1] - 2 * (f - equal)))
+        return np.median(moves / error)
+
+    for each in (wide, narrow):
+        assert each.pull == pytest.approx(pull(each.mode), rel=1e-6)
+    # a step less was not enough
+    assert pull(mode(gram, 0.05)(narrow.scale / bootstrap.STEP)) > bootstrap.PULL
+
+
+def test_lambda_grows_by_so_many_steps_at_most(gram, monkeypatch):
+    monkeypatch.setattr(bootstrap, "PULL", 0.0)
+    monkeypatch.setattr(bootstrap, "MOST_STEPS", 3)
+    found = Calibrated.of(gram, bdd_mode(gram, 0.05), False)
+    assert found.scale == pytest.approx(found.ratio * bootstrap.STEP**3)
+
+
+def test_norms_of_several_centres_are_those_of_each(gram):
+    w = np.random.default_rng(5).dirichlet(np.ones(N), size=(2, 4))
+    shares = np.random.default_rng(6).dirichlet(np.ones(N), size=(2, 4))
+    norms = bootstrap.norm_of_pairs(w, shares, gram.K)
+    each = [bootstrap.norm_of_pairs(*pair, gram.K) for pair in zip(w[1], shares[1], strict=True)]
+    assert norms.shape == (2, 4)
+    assert norms[1] == pytest.approx(each, rel=1e-12)
+
+
+def test_the_ratio_has_the_unit_of_one_over_the_kernel(gram):
+    """Also where rows are alike, so that the jitter of the projection counts."""
+    wide = Gram.from_rows(kernels.RBF(20.0), gram.points)
+    hundredfold = kernels.Custom(lambda X, Y: 100.0 * wide.kernel(X, Y))
+    large = Gram.from_rows(hundredfold, gram.points)
+    assert bootstrap.variance_ratio(large) == pytest.approx(
+        bootstrap.variance_ratio(wide) / 100.0, rel=1e-8
+    )
 
 
 def test_draws_of_weights_are_those_of_rows_counted_by_chance(gram):
