@@ -42,23 +42,36 @@ def sample(
     active : ndarray of int, optional
         The dictionary points whose weights are not negligible. Default: all.
     """
-    named, n_points = None, density.n_points
-    part = None if active is None else ActivePoints.of(density, active)
-    if part is not None and part.points <= n_points / 2:
-        x, statistics = _run(part.density, starts[:, part.parameters], settings)
-        x, expected = part.completed(x, np.random.default_rng(_seeds(settings)[-1]))
-        logp, found = density.evaluate(x)
-        density.products += part.density.products
-        if np.ptp(logp - expected) <= MAX_GAP:
-            named, n_points = found, part.points
-    if named is None:
+    run = None if active is None else _of_active_points(density, active, starts, settings)
+    if run is None:
         x, statistics = _run(density, starts, settings)
-        named = density.named(x)
+        run = density.named(x), statistics, density.n_points
+    named, statistics, n_points = run
     report = SamplerReport(
         "nuts", library="nutpie", products=density.products, active_points=n_points
     )
     variables = {n: v.reshape(settings.chains, -1, *v.shape[1:]) for n, v in named.items()}
     return Draws.of_model(variables, density.model, report, statistics)
+
+
+def _of_active_points(
+    density: LogDensity, active: np.ndarray, starts: np.ndarray, settings: SamplerSettings
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], int] | None:
+    """Return named quantities of draws, statistics and the number of points that NUTS moves.
+
+    None, if more than half of the points have some weight, if the prior does not separate them, or
+    if the draws are not those of all points.
+    """
+    part = ActivePoints.of(density, active)
+    if part is None or part.points > density.n_points / 2:
+        return None
+    x, statistics = _run(part.density, starts[:, part.parameters], settings)
+    x, expected = part.completed(x, np.random.default_rng(_seeds(settings)[-1]))
+    logp, named = density.evaluate(x)
+    density.products += part.density.products
+    if np.ptp(logp - expected) > MAX_GAP:
+        return None
+    return named, statistics, part.points
 
 
 def _seeds(settings: SamplerSettings) -> np.ndarray:
