@@ -42,7 +42,9 @@ def sample(
     active : ndarray of int, optional
         The dictionary points whose weights are not negligible. Default: all.
     """
-    named, n_points = None, density.n_points
+    named: dict[str, np.ndarray] | None = None
+    statistics: dict[str, np.ndarray] = {}
+    n_points = density.n_points
     part = None if active is None else ActivePoints.of(density, active)
     if part is not None and part.points <= n_points / 2:
         x, statistics = _run(part.density, starts[:, part.parameters], settings)
