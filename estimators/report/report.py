@@ -149,9 +149,7 @@ def _page(
         new=rows.X is not None,
         omitted=contents.omitted,
         abnormal=abnormal,
-        value=f"surprise ({math.log(2.0) - est.offset_:.1f} at the cutoff)"
-        if _has_surprise(est)
-        else "d",
+        surprise_at_cutoff=f"{math.log(2.0) - est.offset_:.1f}" if _has_surprise(est) else "",
         code=words.code(est),
         rerun=words.rerun(est),
     )

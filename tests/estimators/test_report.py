@@ -223,12 +223,15 @@ def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, tmp_pat
     X = np.array([[9.0, 0, 0], [5.0, 0, 0], [0, 7.0, 0]])
     text = page(est.report(tmp_path / "narrow.html", X, calibration=False)).text
     cutoff = np.log(2.0) - est.offset_
-    assert f"surprise ({cutoff:.1f} at the cutoff)" in text
+    assert f"at the cutoff the surprise is {cutoff:.1f}" in text
     for surprise in est.explain(X).rows["mean"]:
         assert f"{surprise:.1f}" in text
     wide = SVDD(kernel=kernels.RBF(3.0)).fit(*table)
     text = page(wide.report(tmp_path / "wide.html", X, calibration=False)).text
-    assert "surprise (" not in text and f"{wide.distance(X).max().item():.4g}" in text
+    assert (
+        "at the cutoff the surprise is" not in text
+        and f"{wide.distance(X).max().item():.4g}" in text
+    )
 
 
 def test_a_report_says_what_it_does(make, table, tmp_path, monkeypatch, capsys):
