@@ -286,6 +286,8 @@ def main(groups: list[str], n: int | None = None, again: bool = False) -> None:
     run = ["run", "--max-children", "1"]
     for group in groups:
         copy = copied(group)
+        if again:  # tests have changed, and with them what each of them reaches
+            (copy / "mutants" / "mutmut-stats.json").unlink(missing_ok=True)
         if n is None and not again:
             mutmut(copy, *run)
         else:
