@@ -36,6 +36,7 @@ from . import prior_swapping
 from .base import BaseDetector
 from .description import DataDescription
 from .dictionary import KEPT_ROWS, MAX_POINTS, LandmarkPoints
+from .fitting import owned
 from .training import Dictionary, FitState, TrainingData
 
 if TYPE_CHECKING:
@@ -410,7 +411,9 @@ class BayesianDataDescription(DataDescription):
         names = list(self._priors())
         changes = prior_swapping.changed_priors(priors, names, type(self).__name__)
         new = copy.copy(self)
-        new.set_params(**copy.deepcopy(changes))  # the caller may change a prior
+        new.set_params(
+            **{name: owned(prior) for name, prior in changes.items()}
+        )  # the caller may change a prior
         return new
 
     @property

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from numbers import Number
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -140,7 +142,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):
         """
         for name, value in self.get_params(deep=False).items():
             if name != "random_state":
-                setattr(self, name, copy.deepcopy(value))
+                setattr(self, name, owned(value))
 
     def _training_data(self, X: Any, y: Any, policy: Cutoff) -> TrainingData:
         """Return the training data, after all checks of rows, labels and cutoff."""
@@ -447,6 +449,20 @@ class FittingDetector(OutlierMixin, BaseEstimator):
             self, head if source.names is None else pd.DataFrame(head, None, source.names)
         )
         return source, labels
+
+
+def owned(value: Any) -> Any:
+    """Return a copy of a parameter, or the value itself if nothing in it can be changed."""
+    return copy.deepcopy(value) if _can_change(value) else value
+
+
+def _can_change(value: Any) -> bool:
+    kind: Any = type(value)
+    if is_dataclass(value) and kind.__dataclass_params__.frozen:
+        return any(_can_change(getattr(value, each.name)) for each in fields(value))
+    if isinstance(value, tuple):
+        return any(map(_can_change, value))
+    return not (value is None or isinstance(value, str | Number | FunctionType))
 
 
 def chosen_limit(
