@@ -93,7 +93,7 @@ def seconds_default(quick: bool) -> Row:
 
 def seconds_published(quick: bool) -> Row:
     """Measure seconds for each effective draw of d_z, published prior."""
-    return _against_pymc("published prior", 5, quick)
+    return _against_pymc("published prior", 20, quick)
 
 
 def seconds_metropolis(quick: bool) -> Row:

@@ -44,7 +44,7 @@ def study_seconds(quick: bool) -> Row:
     """Measure the time of the full study of the slides on two processes."""
     details = measured(quick)
     what = f"study of the slides, {details['cells']} cells, {JOBS} processes"
-    return Row(what, "", details["seconds"], 600.0, "s", details)
+    return Row(what, "", details["seconds"], 300.0, "s", details)
 
 
 def study_compilations(quick: bool) -> Row:

@@ -1,6 +1,7 @@
 """Shared by the tests of models and inference: rows, fitted estimators, Monte Carlo error."""
 
 import os
+import sys
 
 import arviz as az
 import numpy as np
@@ -20,6 +21,14 @@ settings.register_profile("bsvdd", derandomize=True, deadline=None, database=Non
 settings.load_profile("bsvdd")
 
 QUICK = dict(draws=60, tune=60, chains=2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed_figures():
+    """Close the figures of a file: matplotlib warns of many open ones."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

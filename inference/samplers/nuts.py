@@ -4,8 +4,8 @@ Chains run one after another: nutpie does not tell which chain asks for a starti
 threads cannot run the log density, a Python function, at the same time.
 
 If few dictionary points have some weight, NUTS moves the parameters of these only, and the others
-are drawn from their prior (:mod:`..active_points`). If this changes the log density of the draws by
-more than ``MAX_GAP``, NUTS runs again with all points.
+are drawn from their prior (``inference/active_points.py``). If this changes the log density of the
+draws by more than ``MAX_GAP``, NUTS runs again with all points.
 """
 
 from __future__ import annotations
