@@ -37,13 +37,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+import joblib
 import numpy as np
 from scipy.special import logsumexp
 
+from . import threads
 from .scoring import UNDERFLOW, CenterDraws, Limit
 
 FEW = 10  # points that are chosen one after another
-BLOCK_VALUES = 2_000_000  # rows x points x columns in memory at once: 16 MB
+BLOCK_VALUES = 2_000_000  # rows x points x columns in memory of a thread at once: 16 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +102,17 @@ def terms(rule: CenterDraws, rows: np.ndarray, limit: Limit, prob: float, top: i
         Number of points.
     """
     top = min(top, len(rule.support))
-    if has_surprise(rule):
-        parts = [_surprise(rule, block, prob, top) for block in _blocks(rule, rows)]
-    else:
-        margin = math.exp(limit.score) if rule.logarithmic else limit.score
-        parts = [_distance(rule, block, margin, prob, top) for block in _blocks(rule, rows)]
+    margin = math.exp(limit.score) if rule.logarithmic else limit.score
+    is_surprise, blocks = has_surprise(rule), list(_blocks(rule, rows))
+
+    def of_block(block: np.ndarray) -> RowTerms:
+        if is_surprise:
+            return _surprise(rule, block, prob, top)
+        return _distance(rule, block, margin, prob, top)
+
+    with threads.one() as n:  # a thread for each block: most time goes to single values
+        n = max(1, min(n, len(blocks)))
+        parts = joblib.Parallel(n, backend="threading")(map(joblib.delayed(of_block), blocks))
     names = [field.name for field in fields(RowTerms)]
     return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 

@@ -1,5 +1,7 @@
 """Explanations against the direct sums of their formulas."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from bsvdd.inference import explanation
@@ -55,6 +57,18 @@ def test_the_identity_is_exact_in_each_draw(kernel):
         np.testing.assert_allclose(columns[:, draw], of_columns, **tolerance)
         remainder = total[:, draw] - columns[:, draw].sum(axis=1)
         np.testing.assert_allclose(remainder, divergence, **tolerance)
+
+
+@pytest.mark.parametrize(("w", "nonnegative"), [(W, True), (W - 0.01, False)])
+def test_the_terms_do_not_depend_on_threads(monkeypatch, w, nonnegative):
+    rule = center(KERNELS[0], w, nonnegative)
+    monkeypatch.setattr(explanation, "BLOCK_VALUES", 400)  # a few rows a block
+    found = {}
+    for n in (1, 3):
+        monkeypatch.setattr(explanation.threads, "one", lambda n=n: nullcontext(n))
+        found[n] = explanation.terms(rule, Z, SOME, 0.8, 5)
+    for name in vars(found[1]):
+        np.testing.assert_array_equal(getattr(found[1], name), getattr(found[3], name))
 
 
 def test_shares_of_points_are_q_and_intervals_are_quantiles():
