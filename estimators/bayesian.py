@@ -411,9 +411,8 @@ class BayesianDataDescription(DataDescription):
         names = list(self._priors())
         changes = prior_swapping.changed_priors(priors, names, type(self).__name__)
         new = copy.copy(self)
-        new.set_params(
-            **{name: owned(prior) for name, prior in changes.items()}
-        )  # the caller may change a prior
+        own = {name: owned(prior) for name, prior in changes.items()}  # the caller may change them
+        new.set_params(**own)
         return new
 
     @property

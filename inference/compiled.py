@@ -37,6 +37,7 @@ except ModuleNotFoundError:  # before PyTensor 3.3
 from ..models.potential import prior_potentials
 from ..models.quadratic_form import QuadraticForm
 from . import compile_folder
+from .structure import recalled
 
 compile_folder.ensure()
 
@@ -266,7 +267,6 @@ class CompiledFunctions:
         return node.inputs, *node.outputs
 
 
-MAX_STRUCTURES = 32  # kept in memory: the lambdas of a notebook could pile up
 _compiled: list[CompiledFunctions] = []
 _count = 0
 
@@ -278,14 +278,11 @@ def compilations() -> int:
 
 def compiled(graph: Graph) -> CompiledFunctions:
     """Return the compiled functions of ``graph``, with inputs in the order of its variables."""
-    global _count
-    with lock:
-        for i, functions in enumerate(_compiled):
-            if graph.same_structure(functions.graph):
-                _compiled.append(_compiled.pop(i))  # the most recently used last
-                return functions
-        functions = CompiledFunctions(graph)
+
+    def make() -> CompiledFunctions:
+        global _count
         _count += 1
-        _compiled.append(functions)
-        del _compiled[:-MAX_STRUCTURES]
-        return functions
+        return CompiledFunctions(graph)
+
+    with lock:
+        return recalled(_compiled, lambda known: graph.same_structure(known.graph), make)

@@ -17,8 +17,8 @@ from pymc.pytensorf import compile
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.replace import clone_replace
 
-from .compiled import MAX_STRUCTURES, CompiledFunctions, Graph, compiled, lock
-from .structure import Structure
+from .compiled import CompiledFunctions, Graph, compiled, lock
+from .structure import Structure, recalled
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -92,10 +92,11 @@ def compiled_model(
     structure = Structure.of([*model.free_RVs, *model.deterministics, *model.potentials])
     transforms = [model.rvs_to_transforms[v] for v in model.free_RVs]
     with lock:
-        i = next((i for i, known in enumerate(_known) if known.equals(structure, transforms)), None)
-        known = _KnownModel.of(model, structure, transforms) if i is None else _known.pop(i)
-        _known.append(known)  # the most recently used last
-        del _known[:-MAX_STRUCTURES]
+        known = recalled(
+            _known,
+            lambda each: each.equals(structure, transforms),
+            lambda: _KnownModel.of(model, structure, transforms),
+        )
         shared = [structure.data[place] for place in known.places]
         if known.start is None:
             return known.functions, shared, model.initial_point()

@@ -17,8 +17,8 @@ from pymc.pytensorf import collect_default_updates, compile, reseed_rngs
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.replace import clone_replace
 
-from .compiled import MAX_STRUCTURES, lock
-from .structure import Structure
+from .compiled import lock
+from .structure import Structure, recalled
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -47,11 +47,11 @@ def draw(model: pm.Model, draws: int, seed: int | None = None) -> np.ndarray:
     """
     structure = Structure.of([model["w"]])
     with lock:
-        i = next((i for i, known in enumerate(_compiled) if known[0].equals(structure)), None)
-        # the most recently used last
-        _compiled.append((structure, *_compile(structure)) if i is None else _compiled.pop(i))
-        del _compiled[:-MAX_STRUCTURES]
-        _, function, generators = _compiled[-1]
+        _, function, generators = recalled(
+            _compiled,
+            lambda known: known[0].equals(structure),
+            lambda: (structure, *_compile(structure)),
+        )
         reseed_rngs(generators, seed)
         data = [v.get_value(borrow=True) for v in structure.data]
         return np.stack([function(*data) for _ in range(draws)])

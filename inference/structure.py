@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,6 +10,19 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable, equal_computations
 from pytensor.graph.traversal import graph_inputs
 from pytensor.tensor.random.type import RandomType
+
+MAX_STRUCTURES = 32  # kept in memory: the lambdas of a notebook could pile up
+
+
+def recalled[T](known: list[T], is_it: Callable[[T], bool], make: Callable[[], T]) -> T:
+    """Return what is known, or else made, as the last of ``known``: the most recently used.
+
+    The caller holds a lock. Only ``MAX_STRUCTURES`` are kept.
+    """
+    i = next((i for i, each in enumerate(known) if is_it(each)), None)
+    known.append(make() if i is None else known.pop(i))
+    del known[:-MAX_STRUCTURES]
+    return known[-1]
 
 
 @dataclass(frozen=True, eq=False)

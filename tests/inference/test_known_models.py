@@ -3,7 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference import known_models
+from bsvdd.inference import known_models, structure
 from bsvdd.inference.log_density import LogDensity
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
 
@@ -109,7 +109,7 @@ def test_other_models_are_told_apart(name, order, monkeypatch):
 
 def test_few_models_are_kept(monkeypatch):
     monkeypatch.setattr(known_models, "_known", [])
-    monkeypatch.setattr(known_models, "MAX_STRUCTURES", 2)
+    monkeypatch.setattr(structure, "MAX_STRUCTURES", 2)
     for nu in (2.0, 3.0, 4.0):
         LogDensity(by(lambda g, name, dims, nu=nu: pm.StudentT(name, nu, dims=dims)))
     assert len(known_models._known) == 2
