@@ -81,7 +81,6 @@ def score(
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
         from ..comparison.scenarios.tables import read_table
-        from ..estimators.names import as_cell
         from ..estimators.rows.files import naming
         from ..estimators.storage.atomic import atomic
         from ..estimators.storage.loading import load
@@ -107,10 +106,7 @@ def score(
         usable = X[problems == ""]
         result = scored(est, usable, fdr, method)
         if explain:
-            important = est.explain(usable, changes=False).top_columns()
-            names = [name for name in important if name.startswith("column_")]
-            important[names] = important[names].map(as_cell, na_action="ignore")
-            result = result.join(important.where(~result["normal"]))
+            result = result.join(important_columns(est, usable).where(~result["normal"]))
         found = result.reindex(range(len(rows)))
         if imputed is not None:
             found["imputed"] = imputed
@@ -237,11 +233,29 @@ def _problem(column: str, value: Any) -> str:
     return f"{str(column)!r} is {str(value)!r:.80}"
 
 
+def as_in_fit(est: Any, X: pd.DataFrame) -> Any:
+    """Return rows with names of columns, if the rows of the fit had names."""
+    return X if hasattr(est, "feature_names_in_") else X.to_numpy()
+
+
+def important_columns(est: Any, X: pd.DataFrame) -> pd.DataFrame:
+    """Return the most important columns of rows, by their names in the file, with their shares."""
+    from ..estimators.names import as_cell
+
+    important: pd.DataFrame = est.explain(as_in_fit(est, X), changes=False).top_columns()
+    named = hasattr(est, "feature_names_in_")
+    for place in [name for name in important if name.startswith("column_")]:
+        important[place] = important[place].map(
+            lambda column: as_cell(str(column if named else X.columns[column])), na_action="ignore"
+        )
+    return important.set_axis(X.index)
+
+
 def scored(est: Any, X: pd.DataFrame, fdr: float | None, method: str) -> pd.DataFrame:
     """Return the decision on rows with the interval of d_z, the p-value and the selection."""
     from ..inference.conformal import discoveries
 
-    rows = X if hasattr(est, "feature_names_in_") else X.to_numpy()
+    rows = as_in_fit(est, X)
     result: pd.DataFrame = est.decision(rows, INTERVAL, method).set_axis(X.index)
     if fdr is not None:
         result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)

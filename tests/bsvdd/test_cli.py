@@ -145,6 +145,23 @@ def test_score_explains_the_abnormal_rows(csv, tmp_path):
     assert "no exact shares of columns" in result.output
 
 
+def test_an_explanation_of_a_model_without_names_has_those_of_the_file(tmp_path):
+    """A model that Python saved may have been fitted to an array, and a row may have a gap."""
+    from bsvdd import SVDD
+
+    model, table, scored = (tmp_path / name for name in ("m.nc", "t.csv", "p.csv"))
+    est = SVDD().fit(np.random.default_rng(0).normal(size=(60, 2)))
+    est.save(model)
+    table.write_text("a,b\n0.1,0.2\n,1.0\n0.1,9.0\n9.0,0.1\n")
+    result = call("score", model, table, "--out", scored, "--explain")
+    assert result.exit_code == 0, result.output
+    frame = pd.read_csv(scored)
+    assert frame["normal"].tolist()[2:] == [False, False]
+    assert frame["column_1"].tolist()[2:] == ["b", "a"]
+    why = est.explain([[0.1, 9.0], [9.0, 0.1]], changes=False).top_columns()
+    np.testing.assert_allclose(frame.loc[2:, "share_1"], why["share_1"])
+
+
 def test_an_explanation_holds_no_formula(csv, tmp_path):
     """The name of a column, here of a formula, is text to a spreadsheet too."""
     table, model, scored = (tmp_path / name for name in ("t.csv", "m.nc", "p.csv"))
