@@ -51,7 +51,7 @@ STUDY = Study(
 )
 FEW = replace(STUDY, replicates=3)
 N = len(STUDY.cells())
-KILLS = 20
+KILLS = [8, pytest.param(20, marks=pytest.mark.long)]
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -74,12 +74,13 @@ def few(table):
 
 
 @pytest.mark.slow
-def test_a_runner_killed_twenty_times_loses_nothing_and_repeats_nothing(alone, tmp_path):
+@pytest.mark.parametrize("kills", KILLS)
+def test_a_runner_killed_many_times_loses_nothing_and_repeats_nothing(alone, tmp_path, kills):
     """At seeded moments between its start and the second cell after those that it finds."""
     table, seconds = alone
     rng = np.random.default_rng(20)
     seen = {}
-    for _ in range(KILLS):
+    for _ in range(kills):
         runner, reports = start_run(STUDY, tmp_path)
         wait_for(reports, 1 + rng.choice([0, len(seen), len(seen) + 1]))
         time.sleep(rng.uniform(0, seconds))
@@ -141,7 +142,8 @@ def cluster(monkeypatch):
 
 
 @pytest.mark.slow
-def test_twenty_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_path):
+@pytest.mark.parametrize("kills", KILLS)
+def test_many_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_path, kills):
     """After every third cell at a seeded moment one of two dies, at one of them both."""
     table, seconds = alone
     rng = np.random.default_rng(21)
@@ -150,7 +152,7 @@ def test_twenty_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_p
     def on_cell(progress):
         seen[0] = assert_kept(seen[0], tmp_path)
         assert len(seen[0]) == progress.done
-        if progress.done % 3 == 0 and len(killed) < KILLS:
+        if progress.done % 3 == 0 and len(killed) < kills:
             time.sleep(rng.uniform(0, seconds))
             for _ in range(2 if len(killed) == 5 else 1):
                 here.kill(rng.integers(len(here.workers)))
@@ -158,7 +160,7 @@ def test_twenty_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_p
             here.start(2 - len(here.workers))
 
     found = STUDY.run(Store(tmp_path), Workers(scheduler=here.address), on_cell=on_cell)
-    assert len(killed) == KILLS
+    assert len(killed) == kills
     assert_same(table, found)
     assert len(assert_kept(seen[0], tmp_path)) == N
 

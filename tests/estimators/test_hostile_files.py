@@ -468,7 +468,8 @@ def test_headers_with_wrong_types(path, name):
 
 
 @pytest.mark.slow
-def test_other_values_and_headers_with_a_right_seal_are_refused_or_harmless(whole, path):
+@pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.long)])
+def test_other_values_and_headers_with_a_right_seal_are_refused_or_harmless(whole, path, count):
     """The structure of HDF5 is left as it is: docs/security.md says why."""
     with h5py.File(path) as file:
         variables = [v.id for group in file.values() for v in group.values()]
@@ -476,7 +477,7 @@ def test_other_values_and_headers_with_a_right_seal_are_refused_or_harmless(whol
     header = whole.index(b'{"estimator"')
     spans += [(header, whole.index(b'"seed": ') - header)] * len(spans)
     rng, refused = np.random.default_rng(3), 0
-    for _ in range(100):
+    for _ in range(count):
         start, length = spans[rng.integers(len(spans))]
         data = bytearray(whole)
         for at in start + rng.integers(0, length, rng.integers(1, 4)):
@@ -491,7 +492,7 @@ def test_other_values_and_headers_with_a_right_seal_are_refused_or_harmless(whol
             assert "which are not stored" in str(error)  # a type became that of a hole
         else:
             assert np.isfinite(est.score_samples(np.zeros((2, 3)))).all()
-    assert 30 < refused < 100
+    assert 0.3 * count < refused < count
 
 
 # saving
@@ -542,7 +543,7 @@ from pathlib import Path
 import numpy as np
 import bsvdd
 from bsvdd.estimators.storage.container import UnreadableFileError
-path, rng = sys.argv[1], np.random.default_rng(4)
+path, kills, rng = sys.argv[1], int(sys.argv[2]), np.random.default_rng(4)
 both = [bsvdd.load(f"{path}.{which}") for which in "ab"]
 seen, path = set(), Path(path)
 written = lambda: set(path.parent.glob(".fit.nc.*.part"))
@@ -552,7 +553,7 @@ for _ in range(2):  # the second time nothing has to be imported
     for est in both:
         est.save(path)
 saved = (time.perf_counter() - start) / 2
-for kill in range(50):
+for kill in range(kills):
     before = stamp()
     if (child := os.fork()) == 0:
         while True:
@@ -575,19 +576,21 @@ assert seen == {est.cutoff_ for est in both}, seen
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_killed_fifty_times_while_saving(fitted, tmp_path):
+@pytest.mark.parametrize("kills", [12, pytest.param(50, marks=pytest.mark.long)])
+def test_killed_many_times_while_saving(fitted, tmp_path, kills):
     """After each kill -9 the file is the old or the new one, whole."""
     path = tmp_path / "fit.nc"
     for which, cutoff in (("a", 0.5), ("b", 0.75)):
         fitted("SVDD").with_cutoff(cutoff).save(f"{path}.{which}")
     run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", KILLED, str(path)],
+        [sys.executable, "-W", "ignore", "-c", KILLED, str(path), str(kills)],
         capture_output=True,
         text=True,
         timeout=250,
     )
     assert run.returncode == 0, run.stderr
-    assert len(list(tmp_path.glob(".fit.nc.*.part"))) >= 10  # killed in the middle, many times
+    # killed in the middle, many times
+    assert len(list(tmp_path.glob(".fit.nc.*.part"))) >= kills / 5
 
 
 def test_a_saved_file_passes_its_own_inspection(path):
