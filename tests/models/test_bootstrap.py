@@ -33,7 +33,7 @@ def test_mode_of_bsvdd_is_where_an_independent_search_of_the_pymc_model_ends(gra
     import pymc as pm
 
     model = bsvdd.build(gram, prior, SCALE)
-    density = model.compile_logp()
+    density = model.compile_logp(mode="FAST_COMPILE")
     start = {"beta": np.zeros(N)}
     found = minimize(lambda b: -density({"beta": b}), start["beta"], options={"gtol": 1e-7})
     assert isinstance(model, pm.Model)

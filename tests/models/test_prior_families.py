@@ -15,6 +15,7 @@ from tests.scores import distance_of, median_distance, score_of
 
 N0 = 12
 RBF = kernels.RBF(1.5)
+PYTHON = "FAST_COMPILE"  # a few numbers: no machine code
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def test_normal_has_the_mean_and_covariance_given(gram, sd):
     np.testing.assert_allclose(prior.precision(gram), np.linalg.inv(sd**2 * S), rtol=1e-8)
     # the variable is that normal, by its log density at a point
     point = np.random.default_rng(52).normal(size=N0)
-    logp = in_model(prior, gram, lambda x: float(pm.logp(x, point).eval()))
+    logp = in_model(prior, gram, lambda x: float(pm.logp(x, point).eval(mode=PYTHON)))
     e = point - m
     expected = -(e @ np.linalg.solve(sd**2 * S, e)) / 2
     expected -= (N0 * np.log(2 * np.pi) + np.linalg.slogdet(sd**2 * S)[1]) / 2
@@ -275,7 +276,7 @@ def test_graph_laplacian_over_majority_points_only(rows):
 def test_truncated_normal_is_the_normal_on_the_unit_interval(rows, mean, sd):
     gram = Gram.from_rows(RBF, rows[0], rows[2])
     model = bsvdd_m.build(gram, priors.Flat(), priors.TruncatedNormal(mean, sd))
-    draws = pm.draw(model["alpha1"], 2000, random_seed=6, mode="FAST_COMPILE")
+    draws = pm.draw(model["alpha1"], 2000, random_seed=6, mode=PYTHON)
     assert draws.shape == (2000, 3)
     assert draws.min() >= 0
     assert draws.max() <= 1
@@ -287,7 +288,7 @@ def test_truncated_normal_is_the_normal_on_the_unit_interval(rows, mean, sd):
         assert abs(share - quantile) < 4.5 * np.sqrt(quantile * (1 - quantile) / 6000)
     # PyMC holds the bounds in single precision, so its norming constant has 1e-7; the rest is exact
     values = np.array([0.05, 0.5, 0.95])
-    logp = pm.logp(model["alpha1"], values).eval()
+    logp = pm.logp(model["alpha1"], values).eval(mode=PYTHON)
     np.testing.assert_allclose(logp, law.logpdf(values), atol=1e-6)
     np.testing.assert_allclose(np.diff(logp), np.diff(law.logpdf(values)), rtol=1e-10)
 
@@ -335,7 +336,7 @@ def test_a_mean_for_each_minority_row(rows):
     means, sd = np.array([-1.0, 0.3, 4.0]), 0.5
     with pm.Model(coords={"minority": range(3)}):
         x = priors.TruncatedNormal(means, sd)(gram, "x", "minority")
-        draws = pm.draw(x, 3000, random_seed=1, mode="FAST_COMPILE")
+        draws = pm.draw(x, 3000, random_seed=1, mode=PYTHON)
     law = truncnorm((0 - means) / sd, (1 - means) / sd, means, sd)
     error = np.abs(draws.mean(axis=0) - law.mean()) / (law.std() / np.sqrt(3000))
     assert error.max() < 4.5
@@ -348,10 +349,10 @@ def test_correlated_truncated_normal_is_a_variable(rows):
     S = np.array([[1.0, -0.8, 0.1], [-0.8, 1.0, 0.2], [0.1, 0.2, 1.0]])
     with pm.Model(coords={"minority": range(3)}):
         x = priors.TruncatedNormal(m, sd, S)(gram, "x", "minority")
-        draws = pm.draw(x, 1500, random_seed=1, mode="FAST_COMPILE")
+        draws = pm.draw(x, 1500, random_seed=1, mode=PYTHON)
         points = np.random.default_rng(57).uniform(size=(5, 3))
-        logp = np.array([float(pm.logp(x, point).eval()) for point in points])
-        outside = float(pm.logp(x, np.array([0.5, 0.5, 1.01])).eval())
+        logp = np.array([float(pm.logp(x, point).eval(mode=PYTHON)) for point in points])
+        outside = float(pm.logp(x, np.array([0.5, 0.5, 1.01])).eval(mode=PYTHON))
     law = multivariate_normal(m, sd**2 * S)
     np.testing.assert_allclose(np.diff(logp), np.diff(law.logpdf(points)), rtol=1e-9)
     assert outside == -np.inf
