@@ -20,7 +20,7 @@ def spheres(make, table):
     changes = {"BSVDD": {}, "BSVDDM": {"minority_fraction": MU}}
     return {
         name: make(
-            name, outlier_fraction=NU, likelihood_scale=SCALE, draws=200, **changes[name]
+            name, outlier_fraction=NU, likelihood_scale=SCALE, draws=400, **changes[name]
         ).fit(*table)
         for name in NAMES
     }
@@ -83,8 +83,8 @@ def test_dear_minority_rows_lie_outside(make, table):
     X, y = table
     X, inside = np.where(y[:, None] == 1, X[np.arange(30) - 24] + 0.3, X), []  # among the others
     for fraction in (1.0, 0.02):
-        est = make("BSVDDM", outlier_fraction=NU, minority_fraction=fraction, likelihood_scale=20.0)
-        p = est.set_params(draws=200, tune=200).fit(X, y).idata_
+        est = make("BSVDDM", outlier_fraction=NU, minority_fraction=fraction, likelihood_scale=5.0)
+        p = est.set_params(draws=60, tune=100).fit(X, y).idata_
         d = p["distance"]["d"].values[..., y == 1]
         inside.append((d < p["posterior"]["radius"].values[..., None]).mean())
     assert inside[0] > 0.4 and inside[1] < 0.1

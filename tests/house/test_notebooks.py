@@ -12,7 +12,7 @@ from jupytext.compare import compare_notebooks
 from notebooks.__main__ import FOLDER, NAMES, execute, read
 
 FRESH = "from matplotlib import pyplot\npyplot.close('all')\n%reset -f"
-DRAWS = "400"  # of each chain
+DRAWS = "150"  # of each chain
 OF_FEW_DRAWS = re.compile(r"DiagnosticWarning: (R-hat of d_z is 1\.|the smallest effective sample)")
 MOST = 400_000  # bytes
 

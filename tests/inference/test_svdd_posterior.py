@@ -132,7 +132,7 @@ def test_as_lambda_grows_the_posterior_is_the_sphere_of_svdd(minority):
     else:
         sphere = svdd.solve(gram, 1 / (10 * 0.35))
         model = bsvdd.build(gram, prior, scale, 0.35)
-    p = sample(model, "auto", draws=300, tune=300, chains=1, seed=8)["posterior"]
+    p = sample(model, "auto", draws=60, tune=100, chains=1, seed=8)["posterior"]
     w = p["w"].values.reshape(-1, gram.n_points)
     error = w - sphere.weights
     distance = np.sqrt(np.einsum("si,ij,sj->s", error, gram.K, error))  # of the two centres
