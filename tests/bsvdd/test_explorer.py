@@ -80,7 +80,8 @@ def test_bsvdd_explore_is_the_explorer():
         {"model": "BDD-M", "sd": 2.0},
         {"model": "BDD", "published": True},  # one estimate: no prior draws, no R-hat
         {"model": "BDD-M", "published": True},
-        pytest.param({"model": "BSVDD", "published": True}, marks=pytest.mark.slow),
+        # Metropolis twice; that the code is of the published model, test_explorer_state.py says
+        pytest.param({"model": "BSVDD", "published": True}, marks=pytest.mark.long),
     ],
     ids=str,
 )

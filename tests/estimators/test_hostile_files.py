@@ -576,7 +576,7 @@ assert seen == {est.cutoff_ for est in both}, seen
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.parametrize("kills", [12, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.long)])
 def test_killed_many_times_while_saving(fitted, tmp_path, kills):
     """After each kill -9 the file is the old or the new one, whole."""
     path = tmp_path / "fit.nc"
