@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ..inference import counterfactual, explanation
+from ..inference import counterfactual, explanation, threads
 from ..inference.scoring import CenterDraws, Limit
 from ..models.kernels import Kernel
 from .training import FitState
@@ -229,7 +229,8 @@ def _nearest(
     top = min(top, len(normal_rows))
     place = np.empty((len(rows), top), dtype=int)
     similarity, distance = np.empty((2, len(rows), top))
-    for start in range(0, len(rows) if top else 0, BLOCK):
+
+    def of_block(start: int) -> None:
         block = slice(start, start + BLOCK)
         if kernel.normalized:  # the logarithm has all digits for remote rows
             closeness = kernel.log(rows[block], normal_rows)
@@ -244,6 +245,8 @@ def _nearest(
         change = (rows[block, None] - normal_rows[place[block]]) / region.sd
         change[..., list(kernel.categorical_columns)] = 0.0
         distance[block] = np.sqrt(np.square(change).sum(axis=-1))
+
+    threads.each(of_block, range(0, len(rows) if top else 0, BLOCK))
     dims = ("obs", "rank")
     return xr.Dataset(
         {

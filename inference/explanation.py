@@ -37,7 +37,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-import joblib
 import numpy as np
 from scipy.special import logsumexp
 
@@ -103,16 +102,14 @@ def terms(rule: CenterDraws, rows: np.ndarray, limit: Limit, prob: float, top: i
     """
     top = min(top, len(rule.support))
     margin = math.exp(limit.score) if rule.logarithmic else limit.score
-    is_surprise, blocks = has_surprise(rule), list(_blocks(rule, rows))
+    is_surprise = has_surprise(rule)
 
     def of_block(block: np.ndarray) -> RowTerms:
         if is_surprise:
             return _surprise(rule, block, prob, top)
         return _distance(rule, block, margin, prob, top)
 
-    with threads.one() as n:  # a thread for each block: most time goes to single values
-        n = max(1, min(n, len(blocks)))
-        parts = joblib.Parallel(n, backend="threading")(map(joblib.delayed(of_block), blocks))
+    parts = threads.each(of_block, _blocks(rule, rows))
     names = [field.name for field in fields(RowTerms)]
     return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 
@@ -185,7 +182,8 @@ class _Block:
             remaining[own >= 0] -= rule.weights[:, own[own >= 0]].T
         nearest = cost.min(axis=1)
         nearest[np.isinf(nearest)] = 0.0  # no point is left
-        similarity = np.exp(nearest[:, None] - cost)
+        similarity = nearest[:, None] - cost
+        np.exp(similarity, out=similarity)
         sums = similarity @ weights.T
         columns = np.empty((rows.shape[1], *sums.shape))
         for of_column, column_cost in zip(columns, kernel.by_column(rows, points), strict=True):
