@@ -49,7 +49,7 @@ from .scoring import CenterDraws, Limit
 STARTS, STARTS_LINE = 2, 3  # normal rows from which the search starts; the smallest change counts
 STEPS = 200  # most steps of a search
 ROUNDS, ROUNDS_SLSQP = 4, 2  # searches; the score of one corrects the constraint of the next
-ROUGH, TOLERANCE = 1e-2, 1e-4  # a step that changes less, in standard deviations, is the last
+ROUGH, TOLERANCE = 1e-2, 1e-3  # a step that changes less, in standard deviations, is the last
 INSIDE, TIGHT = 1e-3, 5e-3  # by how much a log score is to exceed that of the cutoff, and may
 RANGE = 30.0  # largest absolute logarithm of a multiplier
 HALVINGS_LINE = 14

@@ -268,9 +268,9 @@ class CenterDraws(ScoringRule):
             return self.scores(rows, limit.level) >= limit.score
         draws, rank = len(self.weights), quantile_rank(limit.level, len(self.weights))
         enough = max(rank + 1, draws - rank)
-        within, nearly = self.of_draws(self.weights[:enough])._counts(rows, cutoff)
+        within, nearly = counts = self.of_draws(self.weights[:enough])._counts(rows, cutoff)
         open_ = (within <= rank) & (enough - nearly < draws - rank)
-        within[open_], nearly[open_] = self._counts(rows[open_], cutoff)
+        counts[:, open_] += self.of_draws(self.weights[enough:])._counts(rows[open_], cutoff)
         normal, close = within > rank, open_ & (within <= rank) & (nearly > rank)
         normal[close] = self.scores(rows[close], limit.level) >= limit.score
         return normal
