@@ -21,7 +21,7 @@ from .decision import (
 )
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
-BLOCK_ROWS = 512  # most rows at once: more do not make the products faster
+BLOCK_ROWS = 256  # most rows of a thread at once: more do not make the products faster
 UNDERFLOW = 1e-280  # below it a sum of kernel values has lost digits, or all of them
 ROUNDING = 1e-15  # relative error of a computed distance
 CLOSE = 1e-12  # relative difference of two numbers that rounding can reverse
@@ -272,7 +272,8 @@ class CenterDraws(ScoringRule):
         open_ = (within <= rank) & (enough - nearly < draws - rank)
         counts[:, open_] += self.of_draws(self.weights[enough:])._counts(rows[open_], cutoff)
         normal, close = within > rank, open_ & (within <= rank) & (nearly > rank)
-        normal[close] = self.scores(rows[close], limit.level) >= limit.score
+        if close.any():  # of all rows: a product of fewer rows has other last digits
+            normal[close] = (self.scores(rows, limit.level) >= limit.score)[close]
         return normal
 
     def _counts(self, rows: np.ndarray, cutoff: float) -> np.ndarray:
@@ -462,9 +463,11 @@ class CenterDraws(ScoringRule):
             return super()._probability(raw, rows, limit)
         if limit.score == -math.inf:  # a cutoff beyond all rows
             return np.ones(len(rows))
-        probability = probability_normal(raw.T, -math.exp(limit.score))
-        if math.exp(limit.score) < UNDERFLOW:
-            far = distance_quantile(raw.T, limit.level) > -UNDERFLOW
+        # a row on the cutoff is within it, though the exponential of a logarithm is rounded
+        proximity = math.exp(limit.score)
+        probability = probability_normal(raw.T, -proximity * (1.0 - CLOSE))
+        if proximity < UNDERFLOW:
+            far = (raw > -UNDERFLOW).any(axis=1)
             probability[far] = (self._log_proximities(rows[far]) >= limit.score).mean(axis=1)
         return probability
 
