@@ -336,7 +336,11 @@ def _abnormal(est: Fitted, rows: Rows, contents: Contents) -> list[dict[str, Any
             of_row["columns"] = ", ".join(
                 f"{values[2 * i]} {values[2 * i + 1]:.0%}" for i in range(len(values) // 2)
             )
-    if why.changes is not None:
+    if why.changes is None:
+        contents.omitted["changes"] = (
+            "No smallest change is searched for, because there is no step between two categories."
+        )
+    else:
         for i, of_row in enumerate(table):
             of_row["change"] = _change(why.changes.isel(obs=i))
     explained: Any = est
@@ -344,8 +348,10 @@ def _abnormal(est: Fitted, rows: Rows, contents: Contents) -> list[dict[str, Any
     if why.columns is not None:
         what = (
             "which columns and which training rows make it abnormal. The tick is what normal rows "
-            "have; the arrow is the smallest change that makes it normal."
+            "have."
         )
+        if why.changes is not None:
+            what += " The arrow is the smallest change that makes it normal."
     for j in listed[:EXPLAINED]:
         row = rows.frame.iloc[[j]] if isinstance(rows.frame, pd.DataFrame) else rows.frame[[j]]
         contents.figures[f"row_{j}"] = (

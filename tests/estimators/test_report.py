@@ -247,6 +247,15 @@ def test_shares_of_columns_are_listed_where_there_are_any(make, table, tmp_path,
     assert "A change says where the boundary lies" in text
 
 
+def test_without_a_search_for_changes_no_words_promise_one(table, tmp_path):
+    frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(kind=["u", "v"] * 15)
+    est = SVDD(kernel=kernels.Mixed(), minor_label=1).fit(frame, table[1])
+    text = page(est.report(tmp_path / "page.html", calibration=False)).text
+    assert "smallest change" not in text.replace("No smallest change is searched for", "")
+    assert "No smallest change is searched for, because there is no step between two cat" in text
+    assert "est.fit(X, y)  # y is 1 in minority rows" in text
+
+
 def test_a_report_says_what_it_does(make, table, tmp_path, monkeypatch, capsys):
     est = make("SVDD").fit(*table)
     monkeypatch.setattr(report, "steps", lambda task: steps(task, every=0.0005))
