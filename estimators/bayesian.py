@@ -465,7 +465,9 @@ class BayesianDataDescription(DataDescription):
             about the value without any sensitivity. ``probability_normal``: P(normal) at
             ``cutoff_``, which is held fixed. ``probability_prior``, ``probability_likelihood``:
             :math:`\mathrm d P / \mathrm d \log_2 \alpha`, about the change of P(normal) if
-            the weight of the prior or the likelihood is doubled; with standard errors (``_se``).
+            the weight of the prior or the likelihood is doubled, with the cutoff and the median of
+            :math:`\|a\|^2` as they are; with standard errors (``_se``). A refit has its own
+            median and chooses its own cutoff. For BDD this can change P(normal) more.
         """
         draws, state = self._posterior_draws, self._fit
         likelihood = self._likelihood(self._model(self.gram_))

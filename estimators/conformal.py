@@ -36,9 +36,11 @@ class ConformalDetector(ScoringDetector):
             How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
 
             - "left-out": about :math:`\alpha`, with the left-out scores that choose the cutoff;
-            - "jackknife+": below :math:`\alpha`, as it is a mean over draws; z is compared with
-              each row under the centre without this row. For BSVDD, BSVDD-M and BDD on the simplex;
-            - "cross": at most :math:`2 \alpha`, and about :math:`\alpha`; 10 folds are refitted;
+            - "jackknife+": below a small :math:`\alpha`, because p is a mean over draws, and such a
+              mean is seldom small; z is compared with each row under the centre without this
+              row. For BSVDD, BSVDD-M and BDD on the simplex;
+            - "cross": at most :math:`2 \alpha + \sqrt{2 / n}`, and about :math:`\alpha`; 10 folds
+              are refitted;
             - "full": at most :math:`\alpha` for a given bandwidth; BDD with an independent normal
               prior is refitted to the rows and z, in :math:`O(n^2)` a row;
             - "split": at most :math:`\alpha`; the model is refitted to half of the majority rows,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ..inference import counterfactual, explanation
+from ..inference import counterfactual, explanation, threads
 from ..inference.scoring import CenterDraws, Limit
 from ..models.kernels import Kernel
 from .training import FitState
@@ -42,14 +42,15 @@ class Explanation:
     columns : xarray.Dataset or None
         For each ``obs`` and ``column``: ``mean``, ``low``, ``high`` of its term; ``share``,
         ``share_low``, ``share_high`` of the surprise, or of d_z^2 for a linear kernel; and
-        ``typical``, the mean term of normal training rows, each without itself. None if the kernel
-        has no terms of columns.
+        ``typical``, the mean term of normal training rows, each without itself where weights are
+        at least 0. None if the kernel has no terms of columns.
     points : xarray.Dataset
         For each ``obs`` and ``rank``: ``point``, the number of a point of the centre; ``row``, its
         training row, or -1 for a landmark that is no row; ``minority``; and ``mean``, ``low``,
         ``high`` of its share q_j (surprise) or its term (distance).
     nearest : xarray.Dataset
-        For each ``obs`` and ``rank``: ``row``, a normal training row, the most similar ones first;
+        For each ``obs`` and ``rank``: ``row``, a normal training row, the nearest in kernel space
+        first;
         ``similarity``, k(z, x); and ``distance`` in standard deviations of the columns of numbers.
     changes : xarray.Dataset or None
         The smallest change that makes a row normal, within the range of the majority training
@@ -224,12 +225,13 @@ def _nearest(
     top: int,
     obs: dict[str, np.ndarray],
 ) -> xr.Dataset:
-    """Return the normal training rows that are most similar to rows."""
+    """Return the normal training rows that are next to rows in kernel space."""
     normal_rows = region.normal_rows
     top = min(top, len(normal_rows))
     place = np.empty((len(rows), top), dtype=int)
     similarity, distance = np.empty((2, len(rows), top))
-    for start in range(0, len(rows) if top else 0, BLOCK):
+
+    def of_block(start: int) -> None:
         block = slice(start, start + BLOCK)
         if kernel.normalized:  # the logarithm has all digits for remote rows
             closeness = kernel.log(rows[block], normal_rows)
@@ -244,6 +246,8 @@ def _nearest(
         change = (rows[block, None] - normal_rows[place[block]]) / region.sd
         change[..., list(kernel.categorical_columns)] = 0.0
         distance[block] = np.sqrt(np.square(change).sum(axis=-1))
+
+    threads.each(of_block, range(0, len(rows) if top else 0, BLOCK))
     dims = ("obs", "rank")
     return xr.Dataset(
         {

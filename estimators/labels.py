@@ -155,7 +155,8 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     elif len(labels) == 1:
         raise ValueError(
             f"y has one class only, the label {shown}, which could be either class; omit y if all "
-            "rows are majority, or name the minority's label by minor_label="
+            "rows are majority, or name the minority's label by minor_label=, in the command line "
+            "--minor"
         )
     elif set(labels.tolist()) == {-1, 1}:
         minority = y == -1
@@ -164,7 +165,7 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     else:
         raise ValueError(
             f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are accepted without "
-            "minor_label=; name the minority's label by minor_label="
+            "minor_label=; name the minority's label by minor_label=, in the command line --minor"
         )
     if minority.all():
         raise ValueError("y has one class only: every row is minority, and no majority row is left")

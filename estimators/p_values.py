@@ -8,10 +8,12 @@ method         left-out rows                                        :math:`P(p(z
 =============  ===================================================  ==========================
 "left-out"     one by one in closed form, or in refitted folds;     about :math:`\alpha`
                the same scores that choose the cutoff
-"jackknife+"   j and z are both compared with the centre without    below :math:`\alpha`, as
-               j, whose other weights are rescaled                  p is a mean over draws
-"cross"        in folds; j and z are both scored by the fit         at most :math:`2\alpha`,
-               without the fold of j                                about :math:`\alpha`
+"jackknife+"   j and z are both compared with the centre without    below a small
+               j, whose other weights are rescaled                  :math:`\alpha`, because a mean
+                                                                    over draws is seldom small
+"cross"        in folds; j and z are both scored by the fit         at most :math:`2\alpha +
+               without the fold of j                                \sqrt{2 / n}`, about
+                                                                    :math:`\alpha`
 "full"         BDD is fitted to the rows and z; no row is left out  at most :math:`\alpha`
 "split"        half of the rows, which the fit never sees           at most :math:`\alpha`
 =============  ===================================================  ==========================

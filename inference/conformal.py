@@ -15,6 +15,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import false_discovery_control
 
+ROUNDING = 1e-9  # relative; p-values and rates are often equal but for rounding
+
 
 def p_values(scores: np.ndarray, left_out: np.ndarray) -> np.ndarray:
     """Return the conformal p-values of scores, shape (rows,) -> (rows,).
@@ -46,7 +48,7 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
     if not len(p):
         return np.zeros(0, dtype=bool)
     adjusted: np.ndarray = false_discovery_control(p, method="bh")
-    return adjusted <= fdr
+    return adjusted <= fdr * (1.0 + ROUNDING)  # adjusted p-values are often equal to the rate
 
 
 def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray:
@@ -56,8 +58,8 @@ def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray
 
     with t the largest score, of the batch or left out, at which the estimated false discovery
     proportion, :math:`m (1 + \#\{i : s_i \le t\}) / ((n + 1) \#\{j : s_j \le t\})`, is at most
-    ``fdr``; all are 0 if there is none. The sum over the normal rows of the batch has the
-    expectation of their number, so the mean over several splits may go to
+    ``fdr``; all are 0 if there is none. The expected sum over the normal rows of the batch is at
+    most their number, so the mean over several splits may go to
     :func:`discoveries_by_e_values`.
 
     Parameters
@@ -85,7 +87,7 @@ def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray
     below = 1.0 + np.searchsorted(left_out, t, side="right")
     rejected = np.searchsorted(np.sort(scores), t, side="right")
     estimate = len(scores) * below / (len(left_out) + 1.0)
-    accepted = np.flatnonzero((rejected > 0) & (estimate <= fdr * (1.0 + 1e-9) * rejected))
+    accepted = np.flatnonzero((rejected > 0) & (estimate <= fdr * (1.0 + ROUNDING) * rejected))
     if not len(accepted):
         return np.zeros(len(scores))
     last = accepted[-1]
@@ -125,7 +127,7 @@ def abnormal_at_least(p: np.ndarray, confidence: float = 0.9) -> int:
     """
     check_rate("confidence", confidence)
     ordered = np.sort(p)
-    alpha = (1.0 - confidence) * (1.0 + 1e-9)  # 1 - .9 is .1, and not .09999999999999998
+    alpha = (1.0 - confidence) * (1.0 + ROUNDING)  # 1 - .9 is .1, and not .09999999999999998
     low, high = 0, len(p)  # sets of up to low rows may all be normal, and none above high may
     while low < high:
         i = (low + high + 1) // 2

@@ -42,15 +42,17 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
+from . import threads
 from .explanation import has_surprise, largest
 from .scoring import CenterDraws, Limit
 
 STARTS, STARTS_LINE = 2, 3  # normal rows from which the search starts; the smallest change counts
 STEPS = 200  # most steps of a search
 ROUNDS, ROUNDS_SLSQP = 4, 2  # searches; the score of one corrects the constraint of the next
-ROUGH, TOLERANCE = 1e-2, 1e-4  # a step that changes less, in standard deviations, is the last
+ROUGH, TOLERANCE = 1e-2, 1e-3  # a step that changes less, in standard deviations, is the last
 INSIDE, TIGHT = 1e-3, 5e-3  # by how much a log score is to exceed that of the cutoff, and may
-HALVINGS, HALVINGS_LINE = 30, 14
+RANGE = 30.0  # largest absolute logarithm of a multiplier
+HALVINGS_LINE = 14
 BLOCK_VALUES = 250_000  # rows x points in memory at once, which fit in the cache
 
 
@@ -100,28 +102,23 @@ def smallest_change(
     limit : Limit
     region : Region
     """
-    best = np.full(rows.shape, math.nan)
-    smallest, first = np.full(len(rows), math.inf), np.zeros(len(rows), dtype=int)
     if not len(rows) or not len(region.normal_rows):
-        return best
+        return np.full(rows.shape, math.nan)
     mean = rule.of_draws(rule.weights.mean(axis=0, keepdims=True))
     rates = rule.gram.kernel.gaussian_rates(rows.shape[1]) if has_surprise(rule) else None
     starts = min(STARTS_LINE if rates is None else STARTS, len(region.normal_rows))
-    distance = cdist(rows / region.sd, region.normal_rows / region.sd)
-    for start in largest(-distance, starts).T:
-        x = region.normal_rows[start]
-        if rates is not None:
-            score = np.minimum(limit.score, mean.scores(x, limit.level))
-            x = _by_ellipsoids(mean, rates, rows, x, score, region, ROUGH)
-        else:
-            x = _along_line(rule, x, region.within(rows), limit)
-        size = region.size(x - rows)
-        better = size < smallest
-        best[better], smallest[better] = x[better], size[better]
-        first[better] = start[better]
+    nearest = largest(-cdist(rows / region.sd, region.normal_rows / region.sd), starts).T
+    z, x = np.tile(rows, (starts, 1)), region.normal_rows[nearest.ravel()]
+    if rates is not None:
+        score = np.minimum(limit.score, mean.scores(x, limit.level))
+        x = _by_ellipsoids(mean, rates, z, x, score, region, ROUGH)
+    else:
+        x = _along_line(rule, x, region.within(z), limit)
+    best = region.size(x - z).reshape(starts, -1).argmin(axis=0), np.arange(len(rows))
+    x = x.reshape(starts, *rows.shape)[best]
     if rates is None:
-        return _polished(rule, mean, rows, best, limit, region)
-    return _settled(rule, mean, rates, rows, best, region.normal_rows[first], limit, region)
+        return _polished(rule, mean, rows, x, limit, region)
+    return _settled(rule, mean, rates, rows, x, region.normal_rows[nearest[best]], limit, region)
 
 
 def _settled(
@@ -206,7 +203,7 @@ def _by_ellipsoids(
         now = x[active]
         surprise, center = _mean_shift(mean, now)
         radius = log_two - score[active] - surprise + (rates * (now - center) ** 2).sum(axis=1)
-        x[active] = _project(rows[active], center, rates, radius, region)
+        x[active] = _project(rows[active], center, rates, radius, region, tolerance)
         active = active[region.size(x[active] - now) > tolerance]
         if not len(active):
             break
@@ -219,27 +216,35 @@ def _mean_shift(mean: CenterDraws, x: np.ndarray) -> tuple[np.ndarray, np.ndarra
     surprise, center = np.empty(len(x)), np.empty_like(x)
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights[0])
-    step = max(1, BLOCK_VALUES // len(points))
-    for start in range(0, len(x), step):
-        block = slice(start, start + step)
+
+    def of_block(block: slice) -> None:
         log_terms = mean.gram.kernel.log(x[block], points)
         log_terms += log_weights
         largest_term = log_terms.max(axis=1)
-        q = np.exp(log_terms - largest_term[:, None])
+        log_terms -= largest_term[:, None]
+        q = np.exp(log_terms, out=log_terms)
         total = q.sum(axis=1)
         surprise[block] = -(largest_term + np.log(total))
         center[block] = (q @ points) / total[:, None]
+
+    step = max(1, BLOCK_VALUES // len(points))
+    threads.each(of_block, (slice(start, start + step) for start in range(0, len(x), step)))
     return surprise, center
 
 
 def _project(
-    rows: np.ndarray, center: np.ndarray, rates: np.ndarray, radius: np.ndarray, region: Region
+    rows: np.ndarray,
+    center: np.ndarray,
+    rates: np.ndarray,
+    radius: np.ndarray,
+    region: Region,
+    tolerance: float,
 ) -> np.ndarray:
     r"""Return the point of the range next to each row with sum of rates (x - center)^2 <= radius.
 
     With the multiplier :math:`\mu` it is the mean of row and centre with weights
-    :math:`1 / \sigma_f^2` and :math:`\mu \gamma_f`, cut at the range; :math:`\mu` by bisection. A
-    radius below 0 has the centre.
+    :math:`1 / \sigma_f^2` and :math:`\mu \gamma_f`, cut at the range; :math:`\log \mu` is known up
+    to ``tolerance``, by bisection. A radius below 0 has the centre.
     """
     stiffness = rates * region.sd**2
 
@@ -247,8 +252,8 @@ def _project(
         pull = np.exp(log_mu)[:, None] * stiffness
         return region.within((rows + pull * center) / (1.0 + pull))
 
-    low, high = np.full(len(rows), -30.0), np.full(len(rows), 30.0)
-    for _ in range(HALVINGS):
+    low, high = np.full(len(rows), -RANGE), np.full(len(rows), RANGE)
+    for _ in range(math.ceil(math.log2(2.0 * RANGE / tolerance))):
         middle = (low + high) / 2.0
         outside = (rates * (at(middle) - center) ** 2).sum(axis=1) > radius
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)

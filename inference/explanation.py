@@ -37,7 +37,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-import joblib
 import numpy as np
 from scipy.special import logsumexp
 
@@ -103,16 +102,14 @@ def terms(rule: CenterDraws, rows: np.ndarray, limit: Limit, prob: float, top: i
     """
     top = min(top, len(rule.support))
     margin = math.exp(limit.score) if rule.logarithmic else limit.score
-    is_surprise, blocks = has_surprise(rule), list(_blocks(rule, rows))
+    is_surprise = has_surprise(rule)
 
     def of_block(block: np.ndarray) -> RowTerms:
         if is_surprise:
             return _surprise(rule, block, prob, top)
         return _distance(rule, block, margin, prob, top)
 
-    with threads.one() as n:  # a thread for each block: most time goes to single values
-        n = max(1, min(n, len(blocks)))
-        parts = joblib.Parallel(n, backend="threading")(map(joblib.delayed(of_block), blocks))
+    parts = threads.each(of_block, _blocks(rule, rows))
     names = [field.name for field in fields(RowTerms)]
     return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 
@@ -145,11 +142,13 @@ def surprise_of_columns(
 def typical_columns(rule: CenterDraws, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Return the mean terms of columns (p,) of rows, each without its own point.
 
-    The weights are the means over the draws.
+    The surprise is that of the mean weights; squared distances are averaged over the draws. A row
+    stays in a centre whose weights may be negative: its other weights cannot be rescaled.
     """
-    mean = rule.of_draws(rule.weights.mean(axis=0, keepdims=True))
     if not has_surprise(rule):
-        return _linear_columns(mean, rows)[:, 0].mean(axis=0)
+        terms = _linear_columns(rule, rows, own if rule.nonnegative else None)
+        return terms[np.isfinite(terms).all(axis=(1, 2))].mean(axis=(0, 1))
+    mean = rule.of_draws(rule.weights.mean(axis=0, keepdims=True))
     step = max(1, BLOCK_VALUES // (len(rule.support) * rows.shape[1]))
     parts = [
         surprise_of_columns(mean, rows[i : i + step], own[i : i + step])
@@ -185,7 +184,8 @@ class _Block:
             remaining[own >= 0] -= rule.weights[:, own[own >= 0]].T
         nearest = cost.min(axis=1)
         nearest[np.isinf(nearest)] = 0.0  # no point is left
-        similarity = np.exp(nearest[:, None] - cost)
+        similarity = nearest[:, None] - cost
+        np.exp(similarity, out=similarity)
         sums = similarity @ weights.T
         columns = np.empty((rows.shape[1], *sums.shape))
         for of_column, column_cost in zip(columns, kernel.by_column(rows, points), strict=True):
@@ -267,11 +267,20 @@ def _distance(
     )
 
 
-def _linear_columns(rule: CenterDraws, rows: np.ndarray) -> np.ndarray:
-    """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns)."""
+def _linear_columns(
+    rule: CenterDraws, rows: np.ndarray, own: np.ndarray | None = None
+) -> np.ndarray:
+    """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns).
+
+    ``own`` as in :func:`surprise_of_columns`.
+    """
     weights, points = rule.supported_points
-    centers = weights @ rule.gram.kernel.inputs(points)
-    return np.square(rule.gram.kernel.inputs(rows)[:, None] - centers)
+    z, centers = rule.gram.kernel.inputs(rows)[:, None], weights @ rule.gram.kernel.inputs(points)
+    if own is not None:
+        w = np.where(own >= 0, rule.weights[:, own], 0.0).T[..., None]
+        with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
+            centers = (centers - w * z) / (1.0 - w)
+    return np.square(z - centers)
 
 
 def _blocks(rule: CenterDraws, rows: np.ndarray) -> Iterator[np.ndarray]:

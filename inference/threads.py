@@ -1,4 +1,4 @@
-"""The number of threads of BLAS while a posterior is drawn or rows are read in blocks.
+"""Threads for blocks of rows, and the number of threads of BLAS beside them.
 
 Each block of rows has a thread of its own, so its products need no more. Threads that share one
 product of a matrix and a vector take longer than one alone. NumPy and SciPy each bring a BLAS with
@@ -9,7 +9,8 @@ wait for each other take longer than the products.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
@@ -55,3 +56,14 @@ def one() -> Iterator[int]:
 def one_if_small(size: int) -> AbstractContextManager[int | None]:
     """Limit BLAS to one thread if there are few parameters."""
     return one() if size <= SMALL else nullcontext()
+
+
+def each[Block, Result](
+    function: Callable[[Block], Result], blocks: Iterable[Block]
+) -> list[Result]:
+    """Return the results of a function of blocks, on as many threads as BLAS would use."""
+    blocks = list(blocks)
+    if len(blocks) < 2:  # BLAS shares the products of one block among its threads
+        return [function(block) for block in blocks]
+    with one() as n, ThreadPoolExecutor(min(n, len(blocks))) as pool:
+        return list(pool.map(function, blocks))

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import click
+
+WIDE = 1000  # characters
+
+
+def _console() -> Any:
+    """Return a console; in a pipe a record is one line, so that names can be searched."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=WIDE)
 
 
 @click.command()
 def models() -> None:
     """List models and yardsticks: what each learns from, its parameters, where it comes from."""
-    from rich.console import Console
     from rich.table import Table
 
     from ..estimators.registry import REGISTRY, YARDSTICKS
 
-    console = Console()
+    console = _console()
     parameters = {name: record.parameter_names for name, record in REGISTRY.items()}
     shared = [p for p in parameters["SVDD"] if all(p in own for own in parameters.values())]
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("model", "class", "learns from", "posterior", "parameters", "reference"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title, overflow="fold", no_wrap=title == "model")
     for record in REGISTRY.values():
         reference = f"{record.reference} ({record.year})" + (
             f", doi:{record.doi}" if record.doi else ""
@@ -40,16 +52,17 @@ def models() -> None:
 @click.command()
 def data() -> None:
     """List the embedded data sets: size, share of the minority, source, licence."""
-    from rich.console import Console
     from rich.table import Table
 
     from ..comparison.scenarios import collection
 
-    console = Console()
+    console = _console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("name", "n", "p", "base rate", "conversion", "source", "licence"):
-        right = title in ("n", "p", "base rate")
-        table.add_column(title, overflow="fold", justify="right" if right else "left")
+        right, whole = title in ("n", "p", "base rate"), title == "name"
+        table.add_column(
+            title, overflow="fold", justify="right" if right else "left", no_wrap=whole
+        )
     for name, source in collection.sources().items():
         dataset = collection.embedded(name)
         n, p = dataset.X.shape

@@ -279,7 +279,7 @@ def print_table(console: Any, summary: Any, data: dict[str, Any]) -> None:
             ),
             title_justify="left",
             box=box.SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
+            padding=(0, 0 if narrow else 1, 0, 0),
         )
         block.add_column("model", no_wrap=True)
         for title in summary.columns:

@@ -128,7 +128,8 @@ _OF_TABLE = (
         "--missing",
         type=click.Choice(["error", "drop", "impute"]),
         help="What to do with gaps: stop, leave the row out, or fill them by the median (most "
-        "frequent category) of the majority's training rows. Default: error; for score, drop.",
+        "frequent category) of the majority's training rows. Default: error; score leaves the "
+        "numbers of such a row empty.",
     ),
 )
 _OF_MODEL = (

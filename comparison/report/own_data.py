@@ -166,7 +166,7 @@ def plot_differences(found: Sequence[Winner]) -> Figure:
         ax.set_yticks(place, list(others.index), parse_math=False)
         ax.set_ylim(len(others) - 0.5, -0.5)
         ax.set(
-            xlabel=f"{each.title} less that of {each.lead.best}",
+            xlabel=f"{each.title} minus that of {each.lead.best}",
             title=f"{each.title}: {each.lead.best} is best",
         )
     return figure

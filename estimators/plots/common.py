@@ -147,7 +147,12 @@ def with_feature_names(est: Any, X: np.ndarray) -> np.ndarray | pd.DataFrame:
 
 
 def require_center(est: Any) -> None:
-    """Raise a ValueError if the model has no distance from a centre."""
+    """Raise an error if ``est`` is no estimator, or has no distance from a centre."""
+    if not hasattr(est, "predict"):
+        raise TypeError(
+            f"the first argument must be a fitted estimator, got {type(est).__name__}; the second "
+            "one has the rows"
+        )
     if not hasattr(est, "distance"):
         raise ValueError(
             f"{type(est).__name__} has a hyperplane and no distance from a centre to show; "

@@ -329,23 +329,34 @@ def _abnormal(est: Fitted, rows: Rows, contents: Contents) -> list[dict[str, Any
         contents.omitted["explanation"] = str(error)
         return table
     if why.columns is None:
-        contents.omitted["columns"] = why.without_columns
+        contents.omitted["columns"] = f"Columns have no shares: {why.without_columns}."
     else:
         top = why.top_columns(COLUMNS)
         for of_row, values in zip(table, top.to_numpy(), strict=True):
             of_row["columns"] = ", ".join(
                 f"{values[2 * i]} {values[2 * i + 1]:.0%}" for i in range(len(values) // 2)
             )
-    if why.changes is not None:
+    if why.changes is None:
+        contents.omitted["changes"] = (
+            "No smallest change is searched for, because there is no step between two categories."
+        )
+    else:
         for i, of_row in enumerate(table):
             of_row["change"] = _change(why.changes.isel(obs=i))
     explained: Any = est
+    what = "which training rows make it abnormal."
+    if why.columns is not None:
+        what = (
+            "which columns and which training rows make it abnormal. The tick is what normal rows "
+            "have."
+        )
+        if why.changes is not None:
+            what += " The arrow is the smallest change that makes it normal."
     for j in listed[:EXPLAINED]:
         row = rows.frame.iloc[[j]] if isinstance(rows.frame, pd.DataFrame) else rows.frame[[j]]
         contents.figures[f"row_{j}"] = (
             plots.plot_explanation(explained, row),
-            f"Row {rows.names[j]}: which columns and which training rows make it abnormal. The "
-            "tick is what normal rows have; the arrow is the smallest change that makes it normal.",
+            f"Row {rows.names[j]}: {what}",
         )
     return table
 

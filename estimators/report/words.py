@@ -185,7 +185,10 @@ def code(est: Any) -> str:
             lines.append(f"from {place} import {', '.join(inside)}")
             names = [name for name in names if name not in inside]
     first = f"from bsvdd import {', '.join(names)}"
-    return "\n".join([first, *lines, "", f"est = {call}", "est.fit(X, y)"])
+    fit = "est.fit(X, y)"
+    if est.minor_label is not None:  # ``bsvdd fit`` has 1 for what --minor names
+        fit += f"  # y is {est.minor_label!r} in minority rows"
+    return "\n".join([first, *lines, "", f"est = {call}", fit])
 
 
 def _code(value: Any) -> str:

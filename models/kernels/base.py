@@ -98,7 +98,9 @@ class Kernel:
         return False
 
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
-        r"""Yield :math:`-\log k_f(x_{if}, y_{jf})`, shape (n, m), for each column f.
+        r"""Yield :math:`-\log k_f(x_{if}, y_{jf})`, shape (n, m), for each column f, in one array.
+
+        The array of a column is overwritten by the next column.
 
         .. math:: k(x, y) = \prod_f k_f(x_f, y_f), \qquad 0 < k_f \le 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, override
@@ -11,6 +12,7 @@ import numpy as np
 from .base import Kernel
 
 BLOCK = 256  # rows per block of the diagonal
+_one_thread = threading.RLock()  # a compiled function, for example, can be for one thread only
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,8 @@ class Custom(Kernel):
     ----------
     function : callable
         ``function(X, Y)`` with X (n, p) and Y (m, p) returns shape (n, m). It must be symmetric,
-        a function of two rows alone, and positive semi-definite.
+        a function of two rows alone, and positive semi-definite. Two threads never call it at the
+        same time.
 
     Raises
     ------
@@ -51,12 +54,13 @@ class Custom(Kernel):
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self.function(X, Y)
+        with _one_thread:
+            return self.function(X, Y)
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
         blocks = [X[i : i + BLOCK] for i in range(0, len(X), BLOCK)]
-        return np.concatenate([np.diag(self.function(block, block)) for block in blocks])
+        return np.concatenate([np.diag(self._matrix(block, block)) for block in blocks])
 
 
 def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:

@@ -66,8 +66,9 @@ class DistanceKernel(Kernel):
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
         squared = self._metric == "sqeuclidean"
         unit = self.gamma**0.5 if squared else self.gamma
+        cost = np.empty((len(X), len(Y)))
         for x, y in zip(unit * as_table("X", X).T, unit * as_table("Y", Y).T, strict=True):
-            cost = x[:, None] - y.copy()  # side by side, its values are read faster
+            np.subtract(x[:, None], y.copy(), out=cost)  # side by side, its values are read faster
             yield np.square(cost, out=cost) if squared else np.abs(cost, out=cost)
 
     @override

@@ -8,7 +8,7 @@ import pytest
 from bsvdd.estimators import explanation
 from scipy.special import rel_entr
 
-from bsvdd import BDD, SVDD, SVDDM, Landmarks, kernels
+from bsvdd import BDD, SVDD, SVDDM, Cutoff, Landmarks, kernels
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -209,3 +209,36 @@ def test_without_a_normal_row_there_is_none_to_compare_with(est):
     found = none.explain(NEW)
     assert found.nearest.sizes["rank"] == 0 and not found.rows["normal"].any()
     assert np.isnan(found.changes["value"]).all() and np.isnan(found.changes["size"]).all()
+
+
+def test_typical_terms_of_a_linear_kernel_leave_the_row_out():
+    """By the definition: the centre of the other points, with rescaled weights."""
+    est = SVDD(kernel=kernels.Linear()).fit(ROWS)
+    w = est.idata_["posterior"]["w"].values.ravel()
+    terms = [
+        (ROWS[i] - np.delete(w, i) @ np.delete(ROWS, i, axis=0) / (1.0 - w[i])) ** 2
+        for i in range(len(ROWS))
+    ]
+    typical = est.explain(ROWS[:1], changes=False).columns["typical"]
+    np.testing.assert_allclose(typical, np.mean(terms, axis=0), rtol=1e-9)
+
+
+def test_typical_terms_of_free_weights_are_comparable_with_those_of_rows():
+    """Both have the posterior variance of the centre, which is large where units are small."""
+    rows = ROWS / ROWS.std(axis=0) * 0.01
+    est = BDD(kernel=kernels.Linear(), draws=500).fit(rows)
+    found = est.explain(rows, changes=False).columns
+    np.testing.assert_allclose(found["typical"], found["mean"].mean("obs"), rtol=1e-9)
+    means = est.idata_["posterior"]["w"].values.mean(axis=(0, 1))
+    assert (found["typical"] > np.square(rows - means @ rows).mean(axis=0)).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_decision_on_the_row_that_is_the_cutoff_is_one_everywhere(seed):
+    """P(normal), predict and the explanation; the cutoff is the score of a training row."""
+    rows = np.random.default_rng(seed).normal(size=(60, 3))
+    for cls, more in ((SVDD, {}), (BDD, {"simplex": True}), (BDD, {})):
+        est = cls(cutoff=Cutoff("rank", rank=0.8, cv="train"), **more).fit(rows)
+        normal = est.predict(rows) == 1
+        np.testing.assert_array_equal(est.probability_normal(rows) > 0.5, normal)
+        np.testing.assert_array_equal(est.explain(rows, changes=False).rows["normal"], normal)

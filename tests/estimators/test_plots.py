@@ -268,3 +268,9 @@ def test_a_pixel_of_p_normal_is_centred_on_its_grid_point():
     np.testing.assert_allclose(bottom + height * (np.arange(3) + 0.5), [10, 12, 14])
     assert (ax.get_xlim(), ax.get_ylim()) == ((0, 6), (10, 14))
     plt.close(figure)
+
+
+def test_what_is_no_estimator_is_refused_by_its_type(two):
+    why = two["SVDD"].explain(DATA.X[:1])
+    with pytest.raises(TypeError, match="must be a fitted estimator, got Explanation; the second"):
+        plots.plot_explanation(why, 0)

@@ -223,15 +223,37 @@ def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, tmp_pat
     X = np.array([[9.0, 0, 0], [5.0, 0, 0], [0, 7.0, 0]])
     text = page(est.report(tmp_path / "narrow.html", X, calibration=False)).text
     cutoff = np.log(2.0) - est.offset_
-    assert f"at the cutoff the surprise is {cutoff:.1f}" in text
+    assert f"At the cutoff the surprise is {cutoff:.1f}" in text
     for surprise in est.explain(X).rows["mean"]:
         assert f"{surprise:.1f}" in text
     wide = SVDD(kernel=kernels.RBF(3.0)).fit(*table)
     text = page(wide.report(tmp_path / "wide.html", X, calibration=False)).text
     assert (
-        "at the cutoff the surprise is" not in text
+        "At the cutoff the surprise is" not in text
         and f"{wide.distance(X).max().item():.4g}" in text
     )
+
+
+@pytest.mark.parametrize("simplex", [True, False])
+def test_shares_of_columns_are_listed_where_there_are_any(make, table, tmp_path, simplex):
+    """Weights that may be negative have none: no empty column, and no words about shares."""
+    est = make("BDD", simplex=simplex, draws=1000).fit(*table)
+    X = np.array([[9.0, 0.0, 0.0]])
+    text = page(est.report(tmp_path / "page.html", X, calibration=False)).text
+    assert ("columns, with their shares" in text) is simplex
+    assert ("A share says how much" in text) is simplex
+    assert ("Columns have no shares: there are no exact shares" in text) is not simplex
+    assert ("which columns and which training rows" in text) is simplex
+    assert "A change says where the boundary lies" in text
+
+
+def test_without_a_search_for_changes_no_words_promise_one(table, tmp_path):
+    frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(kind=["u", "v"] * 15)
+    est = SVDD(kernel=kernels.Mixed(), minor_label=1).fit(frame, table[1])
+    text = page(est.report(tmp_path / "page.html", calibration=False)).text
+    assert "smallest change" not in text.replace("No smallest change is searched for", "")
+    assert "No smallest change is searched for, because there is no step between two cat" in text
+    assert "est.fit(X, y)  # y is 1 in minority rows" in text
 
 
 def test_a_report_says_what_it_does(make, table, tmp_path, monkeypatch, capsys):

@@ -53,6 +53,12 @@ def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
     np.testing.assert_array_equal(discoveries(p, fdr), by_definition(p, fdr))
 
 
+@pytest.mark.parametrize(("p", "fdr"), [(7 / 86, 0.1), (7 / 43, 0.2), (7 / 172, 0.05)])
+def test_discoveries_at_exactly_the_rate(p, fdr):
+    """35 equal p-values of 43: p 43 / 35 is the rate, and larger in floating point."""
+    assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35
+
+
 def test_no_rows_no_discoveries():
     none = discoveries(np.empty(0), 0.1)
     assert (none.shape, none.dtype) == ((0,), bool)

@@ -373,3 +373,15 @@ def test_counts_of_draws_decide_as_scores_do(kernel, weights, nonnegative, level
         for cutoff in (at - close, at + close, -math.inf):
             limit = distance.Limit(math.nan, cutoff, level)
             np.testing.assert_array_equal(rule.is_normal(rows, limit), score >= cutoff)
+
+
+def test_a_draw_whose_proximity_underflows_to_zero_is_beyond_a_cutoff_that_underflows_too():
+    gram = Gram.from_rows(kernels.RBF(1.0), np.array([[0.0], [40.0]]))
+    rule = CenterDraws.of(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), gram, nonnegative=True)
+    row = np.array([[-0.5]])
+    logs = math.log(2.0) + gram.kernel.log(row, np.array([[0.0], [0.0], [40.0]])).ravel()
+    assert logs[2] < -745.0  # its exponential is 0
+    limit = distance.Limit(math.nan, -760.0, 0.5)
+    expected = np.mean(logs >= limit.score)
+    assert rule.probability_normal(row, limit)[0] == pytest.approx(expected)
+    assert expected == pytest.approx(2 / 3)

@@ -1,9 +1,13 @@
-"""BLAS has one thread while few weights are drawn, and as many as before afterwards."""
+"""BLAS has one thread beside threads of Python, and as many as before afterwards."""
+
+import threading
+import time
 
 import numpy as np
 import pytest
 from bsvdd.inference import sampling, threads
 from bsvdd.inference.draws import SamplerSettings
+from bsvdd.inference.scoring import BLOCK_ROWS, CenterDraws
 from bsvdd.models import Gram, bsvdd
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -57,3 +61,43 @@ def test_a_posterior_of_few_weights_is_drawn_by_one_thread(two_threads):
     sampling.draw(bsvdd.build(gram, priors.Flat()), settings, monitor)
     assert seen == [1] * len(seen) and seen
     assert blas_threads() == 2
+
+
+def test_blocks_have_a_thread_each_and_their_results_are_in_order(two_threads):
+    started = threading.Barrier(2, timeout=60)  # passed only if two blocks run at the same time
+
+    def of_block(block):
+        started.wait()
+        return block, blas_threads(), threading.get_ident()
+
+    (first, within, one), (second, _, other) = threads.each(of_block, iter("ab"))
+    assert (first, second, within) == ("a", "b", 1) and one != other
+    assert blas_threads() == 2
+
+
+def test_one_block_has_all_threads_of_blas(two_threads):
+    assert threads.each(lambda block: (block, blas_threads()), "a") == [("a", 2)]
+    assert threads.each(str, []) == []
+
+
+def test_an_error_of_a_block_is_raised(two_threads):
+    with pytest.raises(ZeroDivisionError):
+        threads.each(lambda block: 1 / block, [1, 0, 2])
+    assert blas_threads() == 2
+
+
+def test_a_function_of_the_user_is_called_by_one_thread_at_a_time(two_threads):
+    busy = []
+
+    def kernel(X, Y):
+        busy.append(1)
+        time.sleep(0.01)
+        assert len(busy) == 1, "two threads are in the function"
+        busy.pop()
+        return np.exp(-np.square(X[:, None] - Y).sum(axis=2))
+
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    rule = CenterDraws.of(np.full((3, 20), 0.05), Gram.from_rows(kernels.Custom(kernel), X))
+    Z = np.random.default_rng(1).normal(size=(4 * BLOCK_ROWS, 2))
+    limit = rule.limit(1.0, 0.5)
+    assert rule.probability_normal(Z, limit).shape == (len(Z),)
