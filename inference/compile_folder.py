@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from pathlib import Path
 
 from pytensor.configdefaults import config
 
@@ -22,6 +23,8 @@ def ensure() -> None:
     except (ValueError, OSError) as error:
         folder = tempfile.mkdtemp(prefix="bsvdd-pytensor-")
         config.compiledir = folder
+        # of numba's machine code; PyTensor refuses to set it once it was read
+        vars(type(config))["base_compiledir"].val = Path(folder)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         warn(
             f"PyTensor cannot write its compiled code ({error}); this process uses {folder} and "

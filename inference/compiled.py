@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -116,6 +117,15 @@ class Graph:
 lock = threading.RLock()
 
 
+def without_c() -> AbstractContextManager[None]:
+    """Keep PyTensor from compiling in C what is inside of other operations, such as a softmax.
+
+    It does so in modes without C too, and takes seconds for each. The caller has the lock.
+    """
+    context: AbstractContextManager[None] = pytensor.config.change_flags(cxx="")
+    return context
+
+
 def _unchecked(logps: list[Variable]) -> list[Variable]:
     """Return log densities that are -inf, and no error, for a parameter out of range.
 
@@ -148,7 +158,7 @@ class CompiledFunctions:
         self._placeholders = [v.type(name=v.name) for v in graph.shared]
 
     def _function(self, inputs: list[Variable], outputs: Any, mode: Any = NUMPY) -> Any:
-        with lock:
+        with lock, without_c():
             return pytensor.function(
                 [*inputs, *self._placeholders],
                 outputs,

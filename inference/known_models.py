@@ -17,7 +17,7 @@ from pymc.pytensorf import compile
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.replace import clone_replace
 
-from .compiled import CompiledFunctions, Graph, compiled, lock
+from .compiled import CompiledFunctions, Graph, compiled, lock, without_c
 from .structure import Structure, recalled
 
 if TYPE_CHECKING:
@@ -62,12 +62,13 @@ class _KnownModel:
         if not found.generators:
             inputs = {id(v.container): v.type(name=v.name) for v in structure.data}
             own = {v: inputs[id(v.container)] for v in found.data}  # PyMC makes copies of the data
-            start = compile(
-                list(inputs.values()),
-                clone_replace(expressions, own),
-                mode="FAST_COMPILE",
-                on_unused_input="ignore",
-            )
+            with without_c():
+                start = compile(
+                    list(inputs.values()),
+                    clone_replace(expressions, own),
+                    mode="FAST_COMPILE",
+                    on_unused_input="ignore",
+                )
         return cls(structure, transforms, compiled(graph), places, start)
 
     def equals(self, structure: Structure, transforms: list[Any]) -> bool:

@@ -17,7 +17,7 @@ from pymc.pytensorf import collect_default_updates, compile, reseed_rngs
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.replace import clone_replace
 
-from .compiled import lock
+from .compiled import lock, without_c
 from .structure import Structure, recalled
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def _compile(structure: Structure) -> tuple[Callable[..., np.ndarray], list[Shar
     own = [pytensor.shared(np.random.default_rng(), name=v.name) for v in structure.generators]
     replacements = zip([*structure.data, *structure.generators], [*inputs, *own], strict=True)
     w = clone_replace(structure.outputs[0], dict(replacements))
-    function = compile(inputs, w, mode="FAST_COMPILE", on_unused_input="ignore")
+    with without_c():
+        function = compile(inputs, w, mode="FAST_COMPILE", on_unused_input="ignore")
     return function, list(collect_default_updates(inputs=inputs, outputs=[w]))
 
 

@@ -14,6 +14,8 @@ X = np.random.default_rng(0).normal(size=(20, 2))
 print(BSVDD(draws=20, tune=20, chains=1, cutoff=1.0).fit(X).predict(X).shape)
 from pytensor import config
 print(config.compiledir)
+from pytensor.link.numba.cache import NUMBA_CACHE_PATH  # made at the import
+print(NUMBA_CACHE_PATH)
 """
 
 
@@ -25,15 +27,16 @@ def fit(**environment):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    shape, folder = done.stdout.splitlines()
+    shape, folder, of_numba = done.stdout.splitlines()
     assert shape == "(20,)"
-    return folder, done.stderr
+    return folder, of_numba, done.stderr
 
 
 @pytest.mark.slow
 def test_a_home_that_cannot_be_written_to_costs_a_line(tmp_path):
     (tmp_path / "home").write_text("no folder", encoding="utf-8")
-    folder, said = fit(HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path))
+    folder, of_numba, said = fit(HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path))
+    assert of_numba == os.path.join(folder, "numba")
     assert said.count("PyTensor cannot write its compiled code (Unable to create") == 1
     assert "set PYTENSOR_FLAGS=base_compiledir=FOLDER" in said
     assert folder.startswith(str(tmp_path / "bsvdd-pytensor-"))
@@ -42,6 +45,7 @@ def test_a_home_that_cannot_be_written_to_costs_a_line(tmp_path):
 
 @pytest.mark.slow
 def test_a_home_is_used_where_it_can_be(tmp_path):
-    folder, said = fit(HOME=str(tmp_path))
+    folder, of_numba, said = fit(HOME=str(tmp_path))
+    assert of_numba == str(tmp_path / ".pytensor" / "numba")
     assert folder.startswith(str(tmp_path / ".pytensor"))
     assert "compiled code" not in said

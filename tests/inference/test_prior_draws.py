@@ -4,6 +4,7 @@ import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference import prior_draws
+from bsvdd.inference.compiled import without_c
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
 
 from bsvdd import kernels, priors
@@ -66,7 +67,8 @@ def test_the_draws_are_those_of_pymc_in_any_order(order, monkeypatch):
     monkeypatch.setattr(prior_draws, "_compiled", [])
     for name in [*MODELS][::order] * 2:
         model = MODELS[name]()
-        expected = pm.draw(model["w"], 5, random_seed=7, mode="FAST_COMPILE")
+        with without_c():  # the last digits of C differ
+            expected = pm.draw(model["w"], 5, random_seed=7, mode="FAST_COMPILE")
         found = prior_draws.draw(model, 5, 7)
         np.testing.assert_array_equal(found, expected, err_msg=name)
 
