@@ -86,7 +86,7 @@ def test_a_grid_search_in_threads(table):
         np.testing.assert_array_equal(search().cv_results_["mean_test_score"], alone)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # filters of warnings are shared by all threads
 def test_scikit_learn_checks_in_threads():
     """Four estimators are checked at once; the filters of warnings are the only shared state."""

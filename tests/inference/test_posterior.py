@@ -123,7 +123,7 @@ def test_laplace_has_the_moments_of_the_quadrature(case, worst_z):
     assert worst_z((values - mean) ** 2, variance) < 4.5
 
 
-@pytest.mark.parametrize("case", ["bsvdd", "beta(2, 3)"])
+@pytest.mark.parametrize("case", ["bsvdd", pytest.param("beta(2, 3)", marks=pytest.mark.long)])
 def test_metropolis_has_the_moments_of_the_quadrature(case, worst_z):
     quadrature, minority_prior = CASES[case]
     (mean, variance), _ = quadrature()

@@ -44,7 +44,9 @@ quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWa
     ("prior", "minority_prior", "sampler"),
     [
         (priors.StandardizedRowSum(), priors.TruncatedNormal(), "exact"),
-        (priors.StandardizedRowSum(), priors.TruncatedNormal(), "nuts"),
+        pytest.param(
+            priors.StandardizedRowSum(), priors.TruncatedNormal(), "nuts", marks=pytest.mark.long
+        ),
         (priors.RowSum(sd=3.0), priors.Beta(2, 1), "nuts"),
         (
             priors.Normal(sd=2.0, m=np.linspace(-1, 3, 24), sigma=0.5 + 0.5 * np.eye(24)),
@@ -56,7 +58,12 @@ quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWa
             priors.TruncatedNormal(np.linspace(-1, 2, 8), 0.5, CORRELATED),
             "exact",
         ),
-        (priors.Flat(), priors.TruncatedNormal(np.linspace(-1, 2, 8), sigma=CORRELATED), "nuts"),
+        pytest.param(
+            priors.Flat(),
+            priors.TruncatedNormal(np.linspace(-1, 2, 8), sigma=CORRELATED),
+            "nuts",
+            marks=pytest.mark.long,
+        ),
         (priors.Flat(), priors.TruncatedNormal(-3.0, 0.2), "exact"),
     ],
     ids=lambda p: p if isinstance(p, str) else type(p).__name__,
