@@ -1,5 +1,6 @@
 """The command line, called as a user calls it."""
 
+import io
 import re
 
 import numpy as np
@@ -9,8 +10,10 @@ from bsvdd.comparison.run import runner
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from click.testing import CliRunner
+from rich.console import Console
 
 from bsvdd.cli import main
+from bsvdd.cli.compare import print_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -88,6 +91,26 @@ def test_models_shows_learning_and_parameters_of_each(monkeypatch):
     assert "minority_prior" in lines["BDD-M"]
     assert "nu " in lines["OCSVM"]
     assert "kernel, cutoff" in lines["parameters"]
+
+
+@pytest.mark.parametrize(("command", "part"), [("models", "doi:10.1023/B:MACH"), ("data", "UCI")])
+def test_in_a_pipe_a_record_is_one_line(monkeypatch, command, part):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    lines = call(command).output.splitlines()
+    name = {"models": "SVDD ", "data": "breast_original "}[command]
+    (line,) = [each for each in lines if each.startswith(name)]
+    assert part in line
+
+
+def test_a_table_of_80_columns_has_all_digits():
+    measures = ["Accuracy", "F1", "FPR", "FNR", "PPV", "G-mean", "AUC"]
+    rows = pd.MultiIndex.from_tuples([("glass", "isolation forest"), ("glass", "flag all")])
+    summary = pd.DataFrame([[f"0.{i}45 (0.0{i}7)" for i in range(1, 8)]] * 2, rows, measures)
+    console = Console(width=80, file=io.StringIO())
+    print_table(console, summary, {"glass": datasets.moon()})
+    printed = console.file.getvalue()
+    assert "…" not in printed and max(map(len, printed.splitlines())) <= 80
+    assert all(printed.count(f"(0.0{i}7)") == 2 for i in range(1, 8))
 
 
 def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):

@@ -120,7 +120,12 @@ ALL_CUTOFFS = (Cutoff("g_mean", cv="train"), Cutoff("g_mean", cv=2), 0.8)
 
 # PyMC compiles for each fit by Metropolis
 @pytest.mark.parametrize(
-    ("sampler", "cutoffs"), [("nuts", ALL_CUTOFFS), ("metropolis", ALL_CUTOFFS[:1])]
+    ("sampler", "cutoffs"),
+    [
+        ("nuts", ALL_CUTOFFS),
+        ("metropolis", ALL_CUTOFFS[:1]),
+        pytest.param("metropolis", ALL_CUTOFFS, marks=pytest.mark.long),
+    ],
 )
 def test_closed_form_of_left_out_rows_with_a_prior_that_is_not_normal(
     make, table, sampler, cutoffs

@@ -78,13 +78,17 @@ def test_other_rows_fractions_and_scales_use_the_compiled_model_again(spheres, t
     assert compilations() == before
 
 
-def test_dear_minority_rows_lie_outside(make, table):
+@pytest.mark.parametrize(
+    ("scale", "draws", "tune"),
+    [(5.0, 60, 100), pytest.param(20.0, 200, 200, marks=pytest.mark.long)],
+)
+def test_dear_minority_rows_lie_outside(make, table, scale, draws, tune):
     """The smaller the fraction of minority rows that may lie inside, the smaller the share is."""
     X, y = table
     X, inside = np.where(y[:, None] == 1, X[np.arange(30) - 24] + 0.3, X), []  # among the others
     for fraction in (1.0, 0.02):
-        est = make("BSVDDM", outlier_fraction=NU, minority_fraction=fraction, likelihood_scale=5.0)
-        p = est.set_params(draws=60, tune=100).fit(X, y).idata_
+        est = make("BSVDDM", outlier_fraction=NU, minority_fraction=fraction)
+        p = est.set_params(likelihood_scale=scale, draws=draws, tune=tune).fit(X, y).idata_
         d = p["distance"]["d"].values[..., y == 1]
         inside.append((d < p["posterior"]["radius"].values[..., None]).mean())
     assert inside[0] > 0.4 and inside[1] < 0.1

@@ -120,8 +120,11 @@ def test_kinks_are_for_nuts():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("draws", "tune"), [(60, 100), pytest.param(300, 300, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("minority", [False, True])
-def test_as_lambda_grows_the_posterior_is_the_sphere_of_svdd(minority):
+def test_as_lambda_grows_the_posterior_is_the_sphere_of_svdd(minority, draws, tune):
     rng = np.random.default_rng(7)
     rows, others = rng.normal(size=(10, 2)), np.array([[0.3, 0.8], [2.5, 0.0]])
     gram = Gram.from_rows(KERNEL, rows, others if minority else None)
@@ -132,7 +135,7 @@ def test_as_lambda_grows_the_posterior_is_the_sphere_of_svdd(minority):
     else:
         sphere = svdd.solve(gram, 1 / (10 * 0.35))
         model = bsvdd.build(gram, prior, scale, 0.35)
-    p = sample(model, "auto", draws=60, tune=100, chains=1, seed=8)["posterior"]
+    p = sample(model, "auto", draws=draws, tune=tune, chains=1, seed=8)["posterior"]
     w = p["w"].values.reshape(-1, gram.n_points)
     error = w - sphere.weights
     distance = np.sqrt(np.einsum("si,ij,sj->s", error, gram.K, error))  # of the two centres
