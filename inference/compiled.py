@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace, vectorize_graph
 from pytensor.graph.rewriting.basic import dfs_rewriter, in2out, node_rewriter
 from pytensor.graph.traversal import ancestors, graph_inputs
+from pytensor.tensor.math import Dot
 
 try:
     from pytensor.compile.rewriting import inline_ofg_node
@@ -49,6 +50,19 @@ def _inlined(fgraph: Any, node: Apply) -> list[Variable]:
     return inline_ofg_node(node)
 
 
+@node_rewriter([Dot])
+def _products_of_vectors(fgraph: Any, node: Apply) -> list[Variable] | None:
+    """Replace a product of two vectors by a sum.
+
+    PyTensor writes it as a product of a row and a column, and numba would compile a product of
+    matrices for it, which takes 15 s.
+    """
+    row, column = node.inputs
+    if row.type.shape[0] != 1 or column.type.shape[1] != 1:
+        return None
+    return [pt.sum(row.T * column, keepdims=True)]
+
+
 # functions that are called a few hundred times, or on batches, run in NumPy: nothing has to be
 # compiled, and BLAS computes the matrix products
 NUMPY = (
@@ -56,7 +70,9 @@ NUMPY = (
     .excluding("fusion", "inplace")
     .register((dfs_rewriter(_inlined), 3.0))
 )
-EARLY = -0.5  # position among PyTensor's rewrites: before composite operations are replaced
+# positions among PyTensor's rewrites
+EARLY = -0.5  # before composite operations are replaced by their parts
+SIMPLE = 1.5  # when products have their simplest form, and before those of BLAS replace them
 
 
 @dataclass(frozen=True)
@@ -158,7 +174,8 @@ class CompiledFunctions:
         self._placeholders = [v.type(name=v.name) for v in graph.shared]
 
     def _function(self, inputs: list[Variable], outputs: Any, mode: Any = NUMPY) -> Any:
-        with lock, without_c():
+        # machine code of numba has no C, and with no C compiler PyTensor fuses at most 32 operands
+        with lock, without_c() if mode is NUMPY else nullcontext():
             return pytensor.function(
                 [*inputs, *self._placeholders],
                 outputs,
@@ -181,7 +198,9 @@ class CompiledFunctions:
         """Log density and gradients as a function, compiled by numba."""
         from .symmetric import by_one_triangle  # late: numba is slow to import
 
-        mode = get_mode("NUMBA").register((in2out(by_one_triangle), EARLY))
+        mode = get_mode("NUMBA").register(
+            (in2out(by_one_triangle), EARLY), (in2out(_products_of_vectors), SIMPLE)
+        )
         # the bare jitted function keeps no state between calls, so chains can share it
         return self._function(self.graph.values, self._logp_and_gradient, mode).vm.jit_fn
 

@@ -235,7 +235,8 @@ def test_rows_that_are_no_points_choose_the_cutoff_where_points_cannot_be_left_o
     est = BDD(**QUICK, sampler="nuts", dictionary=10, prior=prior).fit(X)
     rows = np.setdiff1d(np.arange(30), est.idata_["gram"]["place"].values)
     d = upper_median(common_norm(est, est.idata_["distance"]["d"]))[rows]
-    assert est.cutoff_ == Cutoff().choose(d, np.zeros(20, dtype=bool))
+    expected = Cutoff().choose(d, np.zeros(20, dtype=bool))
+    assert est.cutoff_ == pytest.approx(expected, rel=1e-12)  # another order of sums
 
 
 @pytest.mark.slow
