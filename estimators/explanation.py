@@ -231,8 +231,7 @@ def _nearest(
     place = np.empty((len(rows), top), dtype=int)
     similarity, distance = np.empty((2, len(rows), top))
 
-    def of_block(start: int) -> None:
-        block = slice(start, start + BLOCK)
+    def of_block(block: slice) -> None:
         if kernel.normalized:  # the logarithm has all digits for remote rows
             closeness = kernel.log(rows[block], normal_rows)
         else:
@@ -247,7 +246,7 @@ def _nearest(
         change[..., list(kernel.categorical_columns)] = 0.0
         distance[block] = np.sqrt(np.square(change).sum(axis=-1))
 
-    threads.each(of_block, range(0, len(rows) if top else 0, BLOCK))
+    threads.each(of_block, len(rows) if top else 0, BLOCK)
     dims = ("obs", "rank")
     return xr.Dataset(
         {

@@ -9,11 +9,11 @@ a user writes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, override
 
 import pymc as pm
 import pytensor
@@ -159,33 +159,70 @@ def _batches(variables: list[Variable]) -> dict[Variable, Variable]:
     return {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in variables}
 
 
+class made_once(cached_property):
+    """A cached property that one thread computes while the others wait."""
+
+    @override
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        with lock:
+            return super().__get__(instance, owner)
+
+
+class Function:
+    """A PyTensor function that several threads may call at once.
+
+    While it runs, a PyTensor function keeps its inputs and results in its own storage. So each
+    call takes a copy that no other call uses; a copy takes milliseconds to make, and is kept.
+    """
+
+    def __init__(self, function: Any):
+        self._original, self._unused = function, [function]
+
+    @contextmanager
+    def copy(self) -> Iterator[Any]:
+        """Give a copy, to be used until the block ends; borrowed results end with it."""
+        try:
+            function = self._unused.pop()
+        except IndexError:
+            with lock:
+                function = self._original.copy()
+        try:
+            yield function
+        finally:
+            self._unused.append(function)
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Return the results, which no later call changes."""
+        with self.copy() as function:
+            return function(*inputs)
+
+
 class CompiledFunctions:
     """The functions of one model structure, each compiled on first use.
 
-    Their inputs are the unconstrained parameters, or batches of them, and then the shared data. A
-    PyTensor function keeps its inputs and results in its own storage while it runs, so two threads
-    must not run it at once: a caller holds ``running`` until the results are copied. Machine code
-    keeps no state between calls and needs no lock.
+    Their inputs are the unconstrained parameters, or batches of them, and then the shared data.
     """
 
     def __init__(self, graph: Graph):
         self.graph = graph
-        self.running = threading.RLock()
         self._placeholders = [v.type(name=v.name) for v in graph.shared]
 
-    def _function(self, inputs: list[Variable], outputs: Any, mode: Any = NUMPY) -> Any:
-        # machine code of numba has no C, and with no C compiler PyTensor fuses at most 32 operands
-        with lock, without_c() if mode is NUMPY else nullcontext():
-            return pytensor.function(
-                [*inputs, *self._placeholders],
-                outputs,
-                givens=dict(zip(self.graph.shared, self._placeholders, strict=True)),
-                mode=mode,
-                on_unused_input="ignore",
-                trust_input=True,
-            )
+    def _function(self, inputs: list[Variable], outputs: Any) -> Function:
+        """Return a function that runs in NumPy."""
+        with without_c():
+            return Function(self._compiled(inputs, outputs, NUMPY))
 
-    @cached_property
+    def _compiled(self, inputs: list[Variable], outputs: Any, mode: Any) -> Any:
+        return pytensor.function(
+            [*inputs, *self._placeholders],
+            outputs,
+            givens=dict(zip(self.graph.shared, self._placeholders, strict=True)),
+            mode=mode,
+            on_unused_input="ignore",
+            trust_input=True,
+        )
+
+    @made_once
     def _logp(self) -> Variable:
         return _unchecked([self.graph.logp])[0]
 
@@ -193,7 +230,7 @@ class CompiledFunctions:
     def _logp_and_gradient(self) -> list[Variable]:
         return [self._logp, *pt.grad(self._logp, self.graph.values)]
 
-    @cached_property
+    @made_once
     def machine_code(self) -> Callable:
         """Log density and gradients as a function, compiled by numba."""
         from .symmetric import by_one_triangle  # late: numba is slow to import
@@ -201,16 +238,17 @@ class CompiledFunctions:
         mode = get_mode("NUMBA").register(
             (in2out(by_one_triangle), EARLY), (in2out(_products_of_vectors), SIMPLE)
         )
-        # the bare jitted function keeps no state between calls, so chains can share it
-        return self._function(self.graph.values, self._logp_and_gradient, mode).vm.jit_fn
+        # with its C compiler: without one PyTensor fuses loops of at most 32 operands. The bare
+        # jitted function keeps no state between calls, so chains can share it
+        return self._compiled(self.graph.values, self._logp_and_gradient, mode).vm.jit_fn
 
-    @cached_property
-    def logp_and_gradient(self) -> Callable:
+    @made_once
+    def logp_and_gradient(self) -> Function:
         """Log density and gradients as a function, run in NumPy."""
         return self._function(self.graph.values, self._logp_and_gradient)
 
-    @cached_property
-    def batch(self) -> Callable:
+    @made_once
+    def batch(self) -> Function:
         """The log densities and the named quantities of a batch, as a function."""
         batches = _batches(self.graph.values)
         outputs = vectorize_graph(_unchecked(self.graph.outputs), batches)
@@ -218,8 +256,8 @@ class CompiledFunctions:
             list(batches.values()), [pytensor.Out(v, borrow=True) for v in outputs]
         )
 
-    @cached_property
-    def log_prior(self) -> Callable:
+    @made_once
+    def log_prior(self) -> Function:
         """The log prior densities of a batch of the free variables, as a function.
 
         They are densities of the variables themselves, with no Jacobian of the transform to
@@ -243,18 +281,18 @@ class CompiledFunctions:
         sums = [pt.broadcast_to(total, inputs[0].shape[:1]) for total in sums]
         return self._function(inputs, sums)
 
-    @cached_property
-    def weights(self) -> Callable:
+    @made_once
+    def weights(self) -> Function:
         """The weights of a batch of the free variables, as a function."""
         batches = _batches(self.graph.free)
         return self._function(list(batches.values()), vectorize_graph(self.graph.w, batches))
 
-    @cached_property
-    def hessian_products(self) -> Callable:
+    @made_once
+    def hessian_products(self) -> Function:
         """The products of the Hessian at one point with a batch of vectors, as a function."""
         return self._hessian_products(self._logp)
 
-    def _hessian_products(self, logp: Variable) -> Callable:
+    def _hessian_products(self, logp: Variable) -> Function:
         values = self.graph.values
         vectors = [v.type(name=f"vector_{v.name}") for v in values]
         gradients = pt.grad(logp, values)
@@ -263,8 +301,8 @@ class CompiledFunctions:
         batches = _batches(vectors)
         return self._function([*values, *batches.values()], vectorize_graph(products, batches))
 
-    @cached_property
-    def tangent_hessian_products(self) -> Callable:
+    @made_once
+    def tangent_hessian_products(self) -> Function:
         """:attr:`hessian_products` of the log density with w'Kw replaced by its tangent.
 
         The tangent at the point has the value and the gradient of w'Kw by w, and no curvature.
@@ -273,8 +311,8 @@ class CompiledFunctions:
         tangent = 2.0 * (w @ disconnected_grad(Kw)) - disconnected_grad(norm)
         return self._hessian_products(clone_replace(self._logp, {norm: tangent}))
 
-    @cached_property
-    def jacobian_products(self) -> Callable:
+    @made_once
+    def jacobian_products(self) -> Function:
         """Products with the Jacobian J of the weights, as a function of a point, u and x.
 
         It returns J x, a vector with the length of the weights, J'u, in the parts of the

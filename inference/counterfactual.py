@@ -228,7 +228,7 @@ def _mean_shift(mean: CenterDraws, x: np.ndarray) -> tuple[np.ndarray, np.ndarra
         center[block] = (q @ points) / total[:, None]
 
     step = max(1, BLOCK_VALUES // len(points))
-    threads.each(of_block, (slice(start, start + step) for start in range(0, len(x), step)))
+    threads.each(of_block, len(x), step)
     return surprise, center
 
 

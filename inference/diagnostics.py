@@ -22,6 +22,7 @@ MIN_ESS_PER_CHAIN = 100
 MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
 MIN_LEFT_OUT = 50  # effective draws for a left-out row
+BLOCK = 128  # draws that stay in the cache
 POINTS = 20  # evenly spaced training rows whose d_z are monitored
 PRIOR_DRAWS = 200
 
@@ -35,7 +36,12 @@ def effective_support(weights: np.ndarray) -> np.ndarray:
     point. It is Kish's effective sample size (1965) of the absolute values, so it holds for signed
     weights too.
     """
-    return np.abs(weights).sum(axis=-1) ** 2 / np.vecdot(weights, weights)
+    support = np.empty(weights.shape[:-1])
+    flat, draws = support.reshape(-1), weights.reshape(-1, weights.shape[-1])
+    for start in range(0, len(flat), BLOCK):
+        w = draws[start : start + BLOCK]
+        flat[start : start + BLOCK] = np.abs(w).sum(axis=1) ** 2 / np.vecdot(w, w)
+    return support
 
 
 def spread(n: int) -> np.ndarray:
@@ -140,7 +146,8 @@ def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr
     if prior is not None and "w" in prior:
         support = effective_support(prior["w"].values)
         values["prior_effective_support"] = float(np.median(support))
-    values["largest_weight"] = float(np.median(np.abs(w).max(axis=-1)))
+    largest = np.maximum(w.max(axis=-1), -w.min(axis=-1))
+    values["largest_weight"] = float(np.median(largest))
     return xr.Dataset(values)
 
 

@@ -34,7 +34,6 @@ doi:10.1002/cpa.3160280102
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -104,12 +103,13 @@ def terms(rule: CenterDraws, rows: np.ndarray, limit: Limit, prob: float, top: i
     margin = math.exp(limit.score) if rule.logarithmic else limit.score
     is_surprise = has_surprise(rule)
 
-    def of_block(block: np.ndarray) -> RowTerms:
+    def of_block(block: slice) -> RowTerms:
         if is_surprise:
-            return _surprise(rule, block, prob, top)
-        return _distance(rule, block, margin, prob, top)
+            return _surprise(rule, rows[block], prob, top)
+        return _distance(rule, rows[block], margin, prob, top)
 
-    parts = threads.each(of_block, _blocks(rule, rows))
+    wide = max(len(rule.support), len(rule.weights)) * (rows.shape[1] + 1)
+    parts = threads.each(of_block, len(rows), max(1, BLOCK_VALUES // wide))
     names = [field.name for field in fields(RowTerms)]
     return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 
@@ -281,13 +281,6 @@ def _linear_columns(
         with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
             centers = (centers - w * z) / (1.0 - w)
     return np.square(z - centers)
-
-
-def _blocks(rule: CenterDraws, rows: np.ndarray) -> Iterator[np.ndarray]:
-    wide = max(len(rule.support), len(rule.weights)) * (rows.shape[1] + 1)
-    step = max(1, BLOCK_VALUES // wide)
-    for start in range(0, len(rows), step):
-        yield rows[start : start + step]
 
 
 def largest(values: np.ndarray, top: int) -> np.ndarray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import threads
+
 FEW = 1e-4  # of a point's own term: a sum of the others below it has lost digits as a difference
 BLOCK = 128  # draws that stay in the cache
 NEARLY_ALL = 1e-4  # remaining share of the weight below which s - w_j is mostly rounding error
@@ -55,47 +57,48 @@ def leave_one_out(
     """
     _require_sum_one(weights)
     m = weights.shape[1] - n1
-    alpha0 = weights[:, :m]
-    s = alpha0.sum(axis=1, keepdims=True)
-    remaining = s - alpha0
-    # this difference has few digits if a point has nearly all the weight: sum again without it
-    inaccurate = np.argwhere(remaining <= NEARLY_ALL * s)
-    f = _sums_over_others(alpha0, K, None if n1 else Kw)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        f[:, :m] *= np.divide(s, remaining, out=remaining)
-    if n1:
-        f[:, m:] *= (s + weights[:, m:]) / s
-        of_minority = K[m:].copy()
-        of_minority[np.arange(n1), np.arange(m, m + n1)] = 0.0
-        f += weights[:, m:] @ of_minority
-    for draw, j in inaccurate:
-        rest = weights[draw].copy()
-        rest[j] = 0.0
-        total = rest[:m].sum()
-        f[draw, j] = -np.inf
-        if total > 0.0:
-            rest[:m] *= s[draw, 0] / total
-            f[draw, j] = K[j] @ rest
+    of_others, f = None, Kw
+    if n1 or Kw is None:
+        of_others, f = K.copy(), np.empty_like(weights)
+        np.fill_diagonal(of_others, 0.0)  # sums over the other points, without a difference
+
+    def of_block(draws: slice) -> None:
+        w = weights[draws]
+        s = w[:, :m].sum(axis=1, keepdims=True)
+        remaining = s - w[:, :m]
+        # this difference has few digits if a point has nearly all the weight: sum again without it
+        inaccurate = np.argwhere(remaining <= NEARLY_ALL * s)
+        if of_others is None:
+            sums = _without_own_term(f[draws], w, K)
+        else:
+            sums = np.matmul(w[:, :m], of_others[:m], out=f[draws])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sums[:, :m] *= np.divide(s, remaining, out=remaining)
+        if n1:
+            sums[:, m:] *= (s + w[:, m:]) / s
+            sums += w[:, m:] @ of_others[m:]
+        for draw, j in inaccurate:
+            rest = w[draw].copy()
+            rest[j] = 0.0
+            total = rest[:m].sum()
+            sums[draw, j] = -np.inf
+            if total > 0.0:
+                rest[:m] *= s[draw, 0] / total
+                sums[draw, j] = K[j] @ rest
+
+    threads.each(of_block, len(weights), BLOCK)
     return f
 
 
-def _sums_over_others(w: np.ndarray, K: np.ndarray, Kw: np.ndarray | None) -> np.ndarray:
-    """Return the sum over i < m, i != j, of w_i k_ij for each point j; (draws, m) -> (draws, M)."""
-    m = w.shape[1]
-    if Kw is None:
-        others = K[:m].copy()
-        np.fill_diagonal(others, 0.0)  # the sum over the other points, without a difference
-        return w @ others
-    few, diagonal = np.zeros(m, dtype=bool), np.diag(K)
-    for start in range(0, len(w), BLOCK):
-        f = Kw[start : start + BLOCK]
-        own = w[start : start + BLOCK] * diagonal
-        f -= own
-        few |= (np.abs(f) < FEW * np.abs(own)).any(axis=0)
+def _without_own_term(Kw: np.ndarray, w: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return Kw, overwritten by the sum over i != j of w_i k_ij for each point j, (draws, M)."""
+    own = w * np.diag(K)
+    Kw -= own
+    few = (np.abs(Kw) < FEW * np.abs(own)).any(axis=0)
     columns = np.flatnonzero(few)  # their differences have lost digits: sum again
-    others = K[:, columns]
-    others[columns, np.arange(len(columns))] = 0.0
-    Kw[:, columns] = w @ others
+    of_others = K[:, columns]
+    of_others[columns, np.arange(len(columns))] = 0.0
+    Kw[:, columns] = w @ of_others
     return Kw
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
 
+from . import threads
 from .cancellation import checkpoint
 from .jacobian import DiagonalAndOuter
 from .known_models import compiled_model
@@ -41,7 +43,6 @@ class LogDensity:
         self._shared = [v.name for v in shared]
         self._data = [v.get_value(borrow=True) for v in shared]
         self.model = model
-        self._shapes = [self._point[v.name].shape for v in graph.values]
         self._names = [v.name for v in graph.values]
         discrete = [
             v.name for v in graph.values if v.type.dtype.startswith(("int", "uint", "bool"))
@@ -52,25 +53,33 @@ class LogDensity:
                 + (f"{', '.join(discrete)} is discrete" if discrete else "there is none")
             )
         self._center = np.concatenate([np.ravel(self._point[name]) for name in self._names])
-        self._bounds = np.cumsum([0, *(int(np.prod(s)) for s in self._shapes)])
-        self.size = int(self._bounds[-1])
+        self._lay_out([self._point[name].shape for name in self._names])
         self.products = 0.0
         self._share_of_K = 1.0  # that a product uses
 
+    def _lay_out(self, shapes: list[tuple[int, ...]]) -> None:
+        """Lay out parameters of these shapes in one vector."""
+        self._shapes = shapes
+        ends = np.cumsum([0, *(math.prod(shape) for shape in shapes)]).tolist()
+        self._parts = list(map(slice, ends[:-1], ends[1:]))
+        self.size = ends[-1]
+
+    # NUTS splits and joins a vector for each gradient, which takes microseconds: no reshape of
+    # parts that are vectors
     def _split(self, x: np.ndarray) -> list[np.ndarray]:
         """Split the last axis of ``x`` into the model's parameters."""
-        if len(self._shapes) == 1:
-            return [x.reshape(x.shape[:-1] + self._shapes[0])]
         return [
-            x[..., a:b].reshape(x.shape[:-1] + shape)
-            for a, b, shape in zip(self._bounds[:-1], self._bounds[1:], self._shapes, strict=True)
+            x[..., part] if len(shape) == 1 else x[..., part].reshape(x.shape[:-1] + shape)
+            for part, shape in zip(self._parts, self._shapes, strict=True)
         ]
 
-    @staticmethod
-    def _join(parts: list[np.ndarray], batch: tuple[int, ...] = ()) -> np.ndarray:
-        if len(parts) == 1:
-            return np.asarray(parts[0]).reshape(*batch, -1)
-        return np.concatenate([np.asarray(p).reshape(*batch, -1) for p in parts], axis=-1)
+    def _join(self, parts: list[np.ndarray], batch: tuple[int, ...] = ()) -> np.ndarray:
+        """Join the model's parameters, or as many derivatives, on the last axis."""
+        vectors = [
+            part if len(shape) == 1 else np.reshape(part, (*batch, -1))
+            for part, shape in zip(parts, self._shapes, strict=True)
+        ]
+        return vectors[0] if len(vectors) == 1 else np.concatenate(vectors, axis=-1)
 
     def _logp_and_gradient(self, function: Callable, x: np.ndarray) -> tuple[float, np.ndarray]:
         checkpoint()
@@ -80,27 +89,29 @@ class LogDensity:
 
     def machine_code(self) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
         """Return :meth:`logp_and_gradient` as machine code, for samplers that call it often."""
-        with self._functions.running:  # so that two threads compile it only once
-            function = self._functions.machine_code
+        function = self._functions.machine_code
         return lambda x: self._logp_and_gradient(function, x)
 
     def logp_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Return log density and gradient at the unconstrained vector ``x``."""
-        with self._functions.running:
-            return self._logp_and_gradient(self._functions.logp_and_gradient, x)
+        return self._logp_and_gradient(self._functions.logp_and_gradient, x)
 
     def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return log densities (S,) and all named quantities (S, ...) of a batch (S, size)."""
         self.products += self._share_of_K * len(x)
         step = max(BATCH_ROWS, BATCH_VALUES // self.size)
         outputs: list[np.ndarray] = []
-        for start in range(0, len(x), step):
-            rows = slice(start, start + step)
-            with self._functions.running:
-                parts = self._functions.batch(*self._split(x[rows]), *self._data)
-                outputs = outputs or self._empty_outputs(parts, len(x))
+
+        def of_block(rows: slice) -> None:
+            with self._functions.batch.copy() as function:
+                parts = function(*self._split(x[rows]), *self._data)
+                if not outputs:
+                    outputs.extend(self._empty_outputs(parts, len(x)))
                 for values, part in zip(outputs, parts, strict=True):
                     values[rows] = part
+
+        of_block(slice(step))  # the first one says the shapes
+        threads.each(of_block, len(x), step, start=step)
         return outputs[0], dict(zip(self._graph.named, outputs[1:], strict=True))
 
     def _empty_outputs(self, parts: list[np.ndarray], n: int) -> list[np.ndarray]:
@@ -147,9 +158,8 @@ class LogDensity:
         for start in range(0, self.size, step):
             rows = slice(start, min(start + step, self.size))
             vectors = np.eye(rows.stop - start, self.size, k=start)
-            with self._functions.running:
-                products = function(*self._split(x), *self._split(vectors), *self._data)
-                H[rows] = self._join(products, (len(vectors),))
+            products = function(*self._split(x), *self._split(vectors), *self._data)
+            H[rows] = self._join(products, (len(vectors),))
         return H
 
     def _jacobian(self, x: np.ndarray) -> tuple[DiagonalAndOuter, float] | None:
@@ -160,11 +170,10 @@ class LogDensity:
 
         def products(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             nonlocal slope
-            with self._functions.running:
-                Jv, *parts_of_u, slope = self._functions.jacobian_products(
-                    *parts, u, *self._split(v), *self._data
-                )
-                return np.array(Jv), self._join(parts_of_u)
+            Jv, *parts_of_u, slope = self._functions.jacobian_products(
+                *parts, u, *self._split(v), *self._data
+            )
+            return Jv, self._join(parts_of_u)
 
         jacobian = DiagonalAndOuter.of(products, self.size)
         return None if jacobian is None else (jacobian, float(slope))
@@ -212,13 +221,14 @@ class LogDensity:
         single parameters hardly changes their sum, such as the total of the minority weights.
         """
         average, reach = np.empty(self.size), np.empty(self.size)
-        for a, b in zip(self._bounds[:-1], self._bounds[1:], strict=True):
-            part = self._center[a:b]
-            average[a:b], reach[a:b] = part.mean(), max(np.ptp(part), width)
+        for part in self._parts:
+            values = self._center[part]
+            average[part], reach[part] = values.mean(), max(np.ptp(values), width)
         others = average + reach * rng.uniform(-1.0, 1.0, (n, self.size))
         if len(self._names) > 1:
             shifts = rng.uniform(-1.0, 1.0, (n // 2, len(self._names)))
-            others[1::2] += reach * np.repeat(shifts, np.diff(self._bounds), axis=1)
+            lengths = [part.stop - part.start for part in self._parts]
+            others[1::2] += reach * np.repeat(shifts, lengths, axis=1)
         return [self._center, average, *others]
 
     def named(self, x: np.ndarray) -> dict[str, np.ndarray]:
@@ -235,15 +245,13 @@ class LogDensity:
         draws : dict of ndarray of shape (S, ...)
             Draws of the free variables, as :meth:`named` has them.
         """
-        with self._functions.running:
-            parts = self._in_batches(self._functions.log_prior, draws)
-            names = [*self.free, *(v.name for v in self._graph.potentials)]
-            return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+        parts = self._in_batches(self._functions.log_prior, draws)
+        names = [*self.free, *(v.name for v in self._graph.potentials)]
+        return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
 
     def weights(self, draws: dict[str, np.ndarray]) -> np.ndarray:
         """Return the weights (S, M) that follow from draws of the free variables."""
-        with self._functions.running:
-            return np.concatenate(self._in_batches(self._functions.weights, draws))
+        return np.concatenate(self._in_batches(self._functions.weights, draws))
 
     def _in_batches(self, function: Callable, draws: dict[str, np.ndarray]) -> list[Any]:
         """Return the outputs of ``function`` for the free variables' draws, batch by batch."""
@@ -278,8 +286,7 @@ class LogDensity:
 
     def parameters_of(self, variable: Variable) -> slice:
         """Return where the unconstrained parameters of a free variable are among all."""
-        i = self._names.index(self.model.rvs_to_values[variable].name)
-        return slice(int(self._bounds[i]), int(self._bounds[i + 1]))
+        return self._parts[self._names.index(self.model.rvs_to_values[variable].name)]
 
     def of_points(self, dim: str, chosen: np.ndarray) -> LogDensity:
         """Return the log density of the model with fewer points, by the same compiled functions.
@@ -309,11 +316,12 @@ class LogDensity:
         new._data = list(map(selected, self._shared, self._data))
         variables = {value.name: rv.name for rv, value in self.model.rvs_to_values.items()}
         names = [variables[name] for name in self._names]
-        new._shapes = [
-            selected(name, np.empty(shape)).shape
-            for name, shape in zip(names, self._shapes, strict=True)
-        ]
-        new._bounds = np.cumsum([0, *(int(np.prod(shape)) for shape in new._shapes)])
-        new.size, new.products = int(new._bounds[-1]), 0.0
+        new._lay_out(
+            [
+                selected(name, np.empty(shape)).shape
+                for name, shape in zip(names, self._shapes, strict=True)
+            ]
+        )
+        new.products = 0.0
         new._share_of_K = (len(kept["point"]) / self.n_points) ** 2
         return new

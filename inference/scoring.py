@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import override
+from typing import Any, override
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class ScoringRule:
         logarithms, exactly where the value is at most the draw's cutoff.
         """
         out = np.empty((len(rows), len(self.weights)))
-        threads.each(lambda block: self._raw(rows[block], out[block]), self._blocks(len(rows)))
+        self._each(lambda block: self._raw(rows[block], out[block]), len(rows))
         return out.T
 
     def scores(self, rows: np.ndarray, level: float) -> np.ndarray:
@@ -96,7 +96,7 @@ class ScoringRule:
             raw = distance_quantile(self._raw(rows[block]).T, level, overwrite=True)
             out[block] = self._score(raw, rows[block], level)
 
-        threads.each(of_block, self._blocks(len(rows)))
+        self._each(of_block, len(rows))
         return out
 
     def probability_normal(self, rows: np.ndarray, limit: Limit) -> np.ndarray:
@@ -106,7 +106,7 @@ class ScoringRule:
         def of_block(block: slice) -> None:
             out[block] = self._probability(self._raw(rows[block]), rows[block], limit)
 
-        threads.each(of_block, self._blocks(len(rows)))
+        self._each(of_block, len(rows))
         return out
 
     def decision(
@@ -140,7 +140,7 @@ class ScoringRule:
             low, high = self._typical_value(raw[:, below]), self._typical_value(raw[:, above])
             out[2:, block] = (low + (places - below) * (high - low)).T
 
-        threads.each(of_block, self._blocks(len(rows)))
+        self._each(of_block, len(rows))
         return out
 
     def score_of(self, value: float) -> float:
@@ -188,11 +188,10 @@ class ScoringRule:
         """Return whether values beside the cutoff agree in so many digits that they mislead."""
         return False
 
-    def _blocks(self, n: int) -> Iterator[slice]:
-        """Yield slices of rows, so few that their draws x rows values fit in memory."""
+    def _each(self, function: Callable[[slice], Any], n: int) -> None:
+        """Call a function of blocks of n rows, whose draws x rows values fit in memory."""
         step = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(self.weights.shape)))
-        for start in range(0, n, step):
-            yield slice(start, min(start + step, n))
+        threads.each(function, n, step)
 
     def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return the numbers of :meth:`raw` for one block, shape (rows, draws)."""
@@ -286,7 +285,7 @@ class CenterDraws(ScoringRule):
             counts[0, block] = (raw <= cutoff - margin).sum(axis=1)
             counts[1, block] = (raw <= cutoff + margin).sum(axis=1)
 
-        threads.each(of_block, self._blocks(len(rows)))
+        self._each(of_block, len(rows))
         return counts
 
     def self_similarity(self, k_zz: np.ndarray) -> np.ndarray:
@@ -339,13 +338,18 @@ class CenterDraws(ScoringRule):
         log_weight : ndarray of shape (draws, M), optional
             Log importance weights of the draws, for each point.
         """
-        raw = kernel_sums * -2.0
-        if not self._normalized:
-            raw += np.diag(self.gram.K)
-        if log_weight is None:
-            quantile = distance_quantile(raw, level, overwrite=True)
-        else:
-            quantile = weighted_distance_quantile(raw, log_weight, level)
+        quantile = np.empty(kernel_sums.shape[1])
+
+        def of_block(points: slice) -> None:
+            raw = kernel_sums[:, points] * -2.0
+            if not self._normalized:
+                raw += np.diag(self.gram.K)[points]
+            if log_weight is None:
+                quantile[points] = distance_quantile(raw, level, overwrite=True)
+            else:
+                quantile[points] = weighted_distance_quantile(raw, log_weight[:, points], level)
+
+        self._each(of_block, len(quantile))
         if not self.logarithmic:
             return -quantile
         return self._log_proximity(quantile, self.gram.points, level, left_out=True)

@@ -1,6 +1,6 @@
-"""Threads for blocks of rows, and the number of threads of BLAS beside them.
+"""Threads for blocks of rows or draws, and the number of threads of BLAS beside them.
 
-Each block of rows has a thread of its own, so its products need no more. Threads that share one
+Each block has a thread of its own, so its products need no more. Threads that share one
 product of a matrix and a vector take longer than one alone. NumPy and SciPy each bring a BLAS with
 threads of its own. Laplace's approximation calls both in turn, on small matrices: then threads that
 wait for each other take longer than the products.
@@ -9,7 +9,7 @@ wait for each other take longer than the products.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -58,11 +58,14 @@ def one_if_small(size: int) -> AbstractContextManager[int | None]:
     return one() if size <= SMALL else nullcontext()
 
 
-def each[Block, Result](
-    function: Callable[[Block], Result], blocks: Iterable[Block]
+def each[Result](
+    function: Callable[[slice], Result], n: int, step: int, start: int = 0
 ) -> list[Result]:
-    """Return the results of a function of blocks, on as many threads as BLAS would use."""
-    blocks = list(blocks)
+    """Return the results of a function of blocks, on as many threads as BLAS would use.
+
+    The blocks are slices of ``step`` rows or draws, from number ``start`` to n.
+    """
+    blocks = [slice(i, min(i + step, n)) for i in range(start, n, step)]
     if len(blocks) < 2:  # BLAS shares the products of one block among its threads
         return [function(block) for block in blocks]
     with one() as n, ThreadPoolExecutor(min(n, len(blocks))) as pool:

@@ -40,15 +40,25 @@ def wine():
     return (majority - center) / spread, (minority - center) / spread
 
 
-@pytest.fixture(scope="module", params=[simulated, wine], ids=["simulated", "wine"])
+@pytest.fixture(scope="module", params=["simulated", "wine"])
 def rows(request):
-    return request.param()
+    return {"simulated": simulated, "wine": wine}[request.param]()
+
+
+FLAT, STANDARDIZED = (priors.Flat(), 0.99), (priors.StandardizedRowSum(), 0.95)
 
 
 @pytest.mark.parametrize(
-    ("prior", "correlation"),
-    [(priors.Flat(), 0.99), (priors.StandardizedRowSum(), 0.95)],
-    ids=["flat", "standardized"],
+    ("rows", "prior", "correlation"),
+    [
+        pytest.param("simulated", *FLAT, id="simulated-flat"),
+        pytest.param("wine", *STANDARDIZED, id="wine-standardized"),
+        pytest.param(
+            "simulated", *STANDARDIZED, id="simulated-standardized", marks=pytest.mark.long
+        ),
+        pytest.param("wine", *FLAT, id="wine-flat", marks=pytest.mark.long),
+    ],
+    indirect=["rows"],
 )
 def test_cutoff_is_that_of_refits(rows, prior, correlation):
     majority, _ = rows

@@ -60,10 +60,10 @@ def test_machine_code_is_quick_to_compile(monkeypatch):
 
     An error within PyTensor's rewriting is only logged, so warnings are recorded here.
     """
-    made, make = [], compiled.CompiledFunctions._function
+    made, make = [], compiled.CompiledFunctions._compiled
     monkeypatch.setattr(
         compiled.CompiledFunctions,
-        "_function",
+        "_compiled",
         lambda *arguments: made.append(make(*arguments)) or made[-1],
     )
     rows = np.random.default_rng(2).normal(size=(14, 2))

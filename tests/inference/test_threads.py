@@ -1,14 +1,18 @@
 """BLAS has one thread beside threads of Python, and as many as before afterwards."""
 
+import contextlib
 import threading
 import time
 
 import numpy as np
 import pytest
-from bsvdd.inference import sampling, threads
+from bsvdd.inference import log_density, sampling, threads
+from bsvdd.inference.compiled import Function
 from bsvdd.inference.draws import SamplerSettings
+from bsvdd.inference.log_density import LogDensity
 from bsvdd.inference.scoring import BLOCK_ROWS, CenterDraws
 from bsvdd.models import Gram, bsvdd
+from scipy.special import softmax
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bsvdd import kernels, priors
@@ -63,6 +67,30 @@ def test_a_posterior_of_few_weights_is_drawn_by_one_thread(two_threads):
     assert blas_threads() == 2
 
 
+def test_a_batch_is_computed_by_two_threads_as_by_one(two_threads, monkeypatch):
+    gram = Gram.from_rows(kernels.RBF(1.0), np.random.default_rng(0).normal(size=(20, 2)))
+    density = LogDensity(bsvdd.build(gram, priors.StandardizedRowSum()))
+    x = np.random.default_rng(1).normal(size=(100 * log_density.BATCH_ROWS, 20))
+    monkeypatch.setattr(log_density, "BATCH_VALUES", 0)
+    used, copy = set(), Function.copy
+
+    @contextlib.contextmanager
+    def watched(self):
+        with copy(self) as function:
+            used.add((threading.get_ident(), id(function)))
+            yield function
+
+    monkeypatch.setattr(Function, "copy", watched)
+    logp, named = density.evaluate(x)
+    assert len({function for _, function in used}) == 2
+    with threadpool_limits(1, user_api="blas"):
+        alone, others = density.evaluate(x)
+    np.testing.assert_array_equal(logp, alone)
+    for name, values in named.items():
+        np.testing.assert_array_equal(values, others[name])
+    np.testing.assert_allclose(named["w"], softmax(x, axis=1), rtol=1e-12)
+
+
 def test_blocks_have_a_thread_each_and_their_results_are_in_order(two_threads):
     started = threading.Barrier(2, timeout=60)  # passed only if two blocks run at the same time
 
@@ -70,19 +98,20 @@ def test_blocks_have_a_thread_each_and_their_results_are_in_order(two_threads):
         started.wait()
         return block, blas_threads(), threading.get_ident()
 
-    (first, within, one), (second, _, other) = threads.each(of_block, iter("ab"))
-    assert (first, second, within) == ("a", "b", 1) and one != other
+    (first, within, one), (second, _, other) = threads.each(of_block, n=5, step=3)
+    assert (first, second, within) == (slice(0, 3), slice(3, 5), 1) and one != other
     assert blas_threads() == 2
 
 
 def test_one_block_has_all_threads_of_blas(two_threads):
-    assert threads.each(lambda block: (block, blas_threads()), "a") == [("a", 2)]
-    assert threads.each(str, []) == []
+    expected = [(slice(2, 4), 2)]
+    assert threads.each(lambda block: (block, blas_threads()), 4, 3, start=2) == expected
+    assert threads.each(str, 0, 3) == []
 
 
 def test_an_error_of_a_block_is_raised(two_threads):
     with pytest.raises(ZeroDivisionError):
-        threads.each(lambda block: 1 / block, [1, 0, 2])
+        threads.each(lambda block: 1 / (block.start - 1), 3, 1)
     assert blas_threads() == 2
 
 
