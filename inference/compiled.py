@@ -238,8 +238,9 @@ class CompiledFunctions:
         mode = get_mode("NUMBA").register(
             (in2out(by_one_triangle), EARLY), (in2out(_products_of_vectors), SIMPLE)
         )
-        # with its C compiler: without one PyTensor fuses loops of at most 32 operands. The bare
-        # jitted function keeps no state between calls, so chains can share it
+        if not pytensor.config.cxx:  # then PyTensor fuses loops of at most 32 operands, and warns
+            mode = mode.excluding("fusion")
+        # the bare jitted function keeps no state between calls, so chains can share it
         return self._compiled(self.graph.values, self._logp_and_gradient, mode).vm.jit_fn
 
     @made_once
