@@ -75,6 +75,17 @@ EARLY = -0.5  # before composite operations are replaced by their parts
 SIMPLE = 1.5  # when products have their simplest form, and before those of BLAS replace them
 
 
+def numba_mode() -> Mode:
+    """Return the mode for functions that are called often: machine code by numba."""
+    from .symmetric import by_one_triangle  # late: numba is slow to import
+
+    mode: Mode = get_mode("NUMBA").register(
+        (in2out(by_one_triangle), EARLY), (in2out(_products_of_vectors), SIMPLE)
+    )
+    # without a C compiler PyTensor fuses loops of at most 32 operands, and warns
+    return mode if pytensor.config.cxx else mode.excluding("fusion")
+
+
 @dataclass(frozen=True)
 class Graph:
     """The log density and the named quantities of a model as symbolic expressions."""
@@ -233,15 +244,8 @@ class CompiledFunctions:
     @made_once
     def machine_code(self) -> Callable:
         """Log density and gradients as a function, compiled by numba."""
-        from .symmetric import by_one_triangle  # late: numba is slow to import
-
-        mode = get_mode("NUMBA").register(
-            (in2out(by_one_triangle), EARLY), (in2out(_products_of_vectors), SIMPLE)
-        )
-        if not pytensor.config.cxx:  # then PyTensor fuses loops of at most 32 operands, and warns
-            mode = mode.excluding("fusion")
         # the bare jitted function keeps no state between calls, so chains can share it
-        return self._compiled(self.graph.values, self._logp_and_gradient, mode).vm.jit_fn
+        return self._compiled(self.graph.values, self._logp_and_gradient, numba_mode()).vm.jit_fn
 
     @made_once
     def logp_and_gradient(self) -> Function:

@@ -57,9 +57,10 @@ def leave_one_out(
     """
     _require_sum_one(weights)
     m = weights.shape[1] - n1
-    of_others, f = None, Kw
-    if n1 or Kw is None:
-        of_others, f = K.copy(), np.empty_like(weights)
+    f = np.empty_like(weights) if Kw is None or n1 else Kw
+    of_others = K
+    if f is not Kw:
+        of_others = K.copy()
         np.fill_diagonal(of_others, 0.0)  # sums over the other points, without a difference
 
     def of_block(draws: slice) -> None:
@@ -68,7 +69,7 @@ def leave_one_out(
         remaining = s - w[:, :m]
         # this difference has few digits if a point has nearly all the weight: sum again without it
         inaccurate = np.argwhere(remaining <= NEARLY_ALL * s)
-        if of_others is None:
+        if f is Kw:
             sums = _without_own_term(f[draws], w, K)
         else:
             sums = np.matmul(w[:, :m], of_others[:m], out=f[draws])

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
+import pymc as pm
+from pymc.backends import NDArray
 
 from ..cancellation import checkpoint
+from ..compiled import NUMPY, numba_mode
 from ..draws import Draws, SamplerReport, SamplerSettings
 from ..log_density import LogDensity
+
+
+class Trace(NDArray):  # type: ignore[misc]
+    """The draws of a chain, whose named quantities are computed in NumPy.
+
+    That is once a draw. PyMC's own trace has them compiled by numba, which takes a minute.
+    """
+
+    @classmethod
+    def of(cls, model: pm.Model) -> Self:
+        """Return an empty trace of ``model``."""
+        function = model.compile_fn(
+            model.unobserved_value_vars,
+            inputs=model.value_vars,
+            point_fn=False,
+            mode=NUMPY,
+            on_unused_input="ignore",
+        )
+        return cls(model=model, fn=function)
+
+    def __copy__(self) -> Self:
+        """Return an empty trace for one chain: PyMC copies the trace for each."""
+        return type(self)(model=self.model, fn=self.fn)
 
 
 def sample(density: LogDensity, starts: np.ndarray, settings: SamplerSettings) -> Draws:
@@ -24,8 +52,6 @@ def sample(density: LogDensity, starts: np.ndarray, settings: SamplerSettings) -
     KeyboardInterrupt
         The run was interrupted: PyMC returns a partial run, which is discarded.
     """
-    import pymc as pm
-
     model, chains = density.model, settings.chains
     named = density.named(starts)
     trace = pm.sample(
@@ -33,9 +59,10 @@ def sample(density: LogDensity, starts: np.ndarray, settings: SamplerSettings) -
         tune=settings.tune,
         chains=chains,
         cores=1,  # chains in one process: a fork of a process with threads can hang
-        step=pm.Metropolis(model=model),
+        step=pm.Metropolis(model=model, compile_kwargs={"mode": numba_mode()}),
         initvals=[{name: named[name][chain] for name in density.free} for chain in range(chains)],
         model=model,
+        trace=Trace.of(model),
         random_seed=settings.seed,
         progressbar=settings.progressbar,
         quiet=not settings.progressbar,
