@@ -8,6 +8,7 @@ a user writes.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -217,6 +218,9 @@ class CompiledFunctions:
     def __init__(self, graph: Graph):
         self.graph = graph
         self._placeholders = [v.type(name=v.name) for v in graph.shared]
+        for placeholder, v in zip(self._placeholders, graph.shared, strict=True):
+            # what PyTensor may assume: PyMC tags the factor of a covariance as triangular
+            placeholder.tag = copy.copy(v.tag)
 
     def _function(self, inputs: list[Variable], outputs: Any) -> Function:
         """Return a function that runs in NumPy."""

@@ -14,7 +14,7 @@ from ..draws import Draws, SamplerReport, SamplerSettings
 from ..log_density import LogDensity
 
 
-class Trace(NDArray):  # type: ignore[misc]
+class Trace(NDArray):
     """The draws of a chain, whose named quantities are computed in NumPy.
 
     That is once a draw. PyMC's own trace has them compiled by numba, which takes a minute.
