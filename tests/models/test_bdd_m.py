@@ -211,6 +211,7 @@ def test_correlated_minority_prior_by_quadrature(worst_z, sampler):
     assert worst_z(alpha1, without_data[0]) > 10
 
 
+@pytest.mark.long  # half a minute, which numba compiles; quadrature has the exact draws too
 def test_exact_draws_are_those_of_nuts(data, worst_z):
     """Mean and squares of w, of 24 and 8 rows, with weights at both walls."""
     majority, minority = data[0][:24], data[0][24:]
