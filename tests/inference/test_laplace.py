@@ -243,6 +243,26 @@ def test_curvature_that_is_not_positive_is_no_approximation():
         )
 
 
+@pytest.mark.parametrize(("width", "sampler"), [(0.3, "nuts"), (1.0, "laplace")])
+def test_a_prior_with_corners(worst_z, width, sampler):
+    """Where the mode is at a corner no search ends; by quadrature, on a grid with the corners."""
+    gram = Gram.from_rows(kernels.RBF(1.0), np.array([[0.0, 0.0], [1.5, 0.3]]))
+    model = bdd.build(gram, lambda gram, name, dims: pm.Laplace(name, 0.0, width, dims=dims))
+    tree = sample(model, "auto", draws=2000, tune=500, chains=4, seed=1)
+    assert tree["posterior"].attrs["sampler"] == sampler
+    grid = np.linspace(-5.0, 5.0, 1001)
+    w = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1)
+    norm = np.einsum("...i,ij,...j", w, gram.K, w)
+    log_density = w @ gram.r - norm * gram.n0 / 2.0 - np.abs(w).sum(axis=-1) / width
+    share = np.exp(log_density - log_density.max())
+    share /= share.sum()
+    mean = np.einsum("ij,ijk", share, w)
+    draws = tree["posterior"]["w"].values
+    assert worst_z(draws, mean) < 4.5
+    assert worst_z((draws - mean) ** 2, np.einsum("ij,ijk", share, (w - mean) ** 2)) < 4.5
+    assert worst_z(draws, np.linalg.solve(gram.n0 * gram.K, gram.r)) > 10  # without the prior
+
+
 def test_search_that_ends_early_is_led_to_the_mode():
     """Flat as seen by the search, but not in posterior sd: Newton's steps."""
 
