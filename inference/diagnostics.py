@@ -10,6 +10,7 @@ import xarray as xr
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from ..models.geometry import DRAWS_IN_CACHE
 from ..models.potential import prior_potentials
 from .draws import Draws
 from .warning import DiagnosticWarning, warn
@@ -22,7 +23,6 @@ MIN_ESS_PER_CHAIN = 100
 MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
 MIN_LEFT_OUT = 50  # effective draws for a left-out row
-BLOCK = 128  # draws that stay in the cache
 POINTS = 20  # evenly spaced training rows whose d_z are monitored
 PRIOR_DRAWS = 200
 
@@ -38,9 +38,9 @@ def effective_support(weights: np.ndarray) -> np.ndarray:
     """
     support = np.empty(weights.shape[:-1])
     flat, draws = support.reshape(-1), weights.reshape(-1, weights.shape[-1])
-    for start in range(0, len(flat), BLOCK):
-        w = draws[start : start + BLOCK]
-        flat[start : start + BLOCK] = np.abs(w).sum(axis=1) ** 2 / np.vecdot(w, w)
+    for start in range(0, len(flat), DRAWS_IN_CACHE):
+        w = draws[start : start + DRAWS_IN_CACHE]
+        flat[start : start + DRAWS_IN_CACHE] = np.abs(w).sum(axis=1) ** 2 / np.vecdot(w, w)
     return support
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..models.geometry import DRAWS_IN_CACHE
 from . import threads
 
 FEW = 1e-4  # of a point's own term: a sum of the others below it has lost digits as a difference
-BLOCK = 128  # draws that stay in the cache
 NEARLY_ALL = 1e-4  # remaining share of the weight below which s - w_j is mostly rounding error
 SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their absolute values
 
@@ -87,7 +87,7 @@ def leave_one_out(
                 rest[:m] *= s[draw, 0] / total
                 sums[draw, j] = K[j] @ rest
 
-    threads.each(of_block, len(weights), BLOCK)
+    threads.each(of_block, len(weights), DRAWS_IN_CACHE)
     return f
 
 

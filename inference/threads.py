@@ -68,5 +68,5 @@ def each[Result](
     blocks = [slice(i, min(i + step, n)) for i in range(start, n, step)]
     if len(blocks) < 2:  # BLAS shares the products of one block among its threads
         return [function(block) for block in blocks]
-    with one() as n, ThreadPoolExecutor(min(n, len(blocks))) as pool:
+    with one() as usual, ThreadPoolExecutor(min(usual, len(blocks))) as pool:
         return list(pool.map(function, blocks))

@@ -6,7 +6,7 @@ import numpy as np
 
 from .gram import Gram
 
-BLOCK = 128  # draws per block
+DRAWS_IN_CACHE = 128  # draws in a block that stays in the cache
 
 
 def potential(w: np.ndarray, gram: Gram, likelihood_scale: float = 1.0) -> np.ndarray:
@@ -68,10 +68,10 @@ def squared_distance_of_points(Kw: np.ndarray, norm: np.ndarray, k_jj: np.ndarra
     norm : ndarray of shape (draws,)
     k_jj : ndarray of shape (q,)
     """
-    for start in range(0, len(Kw), BLOCK):  # a block stays in the cache
-        d2 = Kw[start : start + BLOCK]
+    for start in range(0, len(Kw), DRAWS_IN_CACHE):  # a block stays in the cache
+        d2 = Kw[start : start + DRAWS_IN_CACHE]
         d2 *= -2.0
-        d2 += norm[start : start + BLOCK, None]
+        d2 += norm[start : start + DRAWS_IN_CACHE, None]
         d2 += k_jj
         np.maximum(d2, 0.0, out=d2)
     return Kw

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Self
+import math
+from typing import Any, Self
 
 import numpy as np
 import pymc as pm
 from pymc.backends import NDArray
 
 from ..cancellation import checkpoint
-from ..compiled import NUMPY, numba_mode
+from ..compiled import numba_mode
 from ..draws import Draws, SamplerReport, SamplerSettings
 from ..log_density import LogDensity
 
 
-class Trace(NDArray):
-    """The draws of a chain, whose named quantities are computed in NumPy.
+class Parameters(NDArray):
+    """The unconstrained parameters of a chain's draws.
 
-    That is once a draw. PyMC's own trace has them compiled by numba, which takes a minute.
+    PyMC's own trace has all named quantities too, by a function that numba compiles for 20 s.
     """
 
     @classmethod
     def of(cls, model: pm.Model) -> Self:
         """Return an empty trace of ``model``."""
-        function = model.compile_fn(
-            model.unobserved_value_vars,
-            inputs=model.value_vars,
-            point_fn=False,
-            mode=NUMPY,
-            on_unused_input="ignore",
-        )
-        return cls(model=model, fn=function)
+
+        def values(*parameters: Any, **initial_point: Any) -> list[Any]:
+            return list(parameters) or [initial_point[v.name] for v in model.value_vars]
+
+        return cls(model=model, vars=model.value_vars, fn=values)
 
     def __copy__(self) -> Self:
-        """Return an empty trace for one chain: PyMC copies the trace for each."""
-        return type(self)(model=self.model, fn=self.fn)
+        """Return an empty trace: PyMC copies the given one for each chain."""
+        return self.of(self.model)
 
 
 def sample(density: LogDensity, starts: np.ndarray, settings: SamplerSettings) -> Draws:
@@ -62,17 +60,20 @@ def sample(density: LogDensity, starts: np.ndarray, settings: SamplerSettings) -
         step=pm.Metropolis(model=model, compile_kwargs={"mode": numba_mode()}),
         initvals=[{name: named[name][chain] for name in density.free} for chain in range(chains)],
         model=model,
-        trace=Trace.of(model),
+        trace=Parameters.of(model),
+        idata_kwargs={"include_transformed": True},
         random_seed=settings.seed,
         progressbar=settings.progressbar,
         quiet=not settings.progressbar,
         compute_convergence_checks=False,
         callback=lambda **_: checkpoint(),  # called after each draw
     )
-    sizes = trace.children["posterior"].sizes
-    if (sizes["chain"], sizes["draw"]) != (chains, settings.draws):
+    posterior = trace.children["posterior"].dataset
+    shape = chains, settings.draws
+    if (posterior.sizes["chain"], posterior.sizes["draw"]) != shape:
         raise KeyboardInterrupt
-    names = [v.name for v in [*model.free_RVs, *model.deterministics]]
-    variables = {name: trace["posterior"][name].values for name in names}
+    parts = [posterior[v.name].values.reshape(math.prod(shape), -1) for v in model.value_vars]
+    quantities = density.named(np.concatenate(parts, axis=1))
+    variables = {name: v.reshape(*shape, *v.shape[1:]) for name, v in quantities.items()}
     report = SamplerReport("metropolis", library="pymc", products=np.nan)
     return Draws.of_model(variables, model, report, {})

@@ -54,12 +54,8 @@ def test_machine_code_reads_one_triangle_too(toy_gram):
     assert same.count(True) == 2
 
 
-def operations(gram, prior, minority_prior=None):
+def operations(model):
     """Return the names of the operations in the machine code of a model."""
-    if minority_prior is None:
-        model = bsvdd.build(gram, prior)
-    else:
-        model = bsvdd_m.build(gram, prior, minority_prior)
     functions = compiled.CompiledFunctions(compiled.Graph.of(model))
     function = functions._compiled(
         functions.graph.values, functions._logp_and_gradient, compiled.numba_mode()
@@ -83,7 +79,8 @@ def test_machine_code_has_no_product_of_matrices(compiler):
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        ops = operations(gram, priors.StandardizedRowSum(), priors.Beta(total=1))
+        model = bsvdd_m.build(gram, priors.StandardizedRowSum(), priors.Beta(total=1))
+        ops = operations(model)
     assert ops.count("SymmetricProduct") == 1 and "Dot" not in ops
     assert not [w for w in caught if "fusion" in str(w.message)]
 
@@ -91,6 +88,6 @@ def test_machine_code_has_no_product_of_matrices(compiler):
 def test_the_factor_of_a_covariance_is_not_computed_again(toy_gram):
     """PyMC makes the covariance of its factor, so a gradient would take O(n^3)."""
     prior = priors.Normal(sd=0.8, sigma=np.full((8, 8), 0.5) + 0.5 * np.eye(8))
-    ops = operations(toy_gram, prior)
+    ops = operations(bsvdd.build(toy_gram, prior))
     assert "SolveTriangular" in ops
     assert not {"Cholesky", "Dot"} & set(ops)
