@@ -171,6 +171,12 @@ def _batches(variables: list[Variable]) -> dict[Variable, Variable]:
     return {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in variables}
 
 
+def _tangent(w: Variable, Kw: Variable, norm: Variable) -> Variable:
+    """Return the tangent of w'Kw: its value, and its gradient 2 Kw by w, without curvature."""
+    tangent: Variable = 2.0 * (w @ disconnected_grad(Kw)) - disconnected_grad(norm)
+    return tangent
+
+
 class made_once(cached_property):
     """A cached property that one thread computes while the others wait."""
 
@@ -245,11 +251,33 @@ class CompiledFunctions:
     def _logp_and_gradient(self) -> list[Variable]:
         return [self._logp, *pt.grad(self._logp, self.graph.values)]
 
+    def _machine_code(self, inputs: list[Variable], outputs: Any) -> Callable:
+        """Return a function compiled by numba."""
+        # the bare jitted function keeps no state between calls, so chains can share it
+        return self._compiled(inputs, outputs, numba_mode()).vm.jit_fn
+
     @made_once
     def machine_code(self) -> Callable:
         """Log density and gradients as a function, compiled by numba."""
-        # the bare jitted function keeps no state between calls, so chains can share it
-        return self._compiled(self.graph.values, self._logp_and_gradient, numba_mode()).vm.jit_fn
+        return self._machine_code(self.graph.values, self._logp_and_gradient)
+
+    @made_once
+    def weights_in_machine_code(self) -> Callable:
+        """The weights w of the quadratic form w'Kw as a function, compiled by numba."""
+        (w, _), _, _ = self._quadratic_form
+        return self._machine_code(self.graph.values, w)
+
+    @made_once
+    def of_product_in_machine_code(self) -> Callable:
+        """Log density and gradients as a function of a point and of Kw, compiled by numba.
+
+        The product with K is the caller's, who may have it for many points at once.
+        """
+        (w, _), norm, _ = self._quadratic_form
+        Kw = w.type(name="product_with_K")
+        logp = clone_replace(self._logp, {norm: _tangent(w, Kw, w @ Kw)})
+        outputs = [logp, *pt.grad(logp, self.graph.values)]
+        return self._machine_code([*self.graph.values, Kw], outputs)
 
     @made_once
     def logp_and_gradient(self) -> Function:
@@ -317,8 +345,7 @@ class CompiledFunctions:
         The tangent at the point has the value and the gradient of w'Kw by w, and no curvature.
         """
         (w, _), norm, Kw = self._quadratic_form
-        tangent = 2.0 * (w @ disconnected_grad(Kw)) - disconnected_grad(norm)
-        return self._hessian_products(clone_replace(self._logp, {norm: tangent}))
+        return self._hessian_products(clone_replace(self._logp, {norm: _tangent(w, Kw, norm)}))
 
     @made_once
     def jacobian_products(self) -> Function:

@@ -80,6 +80,11 @@ def mixing(values: np.ndarray) -> tuple[float, float]:
     return float(np.maximum(bulk, tail).max()), float(ess.min())
 
 
+def reliable(r_hat: float, ess: float, chains: int) -> bool:
+    """Return whether chains agree and have enough effective draws; R-hat is none of one chain."""
+    return (r_hat <= MAX_R_HAT or chains == 1) and ess >= MIN_ESS_PER_CHAIN * chains
+
+
 def _normal_scores(values: np.ndarray) -> np.ndarray:
     """Return normal scores of the ranks, for all q values in one call, unlike ArviZ."""
     ranks = rankdata(values.reshape(-1, values.shape[-1]), axis=0)

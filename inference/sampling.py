@@ -1,17 +1,19 @@
 """Draws of the weights from a PyMC model, by the sampler that suits its posterior.
 
-``auto`` uses ``laplace`` if it is safe, else ``nuts``:
+``auto`` uses the first of ``laplace``, ``hmc`` and ``nuts`` that is safe:
 
 - ``laplace``: independence Metropolis-Hastings with proposals from Laplace's approximation
   (:mod:`.samplers.laplace`);
+- ``hmc``: Hamiltonian Monte Carlo around Laplace's approximation, many chains in step
+  (:mod:`.samplers.hmc`);
 - ``nuts``: the No-U-Turn sampler, by nutpie (:mod:`.samplers.nuts`);
 - ``metropolis``: random-walk Metropolis, as published for BSVDD and BSVDD-M
   (:mod:`.samplers.metropolis`).
 
-Laplace's approximation searches for modes from several starting points. NUTS chains start dispersed
-around these modes, in different modes if there are several: R-hat does not detect a mode that no
-chain visits. A likelihood with kinks, such as that of SVDD's loss, is for NUTS: searches stop at
-the kinks, and the curvature there says nothing of the width.
+Laplace's approximation searches for modes from several starting points. Chains start dispersed
+around these modes, and those of NUTS in different modes if there are several: R-hat does not detect
+a mode that no chain visits. A likelihood with kinks, such as that of SVDD's loss, is for NUTS:
+searches stop at the kinks, and the curvature there says nothing of the width.
 """
 
 from __future__ import annotations
@@ -34,14 +36,16 @@ if TYPE_CHECKING:
     import pymc as pm
 
     from .log_density import LogDensity
-    from .samplers.laplace import Chains, ProposalDiagnostics
+    from .samplers.hmc import TrajectoryDiagnostics
+    from .samplers.laplace import Chains, Laplace, ProposalDiagnostics
 
-SAMPLERS = ["auto", "laplace", "nuts", "metropolis"]
+SAMPLERS = ["auto", "laplace", "hmc", "nuts", "metropolis"]
 
 # NUTS omits a dictionary point if its weight is at most NEGLIGIBLE in each of DRAWS_PER_MODE draws
 # from Laplace's approximation at each mode
 DRAWS_PER_MODE = 200
 NEGLIGIBLE = 1e-8
+FEW_ACTIVE = 1 / 4  # of the points; then NUTS, which moves these only, is quicker than ``hmc``
 
 Monitor = Callable[[dict[str, np.ndarray]], np.ndarray]
 
@@ -61,9 +65,9 @@ def sample(
     Parameters
     ----------
     model : pymc.Model
-    sampler : {"auto", "laplace", "nuts", "metropolis"}
+    sampler : {"auto", "laplace", "hmc", "nuts", "metropolis"}
     draws, tune, chains : int
-        ``tune`` is for NUTS and Metropolis.
+        ``tune`` is for ``hmc``, ``nuts`` and ``metropolis``.
     seed : int, optional
     progressbar : bool, default=False
     monitor : callable, optional
@@ -94,13 +98,14 @@ def draw(model: pm.Model, settings: SamplerSettings, monitor: Monitor | None = N
     model : pymc.Model
     settings : SamplerSettings
     monitor : callable, optional
-        Takes the named quantities of S draws and returns values (S, q). Whether ``laplace`` is
-        safe depends on R-hat and effective sample size of these values. Default: all weights.
+        Takes the named quantities of S draws and returns values (S, q). Whether ``laplace`` or
+        ``hmc`` is safe depends on R-hat and effective sample size of these values. Default: all
+        weights.
     """
     sampler = settings.sampler
     if sampler not in SAMPLERS:
         raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
-    if settings.tune < 1 and sampler in ("nuts", "auto"):
+    if settings.tune < 1 and sampler in ("hmc", "nuts", "auto"):
         raise ValueError(f"tune must be at least 1 for sampler={sampler!r}, got {settings.tune}")
     from .log_density import LogDensity
 
@@ -115,7 +120,7 @@ def draw(model: pm.Model, settings: SamplerSettings, monitor: Monitor | None = N
             starts = density.jittered_points(settings.chains, rng)
             result = metropolis.sample(density, starts, settings)
         else:
-            result = _laplace_or_nuts(density, settings, monitor or _weights)
+            result = _around_modes(density, settings, monitor or _weights)
         why = result.report.why or "asked for"
         report = replace(result.report, why=why, seconds=time.perf_counter() - start)
         return replace(result, report=report, log_prior=log_prior(density, result))
@@ -131,44 +136,25 @@ def _weights(named: dict[str, np.ndarray]) -> np.ndarray:
     return named["w"]
 
 
-def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Monitor) -> Draws:
-    """Return draws by Laplace's approximation, or by NUTS if requested or if it is not safe."""
-    from .samplers import laplace, nuts
+def _around_modes(density: LogDensity, settings: SamplerSettings, monitor: Monitor) -> Draws:
+    """Return draws by the first sampler that is safe, or by the one that is asked for."""
+    from .samplers import nuts
 
     rng = np.random.default_rng(settings.seed)
     sampler, chains = settings.sampler, settings.chains
-    modes, active = np.nan, None
-    try:
-        if has_kinks(density.model):
-            raise laplace.NoApproximationError(
-                "the likelihood has kinks, so its curvature at a point does not give its width"
-            )
-        approximation = laplace.Laplace.of(density, rng)
-        if sampler == "laplace" and approximation.several_modes:
-            raise laplace.NoApproximationError("the posterior has several modes")
-    except laplace.NoApproximationError as error:
-        if sampler == "laplace":
-            raise ValueError(f"sampler='laplace' cannot be used: {error}; use 'nuts'") from error
-        why, starts = str(error), density.jittered_points(chains, rng)
+    why, draws, approximation = _by_laplace(density, settings, monitor, rng)
+    if draws is not None:
+        return draws
+    if approximation is None:
+        modes, active, starts = np.nan, None, density.jittered_points(chains, rng)
     else:
-        modes, why = len(approximation.modes), ""
-        if approximation.several_modes:
-            distance = approximation.largest_distance
-            why = (
-                f"there are several modes, {distance:.3g} posterior sd apart; the "
-                f"chains start in {min(chains, modes)} of the {modes} modes"
-            )
-        elif sampler != "nuts":
-            run, diagnostics = laplace.sample(
-                density, approximation, settings.draws, chains, rng, monitor
-            )
-            if diagnostics.safe or sampler == "laplace":
-                return _laplace_draws(density, run, diagnostics, settings)
-            why = f"Laplace's approximation is not safe: {diagnostics}"
-        starts = approximation.starts(chains, rng)
-        if sampler == "auto" and density.has_kernel_potential:
-            w = density.named(approximation.draw_at_ends(DRAWS_PER_MODE, rng))["w"]
-            active = np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
+        modes, starts = len(approximation.modes), approximation.starts(chains, rng)
+        active = _active(density, approximation, rng) if sampler == "auto" else None
+        few = active is not None and len(active) <= FEW_ACTIVE * density.n_points
+        if sampler == "hmc" or (sampler == "auto" and modes == 1 and not few):
+            why, draws = _by_hmc(density, approximation, settings, monitor, rng, why)
+            if draws is not None:
+                return draws
     if sampler == "nuts":
         why = "; ".join(["asked for", why] if why else ["asked for"])
     elif settings.progressbar:
@@ -177,21 +163,108 @@ def _laplace_or_nuts(density: LogDensity, settings: SamplerSettings, monitor: Mo
     return replace(result, report=replace(result.report, why=why, modes=modes))
 
 
-def _laplace_draws(
-    density: LogDensity, run: Chains, diagnostics: ProposalDiagnostics, settings: SamplerSettings
-) -> Draws:
-    """Return the chains as draws, and warn if they are not safe."""
+def _by_laplace(
+    density: LogDensity, settings: SamplerSettings, monitor: Monitor, rng: np.random.Generator
+) -> tuple[str, Draws | None, Laplace | None]:
+    """Return why Laplace's draws are not used, or the draws, and the approximation if there is one.
+
+    Raises
+    ------
+    ValueError
+        The sampler that is asked for needs an approximation around one mode, and there is none.
+    """
+    from .samplers import laplace
+
+    sampler, chains = settings.sampler, settings.chains
+    of_one_mode = sampler in ("laplace", "hmc")
+    try:
+        if has_kinks(density.model):
+            raise laplace.NoApproximationError(
+                "the likelihood has kinks, so its curvature at a point does not give its width"
+            )
+        approximation = laplace.Laplace.of(density, rng)
+        if of_one_mode and approximation.several_modes:
+            raise laplace.NoApproximationError("the posterior has several modes")
+    except laplace.NoApproximationError as error:
+        if of_one_mode:
+            raise ValueError(f"sampler={sampler!r} cannot be used: {error}; use 'nuts'") from error
+        return str(error), None, None
+    if approximation.several_modes:
+        distance, modes = approximation.largest_distance, len(approximation.modes)
+        why = (
+            f"there are several modes, {distance:.3g} posterior sd apart; the "
+            f"chains start in {min(chains, modes)} of the {modes} modes"
+        )
+        return why, None, approximation
+    if sampler not in ("auto", "laplace"):
+        return "", None, approximation
+    run, diagnostics = laplace.sample(density, approximation, settings.draws, chains, rng, monitor)
+    if diagnostics.safe or sampler == "laplace":
+        draws = _laplace_draws(density, run, diagnostics)
+        return "", _announced(draws, diagnostics, settings), approximation
+    return f"Laplace's approximation is not safe: {diagnostics}", None, approximation
+
+
+def _by_hmc(
+    density: LogDensity,
+    approximation: Laplace,
+    settings: SamplerSettings,
+    monitor: Monitor,
+    rng: np.random.Generator,
+    why: str,
+) -> tuple[str, Draws | None]:
+    """Return why the draws of chains in step are not used, or the draws.
+
+    ``why`` says why those of Laplace's approximation are not used.
+    """
+    from .samplers import hmc, laplace
+
+    try:
+        draws, diagnostics = hmc.sample(density, approximation, settings, rng, monitor)
+    except laplace.NoApproximationError as error:
+        if settings.sampler == "hmc":
+            raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
+        return f"{why}; {error}", None
+    if diagnostics.safe or settings.sampler == "hmc":
+        return why, _announced(draws, diagnostics, settings, why)
+    return f"{why}; {draws.report.why}", None
+
+
+def _active(
+    density: LogDensity, approximation: Laplace, rng: np.random.Generator
+) -> np.ndarray | None:
+    """Return the dictionary points whose weights are not negligible, if the likelihood is of K."""
+    if not density.has_kernel_potential:
+        return None
+    w = density.named(approximation.draw_at_ends(DRAWS_PER_MODE, rng))["w"]
+    return np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
+
+
+def _laplace_draws(density: LogDensity, run: Chains, diagnostics: ProposalDiagnostics) -> Draws:
+    """Return the chains as draws."""
     from .samplers import laplace
 
     why = f"Laplace's approximation is {'' if diagnostics.safe else 'not '}safe: {diagnostics}"
     report = SamplerReport("laplace", why=why, library="bsvdd", products=density.products, modes=1)
     if run.accepted.shape[1] >= laplace.MIN_STEPS:  # the returned draws are the monitored ones
         report = replace(report, r_hat=diagnostics.r_hat, ess=diagnostics.ess)
-    if not diagnostics.safe:
-        warn(f"sampler='laplace' is not safe here ({diagnostics}); use 'nuts'", DiagnosticWarning)
-    if settings.progressbar:
-        print(why, file=sys.stderr)
     energy = run.named[laplace.ENERGY]
     named = {name: values for name, values in run.named.items() if name != laplace.ENERGY}
     statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio, laplace.ENERGY: energy}
     return Draws.of_model(named, density.model, report, statistics)
+
+
+def _announced(
+    draws: Draws,
+    diagnostics: ProposalDiagnostics | TrajectoryDiagnostics,
+    settings: SamplerSettings,
+    before: str = "",
+) -> Draws:
+    """Return the draws, and warn if they are not safe; ``before`` says why others are not used."""
+    sampler = draws.report.sampler
+    why = "; ".join(filter(None, [before, draws.report.why]))
+    if not diagnostics.safe:
+        warn(f"sampler={sampler!r} is not safe here ({diagnostics}); use 'nuts'", DiagnosticWarning)
+    if settings.progressbar:
+        print(why, file=sys.stderr)
+    return replace(draws, report=replace(draws.report, why=why))

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 
-from ..diagnostics import MAX_R_HAT, MIN_ESS_PER_CHAIN, mixing
+from ..diagnostics import MIN_ESS_PER_CHAIN, mixing, reliable
 from ..log_density import LogDensity
 
 STARTS = 3  # random starts of the search for the mode, to find several modes
@@ -301,10 +301,7 @@ class ProposalDiagnostics:
     @property
     def safe(self) -> bool:
         """Whether the chains are reliable."""
-        mixed = (
-            self.r_hat <= MAX_R_HAT or self.chains == 1
-        ) and self.ess >= MIN_ESS_PER_CHAIN * self.chains
-        return mixed and not self.unusable
+        return reliable(self.r_hat, self.ess, self.chains) and not self.unusable
 
     def __str__(self) -> str:
         return (

@@ -1,0 +1,241 @@
+r"""Hamiltonian Monte Carlo around Laplace's approximation, many chains in step.
+
+Let :math:`N(\hat x, H^{-1})` be Laplace's approximation. A chain at x draws a velocity v from
+:math:`N(0, H^{-1})`, follows a trajectory, and accepts its end by Metropolis's rule. The energy is
+split as in Shahbaba et al. (2014),
+
+.. math:: -\log p(x) + \tfrac12 v^\top H v = \Big[\tfrac12 (x - \hat x)^\top H (x - \hat x)
+    + \tfrac12 v^\top H v\Big] + R(x).
+
+The part in brackets has an exact solution: :math:`x - \hat x` and v rotate into each other. The
+rest R kicks the velocity, by :math:`-h\, H^{-1} \nabla R(x)` for an angle h. So a step of the
+trajectory kicks and rotates by the angle h, and h is as large as R is small. A quarter of a turn
+makes a new point of a normal posterior that does not depend on the old one.
+
+All chains take the same steps, so the products of K and of :math:`H^{-1}` with vectors are two
+products of matrices for each step. Each chain that is asked for is made of several chains in step,
+one after another. They start at the same point, so R-hat of the joined chains is large if they
+have not forgotten it (nested R-hat, Margossian et al. 2024). The angle is adapted during warm-up by
+dual averaging of the harmonic mean of the acceptance probabilities, which is near zero if one chain
+does not move (Hoffman et al. 2021).
+
+Besides the draws there are two matrices of (n, n) numbers and about ten of (chains in step, n), for
+n parameters. There are at most ``MAX_CHAINS`` chains in step, or the number that is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from pymc.step_methods.step_sizes import DualAverageAdaptation
+from scipy.linalg import cho_solve
+from scipy.stats import hmean
+
+from ..diagnostics import mixing, reliable
+from ..draws import Draws, SamplerReport, SamplerSettings
+from ..log_density import LogDensity
+from .laplace import Laplace, NoApproximationError
+
+CHAINS_IN_STEP = 8  # for each chain that is asked for
+MAX_CHAINS = 64  # in step
+MIN_DRAWS = 50  # of each chain in step; with fewer, there are fewer chains in step
+MIN_WARM_UP = 50  # trajectories
+QUARTER = math.pi / 2
+SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
+FIRST_ANGLE = 0.1
+LARGEST_ANGLE = QUARTER / 2
+TARGET = 0.6  # harmonic mean of the acceptance probabilities
+MAX_STEPS = 64  # of a trajectory
+MIN_ANGLE = (
+    LONGEST * QUARTER / MAX_STEPS
+)  # with smaller ones a trajectory is shorter than a quarter
+DIVERGED = 1000.0  # error of the energy, as in Stan
+
+
+@dataclass(frozen=True)
+class TrajectoryDiagnostics:
+    """Diagnostics of the draws.
+
+    Attributes
+    ----------
+    angle, acceptance, r_hat, ess : float
+    divergences, chains : int
+    """
+
+    angle: float
+    acceptance: float
+    r_hat: float
+    ess: float
+    divergences: int
+    chains: int
+
+    @property
+    def safe(self) -> bool:
+        """Whether the draws are reliable."""
+        return not self.divergences and reliable(self.r_hat, self.ess, self.chains)
+
+    def __str__(self) -> str:
+        return (
+            f"angle {self.angle:.2f}, acceptance {self.acceptance:.2f}, R-hat {self.r_hat:.3f}, "
+            f"effective draws {self.ess:.0f}, divergences {self.divergences}"
+        )
+
+
+class ChainsInStep:
+    """The states of the chains, and their next trajectories.
+
+    Each vector y is kept with H y, as two rows of one array, because both follow the same steps.
+    """
+
+    def __init__(
+        self, density: LogDensity, q: Laplace, starts: np.ndarray, rng: np.random.Generator
+    ):
+        n = len(q.mode)
+        self._logps_and_gradients, self._q, self._rng = density.batches_in_machine_code(), q, rng
+        self._inverse = cho_solve((q.upper, False), np.eye(n))
+        # deviation from the mode, velocity and force, the force being -H^-1 times the gradient of R
+        self._phase = np.zeros((3, 2, len(starts), n))
+        self._other = np.empty_like(self._phase)
+        deviation = self._phase[0]
+        deviation[0] = starts - q.mode
+        deviation[1] = deviation[0] @ q.upper.T @ q.upper
+        self._logp = self._set_force(self._phase)
+
+    @property
+    def x(self) -> np.ndarray:
+        """The states, shape (chains, n)."""
+        x: np.ndarray = self._phase[0, 0] + self._q.mode
+        return x
+
+    def _set_force(self, phase: np.ndarray) -> np.ndarray:
+        """Set the forces at the deviations, and return the log densities."""
+        deviation, _, force = phase
+        logp, gradient = self._logps_and_gradients(deviation[0] + self._q.mode)
+        np.add(gradient, deviation[1], out=force[1])
+        np.matmul(force[1], self._inverse, out=force[0])
+        return logp
+
+    def move(self, angle: float) -> dict[str, np.ndarray]:
+        """Move each chain by one trajectory, and return its statistics, each of shape (chains,)."""
+        length = self._rng.uniform(SHORTEST, LONGEST) * QUARTER
+        steps = min(math.ceil(length / angle), MAX_STEPS)
+        phase, other = self._phase, self._other
+        z = self._rng.standard_normal(phase.shape[2:])
+        np.matmul(z, self._q.upper, out=phase[1, 1])
+        np.matmul(phase[1, 1], self._inverse, out=phase[1, 0])
+        energy = np.vecdot(z, z) / 2.0 - self._logp
+        start = phase[[0, 2]]
+        with np.errstate(all="ignore"):  # a trajectory that diverges is not accepted
+            for step in range(steps):
+                kick = angle / 2.0 if step == 0 else angle
+                _kick_and_rotate(phase, kick, angle, other)
+                phase, other = other, phase
+                logp = self._set_force(phase)
+            velocity = phase[1] + angle / 2.0 * phase[2]
+            new_energy = np.vecdot(*velocity) / 2.0 - logp
+            error = new_energy - energy
+        error[np.isnan(error)] = np.inf
+        rejected = np.log(self._rng.uniform(size=len(error))) > -error
+        phase[:, :, rejected] = 0.0  # a velocity is never used again
+        phase[::2, :, rejected] = start[:, :, rejected]
+        self._phase, self._other = phase, other
+        self._logp = np.where(rejected, self._logp, logp)
+        return {
+            "acceptance_rate": np.exp(np.minimum(-error, 0.0)),
+            "diverging": error > DIVERGED,
+            "energy": np.where(rejected, energy, new_energy),
+            "n_steps": np.full(len(error), steps),
+            "step_size": np.full(len(error), angle),
+        }
+
+    def warm_up(self, trajectories: Iterable[int]) -> float:
+        """Move the chains once for each of ``trajectories``, and return the angle for draws."""
+        adaptation = DualAverageAdaptation(FIRST_ANGLE, TARGET, gamma=0.05, k=0.75, t0=10)
+        for _ in trajectories:
+            statistics = self.move(min(adaptation.current(tune=True), LARGEST_ANGLE))
+            adaptation.update(hmean(statistics["acceptance_rate"]), tune=True)
+        return min(float(adaptation.current(tune=False)), LARGEST_ANGLE)
+
+
+def _kick_and_rotate(phase: np.ndarray, kick: float, angle: float, out: np.ndarray) -> None:
+    """Add ``kick`` times the force to the velocity, and rotate deviation and velocity."""
+    c, s = math.cos(angle), math.sin(angle)
+    step = np.array([[c, s, s * kick], [-s, c, c * kick]])
+    np.matmul(step, phase.reshape(3, -1), out=out[:2].reshape(2, -1))
+
+
+def _counted(n: int, progressbar: bool) -> Iterator[int]:
+    """Count to n, with a progress bar on stderr if ``progressbar`` is true."""
+    if not progressbar:
+        return iter(range(n))
+    from rich.console import Console
+    from rich.progress import track
+
+    return iter(track(range(n), "chains in step", console=Console(stderr=True)))
+
+
+def sample(
+    density: LogDensity,
+    q: Laplace,
+    settings: SamplerSettings,
+    rng: np.random.Generator,
+    monitor: Callable[[dict[str, np.ndarray]], np.ndarray],
+) -> tuple[Draws, TrajectoryDiagnostics]:
+    """Return draws of the model of ``density``, and their diagnostics.
+
+    ``monitor`` is that of :func:`.laplace.sample`.
+
+    Raises
+    ------
+    NoApproximationError
+        The angle is too small: the posterior is too far from its approximation.
+    """
+    chains = settings.chains
+    in_step = max(1, min(CHAINS_IN_STEP, MAX_CHAINS // chains, settings.draws // MIN_DRAWS))
+    trajectories = math.ceil(settings.draws / in_step)
+    run = ChainsInStep(density, q, np.repeat(q.starts(chains, rng), in_step, axis=0), rng)
+    warm_up = max(MIN_WARM_UP, settings.tune // in_step)
+    trajectory = _counted(warm_up + trajectories, settings.progressbar)
+    angle = run.warm_up(islice(trajectory, warm_up))
+    if angle < MIN_ANGLE:
+        raise NoApproximationError(
+            f"a trajectory around Laplace's approximation needs steps of {angle:.2g} radian"
+        )
+    x, statistics = np.empty((trajectories, chains * in_step, density.size)), []
+    for i, _ in enumerate(trajectory):
+        statistics.append(run.move(angle))
+        x[i] = run.x
+
+    def joined(values: np.ndarray) -> np.ndarray:
+        """Join the chains in step that make up a chain."""
+        by_chain = np.moveaxis(values.reshape(trajectories, chains, in_step, -1), 0, 2)
+        return by_chain.reshape(chains, in_step * trajectories, -1)[:, : settings.draws]
+
+    flat = density.named(joined(x).reshape(-1, density.size))
+    variables = {n: v.reshape(chains, -1, *v.shape[1:]) for n, v in flat.items()}
+    of_draws = {
+        name: joined(np.array([each[name] for each in statistics]))[..., 0]
+        for name in statistics[0]
+    }
+    monitored = monitor(flat)
+    diagnostics = TrajectoryDiagnostics(
+        angle,
+        float(of_draws["acceptance_rate"].mean()),
+        *mixing(monitored.reshape(chains, settings.draws, -1)),
+        int(of_draws["diverging"].sum()),
+        chains,
+    )
+    report = SamplerReport(
+        "hmc",
+        why=f"the chains are {'' if diagnostics.safe else 'not '}safe: {diagnostics}",
+        library="bsvdd",
+        products=density.products,
+        modes=1,
+        r_hat=diagnostics.r_hat,
+        ess=diagnostics.ess,
+    )
+    return Draws.of_model(variables, density.model, report, of_draws), diagnostics
