@@ -102,8 +102,8 @@ def _exact_bdd_m(gram: Gram, scale: float, seed: int) -> np.ndarray:
     return w[0, STEPS - 1 :: STEPS]
 
 
-def _sampled(build: Callable[[Gram], pm.Model]) -> Posterior:
-    """Return draws by the default sampler, of one model in which only numbers change."""
+def _sampled(build: Callable[[Gram], pm.Model], sampler: str = "auto") -> Posterior:
+    """Return draws of one model in which only numbers change."""
     models: list[pm.Model] = []
 
     def posterior(gram: Gram, scale: float, seed: int) -> np.ndarray:
@@ -112,18 +112,28 @@ def _sampled(build: Callable[[Gram], pm.Model]) -> Posterior:
         data = {"K": gram.K, "r": gram.r, "T": gram.T, "n0": float(gram.n0)}
         pm.set_data(data | {"likelihood_scale": scale}, model=models[0])
         with quietly(DiagnosticWarning):
-            tree = sample(models[0], "auto", STEPS * DRAWS, TUNE, 1, seed)
+            tree = sample(models[0], sampler, STEPS * DRAWS, TUNE, 1, seed)
         return tree["posterior"]["w"].values[0, STEPS - 1 :: STEPS]
 
     return posterior
 
 
-# BDD and BDD-M by their exact draws, the others by the sampler that is the default
+def _build_bsvdd(gram: Gram) -> pm.Model:
+    return bsvdd.build(gram, NORMAL)
+
+
+def _build_bsvdd_m(gram: Gram) -> pm.Model:
+    return bsvdd_m.build(gram, NORMAL, SHARE)
+
+
+# BDD and BDD-M by their exact draws, the others by the default sampler and by chains in step
 CASES = {
     "BDD": Case(_normal, _exact_bdd, False),
-    "BSVDD": Case(_simplex, _sampled(lambda gram: bsvdd.build(gram, NORMAL)), False),
+    "BSVDD": Case(_simplex, _sampled(_build_bsvdd), False),
+    "BSVDD by hmc": Case(_simplex, _sampled(_build_bsvdd, "hmc"), False),
     "BDD-M": Case(_bdd_m, _exact_bdd_m, True),
-    "BSVDD-M": Case(_bsvdd_m, _sampled(lambda gram: bsvdd_m.build(gram, NORMAL, SHARE)), True),
+    "BSVDD-M": Case(_bsvdd_m, _sampled(_build_bsvdd_m), True),
+    "BSVDD-M by hmc": Case(_bsvdd_m, _sampled(_build_bsvdd_m, "hmc"), True),
 }
 
 
@@ -191,10 +201,10 @@ def p_value(u: np.ndarray) -> float:
 def picture(u: dict[str, np.ndarray], probability: float = 0.99) -> plt.Figure:
     """Show ECDFs of ranks less the uniform one, and a band that holds a whole one so often."""
     figure, axes = plt.subplots(
-        1, len(u), figsize=(10, 2.8), sharey=True, sharex=True, layout="constrained"
+        2, len(u) // 2, figsize=(10, 5.4), sharey=True, sharex=True, layout="constrained"
     )
     colors = {"weights": "#0072B2", "d_z": "#E69F00", "log likelihood": "#009E73"}
-    for ax, (name, each) in zip(axes, u.items(), strict=True):
+    for ax, (name, each) in zip(axes.flat, u.items(), strict=True):
         kinds = ["weights"] * (each.shape[1] - len(Z) - 1) + ["d_z"] * len(Z) + ["log likelihood"]
         for values, kind in zip(each.T, kinds, strict=True):
             x, ecdf, low, high = ecdf_pit(values, probability, 2000, rng=np.random.default_rng(0))
@@ -202,9 +212,10 @@ def picture(u: dict[str, np.ndarray], probability: float = 0.99) -> plt.Figure:
         ax.fill_between(x, low - x, high - x, color="#999999", alpha=0.3, linewidth=0)
         ax.set_title(f"{name}, {len(each)} data sets: p = {p_value(each):.2g}", fontsize=9)
         ax.set_xlabel("rank of the truth")
-    axes[0].set_ylabel("ECDF less uniform")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("ECDF less uniform")
     handles = [plt.Line2D([], [], color=color, label=kind) for kind, color in colors.items()]
-    axes[0].legend(handles=handles, fontsize=7, loc="lower left")
+    axes[0, 0].legend(handles=handles, fontsize=7, loc="lower left")
     return figure
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -38,11 +38,10 @@ from scipy.stats import hmean
 from ..diagnostics import mixing, reliable
 from ..draws import Draws, SamplerReport, SamplerSettings
 from ..log_density import LogDensity
-from .laplace import Laplace, NoApproximationError
+from .laplace import MIN_STEPS, Laplace, NoApproximationError
 
 CHAINS_IN_STEP = 8  # for each chain that is asked for
 MAX_CHAINS = 64  # in step
-MIN_DRAWS = 50  # of each chain in step; with fewer, there are fewer chains in step
 MIN_WARM_UP = 50  # trajectories
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
@@ -119,30 +118,36 @@ class ChainsInStep:
         np.matmul(force[1], self._inverse, out=force[0])
         return logp
 
+    def _follow(self, angle: float, steps: int) -> np.ndarray:
+        """Follow the trajectories from deviations and velocities, and return the log densities."""
+        phase, other = self._phase, self._other
+        for step in range(steps):
+            kick = angle / 2.0 if step == 0 else angle
+            _kick_and_rotate(phase, kick, angle, other)
+            phase, other = other, phase
+            logp = self._set_force(phase)
+        phase[1] += angle / 2.0 * phase[2]
+        self._phase, self._other = phase, other
+        return logp
+
     def move(self, angle: float) -> dict[str, np.ndarray]:
         """Move each chain by one trajectory, and return its statistics, each of shape (chains,)."""
         length = self._rng.uniform(SHORTEST, LONGEST) * QUARTER
         steps = min(math.ceil(length / angle), MAX_STEPS)
-        phase, other = self._phase, self._other
-        z = self._rng.standard_normal(phase.shape[2:])
-        np.matmul(z, self._q.upper, out=phase[1, 1])
-        np.matmul(phase[1, 1], self._inverse, out=phase[1, 0])
+        z = self._rng.standard_normal(self._phase.shape[2:])
+        velocity = self._phase[1]
+        np.matmul(z, self._q.upper, out=velocity[1])
+        np.matmul(velocity[1], self._inverse, out=velocity[0])
         energy = np.vecdot(z, z) / 2.0 - self._logp
-        start = phase[[0, 2]]
+        start = self._phase[[0, 2]]
         with np.errstate(all="ignore"):  # a trajectory that diverges is not accepted
-            for step in range(steps):
-                kick = angle / 2.0 if step == 0 else angle
-                _kick_and_rotate(phase, kick, angle, other)
-                phase, other = other, phase
-                logp = self._set_force(phase)
-            velocity = phase[1] + angle / 2.0 * phase[2]
-            new_energy = np.vecdot(*velocity) / 2.0 - logp
+            logp = self._follow(angle, steps)
+            new_energy = np.vecdot(*self._phase[1]) / 2.0 - logp
             error = new_energy - energy
         error[np.isnan(error)] = np.inf
         rejected = np.log(self._rng.uniform(size=len(error))) > -error
-        phase[:, :, rejected] = 0.0  # a velocity is never used again
-        phase[::2, :, rejected] = start[:, :, rejected]
-        self._phase, self._other = phase, other
+        self._phase[:, :, rejected] = 0.0  # NaN would stay NaN
+        self._phase[::2, :, rejected] = start[:, :, rejected]
         self._logp = np.where(rejected, self._logp, logp)
         return {
             "acceptance_rate": np.exp(np.minimum(-error, 0.0)),
@@ -157,7 +162,8 @@ class ChainsInStep:
         adaptation = DualAverageAdaptation(FIRST_ANGLE, TARGET, gamma=0.05, k=0.75, t0=10)
         for _ in trajectories:
             statistics = self.move(min(adaptation.current(tune=True), LARGEST_ANGLE))
-            adaptation.update(hmean(statistics["acceptance_rate"]), tune=True)
+            with np.errstate(over="ignore"):  # of the inverse of a probability
+                adaptation.update(hmean(statistics["acceptance_rate"]), tune=True)
         return min(float(adaptation.current(tune=False)), LARGEST_ANGLE)
 
 
@@ -195,8 +201,8 @@ def sample(
         The angle is too small: the posterior is too far from its approximation.
     """
     chains = settings.chains
-    in_step = max(1, min(CHAINS_IN_STEP, MAX_CHAINS // chains, settings.draws // MIN_DRAWS))
-    trajectories = math.ceil(settings.draws / in_step)
+    in_step = max(1, min(CHAINS_IN_STEP, MAX_CHAINS // chains))
+    trajectories = math.ceil(max(settings.draws, MIN_STEPS) / in_step)
     run = ChainsInStep(density, q, np.repeat(q.starts(chains, rng), in_step, axis=0), rng)
     warm_up = max(MIN_WARM_UP, settings.tune // in_step)
     trajectory = _counted(warm_up + trajectories, settings.progressbar)
@@ -213,29 +219,30 @@ def sample(
     def joined(values: np.ndarray) -> np.ndarray:
         """Join the chains in step that make up a chain."""
         by_chain = np.moveaxis(values.reshape(trajectories, chains, in_step, -1), 0, 2)
-        return by_chain.reshape(chains, in_step * trajectories, -1)[:, : settings.draws]
+        return by_chain.reshape(chains, in_step * trajectories, -1)
 
     flat = density.named(joined(x).reshape(-1, density.size))
-    variables = {n: v.reshape(chains, -1, *v.shape[1:]) for n, v in flat.items()}
-    of_draws = {
-        name: joined(np.array([each[name] for each in statistics]))[..., 0]
-        for name in statistics[0]
-    }
     monitored = monitor(flat)
     diagnostics = TrajectoryDiagnostics(
         angle,
-        float(of_draws["acceptance_rate"].mean()),
-        *mixing(monitored.reshape(chains, settings.draws, -1)),
-        int(of_draws["diverging"].sum()),
+        float(np.mean([each["acceptance_rate"] for each in statistics])),
+        *mixing(monitored.reshape(chains, -1, monitored.shape[-1])),
+        int(np.sum([each["diverging"] for each in statistics])),
         chains,
     )
+    kept = np.linspace(0, in_step * trajectories - 1, settings.draws).round().astype(int)
+    variables = {n: v.reshape(chains, -1, *v.shape[1:])[:, kept] for n, v in flat.items()}
+    of_draws = {
+        name: joined(np.array([each[name] for each in statistics]))[:, kept, 0]
+        for name in statistics[0]
+    }
     report = SamplerReport(
         "hmc",
         why=f"the chains are {'' if diagnostics.safe else 'not '}safe: {diagnostics}",
         library="bsvdd",
         products=density.products,
         modes=1,
-        r_hat=diagnostics.r_hat,
-        ess=diagnostics.ess,
     )
+    if settings.draws >= MIN_STEPS:  # else most of the monitored draws are left out
+        report = replace(report, r_hat=diagnostics.r_hat, ess=diagnostics.ess)
     return Draws.of_model(variables, density.model, report, of_draws), diagnostics

@@ -21,7 +21,7 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from ..diagnostics import MIN_ESS_PER_CHAIN, mixing, reliable
 from ..log_density import LogDensity
@@ -29,7 +29,8 @@ from ..log_density import LogDensity
 STARTS = 3  # random starts of the search for the mode, to find several modes
 DISPERSION = 4.0  # smallest dispersion of these starts, on the unconstrained scale
 CLOSE = 0.01  # posterior sd from the mode, where a search has converged
-OPTIONS = {"maxiter": 2000}  # of each search
+OPTIONS = {"maxiter": 300}  # of each search; those of usual priors take up to 70
+AT_LIMIT = 1  # L-BFGS-B's status of a search that ended at ``maxiter``
 NEWTON_STEPS = 50
 ROUNDING = 10 * np.finfo(float).eps  # error of a pivot per row, relative to the largest curvature
 SAME_MODE = 1.0  # posterior sd: two searches that end within this distance found the same mode
@@ -38,7 +39,7 @@ WIDER_SHARE = 0.05  # of the proposals
 WIDER_BY = 3.0  # about so many sd of the radius of a normal vector
 ENERGY = "energy"  # a statistic of the states, by the name that ArviZ reads
 WARM_UP = 50  # discarded steps of each chain
-MIN_STEPS = 500  # of a chain, before its diagnostics are computed
+MIN_STEPS = 500  # of a chain, for its diagnostics; fewer draws are a part of them
 THIN = 4  # steps per draw, if one step is not enough
 
 MAX_PARETO_K = 0.5  # the ratios have a finite variance up to 0.5; Vehtari et al. (2024) allow 0.7
@@ -69,21 +70,23 @@ class Laplace:
     def of(cls, density: LogDensity, rng: np.random.Generator) -> Self:
         """Return the approximation of ``density``.
 
-        The search for the mode starts from PyMC's initial point and from dispersed points.
+        The search for the mode starts from PyMC's initial point and from dispersed points. If a
+        search takes too many steps, it and those after it use coordinates in which the curvature
+        at the initial point is the identity.
 
         Raises
         ------
         NoApproximationError
             A search fails, or the curvature at the mode is not positive.
         """
-
-        def minus_logp(x: np.ndarray) -> tuple[float, np.ndarray]:
-            logp, gradient = density.logp_and_gradient(x)
-            return -logp, -gradient
-
-        searches = []
-        for start in density.dispersed_points(STARTS, DISPERSION, rng):
-            search = minimize(minus_logp, start, jac=True, method="L-BFGS-B", options=OPTIONS)
+        searches: list[OptimizeResult] = []
+        root = None
+        starts = density.dispersed_points(STARTS, DISPERSION, rng)
+        for start in starts:
+            search = _search(density, start, root)
+            if root is None and search.status == AT_LIMIT:  # a stiff density
+                root = _root_of_curvature(density, starts[0])
+                search = _search(density, start, root)
             if not (search.success and np.isfinite(search.fun)):
                 raise NoApproximationError(f"the search for the mode failed: {search.message}")
             searches.append(search)
@@ -157,16 +160,36 @@ class Laplace:
         return x, log_density
 
 
+def _search(density: LogDensity, start: np.ndarray, root: np.ndarray | None) -> OptimizeResult:
+    """Return the result of a search for the mode.
+
+    ``root`` is the upper triangular factor of a curvature. The search uses coordinates in which
+    this curvature is the identity. Without it, the search uses the parameters themselves.
+    """
+
+    def minus_logp(z: np.ndarray) -> tuple[float, np.ndarray]:
+        x = z if root is None else solve_triangular(root, z)
+        logp, gradient = density.logp_and_gradient(x)
+        slope = gradient if root is None else solve_triangular(root, gradient, trans=1)
+        return -logp, -slope
+
+    z = start if root is None else root @ start
+    search = minimize(minus_logp, z, jac=True, method="L-BFGS-B", options=OPTIONS)
+    if root is not None:
+        search.x = solve_triangular(root, search.x)
+    return search
+
+
 def _root_of_curvature(density: LogDensity, x: np.ndarray) -> np.ndarray:
     curvature = -density.hessian(x)
     try:
         # the transpose of the lower factor is in the order of LAPACK: cho_solve would copy another
         upper = cholesky(curvature, lower=True).T
     except (LinAlgError, ValueError) as error:
-        raise NoApproximationError("the curvature at the mode is not positive definite") from error
+        raise NoApproximationError("the curvature is not positive definite") from error
     pivots = np.square(np.diag(upper))
     if pivots.min() <= ROUNDING * len(pivots) * np.diag(curvature).max():
-        raise NoApproximationError("the curvature at the mode is zero in some direction")
+        raise NoApproximationError("the curvature is zero in some direction")
     return upper
 
 

@@ -28,6 +28,7 @@ MODELS = {
     "bsvdd": lambda: bsvdd.build(GRAM, priors.StandardizedRowSum(), 2.0),
     "bsvdd correlated": lambda: bsvdd.build(GRAM, priors.Normal(sigma=np.eye(12) + 0.5), 2.0),
     "bsvdd_m": lambda: bsvdd_m.build(GRAM_M, priors.Flat(), priors.Beta(2, 3), 2.0),
+    "sphere": lambda: bsvdd.build(GRAM, priors.StandardizedRowSum(), 2.0, 0.3),
 }
 
 
@@ -45,6 +46,9 @@ def test_batches_and_second_derivatives(name):
         assert machine(row)[0] == pytest.approx(logp, rel=1e-12)
         np.testing.assert_allclose(machine(row)[1], gradient, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(density.logp(x), [logp for logp, _ in each], rtol=1e-12)
+    logp, gradients = density.batches_in_machine_code()(x)
+    np.testing.assert_allclose(logp, [logp for logp, _ in each], rtol=1e-12)
+    np.testing.assert_allclose(gradients, [row for _, row in each], rtol=1e-9, atol=1e-12)
     slopes = [
         (density.logp_and_gradient(x[0] + step)[1] - density.logp_and_gradient(x[0] - step)[1])
         / 2e-5
@@ -71,12 +75,13 @@ def test_products_are_counted():
     density.logp_and_gradient(np.zeros(12))
     density.machine_code()(np.zeros(12))
     density.logp(np.zeros((5, 12)))
+    density.batches_in_machine_code()(np.zeros((3, 12)))
     density.hessian(np.zeros(12))  # Kw and Ku only, as the weights are a softmax
-    assert density.products == 1 + 1 + 5 + 2
+    assert density.products == 1 + 1 + 5 + 3 + 2
     part = density.of_points("point", np.arange(3))
     part.logp_and_gradient(np.zeros(3))
     assert part.products == pytest.approx((3 / 12) ** 2)
-    assert density.products == 9
+    assert density.products == 12
 
 
 def test_a_normal_posterior_is_its_own_approximation():
@@ -261,6 +266,22 @@ def test_a_prior_with_corners(worst_z, width, sampler):
     assert worst_z(draws, mean) < 4.5
     assert worst_z((draws - mean) ** 2, np.einsum("ij,ijk", share, (w - mean) ** 2)) < 4.5
     assert worst_z(draws, np.linalg.solve(gram.n0 * gram.K, gram.r)) > 10  # without the prior
+
+
+def test_a_stiff_prior_is_searched_in_other_coordinates(monkeypatch):
+    """Neighbours have almost equal parameters; mode and curvature against the closed form."""
+    rows = np.random.default_rng(3).normal(size=(80, 2))
+    gram = Gram.from_rows(kernels.RBF(1.0), rows)
+    prior = priors.GaussianProcess()
+    density = LogDensity(bdd.build(gram, prior, 2.0))
+    mean, upper = bdd.posterior(gram, prior, 2.0)
+    assert np.linalg.cond(upper) > 150
+    q = Laplace.of(density, rng())
+    assert np.linalg.norm(upper @ (q.mode - mean)) < 0.05
+    assert len(q.modes) == 1
+    monkeypatch.setattr(laplace, "AT_LIMIT", None)
+    with pytest.raises(NoApproximationError, match="search for the mode failed: .*ITERATIONS"):
+        Laplace.of(density, rng())
 
 
 def test_search_that_ends_early_is_led_to_the_mode():

@@ -1,4 +1,4 @@
-"""Exact draws, Laplace's and NUTS against the long runs of references.json."""
+"""Exact draws, and those of all samplers, against the long runs of references.json."""
 
 import json
 import warnings
@@ -15,10 +15,10 @@ from tests.references import MODELS, STORE, statistics
 SETS = json.loads(STORE.read_text(encoding="utf-8"))["sets"]
 ESTIMATORS = {"BDD": BDD, "BDDM": BDDM, "BSVDD": BSVDD, "BSVDDM": BSVDDM}
 SAMPLERS = {
-    "BDD": ["exact", "laplace", "nuts"],
-    "BDDM": ["exact", "laplace", "nuts"],
-    "BSVDD": ["laplace", "nuts"],
-    "BSVDDM": ["laplace", "nuts"],
+    "BDD": ["exact", "laplace", "hmc", "nuts"],
+    "BDDM": ["exact", "laplace", "hmc", "nuts"],
+    "BSVDD": ["laplace", "hmc", "nuts"],
+    "BSVDDM": ["laplace", "hmc", "nuts"],
 }
 
 # of a false alarm of any number in this file, were all of them independent (Bonferroni)
@@ -121,12 +121,24 @@ def test_auto_is_the_sampler_that_it_names(model):
     np.testing.assert_array_equal(est.idata_["posterior"]["w"], other.idata_["posterior"]["w"])
 
 
+@pytest.mark.parametrize(("model", "name"), cases("BSVDD", "BSVDDM"))
+def test_chains_in_step(model, name):
+    est = fit(model, name, sampler="hmc", draws=2500, chains=4)
+    assert worst(est, model, name) < LIMIT
+
+
 @pytest.mark.slow
 @pytest.mark.long
+@pytest.mark.parametrize(("model", "name"), cases("BDD", "BDDM"))
+def test_chains_in_step_of_normal_priors(model, name):
+    est = fit(model, name, sampler="hmc", draws=2500, chains=4)
+    assert worst(est, model, name) < LIMIT
+
+
 @pytest.mark.parametrize(("model", "name"), [("BSVDD", "glass"), ("BSVDDM", "moons")])
-def test_auto_takes_nuts_where_laplace_is_not_safe(model, name):
+def test_auto_where_laplace_is_not_safe(model, name):
     est = fit(model, name, sampler="auto", draws=1000, chains=4)
-    assert est.idata_["posterior"].attrs["sampler"] == "nuts"
+    assert est.idata_["posterior"].attrs["sampler"] == "hmc"
     assert worst(est, model, name) < LIMIT
 
 

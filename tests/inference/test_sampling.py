@@ -57,7 +57,7 @@ def test_shape_dims_and_names_of_the_draws(model, sampler, library):
         assert tree["sample_stats"]["diverging"].shape == (2, 30)
 
 
-@pytest.mark.parametrize("sampler", ["nuts", "metropolis"])
+@pytest.mark.parametrize("sampler", ["hmc", "nuts", "metropolis"])
 def test_seeds_reproduce(model, sampler):
     draws = [
         sample(model, sampler, seed=seed, **QUICK)["posterior"]["w"].values for seed in (3, 3, 4)
@@ -160,8 +160,8 @@ def test_a_run_that_pymc_ended_early_is_an_interruption(model, monkeypatch):
         sampling.sample(model, "metropolis", draws=20, tune=5, chains=1, seed=1)
 
 
-@pytest.mark.parametrize("sampler", ["nuts", "auto"])
-def test_nuts_without_tuning_is_refused(sampler):
+@pytest.mark.parametrize("sampler", ["hmc", "nuts", "auto"])
+def test_no_tuning_is_refused(sampler):
     with pytest.raises(ValueError, match=f"tune must be at least 1 for sampler='{sampler}'"):
         sampling.sample(None, sampler, draws=10, tune=0, chains=1)
 

@@ -9,6 +9,7 @@ from benchmarks.calibration import CASES, MINORITY, WRONG, _quantities, p_value,
 SIZE = 1e-4  # of the tests, all quantities together; seeds are fixed
 # the chains take .1 to .5 s for each replicate, exact draws milliseconds
 REPLICATES = {"BDD": 500, "BDD-M": 500, "BSVDD": 120, "BSVDD-M": 80}
+REPLICATES |= {f"{name} by hmc": REPLICATES[name] for name in ("BSVDD", "BSVDD-M")}
 ALL = [
     pytest.param(name, marks=[pytest.mark.slow, pytest.mark.long] if name.startswith("BS") else [])
     for name in CASES
@@ -31,7 +32,7 @@ def test_a_wrong_likelihood_is_seen(name, wrong):
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["BSVDD", "BSVDD-M"])
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("BS")])
 def test_chains_of_a_wrong_likelihood_are_seen(name):
     assert p_value(ranks(name, 15, 5, WRONG["n0 dropped"])) < SIZE
     if CASES[name].minority:
