@@ -59,11 +59,12 @@ def _sample(model: pm.Model, **settings: Any) -> tuple[xr.DataTree, float]:
     return trace, time.perf_counter() - start
 
 
-def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100) -> float:
-    """Return the smallest bulk ESS of d_z over training rows; w has shape (chain, draw, M)."""
+def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100, method: str = "bulk") -> float:
+    """Return the smallest ESS of d_z over training rows; w has shape (chain, draw, M)."""
     import arviz as az
 
     center = CenterDraws.of(w.reshape(-1, w.shape[-1]), gram)
     chosen = gram.points[np.linspace(0, gram.n_points - 1, points).astype(int)]
     d = center.values(chosen).reshape(*w.shape[:2], -1)
-    return float(az.ess(xr.Dataset({"d": (("chain", "draw", "obs"), d)}))["d"].min())
+    data = xr.Dataset({"d": (("chain", "draw", "obs"), d)})
+    return float(az.ess(data, method=method)["d"].min())

@@ -112,6 +112,54 @@ def seconds_metropolis(quick: bool) -> Row:
     return Row(what, "pm.Metropolis, the published sampler", value, 1 / 1000, "", details)
 
 
+def _curved(quick: bool) -> dict[str, tuple[BSVDD | BSVDDM, tuple[np.ndarray, ...]]]:
+    """Return models and rows whose posteriors are not nearly normal, by name."""
+    n0, many = (100, 5_000) if quick else (300, 200_000)
+    scale = kernels.RBF("scale")
+    minority = rows(40, seed=1) + 1.5
+    both = np.concatenate([rows(n0), minority]), np.repeat([0, 1], [n0, 40])
+    stiff = BSVDD(
+        kernel=kernels.RBF("mean"), prior=priors.StandardizedRowSum(), likelihood_scale=100.0
+    )
+    published = dict(kernel=scale, prior=priors.RowSum())
+    return {
+        "500 landmarks of 200,000 rows": (BSVDD(dictionary=500), (rows(many, 20),)),
+        "published prior, 300 rows": (BSVDD(**published), (rows(n0),)),
+        "lambda = 100, 300 rows": (stiff, (rows(n0),)),
+        "lambda = 100, 900 rows": (stiff, (rows(3 * n0),)),
+        "BSVDD-M, published priors, 300 + 40 rows": (
+            BSVDDM(**published, minority_prior=priors.Beta()),
+            both,
+        ),
+    }
+
+
+def chains_in_step(quick: bool) -> Row:
+    """Measure sampling by chains in step against NUTS, where Laplace's approximation is refused."""
+    details, ratios = {}, []
+    for name, (est, data) in _curved(quick).items():
+        rates: dict[str, list[float]] = {"hmc": [], "nuts": []}
+        with quietly(DiagnosticWarning), quietly(DataWarning):
+            for sampler in rates:  # compiles
+                est.set_params(sampler=sampler, draws=10, tune=10).fit(*data)
+            for seed in range(1 if quick else 5):
+                for sampler, found in rates.items():
+                    est.set_params(sampler=sampler, draws=1000, tune=500, random_state=seed)
+                    posterior = est.fit(*data).idata_["posterior"]
+                    ess = (
+                        smallest_ess(posterior["w"].values, est.gram_, 20, method)
+                        for method in ("bulk", "tail")
+                    )
+                    found.append(min(ess) / float(posterior.attrs["seconds"]))
+        medians = {sampler: float(np.median(found)) for sampler, found in rates.items()}
+        ratios.append(medians["nuts"] / medians["hmc"])
+        details |= {
+            f"{name}, {sampler}: effective draws a second": v for sampler, v in medians.items()
+        }
+    what = "seconds of sampling for each effective draw of d_z, chains in step, largest ratio"
+    return Row(what, "NUTS", max(ratios), 0.5, "", details)
+
+
 def _mixing(model: type[BSVDD] | type[BSVDDM], quick: bool) -> Row:
     """Measure the largest R-hat of d_z over the embedded data sets, all settings at default."""
     details = {}
@@ -150,6 +198,7 @@ ROWS = [
     seconds_default,
     seconds_published,
     seconds_metropolis,
+    chains_in_step,
     mixing_bsvdd,
     mixing_bsvdd_m,
 ]

@@ -98,9 +98,9 @@ class BSVDD(SoftmaxDescription):
         ``idata_`` come from all rows, or from a random sample of 10,000 rows of a class that has
         more. A row that is not a point affects the centre through r and T only, so its distance
         counts as left out.
-    sampler : {"auto", "laplace", "nuts", "metropolis"}, default="auto"
-        ``"auto"`` uses Laplace's approximation if its draws are safe, else NUTS (always NUTS if
-        ``outlier_fraction`` is below 1, as the likelihood has kinks);
+    sampler : {"auto", "laplace", "hmc", "nuts", "metropolis"}, default="auto"
+        ``"auto"`` uses the first of ``"laplace"``, ``"hmc"`` and ``"nuts"`` whose draws are safe
+        (always NUTS if ``outlier_fraction`` is below 1, as the likelihood has kinks);
         ``idata_["posterior"].attrs`` has the sampler and the reason. See
         :mod:`bsvdd.inference.sampling`.
     draws, tune, chains : int, default=1000, 500, 2

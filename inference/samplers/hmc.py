@@ -21,6 +21,18 @@ does not move (Hoffman et al. 2021).
 
 Besides the draws there are two matrices of (n, n) numbers and about ten of (chains in step, n), for
 n parameters. There are at most ``MAX_CHAINS`` chains in step, or the number that is asked for.
+
+References
+----------
+Hoffman, M. D., Radul, A. and Sountsov, P. (2021). An adaptive-MCMC scheme for setting trajectory
+lengths in Hamiltonian Monte Carlo. AISTATS, PMLR 130.
+
+Margossian, C. C., Hoffman, M. D., Sountsov, P., Riou-Durand, L., Vehtari, A. and Gelman, A. (2024).
+Nested R-hat: assessing the convergence of Markov chain Monte Carlo when running many short chains.
+Bayesian Analysis.
+
+Shahbaba, B., Lan, S., Johnson, W. O. and Neal, R. M. (2014). Split Hamiltonian Monte Carlo.
+Statistics and Computing 24, 339-349.
 """
 
 from __future__ import annotations
@@ -120,7 +132,7 @@ class ChainsInStep:
 
     def _follow(self, angle: float, steps: int) -> np.ndarray:
         """Follow the trajectories from deviations and velocities, and return the log densities."""
-        phase, other = self._phase, self._other
+        phase, other, logp = self._phase, self._other, self._logp
         for step in range(steps):
             kick = angle / 2.0 if step == 0 else angle
             _kick_and_rotate(phase, kick, angle, other)
