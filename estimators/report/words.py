@@ -26,8 +26,8 @@ SAMPLERS = {
     "exact": "The posterior has a closed form, and its draws are independent.",
     "laplace": "The draws are those of Laplace's approximation, corrected by independence "
     "Metropolis-Hastings.",
-    "hmc": "The draws are those of Hamiltonian Monte Carlo around Laplace's approximation, with many "
-    "chains in step.",
+    "hmc": "The draws are those of Hamiltonian Monte Carlo around Laplace's approximation, with "
+    "many chains in step.",
     "nuts": "The draws are those of NUTS.",
     "metropolis": "The draws are those of random-walk Metropolis.",
     "reweighted": "The draws are those of another prior, reweighted.",

@@ -54,7 +54,8 @@ from .laplace import MIN_STEPS, Laplace, NoApproximationError
 
 CHAINS_IN_STEP = 8  # for each chain that is asked for
 MAX_CHAINS = 64  # in step
-MIN_WARM_UP = 50  # trajectories
+MIN_WARM_UP = 25  # trajectories
+TUNE = 16  # tuning draws that are asked for, for each trajectory of the warm-up
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
 FIRST_ANGLE = 0.1
@@ -107,6 +108,7 @@ class ChainsInStep:
     ):
         n = len(q.mode)
         self._logps_and_gradients, self._q, self._rng = density.batches_in_machine_code(), q, rng
+        # not in single precision: with a stiff prior the energy would be wrong
         self._inverse = cho_solve((q.upper, False), np.eye(n))
         # deviation from the mode, velocity and force, the force being -H^-1 times the gradient of R
         self._phase = np.zeros((3, 2, len(starts), n))
@@ -216,7 +218,7 @@ def sample(
     in_step = max(1, min(CHAINS_IN_STEP, MAX_CHAINS // chains))
     trajectories = math.ceil(max(settings.draws, MIN_STEPS) / in_step)
     run = ChainsInStep(density, q, np.repeat(q.starts(chains, rng), in_step, axis=0), rng)
-    warm_up = max(MIN_WARM_UP, settings.tune // in_step)
+    warm_up = max(MIN_WARM_UP, settings.tune // TUNE)
     trajectory = _counted(warm_up + trajectories, settings.progressbar)
     angle = run.warm_up(islice(trajectory, warm_up))
     if angle < MIN_ANGLE:
