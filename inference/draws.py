@@ -44,8 +44,8 @@ class SamplerReport:
     Attributes
     ----------
     sampler : str
-        The sampler that made the draws: "laplace", "nuts", "metropolis", "exact", "reweighted",
-        "bootstrap", or "none" for a single estimate.
+        The sampler that made the draws: "laplace", "hmc", "nuts", "metropolis", "exact",
+        "reweighted", "bootstrap", or "none" for a single estimate.
     why : str
         Why this sampler was used.
     library : str

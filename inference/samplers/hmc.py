@@ -55,16 +55,14 @@ from .laplace import MIN_STEPS, Laplace, NoApproximationError
 CHAINS_IN_STEP = 8  # for each chain that is asked for
 MAX_CHAINS = 64  # in step
 MIN_WARM_UP = 25  # trajectories
-TUNE = 16  # tuning draws that are asked for, for each trajectory of the warm-up
+TUNE_DRAWS = 16  # that are asked for, for each trajectory of the warm-up
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
 FIRST_ANGLE = 0.1
 LARGEST_ANGLE = QUARTER / 2
 TARGET = 0.6  # harmonic mean of the acceptance probabilities
 MAX_STEPS = 64  # of a trajectory
-MIN_ANGLE = (
-    LONGEST * QUARTER / MAX_STEPS
-)  # with smaller ones a trajectory is shorter than a quarter
+MIN_ANGLE = LONGEST * QUARTER / MAX_STEPS  # smaller ones cut trajectories short
 DIVERGED = 1000.0  # error of the energy, as in Stan
 
 
@@ -218,7 +216,7 @@ def sample(
     in_step = max(1, min(CHAINS_IN_STEP, MAX_CHAINS // chains))
     trajectories = math.ceil(max(settings.draws, MIN_STEPS) / in_step)
     run = ChainsInStep(density, q, np.repeat(q.starts(chains, rng), in_step, axis=0), rng)
-    warm_up = max(MIN_WARM_UP, settings.tune // TUNE)
+    warm_up = max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
     trajectory = _counted(warm_up + trajectories, settings.progressbar)
     angle = run.warm_up(islice(trajectory, warm_up))
     if angle < MIN_ANGLE:
