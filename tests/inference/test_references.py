@@ -121,7 +121,7 @@ def test_auto_is_the_sampler_that_it_names(model):
     np.testing.assert_array_equal(est.idata_["posterior"]["w"], other.idata_["posterior"]["w"])
 
 
-@pytest.mark.parametrize(("model", "name"), cases("BSVDD", "BSVDDM"))
+@pytest.mark.parametrize(("model", "name"), cases("BSVDD", "BSVDDM", sets=("glass", "moons")))
 def test_chains_in_step(model, name):
     est = fit(model, name, sampler="hmc", draws=2500, chains=4)
     assert worst(est, model, name) < LIMIT
@@ -129,8 +129,8 @@ def test_chains_in_step(model, name):
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize(("model", "name"), cases("BDD", "BDDM"))
-def test_chains_in_step_of_normal_priors(model, name):
+@pytest.mark.parametrize(("model", "name"), cases(*MODELS))
+def test_chains_in_step_on_all_sets(model, name):
     est = fit(model, name, sampler="hmc", draws=2500, chains=4)
     assert worst(est, model, name) < LIMIT
 
