@@ -62,7 +62,9 @@ FIRST_ANGLE = 0.1
 LARGEST_ANGLE = QUARTER / 2
 TARGET = 0.6  # harmonic mean of the acceptance probabilities
 MAX_STEPS = 64  # of a trajectory
+WARM_UP_STEPS = 8  # the same, of the warm-up: its angles are at times much too small
 MIN_ANGLE = LONGEST * QUARTER / MAX_STEPS  # smaller ones cut trajectories short
+ADAPTATION = {"gamma": 0.1, "k": 0.75, "t0": 10}  # PyMC's gamma of .05 is for a single chain
 DIVERGED = 1000.0  # error of the energy, as in Stan
 
 
@@ -142,10 +144,10 @@ class ChainsInStep:
         self._phase, self._other = phase, other
         return logp
 
-    def move(self, angle: float) -> dict[str, np.ndarray]:
+    def move(self, angle: float, max_steps: int = MAX_STEPS) -> dict[str, np.ndarray]:
         """Move each chain by one trajectory, and return its statistics, each of shape (chains,)."""
         length = self._rng.uniform(SHORTEST, LONGEST) * QUARTER
-        steps = min(math.ceil(length / angle), MAX_STEPS)
+        steps = min(math.ceil(length / angle), max_steps)
         z = self._rng.standard_normal(self._phase.shape[2:])
         velocity = self._phase[1]
         np.matmul(z, self._q.upper, out=velocity[1])
@@ -171,9 +173,10 @@ class ChainsInStep:
 
     def warm_up(self, trajectories: Iterable[int]) -> float:
         """Move the chains once for each of ``trajectories``, and return the angle for draws."""
-        adaptation = DualAverageAdaptation(FIRST_ANGLE, TARGET, gamma=0.05, k=0.75, t0=10)
+        adaptation = DualAverageAdaptation(FIRST_ANGLE, TARGET, **ADAPTATION)
         for _ in trajectories:
-            statistics = self.move(min(adaptation.current(tune=True), LARGEST_ANGLE))
+            angle = min(adaptation.current(tune=True), LARGEST_ANGLE)
+            statistics = self.move(angle, WARM_UP_STEPS)
             with np.errstate(over="ignore"):  # of the inverse of a probability
                 adaptation.update(hmean(statistics["acceptance_rate"]), tune=True)
         return min(float(adaptation.current(tune=False)), LARGEST_ANGLE)

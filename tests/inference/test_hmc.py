@@ -124,7 +124,8 @@ def test_draws_against_quadrature(worst_z, scale):
 def test_all_chains_take_part_in_the_angle(monkeypatch):
     """A mean of 32 would hardly notice that one does not move, a harmonic mean does."""
 
-    def move(self, angle):
+    def move(self, angle, max_steps):
+        assert max_steps < hmc.MAX_STEPS  # steps of a small angle are not wasted on the warm-up
         return {"acceptance_rate": np.append(np.ones(31), np.exp(-((angle / 0.1) ** 2)))}
 
     run = chains_in_step(far_from_normal())
@@ -172,7 +173,7 @@ def test_number_of_chains_in_step(monkeypatch, draws, chains, in_step):
 def test_draws_are_joined_chain_by_chain(monkeypatch):
     """The draws of each chain in step follow one another, so autocorrelations are right."""
 
-    def move(self, angle):
+    def move(self, angle, max_steps=None):
         self._phase[0, 0] += 1.0
         n = len(self.x)
         return {
