@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy
 
-BLOCK_VALUES = 2**17  # kernel values per block of a sum: 1 MB, which stays in the cache
+BLOCK_VALUES = 2**18  # kernel values per block of a sum: 2 MB, which stays in the cache
 SAMPLE = 100  # rows on which a kernel is checked
 
 

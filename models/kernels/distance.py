@@ -178,8 +178,8 @@ class RBF(DistanceKernel):
 
         .. math:: -\|x - y\|^2 / 2 = [x, -\|x\|^2 / 2]^\top [y, 1] - \|y\|^2 / 2,
 
-        whose rounding error grows with :math:`\|y\|^2`. For float32 rows the kernel values are
-        float32; the sums are always float64.
+        whose rounding error grows with :math:`\|y\|^2`. For float32 rows the kernel values and
+        their sums over a block of rows are float32; the sum over blocks is always float64.
         """
         single = X.dtype == np.float32
         dtype: np.dtype[Any] = np.dtype(np.float32 if single else np.float64)
@@ -205,7 +205,7 @@ class RBF(DistanceKernel):
                 np.einsum("ij,ij->i", Z, Z, out=left[:, -2])
                 left[:, -2] /= -2
                 np.exp(np.matmul(left, right, out=product), out=product)
-            total += product.sum(axis=0, dtype=float)
+            total += left[:, -1] @ product  # a sum in float64 would convert each value first
         return total * np.exp(offset - norm)  # undo the rounding of the offset to float32
 
 
