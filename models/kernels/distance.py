@@ -14,6 +14,7 @@ from ..checks import is_number
 from .base import Kernel, as_table
 
 BLOCK = 256  # rows per block of a kernel matrix
+GROUP = 64  # rows whose kernel values are added in their own precision, by BLAS
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,8 @@ class RBF(DistanceKernel):
 
         .. math:: -\|x - y\|^2 / 2 = [x, -\|x\|^2 / 2]^\top [y, 1] - \|y\|^2 / 2,
 
-        whose rounding error grows with :math:`\|y\|^2`. For float32 rows the kernel values and
-        their sums over a block of rows are float32; the sum over blocks is always float64.
+        whose rounding error grows with :math:`\|y\|^2`. For float32 rows the kernel values are
+        float32, and so are the sums over ``GROUP`` rows; the sums of these are always float64.
         """
         single = X.dtype == np.float32
         dtype: np.dtype[Any] = np.dtype(np.float32 if single else np.float64)
@@ -193,11 +194,12 @@ class RBF(DistanceKernel):
         offset = norm.astype(dtype)
         right = np.vstack([V.T, np.ones(len(V)), -offset]).astype(dtype)
         total = np.zeros(len(Y))
-        left, product = np.empty((0, len(right)), dtype), np.empty((0, len(Y)), dtype)
+        left, groups = np.empty((0, len(right)), dtype), np.empty((0, GROUP, len(Y)), dtype)
         for rows in self._blocks(X, Y):
             if len(left) != len(rows):
                 left = np.ones((len(rows), len(right)), dtype)
-                product = np.empty((len(rows), len(Y)), dtype)
+                groups = np.zeros((-(-len(rows) // GROUP), GROUP, len(Y)), dtype)
+                product = groups.reshape(-1, len(Y))[: len(rows)]
             Z = left[:, :-2]
             np.subtract(rows, center, out=Z, casting="same_kind")
             Z /= s
@@ -205,7 +207,7 @@ class RBF(DistanceKernel):
                 np.einsum("ij,ij->i", Z, Z, out=left[:, -2])
                 left[:, -2] /= -2
                 np.exp(np.matmul(left, right, out=product), out=product)
-            total += left[:, -1] @ product  # a sum in float64 would convert each value first
+            total += (np.ones(GROUP, dtype) @ groups).sum(axis=0, dtype=float)
         return total * np.exp(offset - norm)  # undo the rounding of the offset to float32
 
 

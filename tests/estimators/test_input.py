@@ -278,14 +278,19 @@ def test_criteria_of_two_classes_without_minority_rows(
             make(name, cutoff=policy).fit(X[y == 0])
 
 
+@pytest.fixture
+def est(fitted, name):
+    """The fitted quick estimator of ``name``; requested before ``no_draws``, it is fitted then."""
+    return fitted(name)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("cutoff", "error", "message"), [*BAD_CUTOFFS, OF_NO_MODEL], ids=repr)
 def test_a_fitted_estimator_refuses_such_a_cutoff_and_stays_as_it_is(
-    fitted, no_draws, name, cutoff, error, message
+    est, no_draws, name, cutoff, error, message
 ):
     if (name, cutoff) == ("SVDD", "model"):
         return
-    est = fitted(name)
     before = est.cutoff_, est.level_, est.cutoff
     with pytest.raises(error, match=message):
         est.with_cutoff(cutoff)
