@@ -135,7 +135,10 @@ class ScoringRule:
         def of_block(block: slice) -> None:
             raw = self._raw(rows[block])
             out[1, block] = self._probability(raw, rows[block], limit)
-            raw.sort(axis=1)  # a third of the time of a partition at several places
+            if len(quantiles):
+                raw.sort(axis=1)  # no slower than a partition at several places
+            else:
+                raw.partition(rank, axis=1)
             out[0, block] = self._score(raw[:, rank], rows[block], limit.level)
             low, high = self._typical_value(raw[:, below]), self._typical_value(raw[:, above])
             out[2:, block] = (low + (places - below) * (high - low)).T
