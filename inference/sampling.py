@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
     from .log_density import LogDensity
     from .samplers.hmc import TrajectoryDiagnostics
-    from .samplers.laplace import Chains, Laplace, ProposalDiagnostics
+    from .samplers.laplace import Laplace, ProposalDiagnostics
 
 SAMPLERS = ["auto", "laplace", "hmc", "nuts", "metropolis"]
+OF_ONE_MODE = {"laplace": "Laplace's approximation is", "hmc": "the chains are"}
 
 # NUTS omits a dictionary point if its weight is at most NEGLIGIBLE in each of DRAWS_PER_MODE draws
 # from Laplace's approximation at each mode
@@ -152,9 +153,10 @@ def _around_modes(density: LogDensity, settings: SamplerSettings, monitor: Monit
         active = _active(density, approximation, rng) if sampler == "auto" else None
         few = active is not None and len(active) <= FEW_ACTIVE * density.n_points
         if sampler == "hmc" or (sampler == "auto" and modes == 1 and not few):
-            why, draws = _by_hmc(density, approximation, settings, monitor, rng, why)
+            reason, draws = _by_hmc(density, approximation, settings, monitor, rng, why)
             if draws is not None:
                 return draws
+            why = f"{why}; {reason}"
     if sampler == "nuts":
         why = "; ".join(["asked for", why] if why else ["asked for"])
     elif settings.progressbar:
@@ -200,9 +202,12 @@ def _by_laplace(
         return "", None, approximation
     run, diagnostics = laplace.sample(density, approximation, settings.draws, chains, rng, monitor)
     if diagnostics.safe or sampler == "laplace":
-        draws = _laplace_draws(density, run, diagnostics)
-        return "", _announced(draws, diagnostics, settings), approximation
-    return f"Laplace's approximation is not safe: {diagnostics}", None, approximation
+        named = dict(run.named)
+        energy = named.pop(laplace.ENERGY)
+        statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio, laplace.ENERGY: energy}
+        draws = _of_one_mode(density, settings, "laplace", named, statistics, diagnostics)
+        return "", draws, approximation
+    return f"{OF_ONE_MODE['laplace']} not safe: {diagnostics}", None, approximation
 
 
 def _by_hmc(
@@ -211,23 +216,23 @@ def _by_hmc(
     settings: SamplerSettings,
     monitor: Monitor,
     rng: np.random.Generator,
-    why: str,
+    before: str,
 ) -> tuple[str, Draws | None]:
     """Return why the draws of chains in step are not used, or the draws.
 
-    ``why`` says why those of Laplace's approximation are not used.
+    ``before`` says why those of Laplace's approximation are not used.
     """
     from .samplers import hmc, laplace
 
     try:
-        draws, diagnostics = hmc.sample(density, approximation, settings, rng, monitor)
+        named, statistics, diagnostics = hmc.sample(density, approximation, settings, rng, monitor)
     except laplace.NoApproximationError as error:
         if settings.sampler == "hmc":
             raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
-        return f"{why}; {error}", None
+        return str(error), None
     if diagnostics.safe or settings.sampler == "hmc":
-        return why, _announced(draws, diagnostics, settings, why)
-    return f"{why}; {draws.report.why}", None
+        return "", _of_one_mode(density, settings, "hmc", named, statistics, diagnostics, before)
+    return f"{OF_ONE_MODE['hmc']} not safe: {diagnostics}", None
 
 
 def _active(
@@ -240,31 +245,28 @@ def _active(
     return np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
 
 
-def _laplace_draws(density: LogDensity, run: Chains, diagnostics: ProposalDiagnostics) -> Draws:
-    """Return the chains as draws."""
-    from .samplers import laplace
-
-    why = f"Laplace's approximation is {'' if diagnostics.safe else 'not '}safe: {diagnostics}"
-    report = SamplerReport("laplace", why=why, library="bsvdd", products=density.products, modes=1)
-    if run.accepted.shape[1] >= laplace.MIN_STEPS:  # the returned draws are the monitored ones
-        report = replace(report, r_hat=diagnostics.r_hat, ess=diagnostics.ess)
-    energy = run.named[laplace.ENERGY]
-    named = {name: values for name, values in run.named.items() if name != laplace.ENERGY}
-    statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio, laplace.ENERGY: energy}
-    return Draws.of_model(named, density.model, report, statistics)
-
-
-def _announced(
-    draws: Draws,
-    diagnostics: ProposalDiagnostics | TrajectoryDiagnostics,
+def _of_one_mode(
+    density: LogDensity,
     settings: SamplerSettings,
+    sampler: str,
+    named: dict[str, np.ndarray],
+    statistics: dict[str, np.ndarray],
+    diagnostics: ProposalDiagnostics | TrajectoryDiagnostics,
     before: str = "",
 ) -> Draws:
-    """Return the draws, and warn if they are not safe; ``before`` says why others are not used."""
-    sampler = draws.report.sampler
-    why = "; ".join(filter(None, [before, draws.report.why]))
+    """Return the draws with their report, and warn if they are not safe.
+
+    ``before`` says why those of another sampler are not used.
+    """
+    from .samplers.laplace import MIN_STEPS
+
     if not diagnostics.safe:
         warn(f"sampler={sampler!r} is not safe here ({diagnostics}); use 'nuts'", DiagnosticWarning)
+    why = f"{OF_ONE_MODE[sampler]}{'' if diagnostics.safe else ' not'} safe: {diagnostics}"
+    why = "; ".join(filter(None, [before, why]))
     if settings.progressbar:
         print(why, file=sys.stderr)
-    return replace(draws, report=replace(draws.report, why=why))
+    report = SamplerReport(sampler, why=why, library="bsvdd", products=density.products, modes=1)
+    if settings.draws >= MIN_STEPS:  # else most of the monitored draws are left out
+        report = replace(report, r_hat=diagnostics.r_hat, ess=diagnostics.ess)
+    return Draws.of_model(named, density.model, report, statistics)

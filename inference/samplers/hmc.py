@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -48,7 +48,7 @@ from scipy.linalg import cho_solve
 from scipy.stats import hmean
 
 from ..diagnostics import mixing, reliable
-from ..draws import Draws, SamplerReport, SamplerSettings
+from ..draws import SamplerSettings
 from ..log_density import LogDensity
 from .laplace import MIN_STEPS, Laplace, NoApproximationError
 
@@ -205,10 +205,11 @@ def sample(
     settings: SamplerSettings,
     rng: np.random.Generator,
     monitor: Callable[[dict[str, np.ndarray]], np.ndarray],
-) -> tuple[Draws, TrajectoryDiagnostics]:
-    """Return draws of the model of ``density``, and their diagnostics.
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], TrajectoryDiagnostics]:
+    """Return the named quantities of draws, statistics of the draws, and diagnostics.
 
-    ``monitor`` is that of :func:`.laplace.sample`.
+    Quantities and statistics have the shape (chains, draws, ...). ``monitor`` is that of
+    :func:`.laplace.sample`.
 
     Raises
     ------
@@ -246,18 +247,9 @@ def sample(
         chains,
     )
     kept = np.linspace(0, in_step * trajectories - 1, settings.draws).round().astype(int)
-    variables = {n: v.reshape(chains, -1, *v.shape[1:])[:, kept] for n, v in flat.items()}
+    named = {n: v.reshape(chains, -1, *v.shape[1:])[:, kept] for n, v in flat.items()}
     of_draws = {
         name: joined(np.array([each[name] for each in statistics]))[:, kept, 0]
         for name in statistics[0]
     }
-    report = SamplerReport(
-        "hmc",
-        why=f"the chains are {'' if diagnostics.safe else 'not '}safe: {diagnostics}",
-        library="bsvdd",
-        products=density.products,
-        modes=1,
-    )
-    if settings.draws >= MIN_STEPS:  # else most of the monitored draws are left out
-        report = replace(report, r_hat=diagnostics.r_hat, ess=diagnostics.ess)
-    return Draws.of_model(variables, density.model, report, of_draws), diagnostics
+    return named, of_draws, diagnostics

@@ -185,10 +185,11 @@ def test_draws_are_joined_chain_by_chain(monkeypatch):
     monkeypatch.setattr(ChainsInStep, "move", move)
     density = LogDensity(bdd.build(GRAM, PRIOR, 2.0))
     settings = SamplerSettings("hmc", draws=504, tune=1, chains=2, seed=3)
-    draws, _ = hmc.sample(density, Laplace.of(density, rng()), settings, rng(), lambda v: v["w"])
-    np.testing.assert_allclose(np.diff(draws.w[:, :63, 0], axis=1), 1.0)
+    approximation = Laplace.of(density, rng())
+    named, statistics, _ = hmc.sample(density, approximation, settings, rng(), lambda v: v["w"])
+    np.testing.assert_allclose(np.diff(named["w"][:, :63, 0], axis=1), 1.0)
     expected = np.repeat(np.arange(16.0), 63).reshape(2, 504)
-    np.testing.assert_array_equal(draws.statistics["energy"], expected)
+    np.testing.assert_array_equal(statistics["energy"], expected)
 
 
 def test_auto_takes_it_where_laplace_is_not_safe(capsys):
