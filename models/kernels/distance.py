@@ -199,8 +199,7 @@ class RBF(DistanceKernel):
             if len(left) != len(rows):
                 left = np.ones((len(rows), len(right)), dtype)
                 groups = np.zeros((-(-len(rows) // GROUP), GROUP, len(Y)), dtype)
-                product = groups.reshape(-1, len(Y))[: len(rows)]
-            Z = left[:, :-2]
+            Z, product = left[:, :-2], groups.reshape(-1, len(Y))[: len(rows)]
             np.subtract(rows, center, out=Z, casting="same_kind")
             Z /= s
             with np.errstate(over="ignore"):  # a row that overflows has kernel values of 0
