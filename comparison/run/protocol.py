@@ -263,9 +263,9 @@ def published() -> list[Candidate]:
 
     SVDD decides by its own sphere. The others take the samplers of this package and the cutoff of
     the protocol, which their sources do not: :func:`as_published` has random-walk Metropolis for
-    BSVDD and BSVDD-M, and for BDD the posterior mode with its own rule. BSVDD-M with Beta(1, 1)
-    needs NUTS, which is slow, so it takes fewer draws and 100 tuning steps: 300 steps gave no more
-    effective draws.
+    BSVDD and BSVDD-M, and for BDD the posterior mode with its own rule. Laplace's approximation is
+    not safe for BSVDD-M with Beta(1, 1), and other samplers take seconds for a fit, so it takes
+    fewer draws, and 100 tuning draws.
     """
     ours = {"BSVDD-M": {"draws": 300, "tune": 100}}
     models = {"SVDD": ["cutoff"], "BDD": ["prior"], "BSVDD": ["prior"]}

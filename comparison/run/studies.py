@@ -142,8 +142,9 @@ def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:
 def prior_candidates() -> list[Candidate]:
     """Return each Bayesian model with each prior of the majority's weights.
 
-    With a Gaussian process BSVDD and BSVDD-M need minutes of NUTS where Laplace's approximation is
-    not safe, so they always take its draws; the results show where chains disagree.
+    With a Gaussian process BSVDD and BSVDD-M always take the draws of Laplace's approximation:
+    before there was ``hmc``, they needed minutes of NUTS where it is not safe. The results show
+    where chains disagree.
     """
     return [
         Candidate(
