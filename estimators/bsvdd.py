@@ -219,9 +219,9 @@ class BSVDDM(SoftmaxDescription):
         Prior of tau.
     minority_prior : prior or callable, default=Beta(1, 1, total=1)
         Prior of the minority weights. Their total is at most 1, and on each of the 13 embedded sets
-        R-hat of d_z is below 1.01. With the published ``Beta()`` the total grows with n1. The
-        posterior then often has several modes, between which chains rarely move, and the fit warns
-        (``python -m benchmarks.modes``).
+        R-hat of d_z is below 1.01. With the published ``Beta()`` the total grows with n1. With
+        the published prior of tau too, and a wide kernel, the posterior can have several modes,
+        between which chains rarely move; then the fit warns (``python -m benchmarks.modes``).
 
     Attributes
     ----------
