@@ -157,7 +157,7 @@ def chains_in_step(quick: bool) -> Row:
             f"{name}, {sampler}: effective draws a second": v for sampler, v in medians.items()
         }
     what = "seconds of sampling for each effective draw of d_z, chains in step, largest ratio"
-    return Row(what, "NUTS", max(ratios), 1.0, "", details)
+    return Row(what, "NUTS", max(ratios), 0.5, "", details)
 
 
 def _mixing(model: type[BSVDD] | type[BSVDDM], quick: bool) -> Row:

@@ -207,7 +207,7 @@ def _by_laplace(
         statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio, laplace.ENERGY: energy}
         draws = _of_one_mode(density, settings, "laplace", named, statistics, diagnostics)
         return "", draws, approximation
-    return f"{OF_ONE_MODE['laplace']} not safe: {diagnostics}", None, approximation
+    return _verdict("laplace", diagnostics), None, approximation
 
 
 def _by_hmc(
@@ -232,7 +232,7 @@ def _by_hmc(
         return str(error), None
     if diagnostics.safe or settings.sampler == "hmc":
         return "", _of_one_mode(density, settings, "hmc", named, statistics, diagnostics, before)
-    return f"{OF_ONE_MODE['hmc']} not safe: {diagnostics}", None
+    return _verdict("hmc", diagnostics), None
 
 
 def _active(
@@ -243,6 +243,11 @@ def _active(
         return None
     w = density.named(approximation.draw_at_ends(DRAWS_PER_MODE, rng))["w"]
     return np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
+
+
+def _verdict(sampler: str, diagnostics: ProposalDiagnostics | TrajectoryDiagnostics) -> str:
+    """Return whether the draws around one mode are safe, as a reason."""
+    return f"{OF_ONE_MODE[sampler]} {'' if diagnostics.safe else 'not '}safe: {diagnostics}"
 
 
 def _of_one_mode(
@@ -262,8 +267,7 @@ def _of_one_mode(
 
     if not diagnostics.safe:
         warn(f"sampler={sampler!r} is not safe here ({diagnostics}); use 'nuts'", DiagnosticWarning)
-    why = f"{OF_ONE_MODE[sampler]}{'' if diagnostics.safe else ' not'} safe: {diagnostics}"
-    why = "; ".join(filter(None, [before, why]))
+    why = "; ".join(filter(None, [before, _verdict(sampler, diagnostics)]))
     if settings.progressbar:
         print(why, file=sys.stderr)
     report = SamplerReport(sampler, why=why, library="bsvdd", products=density.products, modes=1)
