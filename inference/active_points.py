@@ -20,6 +20,38 @@ from pytensor.tensor.random.basic import NormalRV
 from ..models.potential import prior_potentials
 from .log_density import LogDensity
 
+MAX_GAP = 1e-3  # range over the draws of the log density's error when points are left out
+
+
+class NotSeparateError(Exception):
+    """The draws of the active points are not those of all points."""
+
+
+@dataclass(frozen=True, eq=False)
+class AllPoints:
+    """All points, moved by a sampler; the interface of :class:`ActivePoints`."""
+
+    density: LogDensity
+
+    @property
+    def points(self) -> int:
+        """Number of points that a sampler moves."""
+        return self.density.n_points
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Their unconstrained parameters among all."""
+        return np.arange(self.density.size)
+
+    @property
+    def products(self) -> float:
+        """Number of products of K with a vector so far."""
+        return self.density.products
+
+    def named(self, x: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Return the named quantities at draws of the parameters that are moved."""
+        return self.density.named(x)
+
 
 @dataclass(frozen=True, eq=False)
 class ActivePoints:
@@ -27,6 +59,8 @@ class ActivePoints:
 
     Attributes
     ----------
+    whole : LogDensity
+        Of the model with all points.
     density : LogDensity
         Of the model with the active points only.
     points : int
@@ -38,6 +72,7 @@ class ActivePoints:
     sd : float
     """
 
+    whole: LogDensity
     density: LogDensity
     points: int
     parameters: np.ndarray
@@ -50,7 +85,8 @@ class ActivePoints:
 
         It does if a variable of the points, or of the majority points, is normal with a mean in
         ``pm.Data`` for each point, and one sd in ``pm.Data``, and if priors add no potential. All
-        points of other variables are active.
+        points of other variables are active. With more than half of the points, the parts are not
+        worth their cost, and None too.
         """
         model = density.model
         if prior_potentials(model):
@@ -68,14 +104,21 @@ class ActivePoints:
         if any(n in shape for shape in density.shapes_without_dims):
             return None
         first = active[active < n]
+        points = len(first) + density.n_points - n
+        if points > density.n_points / 2:
+            return None
         all_means, is_active = np.zeros(density.size), np.ones(density.size, dtype=bool)
         of_variable = density.parameters_of(variable)
         all_means[of_variable] = mean
         is_active[of_variable] = False
         is_active[of_variable.start + first] = True
         part = density.of_points(dim, first)
-        points = len(first) + density.n_points - n
-        return cls(part, points, np.flatnonzero(is_active), all_means, float(sd))
+        return cls(density, part, points, np.flatnonzero(is_active), all_means, float(sd))
+
+    @property
+    def products(self) -> float:
+        """Number of products of K with a vector so far."""
+        return self.whole.products + self.density.products
 
     def completed(self, x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return draws of all parameters from draws of the active ones, and log densities (S,).
@@ -90,6 +133,20 @@ class ActivePoints:
         z += self.mean
         z[:, self.parameters] = x
         return z, logp
+
+    def named(self, x: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Return the named quantities at draws of the active parameters.
+
+        Raises
+        ------
+        NotSeparateError
+            With all points, the log density of the draws differs by more than ``MAX_GAP``.
+        """
+        x, expected = self.completed(x, rng)
+        logp, named = self.whole.evaluate(x)
+        if np.ptp(logp - expected) > MAX_GAP:
+            raise NotSeparateError
+        return named
 
 
 def _data(parameter: Variable) -> np.ndarray | None:

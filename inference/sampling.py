@@ -29,6 +29,7 @@ import xarray as xr
 
 from ..models.potential import has_kinks
 from . import threads
+from .active_points import ActivePoints, AllPoints, NotSeparateError
 from .draws import Draws, SamplerReport, SamplerSettings
 from .warning import DiagnosticWarning, warn
 
@@ -40,13 +41,13 @@ if TYPE_CHECKING:
     from .samplers.laplace import Laplace, ProposalDiagnostics
 
 SAMPLERS = ["auto", "laplace", "hmc", "nuts", "metropolis"]
-OF_ONE_MODE = {"laplace": "Laplace's approximation is", "hmc": "the chains are"}
+SUBJECT = {"laplace": "Laplace's approximation is", "hmc": "the chains are"}
 
-# NUTS omits a dictionary point if its weight is at most NEGLIGIBLE in each of DRAWS_PER_MODE draws
-# from Laplace's approximation at each mode
+# ``auto`` moves a dictionary point by ``hmc`` or NUTS if its weight exceeds NEGLIGIBLE in any of
+# DRAWS_PER_MODE draws from Laplace's approximation at each mode
 DRAWS_PER_MODE = 200
 NEGLIGIBLE = 1e-8
-FEW_ACTIVE = 1 / 4  # of the points; then NUTS, which moves these only, is quicker than ``hmc``
+FAR = 10.0  # posterior sd between modes: no chain in step moves so far, and ``auto`` takes NUTS
 
 Monitor = Callable[[dict[str, np.ndarray]], np.ndarray]
 
@@ -139,29 +140,78 @@ def _weights(named: dict[str, np.ndarray]) -> np.ndarray:
 
 def _around_modes(density: LogDensity, settings: SamplerSettings, monitor: Monitor) -> Draws:
     """Return draws by the first sampler that is safe, or by the one that is asked for."""
-    from .samplers import nuts
-
     rng = np.random.default_rng(settings.seed)
-    sampler, chains = settings.sampler, settings.chains
     why, draws, approximation = _by_laplace(density, settings, monitor, rng)
     if draws is not None:
         return draws
+    every = AllPoints(density)
     if approximation is None:
-        modes, active, starts = np.nan, None, density.jittered_points(chains, rng)
-    else:
-        modes, starts = len(approximation.modes), approximation.starts(chains, rng)
-        active = _active(density, approximation, rng) if sampler == "auto" else None
-        few = active is not None and len(active) <= FEW_ACTIVE * density.n_points
-        if sampler == "hmc" or (sampler == "auto" and modes == 1 and not few):
-            reason, draws = _by_hmc(density, approximation, settings, monitor, rng, why)
-            if draws is not None:
-                return draws
-            why = f"{why}; {reason}"
-    if sampler == "nuts":
-        why = "; ".join(["asked for", why] if why else ["asked for"])
+        starts = density.jittered_points(settings.chains, rng)
+        return _by_nuts(every, starts, settings, np.nan, why)
+    starts = approximation.starts(settings.chains, rng)
+    active = _active(density, approximation, rng) if settings.sampler == "auto" else None
+    arguments = approximation, starts, settings, monitor, rng, why
+    try:
+        return _by_trajectories(active or every, *arguments)
+    except NotSeparateError:
+        return _by_trajectories(every, *arguments)
+
+
+def _by_trajectories(
+    moved: AllPoints | ActivePoints,
+    approximation: Laplace,
+    starts: np.ndarray,
+    settings: SamplerSettings,
+    monitor: Monitor,
+    rng: np.random.Generator,
+    why: str,
+) -> Draws:
+    """Return draws by chains in step if they are safe, else by NUTS.
+
+    ``why`` says why those of Laplace's approximation are not used.
+
+    Raises
+    ------
+    NotSeparateError
+        The draws of the active points are not those of all points.
+    """
+    from .samplers import hmc, laplace
+
+    modes = len(approximation.modes)
+    far = settings.sampler == "auto" and approximation.largest_distance > FAR
+    if far or settings.sampler == "nuts":
+        return _by_nuts(moved, starts, settings, modes, why)
+    try:
+        named, statistics, diagnostics = hmc.sample(
+            moved, approximation, starts, settings, rng, monitor
+        )
+    except laplace.NoApproximationError as error:
+        if settings.sampler == "hmc":
+            raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
+        return _by_nuts(moved, starts, settings, modes, f"{why}; {error}")
+    if diagnostics.safe or settings.sampler == "hmc":
+        report = SamplerReport(
+            "hmc", why=why, products=moved.products, modes=modes, active_points=moved.points
+        )
+        return _monitored(moved.density, settings, report, named, statistics, diagnostics)
+    return _by_nuts(moved, starts, settings, modes, f"{why}; {_verdict('hmc', diagnostics)}")
+
+
+def _by_nuts(
+    moved: AllPoints | ActivePoints,
+    starts: np.ndarray,
+    settings: SamplerSettings,
+    modes: float,
+    why: str,
+) -> Draws:
+    """Return draws of NUTS; ``why`` says why those of other samplers are not used."""
+    from .samplers import nuts
+
+    if settings.sampler == "nuts":
+        why = "; ".join(filter(None, ["asked for", why]))
     elif settings.progressbar:
         print(f"NUTS, because {why}", file=sys.stderr)
-    result = nuts.sample(density, starts, settings, active)
+    result = nuts.sample(moved, starts, settings)
     return replace(result, report=replace(result.report, why=why, modes=modes))
 
 
@@ -178,17 +228,16 @@ def _by_laplace(
     from .samplers import laplace
 
     sampler, chains = settings.sampler, settings.chains
-    of_one_mode = sampler in ("laplace", "hmc")
     try:
         if has_kinks(density.model):
             raise laplace.NoApproximationError(
                 "the likelihood has kinks, so its curvature at a point does not give its width"
             )
         approximation = laplace.Laplace.of(density, rng)
-        if of_one_mode and approximation.several_modes:
+        if sampler == "laplace" and approximation.several_modes:
             raise laplace.NoApproximationError("the posterior has several modes")
     except laplace.NoApproximationError as error:
-        if of_one_mode:
+        if sampler in ("laplace", "hmc"):
             raise ValueError(f"sampler={sampler!r} cannot be used: {error}; use 'nuts'") from error
         return str(error), None, None
     if approximation.several_modes:
@@ -200,77 +249,54 @@ def _by_laplace(
         return why, None, approximation
     if sampler not in ("auto", "laplace"):
         return "", None, approximation
-    run, diagnostics = laplace.sample(density, approximation, settings.draws, chains, rng, monitor)
-    if diagnostics.safe or sampler == "laplace":
-        named = dict(run.named)
-        energy = named.pop(laplace.ENERGY)
-        statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio, laplace.ENERGY: energy}
-        draws = _of_one_mode(density, settings, "laplace", named, statistics, diagnostics)
-        return "", draws, approximation
-    return _verdict("laplace", diagnostics), None, approximation
-
-
-def _by_hmc(
-    density: LogDensity,
-    approximation: Laplace,
-    settings: SamplerSettings,
-    monitor: Monitor,
-    rng: np.random.Generator,
-    before: str,
-) -> tuple[str, Draws | None]:
-    """Return why the draws of chains in step are not used, or the draws.
-
-    ``before`` says why those of Laplace's approximation are not used.
-    """
-    from .samplers import hmc, laplace
-
-    try:
-        named, statistics, diagnostics = hmc.sample(density, approximation, settings, rng, monitor)
-    except laplace.NoApproximationError as error:
-        if settings.sampler == "hmc":
-            raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
-        return str(error), None
-    if diagnostics.safe or settings.sampler == "hmc":
-        return "", _of_one_mode(density, settings, "hmc", named, statistics, diagnostics, before)
-    return _verdict("hmc", diagnostics), None
+    run, diagnostics = laplace.sample(
+        density, approximation, settings.draws, chains, rng, monitor, sampler == "auto"
+    )
+    if not diagnostics.safe and sampler == "auto":
+        return _verdict("laplace", diagnostics), None, approximation
+    named = dict(run.named)
+    energy = named.pop(laplace.ENERGY)
+    statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio, laplace.ENERGY: energy}
+    report = SamplerReport("laplace", products=density.products, modes=1)
+    return "", _monitored(density, settings, report, named, statistics, diagnostics), approximation
 
 
 def _active(
     density: LogDensity, approximation: Laplace, rng: np.random.Generator
-) -> np.ndarray | None:
-    """Return the dictionary points whose weights are not negligible, if the likelihood is of K."""
+) -> ActivePoints | None:
+    """Return the points whose weights are not negligible, if the others can be left out."""
     if not density.has_kernel_potential:
         return None
-    w = density.named(approximation.draw_at_ends(DRAWS_PER_MODE, rng))["w"]
-    return np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE)
+    w = density.named(approximation.draw_at_modes(DRAWS_PER_MODE, rng))["w"]
+    return ActivePoints.of(density, np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE))
 
 
 def _verdict(sampler: str, diagnostics: ProposalDiagnostics | TrajectoryDiagnostics) -> str:
-    """Return whether the draws around one mode are safe, as a reason."""
-    return f"{OF_ONE_MODE[sampler]} {'' if diagnostics.safe else 'not '}safe: {diagnostics}"
+    """Return whether the draws are safe, as a reason."""
+    return f"{SUBJECT[sampler]} {'' if diagnostics.safe else 'not '}safe: {diagnostics}"
 
 
-def _of_one_mode(
+def _monitored(
     density: LogDensity,
     settings: SamplerSettings,
-    sampler: str,
+    report: SamplerReport,
     named: dict[str, np.ndarray],
     statistics: dict[str, np.ndarray],
     diagnostics: ProposalDiagnostics | TrajectoryDiagnostics,
-    before: str = "",
 ) -> Draws:
-    """Return the draws with their report, and warn if they are not safe.
+    """Return draws whose quantities were monitored, and warn if they are not safe.
 
-    ``before`` says why those of another sampler are not used.
+    The report says why those of another sampler are not used.
     """
     from .samplers.laplace import MIN_STEPS
 
+    sampler = report.sampler
     if not diagnostics.safe:
         warn(f"sampler={sampler!r} is not safe here ({diagnostics}); use 'nuts'", DiagnosticWarning)
-    why = "; ".join(filter(None, [before, _verdict(sampler, diagnostics)]))
+    why = "; ".join(filter(None, [report.why, _verdict(sampler, diagnostics)]))
     if settings.progressbar:
         print(why, file=sys.stderr)
-    report = SamplerReport(sampler, why=why, library="bsvdd", products=density.products, modes=1)
+    report = replace(report, why=why, library="bsvdd")
     if settings.draws >= MIN_STEPS:  # else most of the monitored draws are left out
         report = replace(report, r_hat=diagnostics.r_hat, ess=diagnostics.ess)
     return Draws.of_model(named, density.model, report, statistics)

@@ -40,21 +40,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from pymc.step_methods.step_sizes import DualAverageAdaptation
-from scipy.linalg import cho_solve
 from scipy.stats import hmean
 
-from ..diagnostics import mixing, reliable
+from ..active_points import ActivePoints, AllPoints
+from ..diagnostics import MIN_ESS_PER_CHAIN, mixing, reliable
 from ..draws import SamplerSettings
 from ..log_density import LogDensity
 from .laplace import MIN_STEPS, Laplace, NoApproximationError
+from .whitening import Whitening
 
 CHAINS_IN_STEP = 8  # for each chain that is asked for
 MAX_CHAINS = 64  # in step
 MIN_WARM_UP = 25  # trajectories
+ATTEMPTS = 2  # to make reliable draws; the second continues the first
 TUNE_DRAWS = 16  # that are asked for, for each trajectory of the warm-up
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
@@ -90,6 +91,11 @@ class TrajectoryDiagnostics:
         """Whether the draws are reliable."""
         return not self.divergences and reliable(self.r_hat, self.ess, self.chains)
 
+    @property
+    def may_improve(self) -> bool:
+        """Whether more draws might make them reliable."""
+        return not (self.safe or self.divergences) and self.ess >= MIN_ESS_PER_CHAIN
+
     def __str__(self) -> str:
         return (
             f"angle {self.angle:.2f}, acceptance {self.acceptance:.2f}, R-hat {self.r_hat:.3f}, "
@@ -100,40 +106,39 @@ class TrajectoryDiagnostics:
 class ChainsInStep:
     """The states of the chains, and their next trajectories.
 
-    Each vector y is kept with H y, as two rows of one array, because both follow the same steps.
+    Positions, velocities and forces are in the coordinates of :class:`.Whitening`, in which the
+    approximation is the standard normal distribution.
     """
 
     def __init__(
-        self, density: LogDensity, q: Laplace, starts: np.ndarray, rng: np.random.Generator
+        self,
+        density: LogDensity,
+        whitening: Whitening,
+        starts: np.ndarray,
+        rng: np.random.Generator,
     ):
-        n = len(q.mode)
-        self._logps_and_gradients, self._q, self._rng = density.batches_in_machine_code(), q, rng
-        # not in single precision: with a stiff prior the energy would be wrong
-        self._inverse = cho_solve((q.upper, False), np.eye(n))
-        # deviation from the mode, velocity and force, the force being -H^-1 times the gradient of R
-        self._phase = np.zeros((3, 2, len(starts), n))
+        self._logps_and_gradients, self._rng = density.batches_in_machine_code(), rng
+        self._whitening = whitening
+        # position, velocity and force, the force being minus the gradient of R
+        self._phase = np.zeros((3, *starts.shape))
         self._other = np.empty_like(self._phase)
-        deviation = self._phase[0]
-        deviation[0] = starts - q.mode
-        deviation[1] = deviation[0] @ q.upper.T @ q.upper
+        self._phase[0] = self._whitening.coordinates(starts)
         self._logp = self._set_force(self._phase)
 
     @property
     def x(self) -> np.ndarray:
         """The states, shape (chains, n)."""
-        x: np.ndarray = self._phase[0, 0] + self._q.mode
-        return x
+        return self._whitening.parameters(self._phase[0])
 
     def _set_force(self, phase: np.ndarray) -> np.ndarray:
-        """Set the forces at the deviations, and return the log densities."""
-        deviation, _, force = phase
-        logp, gradient = self._logps_and_gradients(deviation[0] + self._q.mode)
-        np.add(gradient, deviation[1], out=force[1])
-        np.matmul(force[1], self._inverse, out=force[0])
+        """Set the forces at the positions, and return the log densities."""
+        position, _, force = phase
+        logp, gradient = self._logps_and_gradients(self._whitening.parameters(position))
+        np.add(self._whitening.gradient(gradient), position, out=force)
         return logp
 
     def _follow(self, angle: float, steps: int) -> np.ndarray:
-        """Follow the trajectories from deviations and velocities, and return the log densities."""
+        """Follow the trajectories from positions and velocities, and return the log densities."""
         phase, other, logp = self._phase, self._other, self._logp
         for step in range(steps):
             kick = angle / 2.0 if step == 0 else angle
@@ -148,20 +153,19 @@ class ChainsInStep:
         """Move each chain by one trajectory, and return its statistics, each of shape (chains,)."""
         length = self._rng.uniform(SHORTEST, LONGEST) * QUARTER
         steps = min(math.ceil(length / angle), max_steps)
-        z = self._rng.standard_normal(self._phase.shape[2:])
-        velocity = self._phase[1]
-        np.matmul(z, self._q.upper, out=velocity[1])
-        np.matmul(velocity[1], self._inverse, out=velocity[0])
-        energy = np.vecdot(z, z) / 2.0 - self._logp
+        velocity = self._rng.standard_normal(self._phase.shape[1:])
+        self._phase[1] = velocity
+        energy = np.vecdot(velocity, velocity) / 2.0 - self._logp
         start = self._phase[[0, 2]]
         with np.errstate(all="ignore"):  # a trajectory that diverges is not accepted
             logp = self._follow(angle, steps)
-            new_energy = np.vecdot(*self._phase[1]) / 2.0 - logp
+            velocity = self._phase[1]
+            new_energy = np.vecdot(velocity, velocity) / 2.0 - logp
             error = new_energy - energy
         error[np.isnan(error)] = np.inf
         rejected = np.log(self._rng.uniform(size=len(error))) > -error
-        self._phase[:, :, rejected] = 0.0  # NaN would stay NaN
-        self._phase[::2, :, rejected] = start[:, :, rejected]
+        self._phase[:, rejected] = 0.0  # NaN would stay NaN
+        self._phase[::2, rejected] = start[:, rejected]
         self._logp = np.where(rejected, self._logp, logp)
         return {
             "acceptance_rate": np.exp(np.minimum(-error, 0.0)),
@@ -189,9 +193,9 @@ def _kick_and_rotate(phase: np.ndarray, kick: float, angle: float, out: np.ndarr
     np.matmul(step, phase.reshape(3, -1), out=out[:2].reshape(2, -1))
 
 
-def _counted(n: int, progressbar: bool) -> Iterator[int]:
-    """Count to n, with a progress bar on stderr if ``progressbar`` is true."""
-    if not progressbar:
+def _counted(n: int, settings: SamplerSettings) -> Iterator[int]:
+    """Count to n, with a progress bar on stderr if it is asked for."""
+    if not settings.progressbar:
         return iter(range(n))
     from rich.console import Console
     from rich.progress import track
@@ -199,57 +203,68 @@ def _counted(n: int, progressbar: bool) -> Iterator[int]:
     return iter(track(range(n), "chains in step", console=Console(stderr=True)))
 
 
+def _joined(values: list[np.ndarray], chains: int) -> np.ndarray:
+    """Join the chains in step that make up a chain, (chains, draws, ...).
+
+    ``values`` are those of one trajectory after another, each of shape (chains in step, ...).
+    """
+    by_chain = np.stack(values, axis=1)
+    return by_chain.reshape(chains, -1, *by_chain.shape[2:])
+
+
 def sample(
-    density: LogDensity,
+    moved: AllPoints | ActivePoints,
     q: Laplace,
+    starts: np.ndarray,
     settings: SamplerSettings,
     rng: np.random.Generator,
     monitor: Callable[[dict[str, np.ndarray]], np.ndarray],
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], TrajectoryDiagnostics]:
     """Return the named quantities of draws, statistics of the draws, and diagnostics.
 
-    Quantities and statistics have the shape (chains, draws, ...). ``monitor`` is that of
-    :func:`.laplace.sample`.
+    Quantities and statistics have the shape (chains, draws, ...). ``moved`` are the points that
+    the chains move, and ``starts`` (chains, size) the parameters of all points where they start.
+    ``monitor`` is that of :func:`.laplace.sample`. If R-hat or effective draws are not good enough
+    yet, the chains are continued once.
 
     Raises
     ------
     NoApproximationError
         The angle is too small: the posterior is too far from its approximation.
+    NotSeparateError
+        The draws of the active points are not those of all points.
     """
-    chains = settings.chains
+    chains, of_moved = settings.chains, moved.parameters
     in_step = max(1, min(CHAINS_IN_STEP, MAX_CHAINS // chains))
     trajectories = math.ceil(max(settings.draws, MIN_STEPS) / in_step)
-    run = ChainsInStep(density, q, np.repeat(q.starts(chains, rng), in_step, axis=0), rng)
-    warm_up = max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
-    trajectory = _counted(warm_up + trajectories, settings.progressbar)
-    angle = run.warm_up(islice(trajectory, warm_up))
+    whitening = Whitening.of(q.mode[of_moved], q.curvature[np.ix_(of_moved, of_moved)])
+    first = np.repeat(starts[:, of_moved], in_step, axis=0)
+    run = ChainsInStep(moved.density, whitening, first, rng)
+    angle = run.warm_up(_counted(max(MIN_WARM_UP, settings.tune // TUNE_DRAWS), settings))
     if angle < MIN_ANGLE:
         raise NoApproximationError(
             f"a trajectory around Laplace's approximation needs steps of {angle:.2g} radian"
         )
-    x, statistics = np.empty((trajectories, chains * in_step, density.size)), []
-    for i, _ in enumerate(trajectory):
-        statistics.append(run.move(angle))
-        x[i] = run.x
-
-    def joined(values: np.ndarray) -> np.ndarray:
-        """Join the chains in step that make up a chain."""
-        by_chain = np.moveaxis(values.reshape(trajectories, chains, in_step, -1), 0, 2)
-        return by_chain.reshape(chains, in_step * trajectories, -1)
-
-    flat = density.named(joined(x).reshape(-1, density.size))
-    monitored = monitor(flat)
-    diagnostics = TrajectoryDiagnostics(
-        angle,
-        float(np.mean([each["acceptance_rate"] for each in statistics])),
-        *mixing(monitored.reshape(chains, -1, monitored.shape[-1])),
-        int(np.sum([each["diverging"] for each in statistics])),
-        chains,
-    )
-    kept = np.linspace(0, in_step * trajectories - 1, settings.draws).round().astype(int)
+    x, statistics = [], []
+    for _ in range(ATTEMPTS):
+        for _ in _counted(trajectories, settings):
+            statistics.append(run.move(angle))
+            x.append(run.x)
+        flat = moved.named(np.concatenate(_joined(x, chains)), rng)
+        monitored = monitor(flat)
+        diagnostics = TrajectoryDiagnostics(
+            angle,
+            float(np.mean([each["acceptance_rate"] for each in statistics])),
+            *mixing(monitored.reshape(chains, -1, monitored.shape[-1])),
+            int(np.sum([each["diverging"] for each in statistics])),
+            chains,
+        )
+        if not diagnostics.may_improve:
+            break
+    kept = np.linspace(0, in_step * len(x) - 1, settings.draws).round().astype(int)
     named = {n: v.reshape(chains, -1, *v.shape[1:])[:, kept] for n, v in flat.items()}
     of_draws = {
-        name: joined(np.array([each[name] for each in statistics]))[:, kept, 0]
+        name: _joined([each[name] for each in statistics], chains)[:, kept]
         for name in statistics[0]
     }
     return named, of_draws, diagnostics

@@ -44,6 +44,7 @@ THIN = 4  # steps per draw, if one step is not enough
 
 MAX_PARETO_K = 0.5  # the ratios have a finite variance up to 0.5; Vehtari et al. (2024) allow 0.7
 MIN_ACCEPTANCE = 0.1
+HOPELESS = 2.0  # Pareto k of the warm-up's proposals, which are few, above which no others are made
 
 
 class NoApproximationError(Exception):
@@ -100,6 +101,11 @@ class Laplace:
         return cls(mode, upper, ends)
 
     @property
+    def curvature(self) -> np.ndarray:
+        """H, shape (n, n)."""
+        return self.upper.T @ self.upper
+
+    @property
     def largest_distance(self) -> float:
         """The largest distance of a search's end from the mode, in posterior sd."""
         return float(self._distance(self.ends, self.mode).max(initial=0))
@@ -134,10 +140,10 @@ class Laplace:
         modes = self.modes[np.arange(chains) % len(self.modes)]
         return modes + solve_triangular(self.upper, z).T
 
-    def draw_at_ends(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return ``size`` draws around each end of the searches, with the mode's curvature."""
-        z = rng.standard_normal((len(self.mode), size * len(self.ends)))
-        return np.repeat(self.ends, size, axis=0) + solve_triangular(self.upper, z).T
+    def draw_at_modes(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return ``size`` draws around each mode, with the curvature of the highest one."""
+        z = rng.standard_normal((len(self.mode), size * len(self.modes)))
+        return np.repeat(self.modes, size, axis=0) + solve_triangular(self.upper, z).T
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return proposals (size, n), and their log densities (size,) up to a constant.
@@ -227,13 +233,13 @@ class Chains:
     last: np.ndarray
 
     @classmethod
-    def start(
-        cls, density: LogDensity, q: Laplace, chains: int, steps: int, rng: np.random.Generator
+    def warm_up(
+        cls, density: LogDensity, q: Laplace, chains: int, rng: np.random.Generator
     ) -> Self:
-        """Return chains after a warm-up; each starts at its own draw of q."""
+        """Return the warm-up of chains, each of which starts at its own draw of q."""
         named, first = _proposals(density, q, (chains, 1), rng)
         start = cls(named, np.ones((chains, 1), dtype=bool), first, first[:, 0])
-        return start.next(density, q, WARM_UP, rng).next(density, q, steps, rng)
+        return start.next(density, q, WARM_UP, rng)
 
     def next(self, density: LogDensity, q: Laplace, steps: int, rng: np.random.Generator) -> Self:
         """Return the next steps of the chains."""
@@ -256,6 +262,14 @@ class Chains:
             values[rejected] = values[rejected[0], state[rejected]]
             values[before] = self.named[name][before[0], -1]
         return type(self)(named, accepted, log_ratio, np.array(last))
+
+    @property
+    def pareto_k(self) -> float:
+        """Pareto k of the ratios p/q of the proposals."""
+        from arviz_stats.base import array_stats
+
+        # psislw takes log likelihoods, whose negative is the log ratio
+        return float(array_stats.psislw(-self.log_ratio.ravel())[1])
 
     def select(self, steps: slice) -> Self:
         """Return the chains with some of their steps only."""
@@ -309,11 +323,7 @@ class ProposalDiagnostics:
     @classmethod
     def of(cls, run: Chains, monitored: np.ndarray) -> Self:
         """Return the diagnostics of ``run`` and of its monitored values (chains, steps, q)."""
-        from arviz_stats.base import array_stats
-
-        # psislw takes log likelihoods, whose negative is the log ratio
-        k = array_stats.psislw(-run.log_ratio.ravel())[1]
-        return cls(float(k), float(run.accepted.mean()), *mixing(monitored), len(monitored))
+        return cls(run.pareto_k, float(run.accepted.mean()), *mixing(monitored), len(monitored))
 
     @property
     def unusable(self) -> bool:
@@ -340,11 +350,13 @@ def sample(
     chains: int,
     rng: np.random.Generator,
     monitor: Callable[[dict[str, np.ndarray]], np.ndarray],
+    may_stop: bool = False,
 ) -> tuple[Chains, ProposalDiagnostics]:
     """Return chains of ``draws`` steps, and their diagnostics.
 
     ``monitor`` turns the named quantities of S draws into the values (S, q) whose R-hat and
-    effective sample size count. If these are not good enough yet, each draw takes THIN steps.
+    effective sample size count. If these are not good enough yet, each draw takes THIN steps. With
+    ``may_stop`` the chains end with their warm-up if its proposals are hopeless.
     """
 
     def assess(run: Chains) -> ProposalDiagnostics:
@@ -353,7 +365,10 @@ def sample(
         return ProposalDiagnostics.of(run, monitored.reshape(chains, -1, monitored.shape[-1]))
 
     steps = max(draws, MIN_STEPS)
-    run = Chains.start(density, q, chains, steps, rng)
+    run = Chains.warm_up(density, q, chains, rng)
+    if may_stop and run.pareto_k > HOPELESS:
+        return run, assess(run)
+    run = run.next(density, q, steps, rng)
     diagnostics = assess(run)
     if not (diagnostics.safe or diagnostics.unusable or diagnostics.ess < MIN_ESS_PER_CHAIN):
         parts = [run.select(slice(THIN - 1, None, THIN))]

@@ -2,10 +2,6 @@
 
 Chains run one after another: nutpie does not tell which chain asks for a starting point, and two
 threads cannot run the log density, a Python function, at the same time.
-
-If few dictionary points have some weight, NUTS moves the parameters of these only, and the others
-are drawn from their prior (``inference/active_points.py``). If this changes the log density of the
-draws by more than ``MAX_GAP``, NUTS runs again with all points.
 """
 
 from __future__ import annotations
@@ -15,63 +11,42 @@ from typing import Any
 import numpy as np
 
 from .. import threads
-from ..active_points import ActivePoints
+from ..active_points import ActivePoints, AllPoints
 from ..cancellation import checkpoint, stoppable
 from ..draws import Draws, SamplerReport, SamplerSettings
 from ..log_density import LogDensity
 
 STATISTICS = ["diverging", "energy", "n_steps", "step_size"]
-MAX_GAP = 1e-3  # range over the draws of the log density's error when points are left out
 POLL = 0.05  # seconds between two checks whether the computation was superseded
 
 
 def sample(
-    density: LogDensity,
+    moved: AllPoints | ActivePoints,
     starts: np.ndarray,
     settings: SamplerSettings,
-    active: np.ndarray | None = None,
 ) -> Draws:
-    """Return draws of the model of ``density``.
+    """Return draws of a model.
 
     Parameters
     ----------
-    density : LogDensity
+    moved : AllPoints or ActivePoints
+        The points that NUTS moves.
     starts : ndarray of shape (chains, size)
         Where the chains start, on the unconstrained scale.
     settings : SamplerSettings
-    active : ndarray of int, optional
-        The dictionary points whose weights are not negligible. Default: all.
+
+    Raises
+    ------
+    NotSeparateError
+        The draws of the active points are not those of all points.
     """
-    run = None if active is None else _of_active_points(density, active, starts, settings)
-    if run is None:
-        x, statistics = _run(density, starts, settings)
-        run = density.named(x), statistics, density.n_points
-    named, statistics, n_points = run
+    x, statistics = _run(moved.density, starts[:, moved.parameters], settings)
+    named = moved.named(x, np.random.default_rng(_seeds(settings)[-1]))
     report = SamplerReport(
-        "nuts", library="nutpie", products=density.products, active_points=n_points
+        "nuts", library="nutpie", products=moved.products, active_points=moved.points
     )
     variables = {n: v.reshape(settings.chains, -1, *v.shape[1:]) for n, v in named.items()}
-    return Draws.of_model(variables, density.model, report, statistics)
-
-
-def _of_active_points(
-    density: LogDensity, active: np.ndarray, starts: np.ndarray, settings: SamplerSettings
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], int] | None:
-    """Return named quantities of draws, statistics and the number of points that NUTS moves.
-
-    None, if more than half of the points have some weight, if the prior does not separate them, or
-    if the draws are not those of all points.
-    """
-    part = ActivePoints.of(density, active)
-    if part is None or part.points > density.n_points / 2:
-        return None
-    x, statistics = _run(part.density, starts[:, part.parameters], settings)
-    x, expected = part.completed(x, np.random.default_rng(_seeds(settings)[-1]))
-    logp, named = density.evaluate(x)
-    density.products += part.density.products
-    if np.ptp(logp - expected) > MAX_GAP:
-        return None
-    return named, statistics, part.points
+    return Draws.of_model(variables, moved.density.model, report, statistics)
 
 
 def _seeds(settings: SamplerSettings) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference.active_points import ActivePoints
+from bsvdd.inference.active_points import ActivePoints, NotSeparateError
 from bsvdd.inference.log_density import LogDensity
 from bsvdd.models import Gram, bsvdd, bsvdd_m
 from scipy import stats
@@ -76,6 +76,23 @@ def test_the_other_parameters_have_their_prior():
     assert stats.kstest((others.ravel() + 40.0) / 2.0, "norm").pvalue > 1e-4
     gap = density.logp(x) - logp  # the weights of the others are negligible
     assert np.ptp(gap) < 1e-9
+
+
+def test_points_with_weight_that_are_left_out():
+    """The quantities are those of all points, or there are none."""
+    density = LogDensity(bsvdd.build(GRAM, remote))
+    named = ActivePoints.of(density, ACTIVE).named(RNG.normal(size=(20, 3)), RNG)
+    assert named["w"].shape == (20, 12)
+    np.testing.assert_allclose(named["w"][:, ACTIVE].sum(axis=1), 1.0)
+    without_one = ActivePoints.of(density, ACTIVE[:2])
+    with pytest.raises(NotSeparateError):
+        without_one.named(RNG.normal(size=(20, 2)), RNG)
+
+
+def test_more_than_half_of_the_points_are_all_points():
+    density = LogDensity(bsvdd.build(GRAM, remote))
+    assert ActivePoints.of(density, np.arange(6)).points == 6
+    assert ActivePoints.of(density, np.arange(7)) is None
 
 
 def student(gram, name, dims):

@@ -1,17 +1,22 @@
 """Hamiltonian Monte Carlo around Laplace's approximation, many chains in step."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pymc as pm
 import pytest
+from bsvdd.inference import sampling
+from bsvdd.inference.active_points import AllPoints
 from bsvdd.inference.cancellation import SupersededError
 from bsvdd.inference.draws import SamplerSettings
 from bsvdd.inference.log_density import LogDensity
 from bsvdd.inference.samplers import hmc
 from bsvdd.inference.samplers.hmc import ChainsInStep
 from bsvdd.inference.samplers.laplace import Laplace
+from bsvdd.inference.samplers.whitening import Whitening
 from bsvdd.inference.sampling import sample
+from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd, bsvdd
 
 from bsvdd import BSVDD, kernels, priors
@@ -33,7 +38,15 @@ def rng():
 def chains_in_step(model, n=4):
     density = LogDensity(model)
     q = Laplace.of(density, rng())
-    return ChainsInStep(density, q, q.starts(n, rng()), rng())
+    whitening = Whitening.of(q.mode, q.curvature)
+    return ChainsInStep(density, whitening, q.starts(n, rng()), rng())
+
+
+def drawn(model, settings):
+    density = LogDensity(model)
+    q = Laplace.of(density, rng())
+    starts = q.starts(settings.chains, rng())
+    return hmc.sample(AllPoints(density), q, starts, settings, rng(), lambda named: named["w"])
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +55,11 @@ def skewed():
 
 
 def set_velocity(run):
-    v = rng().normal(size=run.x.shape)
-    H = run._q.upper.T @ run._q.upper
-    run._phase[1] = v / 5, v @ H / 5
+    run._phase[1] = rng().normal(size=run.x.shape)
 
 
 def energy(run, logp):
-    return np.vecdot(*run._phase[1]) / 2 - logp
+    return np.vecdot(run._phase[1], run._phase[1]) / 2 - logp
 
 
 def test_trajectories_can_be_followed_back(skewed):
@@ -138,7 +149,7 @@ def test_all_chains_take_part_in_the_angle(monkeypatch):
 def test_a_trajectory_that_diverges_is_rejected():
     run = chains_in_step(bsvdd.build(GRAM, PRIOR, 2.0), 3)
     before = run.x
-    run._phase[0, :, 0] = np.nan
+    run._phase[0, 0] = np.nan
     kept = run.x[1:]
     statistics = run.move(0.5)
     assert statistics["diverging"].tolist() == [True, False, False]
@@ -156,9 +167,9 @@ def test_number_of_chains_in_step(monkeypatch, draws, chains, in_step):
     made = []
 
     class Watched(ChainsInStep):
-        def __init__(self, density, q, starts, rng):
+        def __init__(self, density, whitening, starts, rng):
             made.append(starts)
-            super().__init__(density, q, starts, rng)
+            super().__init__(density, whitening, starts, rng)
 
     monkeypatch.setattr(hmc, "ChainsInStep", Watched)
     tree = sample(bsvdd.build(GRAM, PRIOR, 2.0), "hmc", draws, 50, chains, seed=2)
@@ -174,7 +185,7 @@ def test_draws_are_joined_chain_by_chain(monkeypatch):
     """The draws of each chain in step follow one another, so autocorrelations are right."""
 
     def move(self, angle, max_steps=None):
-        self._phase[0, 0] += 1.0
+        self._phase[0, :, 0] += 1.0
         n = len(self.x)
         return {
             "energy": np.arange(n) + 0.0,
@@ -183,11 +194,11 @@ def test_draws_are_joined_chain_by_chain(monkeypatch):
         }
 
     monkeypatch.setattr(ChainsInStep, "move", move)
-    density = LogDensity(bdd.build(GRAM, PRIOR, 2.0))
     settings = SamplerSettings("hmc", draws=504, tune=1, chains=2, seed=3)
-    approximation = Laplace.of(density, rng())
-    named, statistics, _ = hmc.sample(density, approximation, settings, rng(), lambda v: v["w"])
-    np.testing.assert_allclose(np.diff(named["w"][:, :63, 0], axis=1), 1.0)
+    named, statistics, _ = drawn(bdd.build(GRAM, PRIOR, 2.0), settings)
+    steps = np.diff(named["w"][:, :63, 0], axis=1)
+    assert steps[0, 0] > 0.1
+    np.testing.assert_allclose(steps, steps[0, 0])
     expected = np.repeat(np.arange(16.0), 63).reshape(2, 504)
     np.testing.assert_array_equal(statistics["energy"], expected)
 
@@ -221,14 +232,61 @@ def test_auto_takes_nuts_where_chains_in_step_are_not_safe(monkeypatch, changed,
     assert re.search(why, posterior.attrs["why"])
 
 
-def test_where_it_cannot_be_used():
-    def two_modes(gram, name, dims):
-        which = pm.NormalMixture(f"{name}_which", [0.7, 0.3], mu=[0.0, 7.0], sigma=0.3)
-        return pm.Deterministic(name, which * np.repeat([1.0, -1.0], 6), dims=dims)
+def far_modes(gram, name, dims):
+    which = pm.NormalMixture(f"{name}_which", [0.7, 0.3], mu=[0.0, 7.0], sigma=0.3)
+    return pm.Deterministic(name, which * np.repeat([1.0, -1.0], 6), dims=dims)
 
+
+def test_modes_between_which_no_chain_moves(monkeypatch):
+    """Chains start in different modes, so R-hat shows it, and ``auto`` takes NUTS."""
+    model = bsvdd.build(GRAM, far_modes, 0.1)
     settings = dict(draws=100, tune=50, chains=2, seed=1)
-    with pytest.raises(ValueError, match="sampler='hmc' cannot be used: .* several modes; use"):
-        sample(bsvdd.build(GRAM, two_modes, 0.1), "hmc", **settings)
+    with pytest.warns(DiagnosticWarning, match=r"not safe here .* R-hat (1\.[2-9]|[2-9])"):
+        posterior = sample(model, "hmc", **settings)["posterior"]
+    assert posterior.attrs["modes"] == 2
+    why = sample(model, "auto", **settings)["posterior"].attrs["why"]
+    assert re.fullmatch("there are several modes, [12].* sd apart; .* 2 of the 2 modes", why)
+    monkeypatch.setattr(sampling, "FAR", 1000.0)
+    posterior = sample(model, "auto", **settings)["posterior"]
+    assert posterior.attrs["sampler"] == "nuts"
+    assert re.search("several modes.*the chains are not safe: .* R-hat", posterior.attrs["why"])
+
+
+def near_modes(gram, name, dims):
+    which = pm.NormalMixture(f"{name}_which", [0.5, 0.5], mu=[-1.3, 1.3], sigma=1.0)
+    return pm.Deterministic(name, which * np.repeat([0.01, -0.01], 6), dims=dims)
+
+
+def test_modes_between_which_chains_move(worst_z):
+    """The draws have the mean and the variance of the mixture, whose data say nothing of it."""
+    posterior = sample(
+        bsvdd.build(GRAM, near_modes, 0.1), "auto", draws=2000, tune=500, chains=4, seed=1
+    )["posterior"]
+    assert posterior.attrs["sampler"] == "hmc" and posterior.attrs["modes"] > 1
+    which = posterior["beta_which"].values[..., None]
+    assert worst_z(which, [0.0]) < 4.5
+    assert worst_z(which**2, [1.0 + 1.3**2]) < 4.5
+
+
+def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
+    judged = iter([(1.02, 500.0), (1.001, 1000.0)])
+    monkeypatch.setattr(hmc, "mixing", lambda values: next(judged))
+    settings = SamplerSettings("hmc", draws=512, tune=50, chains=2, seed=3)
+    named, statistics, diagnostics = drawn(bsvdd.build(GRAM, PRIOR, 2.0), settings)
+    assert diagnostics.safe and diagnostics.ess == 1000.0
+    assert named["w"].shape == (2, 512, 12)
+    assert statistics["energy"].shape == (2, 512)
+
+
+@pytest.mark.parametrize("judged", [(1.5, 20.0), (1.001, 1000.0)])
+def test_hopeless_or_safe_draws_are_not(monkeypatch, judged):
+    asked = []
+    monkeypatch.setattr(hmc, "mixing", lambda values: asked.append(values.shape) or judged)
+    drawn(bsvdd.build(GRAM, PRIOR, 2.0), SamplerSettings("hmc", 512, 50, 2, 3))
+    assert asked == [(2, 512, 12)]
+
+
+def test_where_it_cannot_be_used():
     with pytest.raises(ValueError, match="sampler='hmc' cannot be used: .* has kinks"):
         BSVDD(outlier_fraction=0.3, sampler="hmc").fit(ROWS)
 
@@ -243,10 +301,15 @@ def test_a_newer_request_ends_it(monkeypatch):
             raise SupersededError
 
     model = bsvdd.build(GRAM, PRIOR, 2.0)
-    density = LogDensity(model)
-    q = Laplace.of(density, rng())
-    monkeypatch.setattr("bsvdd.inference.log_density.checkpoint", checkpoint)
     settings = SamplerSettings("hmc", draws=500, tune=50, chains=1, seed=1)
+    drawn(model, replace(settings, draws=5))  # compiles
+    start = ChainsInStep.__init__
+
+    def asked(*arguments):
+        monkeypatch.setattr("bsvdd.inference.log_density.checkpoint", checkpoint)
+        start(*arguments)
+
+    monkeypatch.setattr(ChainsInStep, "__init__", asked)
     with pytest.raises(SupersededError):
-        hmc.sample(density, q, settings, rng(), lambda named: named["w"])
+        drawn(model, settings)
     assert len(calls) == 31

@@ -1,12 +1,14 @@
 """Laplace's approximation and its chains, and what "auto" makes of them."""
 
+from dataclasses import replace
+
 import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference import sampling
 from bsvdd.inference.log_density import LogDensity
-from bsvdd.inference.samplers import laplace
+from bsvdd.inference.samplers import hmc, laplace
 from bsvdd.inference.samplers.laplace import (
     Chains,
     Laplace,
@@ -34,6 +36,12 @@ MODELS = {
 
 def rng():
     return np.random.default_rng(81)
+
+
+def chains_of(density, q, chains, steps):
+    """Return chains after their warm-up."""
+    source = rng()
+    return Chains.warm_up(density, q, chains, source).next(density, q, steps, source)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -92,7 +100,7 @@ def test_a_normal_posterior_is_its_own_approximation():
     mean, upper = bdd.posterior(GRAM, prior, 2.0)
     np.testing.assert_allclose(q.mode, mean, atol=1e-4)
     np.testing.assert_allclose(q.upper, upper, rtol=1e-9, atol=1e-12)
-    run = Chains.start(density, q, 2, 300, rng())
+    run = chains_of(density, q, 2, 300)
     assert run.accepted.mean() > 0.9  # but for the wider proposals
     # the wider ones apart, the ratios differ only as the mode was searched for
     assert np.ptp(np.sort(run.log_ratio.ravel())[200:-100]) < 0.2
@@ -125,7 +133,7 @@ class Skewed:
 
 def test_the_chain_is_of_the_posterior_not_of_the_proposals(worst_z):
     q = at(0.5, 2.0)  # N(0.5, 4)
-    run = Chains.start(Skewed(), q, 4, 20_000, rng())
+    run = chains_of(Skewed(), q, 4, 20_000)
     x = run.named["x"]
     assert worst_z(x, [np.euler_gamma]) < 4.5
     assert worst_z((x - np.euler_gamma) ** 2, [np.pi**2 / 6]) < 4.5
@@ -138,7 +146,7 @@ def test_the_chain_is_of_the_posterior_not_of_the_proposals(worst_z):
 
 def test_the_energy_is_minus_the_log_density_of_the_states():
     """Also of states that stay; BFMI is then twice one minus the autocorrelation."""
-    run = Chains.start(Skewed(), at(0.5, 2.0), 2, 500, rng())
+    run = chains_of(Skewed(), at(0.5, 2.0), 2, 500)
     energy = run.named[laplace.ENERGY]
     np.testing.assert_allclose(energy, -stats.gumbel_r.logpdf(run.named["x"][..., 0]), rtol=1e-12)
 
@@ -163,7 +171,7 @@ def test_arviz_reads_the_energy(table):
 
 def test_chains_go_on_where_they_ended():
     q = at(0.5, 2.0)
-    run = Chains.start(Skewed(), q, 2, 30, rng())
+    run = chains_of(Skewed(), q, 2, 30)
     end = run.named["x"][:, -1, 0]
     offset = run.last - (stats.gumbel_r.logpdf(end) - log_q(end))  # a constant is left out of q
     assert offset[0] == pytest.approx(offset[1], abs=1e-12)
@@ -183,7 +191,7 @@ def test_chains_go_on_where_they_ended():
 
 
 def test_parts_of_chains():
-    run = Chains.start(Skewed(), at(0.5, 2.0), 2, 30, rng())
+    run = chains_of(Skewed(), at(0.5, 2.0), 2, 30)
     whole = Chains.joined([run.select(slice(0, 12)), run.select(slice(12, None))])
     for name in ("accepted", "log_ratio", "last"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(run, name))
@@ -193,7 +201,7 @@ def test_parts_of_chains():
 
 def test_pareto_k_sees_proposals_that_are_too_narrow():
     def judged(sd):
-        run = Chains.start(Skewed(), at(0.0, sd), 2, 2000, rng())
+        run = chains_of(Skewed(), at(0.0, sd), 2, 2000)
         return ProposalDiagnostics.of(run, run.named["x"])
 
     assert judged(2.0).safe
@@ -332,9 +340,12 @@ def collapsing():
 SETTINGS = dict(draws=2000, tune=500, chains=2, seed=1)
 
 
-def test_nuts_by_way_of_the_active_points(collapsing, worst_z):
+@pytest.mark.parametrize("sampler", ["hmc", "nuts"])
+def test_by_way_of_the_active_points(collapsing, worst_z, monkeypatch, sampler):
+    if sampler == "nuts":
+        monkeypatch.setattr(hmc, "MIN_ANGLE", 9.0)
     tree = sample(collapsing, "auto", **SETTINGS)["posterior"]
-    assert tree.attrs["sampler"] == "nuts"
+    assert tree.attrs["sampler"] == sampler
     assert tree.attrs["active_points"] < 100
     assert "not safe" in tree.attrs["why"]
     whole = sample(collapsing, "nuts", **SETTINGS)["posterior"]
@@ -346,10 +357,27 @@ def test_nuts_by_way_of_the_active_points(collapsing, worst_z):
     assert worst_z(values, whole["w"].values[:, :, heavy].mean(axis=(0, 1))) < 6
 
 
-def test_all_points_where_the_others_matter(collapsing, monkeypatch):
-    monkeypatch.setattr(sampling, "NEGLIGIBLE", 0.5)
+@pytest.mark.parametrize("sampler", ["hmc", "nuts"])
+def test_all_points_where_the_others_matter(collapsing, monkeypatch, sampler):
+    monkeypatch.setattr(sampling, "NEGLIGIBLE", 0.05)
+    if sampler == "nuts":
+        monkeypatch.setattr(hmc, "MIN_ANGLE", 9.0)
     tree = sample(collapsing, "auto", **SETTINGS)
+    assert tree["posterior"].attrs["sampler"] == sampler
     assert tree["posterior"].attrs["active_points"] == 200
+
+
+def test_hopeless_proposals_end_with_the_warm_up(collapsing):
+    """Where others may follow; the sampler that is asked for makes all of its draws."""
+    density = LogDensity(collapsing)
+    q = Laplace.of(density, rng())
+    narrow = replace(q, upper=4.0 * q.upper)
+    for may_stop, steps in [(True, laplace.WARM_UP), (False, 600)]:
+        run, diagnostics = laplace.sample(
+            density, narrow, 600, 2, rng(), lambda v: v["w"], may_stop
+        )
+        assert run.accepted.shape == (2, steps)
+        assert diagnostics.pareto_k > laplace.HOPELESS and not diagnostics.safe
 
 
 def test_a_panic_of_nutpie_is_an_error(monkeypatch):

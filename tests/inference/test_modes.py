@@ -3,6 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytest
+from bsvdd.inference.active_points import AllPoints
 from bsvdd.inference.diagnostics import MAX_R_HAT, MIN_ESS_PER_CHAIN, mixing
 from bsvdd.inference.draws import SamplerSettings
 from bsvdd.inference.log_density import LogDensity
@@ -102,7 +103,7 @@ def test_each_chain_of_nutpie_starts_where_it_is_told(monkeypatch):
     monkeypatch.setattr(LogDensity, "_logp_and_gradient", noted)
     starts = np.array([[6.5], [0.5], [-0.5]])
     settings = SamplerSettings("nuts", draws=20, tune=20, chains=3, seed=1)
-    draws = nuts.sample(density, starts, settings)
+    draws = nuts.sample(AllPoints(density), starts, settings)
     assert asked[0] == 6.5
     first = [asked.index(start) for start in starts[:, 0]]
     assert first == sorted(first)  # chain after chain
