@@ -326,9 +326,12 @@ class FittingDetector(OutlierMixin, BaseEstimator):
             warn_of_far_rows(rule, limit)
         cutoffs = rule.cutoffs(limit.value)[:, None]
         probability, normal, at_cutoff = compared(state.values, cutoffs, level, AT_CUTOFF)
-        if at_cutoff or rule.has_few_digits(limit):  # rounding of the values would decide
-            score, probability = rule.decision(state.data.rows, limit)
-            normal = score >= limit.score
+        if rule.has_few_digits(limit):
+            at_cutoff[:] = True
+        if at_cutoff.any():  # rounding of the values would decide these rows
+            score, exact = rule.decision(state.data.rows, limit, needed=at_cutoff)
+            probability[at_cutoff] = exact[at_cutoff]
+            normal[at_cutoff] = (score >= limit.score)[at_cutoff]
         decision = xr.Dataset(
             {
                 "probability_normal": ("obs", probability),

@@ -20,11 +20,11 @@ def probability_normal(d: np.ndarray, cutoff: float | np.ndarray) -> np.ndarray:
 
 def compared(
     d: np.ndarray, cutoff: np.ndarray, level: float, tolerance: float
-) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return P(d_z <= cutoff | data), whether it exceeds the level, and if rounding may decide.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return P(d_z <= cutoff | data), whether it exceeds the level, and where rounding may decide.
 
-    It is one pass over the draws; rounding may decide if a distance differs from the cutoff of its
-    draw by at most ``tolerance``, relative to the cutoff.
+    It is one pass over the draws; rounding may decide a row if one of its distances differs from
+    the cutoff of its draw by at most ``tolerance``, relative to the cutoff.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ def compared(
     cutoff : ndarray of shape (draws, 1)
     level, tolerance : float
     """
-    count, at_cutoff = np.zeros(d.shape[1], dtype=int), False
+    count, at_cutoff = np.zeros(d.shape[1], dtype=int), np.zeros(d.shape[1], dtype=bool)
     for start in range(0, len(d), DRAWS):
         draws = slice(start, start + DRAWS)
         beyond = d[draws] - cutoff[draws]
         count += (beyond <= 0.0).sum(axis=0)
         margin = tolerance * np.abs(cutoff[draws])
-        at_cutoff = at_cutoff or bool((np.abs(beyond, out=beyond) <= margin).any())
+        at_cutoff |= (np.abs(beyond, out=beyond) <= margin).any(axis=0)
     return count / len(d), count > quantile_rank(level, len(d)), at_cutoff
 
 

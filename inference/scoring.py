@@ -110,7 +110,11 @@ class ScoringRule:
         return out
 
     def decision(
-        self, rows: np.ndarray, limit: Limit, quantiles: Sequence[float] = ()
+        self,
+        rows: np.ndarray,
+        limit: Limit,
+        quantiles: Sequence[float] = (),
+        needed: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return :meth:`scores`, :meth:`probability_normal` and quantiles, all from one pass.
 
@@ -120,12 +124,15 @@ class ScoringRule:
         limit : Limit
         quantiles : sequence of float, default=()
             Shares of the draws, for quantiles of the values; of distances with a common norm.
+        needed : ndarray of bool, shape (n,), optional
+            Rows that are needed; the results of others may be NaN. Blocks are computed as a whole:
+            a product with fewer rows may differ in its last digits.
 
         Returns
         -------
         ndarray of shape (2 + number of quantiles, n)
         """
-        out, draws = np.empty((2 + len(quantiles), len(rows))), len(self.weights)
+        out, draws = np.full((2 + len(quantiles), len(rows)), np.nan), len(self.weights)
         rank = quantile_rank(limit.level, draws)
         # a quantile lies between two draws, in the order of their values
         places = np.array([share * (draws - 1) for share in quantiles])
@@ -133,6 +140,8 @@ class ScoringRule:
         above = np.minimum(below + 1, draws - 1)
 
         def of_block(block: slice) -> None:
+            if needed is not None and not needed[block].any():
+                return
             raw = self._raw(rows[block])
             out[1, block] = self._probability(raw, rows[block], limit)
             if len(quantiles):

@@ -176,6 +176,11 @@ def test_blocks_are_the_whole(monkeypatch, kernel, values):
     again = center.decision(Z, center.limit(cutoff, 0.3), shares)
     np.testing.assert_array_equal(again[:2], [score, probability])
     np.testing.assert_allclose(again[2:], np.quantile(same_norm, shares, axis=0), rtol=1e-12)
+    needed = np.arange(23) == 7
+    some = center.decision(Z, center.limit(cutoff, 0.3), needed=needed)
+    np.testing.assert_array_equal(some[:, 7], [score[7], probability[7]])
+    others = np.delete(some, 7, axis=1)  # those of the same block, or none
+    assert np.isnan(others).any() == (values != 4_000_000)
     places = []
     center._each(places.append, 23)
     assert (len(places) == 1) == (values == 4_000_000)
