@@ -56,7 +56,7 @@ class SamplerReport:
     modes : float
         Number of posterior modes that the searches found; NaN if a search failed.
     active_points : int
-        Number of dictionary points in the log density of NUTS.
+        Number of dictionary points that "hmc" or "nuts" moves.
     r_hat, ess : float
         The largest R-hat and the smallest effective sample size of the monitored values, if the
         sampler monitors values.

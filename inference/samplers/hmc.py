@@ -1,26 +1,27 @@
 r"""Hamiltonian Monte Carlo around Laplace's approximation, many chains in step.
 
-Let :math:`N(\hat x, H^{-1})` be Laplace's approximation. A chain at x draws a velocity v from
-:math:`N(0, H^{-1})`, follows a trajectory, and accepts its end by Metropolis's rule. The energy is
+Let :math:`N(\hat x, H^{-1})` be Laplace's approximation, and y coordinates in which :math:`\hat x`
+is 0 and the curvature H is nearly the identity (:mod:`.whitening`). A chain at y draws a velocity v
+from :math:`N(0, I)`, follows a trajectory, and accepts its end by Metropolis's rule. The energy is
 split as in Shahbaba et al. (2014),
 
-.. math:: -\log p(x) + \tfrac12 v^\top H v = \Big[\tfrac12 (x - \hat x)^\top H (x - \hat x)
-    + \tfrac12 v^\top H v\Big] + R(x).
+.. math:: -\log p(y) + \tfrac12 v^\top v = \Big[\tfrac12 y^\top y + \tfrac12 v^\top v\Big] + R(y).
 
-The part in brackets has an exact solution: :math:`x - \hat x` and v rotate into each other. The
-rest R kicks the velocity, by :math:`-h\, H^{-1} \nabla R(x)` for an angle h. So a step of the
-trajectory kicks and rotates by the angle h, and h is as large as R is small. A quarter of a turn
-makes a new point of a normal posterior that does not depend on the old one.
+The part in brackets has an exact solution: y and v rotate into each other. The rest R kicks the
+velocity, by :math:`-h \nabla R(y)` for an angle h. So a step of the trajectory kicks and rotates by
+the angle h, and h is as large as R is small. A quarter of a turn makes a new point of a normal
+posterior that does not depend on the old one.
 
-All chains take the same steps, so the products of K and of :math:`H^{-1}` with vectors are two
-products of matrices for each step. Each chain that is asked for is made of several chains in step,
-one after another. They start at the same point, so R-hat of the joined chains is large if they
-have not forgotten it (nested R-hat, Margossian et al. 2024). The angle is adapted during warm-up by
-dual averaging of the harmonic mean of the acceptance probabilities, which is near zero if one chain
-does not move (Hoffman et al. 2021).
+All chains take the same steps, so the products of K with their weights are one product of matrices
+for each step. Each chain that is asked for is made of several chains in step, one after another.
+They start at the same point, so R-hat of the joined chains is large if they have not forgotten it
+(nested R-hat, Margossian et al. 2024). The angle is adapted during warm-up by dual averaging of the
+harmonic mean of the acceptance probabilities, which is near zero if one chain does not move
+(Hoffman et al. 2021).
 
-Besides the draws there are two matrices of (n, n) numbers and about ten of (chains in step, n), for
-n parameters. There are at most ``MAX_CHAINS`` chains in step, or the number that is asked for.
+Besides the draws there are about ten matrices of (chains in step, n) numbers, for n parameters, and
+at first two of (n, n). There are at most ``MAX_CHAINS`` chains in step, or the number that is asked
+for.
 
 References
 ----------
@@ -193,14 +194,14 @@ def _kick_and_rotate(phase: np.ndarray, kick: float, angle: float, out: np.ndarr
     np.matmul(step, phase.reshape(3, -1), out=out[:2].reshape(2, -1))
 
 
-def _counted(n: int, settings: SamplerSettings) -> Iterator[int]:
-    """Count to n, with a progress bar on stderr if it is asked for."""
+def _counted(n: int, what: str, settings: SamplerSettings) -> Iterator[int]:
+    """Count to n, with a progress bar of ``what`` on stderr if it is asked for."""
     if not settings.progressbar:
         return iter(range(n))
     from rich.console import Console
     from rich.progress import track
 
-    return iter(track(range(n), "chains in step", console=Console(stderr=True)))
+    return iter(track(range(n), f"chains in step, {what}", console=Console(stderr=True)))
 
 
 def _joined(values: list[np.ndarray], chains: int) -> np.ndarray:
@@ -240,17 +241,18 @@ def sample(
     whitening = Whitening.of(q.mode[of_moved], q.curvature[np.ix_(of_moved, of_moved)])
     first = np.repeat(starts[:, of_moved], in_step, axis=0)
     run = ChainsInStep(moved.density, whitening, first, rng)
-    angle = run.warm_up(_counted(max(MIN_WARM_UP, settings.tune // TUNE_DRAWS), settings))
+    warm_up = max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
+    angle = run.warm_up(_counted(warm_up, "warm-up", settings))
     if angle < MIN_ANGLE:
         raise NoApproximationError(
             f"a trajectory around Laplace's approximation needs steps of {angle:.2g} radian"
         )
     x, statistics = [], []
     for _ in range(ATTEMPTS):
-        for _ in _counted(trajectories, settings):
+        for _ in _counted(trajectories, "draws", settings):
             statistics.append(run.move(angle))
             x.append(run.x)
-        flat = moved.named(np.concatenate(_joined(x, chains)), rng)
+        flat = moved.named(_joined(x, chains).reshape(-1, moved.density.size), rng)
         monitored = monitor(flat)
         diagnostics = TrajectoryDiagnostics(
             angle,

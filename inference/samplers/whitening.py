@@ -20,7 +20,7 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 
 REST = 0.1  # largest eigenvalue of the rest
 DIRECTIONS = 16  # if they leave a larger rest, there are as many as parameters
@@ -52,10 +52,8 @@ class Whitening:
         """Return the coordinates around ``center`` in which ``curvature`` is nearly identity."""
         n, scale = len(center), 1.0 / np.sqrt(np.diag(curvature))
         deviation = scale[:, None] * curvature * scale - np.eye(n)
-        if n > FEW:
-            start = np.ones(n)  # else ARPACK draws one
-            e, V = eigsh(deviation, DIRECTIONS, tol=ACCURACY, v0=start)
-        if n <= FEW or np.abs(e).min() > REST:
+        e, V = _few_eigenvectors(deviation) if n > FEW else eigh(deviation)
+        if len(e) < n and np.abs(e).min() > REST:
             e, V = eigh(deviation)
         return cls(center, scale, np.ascontiguousarray(V.T), 1.0 / np.sqrt(1.0 + e) - 1.0)
 
@@ -82,3 +80,13 @@ class Whitening:
     def gradient(self, by_x: np.ndarray) -> np.ndarray:
         """Return derivatives by y from those by x."""
         return self._times(self.shrinkage, by_x * self.scale)
+
+
+def _few_eigenvectors(deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ``DIRECTIONS`` largest eigenvalues, in size, and their eigenvectors; or all."""
+    start = np.ones(len(deviation))  # else ARPACK draws one
+    try:
+        e, V = eigsh(deviation, DIRECTIONS, tol=ACCURACY, v0=start)
+    except ArpackError:  # the start is an eigenvector of 0, such as that of a zero matrix
+        e, V = eigh(deviation)
+    return e, V

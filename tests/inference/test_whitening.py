@@ -20,7 +20,8 @@ def curvature(n, ties):
 
 
 CURVATURES = {
-    "diagonal": (curvature(128, []), 16),
+    "diagonal": (np.diag(4.0 ** (np.arange(128) % 5)), 128),
+    "nearly diagonal": (curvature(128, [1e-3]), 16),
     "a few ties": (curvature(128, [5.0, -0.9, 3.0, 0.5, -0.5, 0.02]), 16),
     "few parameters": (curvature(12, [5.0, -0.9]), 12),
     "all tied": (curvature(128, np.geomspace(0.5, 1000.0, 128)), 128),
