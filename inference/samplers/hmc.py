@@ -56,7 +56,7 @@ from .whitening import Whitening
 CHAINS_IN_STEP = 8  # for each chain that is asked for
 MAX_CHAINS = 64  # in step
 MIN_WARM_UP = 25  # trajectories
-ATTEMPTS = 2  # to make reliable draws; the second continues the first
+ATTEMPTS = 2  # to make reliable draws; the second continues the first, and takes each 2nd draw
 TUNE_DRAWS = 16  # that are asked for, for each trajectory of the warm-up
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
@@ -77,6 +77,7 @@ class TrajectoryDiagnostics:
     Attributes
     ----------
     angle, acceptance, r_hat, ess : float
+        R-hat is that of all draws, and the effective sample size that of the draws that count.
     divergences, chains : int
     """
 
@@ -226,7 +227,7 @@ def sample(
     Quantities and statistics have the shape (chains, draws, ...). ``moved`` are the points that
     the chains move, and ``starts`` (chains, size) the parameters of all points where they start.
     ``monitor`` is that of :func:`.laplace.sample`. If R-hat or effective draws are not good enough
-    yet, the chains are continued once.
+    yet, the chains are continued, and every second draw counts.
 
     Raises
     ------
@@ -248,22 +249,25 @@ def sample(
             f"a trajectory around Laplace's approximation needs steps of {angle:.2g} radian"
         )
     x, statistics = [], []
-    for _ in range(ATTEMPTS):
+    for thin in range(1, ATTEMPTS + 1):
         for _ in _counted(trajectories, "draws", settings):
             statistics.append(run.move(angle))
             x.append(run.x)
         flat = moved.named(_joined(x, chains).reshape(-1, moved.density.size), rng)
         monitored = monitor(flat)
+        monitored = monitored.reshape(chains, -1, monitored.shape[-1])
         diagnostics = TrajectoryDiagnostics(
             angle,
             float(np.mean([each["acceptance_rate"] for each in statistics])),
-            *mixing(monitored.reshape(chains, -1, monitored.shape[-1])),
+            mixing(monitored)[0],
+            mixing(monitored[:, thin - 1 :: thin])[1],
             int(np.sum([each["diverging"] for each in statistics])),
             chains,
         )
         if not diagnostics.may_improve:
             break
-    kept = np.linspace(0, in_step * len(x) - 1, settings.draws).round().astype(int)
+    kept = np.linspace(0, in_step * trajectories - 1, settings.draws).round().astype(int)
+    kept = kept * thin + thin - 1
     named = {n: v.reshape(chains, -1, *v.shape[1:])[:, kept] for n, v in flat.items()}
     of_draws = {
         name: _joined([each[name] for each in statistics], chains)[:, kept]

@@ -269,13 +269,26 @@ def test_modes_between_which_chains_move(worst_z):
 
 
 def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
-    judged = iter([(1.02, 500.0), (1.001, 1000.0)])
-    monkeypatch.setattr(hmc, "mixing", lambda values: next(judged))
+    """All draws are for R-hat, and every second one counts."""
+    judged, moved = [], []
+
+    def mixing(values):
+        judged.append(values)
+        return {1: (1.02, 500.0), 2: (1.02, 500.0), 3: (1.001, 800.0), 4: (1.5, 900.0)}[len(judged)]
+
+    genuine = ChainsInStep.move
+    monkeypatch.setattr(hmc, "mixing", mixing)
+    monkeypatch.setattr(ChainsInStep, "move", lambda *a: moved.append(genuine(*a)) or moved[-1])
     settings = SamplerSettings("hmc", draws=512, tune=50, chains=2, seed=3)
     named, statistics, diagnostics = drawn(bsvdd.build(GRAM, PRIOR, 2.0), settings)
-    assert diagnostics.safe and diagnostics.ess == 1000.0
-    assert named["w"].shape == (2, 512, 12)
-    assert statistics["energy"].shape == (2, 512)
+    assert diagnostics.safe
+    assert (diagnostics.r_hat, diagnostics.ess) == (1.001, 900.0)
+    assert judged[2].shape == (2, 1024, 12)
+    np.testing.assert_array_equal(judged[3], judged[2][:, 1::2])
+    np.testing.assert_array_equal(named["w"], judged[3])
+    of_trajectories = np.array([each["energy"] for each in moved[-128:]])
+    first = of_trajectories[1::2, :8].T.ravel()  # the eight of the first chain
+    np.testing.assert_array_equal(statistics["energy"][0], first)
 
 
 @pytest.mark.parametrize("judged", [(1.5, 20.0), (1.001, 1000.0)])
@@ -283,7 +296,7 @@ def test_hopeless_or_safe_draws_are_not(monkeypatch, judged):
     asked = []
     monkeypatch.setattr(hmc, "mixing", lambda values: asked.append(values.shape) or judged)
     drawn(bsvdd.build(GRAM, PRIOR, 2.0), SamplerSettings("hmc", 512, 50, 2, 3))
-    assert asked == [(2, 512, 12)]
+    assert asked == [(2, 512, 12)] * 2
 
 
 def test_where_it_cannot_be_used():
