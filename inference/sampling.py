@@ -31,13 +31,13 @@ import xarray as xr
 
 from ..models.potential import has_kinks
 from . import threads
-from .active_points import ActivePoints, AllPoints, NotSeparateError
 from .draws import Draws, SamplerReport, SamplerSettings
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
     import pymc as pm
 
+    from .active_points import ActivePoints, AllPoints
     from .log_density import LogDensity
     from .samplers.hmc import TrajectoryDiagnostics
     from .samplers.laplace import Laplace, ProposalDiagnostics
@@ -142,6 +142,8 @@ def _weights(named: dict[str, np.ndarray]) -> np.ndarray:
 
 def _around_modes(density: LogDensity, settings: SamplerSettings, monitor: Monitor) -> Draws:
     """Return draws by the first sampler that is safe, or by the one that is asked for."""
+    from .active_points import AllPoints, NotSeparateError
+
     rng = np.random.default_rng(settings.seed)
     why, draws, approximation = _by_laplace(density, settings, monitor, rng)
     if draws is not None:
@@ -267,6 +269,8 @@ def _active(
     density: LogDensity, approximation: Laplace, rng: np.random.Generator
 ) -> ActivePoints | None:
     """Return the points whose weights are not negligible, if the others can be left out."""
+    from .active_points import ActivePoints
+
     if not density.has_kernel_potential:
         return None
     w = density.named(approximation.draw_at_modes(DRAWS_PER_MODE, rng))["w"]
