@@ -13,9 +13,9 @@
 Laplace's approximation searches for modes from several starting points. Chains of ``hmc`` and
 ``nuts`` start dispersed around these modes, and in different modes if there are several: R-hat does
 not detect a mode that no chain visits. ``auto`` has them move the points with some weight only, if
-the prior separates these from the others (:mod:`.active_points`). A likelihood with kinks, such as
-that of SVDD's loss, is for NUTS: searches stop at the kinks, and the curvature there says nothing
-of the width.
+the prior separates these from the others (``inference/active_points.py``). A likelihood with kinks,
+such as that of SVDD's loss, is for NUTS: searches stop at the kinks, and the curvature there says
+nothing of the width.
 """
 
 from __future__ import annotations

@@ -248,8 +248,9 @@ def sample(
         raise NoApproximationError(
             f"a trajectory around Laplace's approximation needs steps of {angle:.2g} radian"
         )
-    x, statistics = [], []
-    for thin in range(1, ATTEMPTS + 1):
+    x, statistics, thin = [], [], 0
+    while True:
+        thin += 1
         for _ in _counted(trajectories, "draws", settings):
             statistics.append(run.move(angle))
             x.append(run.x)
@@ -264,7 +265,7 @@ def sample(
             int(np.sum([each["diverging"] for each in statistics])),
             chains,
         )
-        if not diagnostics.may_improve:
+        if thin == ATTEMPTS or not diagnostics.may_improve:
             break
     kept = np.linspace(0, in_step * trajectories - 1, settings.draws).round().astype(int)
     kept = kept * thin + thin - 1
