@@ -13,7 +13,7 @@ from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from bsvdd import BSVDD, BSVDDM, kernels, priors
 
 from .baselines import gram, naive, rows, sample_metropolis, sample_naive, smallest_ess
-from .measure import Row, quietly
+from .measure import Row, quietly, touch_memory
 
 # the published prior collapses with the bandwidth "scale", and does not with the default one
 CASES: dict[str, tuple[kernels.Kernel, priors.GaussianPrior]] = {
@@ -47,7 +47,9 @@ def measured(case: str, quick: bool) -> dict[str, float]:
     sample_naive(model, draws=10, tune=10)
     measures: dict[str, list[float]] = {}
     for seed in range(repeats):
+        touch_memory()
         seconds, products, ess = fit(case, n0, seed)
+        touch_memory()
         tree, naive_seconds = sample_naive(model, seed=seed)
         naive_ess = smallest_ess(tree["posterior"]["w"].values, gram(n0, kernel=kernel))
         for name, value in {

@@ -269,9 +269,10 @@ def sample(
             break
     kept = np.linspace(0, in_step * trajectories - 1, settings.draws).round().astype(int)
     kept = kept * thin + thin - 1
-    named = {n: v.reshape(chains, -1, *v.shape[1:])[:, kept] for n, v in flat.items()}
+    # np.take is quicker than an index, and its result is in the order of memory
+    named = {n: v.reshape(chains, -1, *v.shape[1:]).take(kept, axis=1) for n, v in flat.items()}
     of_draws = {
-        name: _joined([each[name] for each in statistics], chains)[:, kept]
+        name: _joined([each[name] for each in statistics], chains).take(kept, axis=1)
         for name in statistics[0]
     }
     return named, of_draws, diagnostics
