@@ -58,7 +58,7 @@ TEXT = f"""# Modes of BSVDD-M
 
 The table is made by `uv run python -m benchmarks.modes`, with {SETTINGS["chains"]} chains of
 {SETTINGS["draws"]} draws. Half of each class is for training; the AUC is that of the other half.
-Five searches look for modes. If they find several, NUTS starts its chains in different modes, so
+Five searches look for modes. If they find several, chains start in different modes, so
 that R-hat can detect chains that stay in different modes.
 
 - Priors: published (`RowSum()` and `Beta()`), the same with a bounded total of the minority's

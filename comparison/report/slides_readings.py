@@ -9,8 +9,7 @@ rows train. Each reading fills these in, and all readings are listed before any 
 - SVDD: at most a tenth of the rows outside (C = 1/(.1 n0)), or hard margin (C = 1);
 - BDD: the mode with d <= d_(c), for several c; or draws, with D_opt by cross-validation;
 - BSVDD and BSVDD-M: D_opt by F1, G-mean or accuracy, on folds or on training rows. They are sampled
-  by this package (Laplace's approximation or NUTS), not by random-walk Metropolis, which takes
-  minutes a fit;
+  by sampler="auto", not by random-walk Metropolis, which takes minutes a fit;
 - the class that the metrics of a row call positive.
 
 A choice of the nearest reading is made in hindsight, and says so in its column.

@@ -1,6 +1,8 @@
 """The frame of the benchmarks: rows by name, one table, files written at once."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,3 +72,21 @@ def test_the_naive_model_is_the_same_posterior(name):
     theirs = naive(g, PRIORS[name]).compile_logp(mode="FAST_COMPILE")
     for x in np.random.default_rng(0).normal(size=(3, 15)):
         assert theirs({"beta": x}) == pytest.approx(ours.logp_and_gradient(x)[0], rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["ecoli_imU", "abalone_9v18", "vehicle_van"])
+def test_the_guide_quotes_the_stored_modes(name):
+    docs = Path(__file__).parents[2] / "docs"
+    rows = json.loads((docs / "modes.json").read_text())["rows"]
+    lines = (docs / "guide" / "which_model.md").read_text().splitlines()
+    (line,) = (line for line in lines if re.match(rf"\| {name}, \d+ and \d+ \|", line))
+    for priors, cell in zip(("default", "published"), line.split("|")[3:5], strict=True):
+        (row,) = (
+            row
+            for row in rows
+            if (row["data set"], row["bandwidth"], row["priors"]) == (name, "scale", priors)
+        )
+        auc, r_hat, ess = map(float, cell.replace("*", "").split(","))
+        lowest, highest = row["auc"]  # of the chains; the guide has that of all draws
+        assert lowest - 0.001 <= auc <= highest + 0.001
+        assert (r_hat, ess) == (round(row["r_hat"], 3), round(row["ess"]))
