@@ -83,16 +83,17 @@ class ActivePoints:
     def of(cls, density: LogDensity, active: np.ndarray) -> Self | None:
         """Return the parts, or None if the prior does not separate the points.
 
-        It does if a variable of the points, or of the majority points, is normal with a mean in
-        ``pm.Data`` for each point, and one sd in ``pm.Data``, and if priors add no potential. All
-        points of other variables are active. With more than half of the points, the parts are not
-        worth their cost, and None too.
+        The prior separates them if a variable with one parameter for each point, or for each
+        majority point, is normal with a mean in ``pm.Data`` for each point, and one sd in
+        ``pm.Data``, and if priors add no potential. A second variable of the same points does not
+        separate them. All points of other variables are active. The result is also None if more
+        than half of the points are active: the parts would cost more than they save.
         """
         model = density.model
         if prior_potentials(model):
             return None
         for variable in model.free_RVs:
-            (dim,) = model.named_vars_to_dims.get(variable.name, ("",))[:1]
+            dim = next(iter(model.named_vars_to_dims.get(variable.name, ())), "")
             if dim in ("point", "majority") and isinstance(variable.owner.op, NormalRV):
                 break
         else:
@@ -107,12 +108,16 @@ class ActivePoints:
         points = len(first) + density.n_points - n
         if points > density.n_points / 2:
             return None
-        all_means, is_active = np.zeros(density.size), np.ones(density.size, dtype=bool)
         of_variable = density.parameters_of(variable)
+        if of_variable.stop - of_variable.start != n:  # several parameters for each point
+            return None
+        all_means, is_active = np.zeros(density.size), np.ones(density.size, dtype=bool)
         all_means[of_variable] = mean
         is_active[of_variable] = False
         is_active[of_variable.start + first] = True
         part = density.of_points(dim, first)
+        if part.size != is_active.sum():  # another variable has these points too
+            return None
         return cls(density, part, points, np.flatnonzero(is_active), all_means, float(sd))
 
     @property
@@ -140,11 +145,12 @@ class ActivePoints:
         Raises
         ------
         NotSeparateError
-            With all points, the log density of the draws differs by more than ``MAX_GAP``.
+            The log density of all points minus that of the active ones varies by more than
+            ``MAX_GAP`` over the draws, or it is not a number.
         """
         x, expected = self.completed(x, rng)
         logp, named = self.whole.evaluate(x)
-        if np.ptp(logp - expected) > MAX_GAP:
+        if not np.ptp(logp - expected) <= MAX_GAP:  # or it is NaN
             raise NotSeparateError
         return named
 

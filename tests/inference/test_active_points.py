@@ -89,6 +89,31 @@ def test_points_with_weight_that_are_left_out():
         without_one.named(RNG.normal(size=(20, 2)), RNG)
 
 
+def test_log_densities_that_are_no_number_are_not_separate():
+    part = ActivePoints.of(LogDensity(bsvdd.build(GRAM, remote)), ACTIVE)
+    x = RNG.normal(size=(20, 3))
+    x[4] = np.nan
+    with pytest.raises(NotSeparateError):
+        part.named(x, RNG)
+
+
+def with_a_hyperparameter(gram, name, dims):
+    """One number for all points, which is listed before the variable of the points."""
+    factor = pm.LogNormal(f"{name}_factor", 0.0, 0.3, dims=())
+    return pm.Deterministic(name, factor * remote(gram, f"{name}_each", dims), dims=dims)
+
+
+def test_a_hyperparameter_is_active():
+    density = LogDensity(bsvdd.build(GRAM, with_a_hyperparameter))
+    part = ActivePoints.of(density, ACTIVE)
+    assert part.points == 3
+    np.testing.assert_array_equal(part.parameters, [0, *(1 + ACTIVE)])
+    x = 0.1 * RNG.normal(size=(5, 4))
+    named = part.named(x, RNG)
+    np.testing.assert_array_equal(named["beta_each"][:, ACTIVE], x[:, 1:])
+    np.testing.assert_allclose(np.log(named["beta_factor"]), x[:, 0])
+
+
 def test_more_than_half_of_the_points_are_all_points():
     density = LogDensity(bsvdd.build(GRAM, remote))
     assert ActivePoints.of(density, np.arange(6)).points == 6
@@ -116,6 +141,18 @@ def with_another_variable_of_all_points(gram, name, dims):
     return value
 
 
+def with_another_variable_of_the_points(gram, name, dims):
+    tails = pm.StudentT(f"{name}_tails", nu=4, dims=dims)
+    return pm.Deterministic(name, remote(gram, f"{name}_each", dims) + tails, dims=dims)
+
+
+def with_two_parameters_for_each_point(gram, name, dims):
+    pm.modelcontext(None).add_coord("part", range(2))
+    mean, sd = pm.Data(f"{name}_mean", np.zeros(12), dims=dims), pm.Data(f"{name}_sd", 2.0)
+    parts = pm.Normal(f"{name}_parts", mean[:, None], sd, dims=(dims, "part"))
+    return pm.Deterministic(name, parts.sum(axis=1), dims=dims)
+
+
 def with_data_that_say_no_dims(gram, name, dims):
     mean, sd = pm.Data(f"{name}_mean", np.zeros(12)), pm.Data(f"{name}_sd", 2.0)
     return pm.Normal(name, mean, sd, dims=dims)
@@ -128,6 +165,8 @@ def with_data_that_say_no_dims(gram, name, dims):
         hierarchical,
         with_a_potential,
         with_another_variable_of_all_points,
+        with_another_variable_of_the_points,
+        with_two_parameters_for_each_point,
         with_data_that_say_no_dims,
         priors.Normal(sigma=np.eye(12) + 0.5),
     ],
