@@ -154,6 +154,16 @@ def without_c() -> AbstractContextManager[None]:
     return context
 
 
+def without_fast_math() -> AbstractContextManager[None]:
+    """Keep numba from reordering sums, so that a seed makes the same draws in each process.
+
+    With fast math, code that was just compiled and the same code from the cache on disk round
+    differently, and NUTS turns the last digit into other draws. The caller has the lock.
+    """
+    context: AbstractContextManager[None] = pytensor.config.change_flags(numba__fastmath=False)
+    return context
+
+
 def _unchecked(logps: list[Variable]) -> list[Variable]:
     """Return log densities that are -inf, and no error, for a parameter out of range.
 
@@ -253,8 +263,9 @@ class CompiledFunctions:
 
     def _machine_code(self, inputs: list[Variable], outputs: Any) -> Callable:
         """Return a function compiled by numba."""
-        # the bare jitted function keeps no state between calls, so chains can share it
-        return self._compiled(inputs, outputs, numba_mode()).vm.jit_fn
+        with without_fast_math():
+            # the bare jitted function keeps no state between calls, so chains can share it
+            return self._compiled(inputs, outputs, numba_mode()).vm.jit_fn
 
     @made_once
     def machine_code(self) -> Callable:

@@ -49,3 +49,30 @@ def test_a_home_is_used_where_it_can_be(tmp_path):
     assert of_numba == str(tmp_path / ".pytensor" / "numba")
     assert folder.startswith(str(tmp_path / ".pytensor"))
     assert "compiled code" not in said
+
+
+DRAWS = """
+import hashlib
+import numpy as np
+from bsvdd import BSVDD
+X = np.random.default_rng(0).normal(size=(40, 2))
+est = BSVDD(sampler="nuts", draws=100, tune=100, random_state=1).fit(X)
+print(hashlib.sha256(est.idata_["posterior"]["w"].values.tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_a_seed_makes_the_same_draws_by_code_that_an_earlier_process_compiled(tmp_path):
+    """To the last digit: NUTS amplifies any difference."""
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-W", "ignore::UserWarning", "-c", DRAWS],
+            env={**os.environ, "PYTENSOR_FLAGS": f"base_compiledir={tmp_path}"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    )
+    assert len(first) == 65
+    assert first == second
