@@ -91,7 +91,7 @@ def reweighted_draws(
     log_prior : dict of ndarray of shape (chains, draws)
         Log densities of the new prior, by variable.
     diagnostics : Dataset
-        Diagnostics of the fit, with ``r_hat`` and ``ess``.
+        Diagnostics of the fit, with ``r_hat``, ``ess`` and ``divergences``.
     seed : int
 
     Raises
@@ -107,6 +107,7 @@ def reweighted_draws(
         pareto_k=weights.pareto_k,
         r_hat=float(diagnostics["r_hat"]),
         ess=float(diagnostics["ess"]) * weights.effective,
+        divergences=int(diagnostics["divergences"]),
     )
     draws = replace(draws, log_prior=log_prior, report=report)
     return reweighting.resampled(draws, weights, seed)

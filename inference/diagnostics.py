@@ -145,7 +145,9 @@ def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr
         values["r_hat"], values["ess"] = mixing(d[:, :, spread(d.shape[2])])
     if report.modes is not None:
         values["modes"] = report.modes
-    if "diverging" in draws.statistics:
+    if report.divergences is not None:  # from the sampler
+        values["divergences"] = report.divergences
+    elif "diverging" in draws.statistics:
         values["divergences"] = int(draws.statistics["diverging"].sum())
     values["effective_support"] = float(np.median(effective_support(w)))
     if prior is not None and "w" in prior:

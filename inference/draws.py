@@ -60,6 +60,8 @@ class SamplerReport:
     r_hat, ess : float
         The largest R-hat and the smallest effective sample size of the monitored values, if the
         sampler monitors values.
+    divergences : int
+        Number of divergent transitions of all monitored draws, of which fewer may be kept.
     pareto_k : float
         Pareto k of the importance weights.
     """
@@ -73,6 +75,7 @@ class SamplerReport:
     active_points: int | None = None
     r_hat: float | None = None
     ess: float | None = None
+    divergences: int | None = None
     pareto_k: float | None = None
 
     def attrs(self) -> dict[str, Any]:

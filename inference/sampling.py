@@ -195,7 +195,12 @@ def _by_trajectories(
         return _by_nuts(moved, starts, settings, modes, f"{why}; {error}")
     if diagnostics.safe or settings.sampler == "hmc":
         report = SamplerReport(
-            "hmc", why=why, products=moved.products, modes=modes, active_points=moved.points
+            "hmc",
+            why=why,
+            products=moved.products,
+            modes=modes,
+            active_points=moved.points,
+            divergences=diagnostics.divergences,
         )
         return _monitored(moved.density, settings, report, named, statistics, diagnostics)
     return _by_nuts(moved, starts, settings, modes, f"{why}; {_verdict('hmc', diagnostics)}")

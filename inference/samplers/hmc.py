@@ -19,6 +19,9 @@ They start at the same point, so R-hat of the joined chains is large if they hav
 harmonic mean of the acceptance probabilities, which is near zero if one chain does not move
 (Hoffman et al. 2021).
 
+A draw is the end of a trajectory. If the chains move the active points only, two trajectories lead
+to a draw: together they cost less than the quantities of all points at their end.
+
 Besides the draws there are about ten matrices of (chains in step, n) numbers, for n parameters, and
 at first two of (n, n). There are at most ``MAX_CHAINS`` chains in step, or the number that is asked
 for.
@@ -58,6 +61,7 @@ MAX_CHAINS = 64  # in step
 MIN_WARM_UP = 25  # trajectories
 ATTEMPTS = 2  # to make reliable draws; the second continues the first, and takes each 2nd draw
 TUNE_DRAWS = 16  # that are asked for, for each trajectory of the warm-up
+OF_ACTIVE_POINTS = 2  # trajectories between draws: short next to the quantities of all points
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
 FIRST_ANGLE = 0.1
@@ -121,53 +125,53 @@ class ChainsInStep:
     ):
         self._logps_and_gradients, self._rng = density.batches_in_machine_code(), rng
         self._whitening = whitening
-        # position, velocity and force, the force being minus the gradient of R
-        self._phase = np.zeros((3, *starts.shape))
-        self._other = np.empty_like(self._phase)
-        self._phase[0] = self._whitening.coordinates(starts)
-        self._logp = self._set_force(self._phase)
+        # positions, velocities and forces, (3, chains, n); a force is minus the gradient of R
+        self._state = np.zeros((3, *starts.shape))
+        self._next = np.empty_like(self._state)
+        self._state[0] = self._whitening.coordinates(starts)
+        self._logp = self._set_force(self._state)
 
     @property
     def x(self) -> np.ndarray:
         """The states, shape (chains, n)."""
-        return self._whitening.parameters(self._phase[0])
+        return self._whitening.parameters(self._state[0])
 
-    def _set_force(self, phase: np.ndarray) -> np.ndarray:
+    def _set_force(self, state: np.ndarray) -> np.ndarray:
         """Set the forces at the positions, and return the log densities."""
-        position, _, force = phase
+        position, _, force = state
         logp, gradient = self._logps_and_gradients(self._whitening.parameters(position))
         np.add(self._whitening.gradient(gradient), position, out=force)
         return logp
 
     def _follow(self, angle: float, steps: int) -> np.ndarray:
         """Follow the trajectories from positions and velocities, and return the log densities."""
-        phase, other, logp = self._phase, self._other, self._logp
+        logp = self._logp
         for step in range(steps):
             kick = angle / 2.0 if step == 0 else angle
-            _kick_and_rotate(phase, kick, angle, other)
-            phase, other = other, phase
-            logp = self._set_force(phase)
-        phase[1] += angle / 2.0 * phase[2]
-        self._phase, self._other = phase, other
+            _kick_and_rotate(self._state, kick, angle, out=self._next)
+            self._state, self._next = self._next, self._state
+            logp = self._set_force(self._state)
+        _, velocity, force = self._state
+        velocity += angle / 2.0 * force
         return logp
 
     def move(self, angle: float, max_steps: int = MAX_STEPS) -> dict[str, np.ndarray]:
         """Move each chain by one trajectory, and return its statistics, each of shape (chains,)."""
         length = self._rng.uniform(SHORTEST, LONGEST) * QUARTER
         steps = min(math.ceil(length / angle), max_steps)
-        velocity = self._rng.standard_normal(self._phase.shape[1:])
-        self._phase[1] = velocity
+        position, velocity, force = self._state
+        velocity[...] = self._rng.standard_normal(velocity.shape)
         energy = np.vecdot(velocity, velocity) / 2.0 - self._logp
-        start = self._phase[[0, 2]]
+        start = position.copy(), force.copy()
         with np.errstate(all="ignore"):  # a trajectory that diverges is not accepted
             logp = self._follow(angle, steps)
-            velocity = self._phase[1]
+            position, velocity, force = self._state
             new_energy = np.vecdot(velocity, velocity) / 2.0 - logp
             error = new_energy - energy
         error[np.isnan(error)] = np.inf
         rejected = np.log(self._rng.uniform(size=len(error))) > -error
-        self._phase[:, rejected] = 0.0  # NaN would stay NaN
-        self._phase[::2, rejected] = start[:, rejected]
+        for end, first in zip((position, force), start, strict=True):
+            end[rejected] = first[rejected]
         self._logp = np.where(rejected, self._logp, logp)
         return {
             "acceptance_rate": np.exp(np.minimum(-error, 0.0)),
@@ -188,11 +192,11 @@ class ChainsInStep:
         return min(float(adaptation.current(tune=False)), LARGEST_ANGLE)
 
 
-def _kick_and_rotate(phase: np.ndarray, kick: float, angle: float, out: np.ndarray) -> None:
+def _kick_and_rotate(state: np.ndarray, kick: float, angle: float, out: np.ndarray) -> None:
     """Add ``kick`` times the force to the velocity, and rotate deviation and velocity."""
     c, s = math.cos(angle), math.sin(angle)
     step = np.array([[c, s, s * kick], [-s, c, c * kick]])
-    np.matmul(step, phase.reshape(3, -1), out=out[:2].reshape(2, -1))
+    np.matmul(step, state.reshape(3, -1), out=out[:2].reshape(2, -1))
 
 
 def _counted(n: int, what: str, settings: SamplerSettings) -> Iterator[int]:
@@ -226,6 +230,7 @@ def sample(
 
     Quantities and statistics have the shape (chains, draws, ...). ``moved`` are the points that
     the chains move, and ``starts`` (chains, size) the parameters of all points where they start.
+    The statistics of a draw are those of the trajectory that ends at it.
     ``monitor`` is that of :func:`.laplace.sample`. If R-hat or effective draws are not good enough
     yet, the chains are continued, and every second draw counts.
 
@@ -237,6 +242,7 @@ def sample(
         The draws of the active points are not those of all points.
     """
     chains, of_moved = settings.chains, moved.parameters
+    between_draws = OF_ACTIVE_POINTS if isinstance(moved, ActivePoints) else 1
     in_step = max(1, min(CHAINS_IN_STEP, MAX_CHAINS // chains))
     trajectories = math.ceil(max(settings.draws, MIN_STEPS) / in_step)
     whitening = Whitening.of(q.mode[of_moved], q.curvature[np.ix_(of_moved, of_moved)])
@@ -252,16 +258,19 @@ def sample(
     while True:
         thin += 1
         for _ in _counted(trajectories, "draws", settings):
-            statistics.append(run.move(angle))
+            statistics += [run.move(angle) for _ in range(between_draws)]
             x.append(run.x)
         flat = moved.named(_joined(x, chains).reshape(-1, moved.density.size), rng)
         monitored = monitor(flat)
         monitored = monitored.reshape(chains, -1, monitored.shape[-1])
+        r_hat, ess = mixing(monitored)
+        if thin > 1:
+            _, ess = mixing(monitored[:, thin - 1 :: thin])
         diagnostics = TrajectoryDiagnostics(
             angle,
             float(np.mean([each["acceptance_rate"] for each in statistics])),
-            mixing(monitored)[0],
-            mixing(monitored[:, thin - 1 :: thin])[1],
+            r_hat,
+            ess,
             int(np.sum([each["diverging"] for each in statistics])),
             chains,
         )
@@ -271,8 +280,8 @@ def sample(
     kept = kept * thin + thin - 1
     # np.take is quicker than an index, and its result is in the order of memory
     named = {n: v.reshape(chains, -1, *v.shape[1:]).take(kept, axis=1) for n, v in flat.items()}
+    last = statistics[between_draws - 1 :: between_draws]
     of_draws = {
-        name: _joined([each[name] for each in statistics], chains).take(kept, axis=1)
-        for name in statistics[0]
+        name: _joined([each[name] for each in last], chains).take(kept, axis=1) for name in last[0]
     }
     return named, of_draws, diagnostics

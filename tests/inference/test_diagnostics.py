@@ -1,6 +1,7 @@
 """Diagnostics warn of what is wrong, and only of that."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import arviz as az
@@ -140,7 +141,11 @@ def test_sticky_chains_have_few_effective_draws(healthy):
 def test_divergences_are_counted(healthy):
     diverging = np.zeros((2, 2000), bool)
     diverging[0, :3] = True
-    assert [m[:24] for m in warned(fit(*healthy, diverging))] == ["3 divergent transitions:"]
+    draws, *others = fit(*healthy, diverging)
+    assert [m[:24] for m in warned((draws, *others))] == ["3 divergent transitions:"]
+    # those of all draws that the sampler monitored, of which these are a part
+    draws = replace(draws, report=replace(draws.report, divergences=9))
+    assert [m[:24] for m in warned((draws, *others))] == ["9 divergent transitions:"]
 
 
 def test_support_warns_by_its_own_name(healthy):

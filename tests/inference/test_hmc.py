@@ -1,5 +1,6 @@
 """Hamiltonian Monte Carlo around Laplace's approximation, many chains in step."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference import sampling
-from bsvdd.inference.active_points import AllPoints
+from bsvdd.inference.active_points import ActivePoints, AllPoints
 from bsvdd.inference.cancellation import SupersededError
 from bsvdd.inference.draws import SamplerSettings
 from bsvdd.inference.log_density import LogDensity
@@ -55,23 +56,23 @@ def skewed():
 
 
 def set_velocity(run):
-    run._phase[1] = rng().normal(size=run.x.shape)
+    run._state[1] = rng().normal(size=run.x.shape)
 
 
 def energy(run, logp):
-    return np.vecdot(run._phase[1], run._phase[1]) / 2 - logp
+    return np.vecdot(run._state[1], run._state[1]) / 2 - logp
 
 
 def test_trajectories_can_be_followed_back(skewed):
     set_velocity(skewed)
-    start = skewed._phase.copy()
+    start = skewed._state.copy()
     skewed._follow(0.2, 7)
-    end = skewed._phase[0].copy()
-    skewed._phase[1] *= -1.0
+    end = skewed._state[0].copy()
+    skewed._state[1] *= -1.0
     skewed._follow(0.2, 7)
     assert np.abs(end - start[0]).max() > 0.1
-    np.testing.assert_allclose(skewed._phase[0], start[0], atol=1e-9)
-    np.testing.assert_allclose(skewed._phase[1], -start[1], atol=1e-9)
+    np.testing.assert_allclose(skewed._state[0], start[0], atol=1e-9)
+    np.testing.assert_allclose(skewed._state[1], -start[1], atol=1e-9)
 
 
 def test_the_error_of_the_energy_is_of_second_order(skewed):
@@ -79,11 +80,11 @@ def test_the_error_of_the_energy_is_of_second_order(skewed):
     errors = []
     for steps in (32, 64, 128):
         set_velocity(skewed)
-        skewed._logp = skewed._set_force(skewed._phase)
+        skewed._logp = skewed._set_force(skewed._state)
         before = energy(skewed, skewed._logp)
-        start = skewed._phase.copy()
+        start = skewed._state.copy()
         errors.append(energy(skewed, skewed._follow(0.8 / steps, steps)) - before)
-        skewed._phase[...] = start
+        skewed._state[...] = start
     errors = np.abs(errors).max(axis=1)
     assert errors[-1] < 0.01
     np.testing.assert_allclose(errors[:-1] / errors[1:], 4.0, rtol=0.2)
@@ -96,7 +97,7 @@ def test_a_normal_posterior_is_followed_exactly():
         set_velocity(run)
         before = energy(run, run._logp)
         np.testing.assert_allclose(energy(run, run._follow(angle, 5)), before, rtol=1e-5)
-        run._logp = run._set_force(run._phase)
+        run._logp = run._set_force(run._state)
     mean, upper = bdd.posterior(GRAM, PRIOR, 2.0)
     assert run.warm_up(range(50)) == hmc.LARGEST_ANGLE
     x = []
@@ -132,6 +133,16 @@ def test_draws_against_quadrature(worst_z, scale):
     assert worst_z(draws, [1 / (1 + np.exp(-0.4))]) > 4.5  # without the likelihood
 
 
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_divergences_are_those_of_all_monitored_draws(monkeypatch):
+    monkeypatch.setattr(hmc, "DIVERGED", -np.inf)
+    est = BSVDD(kernel=kernels.RBF(1.0), sampler="hmc", draws=5, chains=2, random_state=1).fit(ROWS)
+    assert est.idata_["sample_stats"]["diverging"].sum() == 10
+    n = 2 * 8 * math.ceil(hmc.MIN_STEPS / 8)
+    assert est.idata_["posterior"].attrs["divergences"] == n
+    assert est.idata_["diagnostics"]["divergences"] == n
+
+
 def test_all_chains_take_part_in_the_angle(monkeypatch):
     """A mean of 32 would hardly notice that one does not move, a harmonic mean does."""
 
@@ -149,7 +160,7 @@ def test_all_chains_take_part_in_the_angle(monkeypatch):
 def test_a_trajectory_that_diverges_is_rejected():
     run = chains_in_step(bsvdd.build(GRAM, PRIOR, 2.0), 3)
     before = run.x
-    run._phase[0, 0] = np.nan
+    run._state[0, 0] = np.nan
     kept = run.x[1:]
     statistics = run.move(0.5)
     assert statistics["diverging"].tolist() == [True, False, False]
@@ -185,7 +196,7 @@ def test_draws_are_joined_chain_by_chain(monkeypatch):
     """The draws of each chain in step follow one another, so autocorrelations are right."""
 
     def move(self, angle, max_steps=None):
-        self._phase[0, :, 0] += 1.0
+        self._state[0, :, 0] += 1.0
         n = len(self.x)
         return {
             "energy": np.arange(n) + 0.0,
@@ -201,6 +212,34 @@ def test_draws_are_joined_chain_by_chain(monkeypatch):
     np.testing.assert_allclose(steps, steps[0, 0])
     expected = np.repeat(np.arange(16.0), 63).reshape(2, 504)
     np.testing.assert_array_equal(statistics["energy"], expected)
+
+
+def test_two_trajectories_for_a_draw_of_active_points(monkeypatch):
+    """Their draws and statistics are those of every second trajectory."""
+    active, moved = [0, 3, 7], []
+    genuine = ChainsInStep.move
+
+    def move(self, *arguments):
+        statistics = genuine(self, *arguments)
+        moved.append((self.x, statistics["energy"]))
+        return statistics
+
+    monkeypatch.setattr(ChainsInStep, "move", move)
+
+    def prior(gram, name, dims):
+        mean = pm.Data(f"{name}_mean", np.where(np.isin(range(12), active), 0.0, -40.0), dims=dims)
+        return pm.Normal(name, mean, pm.Data(f"{name}_sd", 2.0), dims=dims)
+
+    density = LogDensity(bsvdd.build(GRAM, prior))
+    q = Laplace.of(density, rng())
+    part = ActivePoints.of(density, np.array(active))
+    settings = SamplerSettings("hmc", draws=512, tune=50, chains=2, seed=3)
+    starts = q.starts(2, rng())
+    named, statistics, diagnostics = hmc.sample(part, q, starts, settings, rng(), lambda v: v["w"])
+    assert diagnostics.safe
+    x, energy = (np.stack(each, axis=1) for each in zip(*moved[-128:][1::2], strict=True))
+    np.testing.assert_array_equal(named["beta"][..., active], x.reshape(2, 512, 3))
+    np.testing.assert_array_equal(statistics["energy"], energy.reshape(2, 512))
 
 
 def test_auto_takes_it_where_laplace_is_not_safe(capsys):
@@ -274,7 +313,7 @@ def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
 
     def mixing(values):
         judged.append(values)
-        return {1: (1.02, 500.0), 2: (1.02, 500.0), 3: (1.001, 800.0), 4: (1.5, 900.0)}[len(judged)]
+        return {1: (1.02, 500.0), 2: (1.001, 800.0), 3: (1.5, 900.0)}[len(judged)]
 
     genuine = ChainsInStep.move
     monkeypatch.setattr(hmc, "mixing", mixing)
@@ -283,9 +322,9 @@ def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
     named, statistics, diagnostics = drawn(bsvdd.build(GRAM, PRIOR, 2.0), settings)
     assert diagnostics.safe
     assert (diagnostics.r_hat, diagnostics.ess) == (1.001, 900.0)
-    assert judged[2].shape == (2, 1024, 12)
-    np.testing.assert_array_equal(judged[3], judged[2][:, 1::2])
-    np.testing.assert_array_equal(named["w"], judged[3])
+    assert judged[1].shape == (2, 1024, 12)
+    np.testing.assert_array_equal(judged[2], judged[1][:, 1::2])
+    np.testing.assert_array_equal(named["w"], judged[2])
     of_trajectories = np.array([each["energy"] for each in moved[-128:]])
     first = of_trajectories[1::2, :8].T.ravel()  # the eight of the first chain
     np.testing.assert_array_equal(statistics["energy"][0], first)
@@ -296,7 +335,7 @@ def test_hopeless_or_safe_draws_are_not(monkeypatch, judged):
     asked = []
     monkeypatch.setattr(hmc, "mixing", lambda values: asked.append(values.shape) or judged)
     drawn(bsvdd.build(GRAM, PRIOR, 2.0), SamplerSettings("hmc", 512, 50, 2, 3))
-    assert asked == [(2, 512, 12)] * 2
+    assert asked == [(2, 512, 12)]
 
 
 def test_where_it_cannot_be_used():
