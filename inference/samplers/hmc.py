@@ -19,8 +19,9 @@ They start at the same point, so R-hat of the joined chains is large if they hav
 harmonic mean of the acceptance probabilities, which is near zero if one chain does not move
 (Hoffman et al. 2021).
 
-A draw is the end of a trajectory. If the chains move the active points only, two trajectories lead
-to a draw: together they cost less than the quantities of all points at their end.
+A draw is the end of a trajectory. If the chains move the active points only, as many trajectories
+lead to a draw as all points outnumber them, but at most ``TO_A_DRAW``: a trajectory of few points
+costs less than the quantities of all points at its end.
 
 Besides the draws there are about ten matrices of (chains in step, n) numbers, for n parameters, and
 at first two of (n, n). There are at most ``MAX_CHAINS`` chains in step, or the number that is asked
@@ -61,7 +62,7 @@ MAX_CHAINS = 64  # in step
 MIN_WARM_UP = 25  # trajectories
 ATTEMPTS = 2  # to make reliable draws; the second continues the first, and takes each 2nd draw
 TUNE_DRAWS = 16  # that are asked for, for each trajectory of the warm-up
-OF_ACTIVE_POINTS = 2  # trajectories between draws: short next to the quantities of all points
+TO_A_DRAW = 4  # trajectories, at most
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
 FIRST_ANGLE = 0.1
@@ -242,7 +243,7 @@ def sample(
         The draws of the active points are not those of all points.
     """
     chains, of_moved = settings.chains, moved.parameters
-    between_draws = OF_ACTIVE_POINTS if isinstance(moved, ActivePoints) else 1
+    to_a_draw = min(TO_A_DRAW, len(q.mode) // len(of_moved))
     in_step = max(1, min(CHAINS_IN_STEP, MAX_CHAINS // chains))
     trajectories = math.ceil(max(settings.draws, MIN_STEPS) / in_step)
     whitening = Whitening.of(q.mode[of_moved], q.curvature[np.ix_(of_moved, of_moved)])
@@ -258,7 +259,7 @@ def sample(
     while True:
         thin += 1
         for _ in _counted(trajectories, "draws", settings):
-            statistics += [run.move(angle) for _ in range(between_draws)]
+            statistics += [run.move(angle) for _ in range(to_a_draw)]
             x.append(run.x)
         flat = moved.named(_joined(x, chains).reshape(-1, moved.density.size), rng)
         monitored = monitor(flat)
@@ -280,7 +281,7 @@ def sample(
     kept = kept * thin + thin - 1
     # np.take is quicker than an index, and its result is in the order of memory
     named = {n: v.reshape(chains, -1, *v.shape[1:]).take(kept, axis=1) for n, v in flat.items()}
-    last = statistics[between_draws - 1 :: between_draws]
+    last = statistics[to_a_draw - 1 :: to_a_draw]
     of_draws = {
         name: _joined([each[name] for each in last], chains).take(kept, axis=1) for name in last[0]
     }

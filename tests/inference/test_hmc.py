@@ -214,9 +214,10 @@ def test_draws_are_joined_chain_by_chain(monkeypatch):
     np.testing.assert_array_equal(statistics["energy"], expected)
 
 
-def test_two_trajectories_for_a_draw_of_active_points(monkeypatch):
-    """Their draws and statistics are those of every second trajectory."""
-    active, moved = [0, 3, 7], []
+@pytest.mark.parametrize(("active", "to_a_draw"), [([0, 3, 7, 8, 11], 2), ([0, 3], 4)])
+def test_trajectories_for_a_draw_of_active_points(monkeypatch, active, to_a_draw):
+    """A draw and its statistics are those of the last of these."""
+    moved = []
     genuine = ChainsInStep.move
 
     def move(self, *arguments):
@@ -236,9 +237,10 @@ def test_two_trajectories_for_a_draw_of_active_points(monkeypatch):
     settings = SamplerSettings("hmc", draws=512, tune=50, chains=2, seed=3)
     starts = q.starts(2, rng())
     named, statistics, diagnostics = hmc.sample(part, q, starts, settings, rng(), lambda v: v["w"])
-    assert diagnostics.safe
-    x, energy = (np.stack(each, axis=1) for each in zip(*moved[-128:][1::2], strict=True))
-    np.testing.assert_array_equal(named["beta"][..., active], x.reshape(2, 512, 3))
+    assert diagnostics.safe and len(moved) == hmc.MIN_WARM_UP + 64 * to_a_draw
+    ends = moved[-64 * to_a_draw :][to_a_draw - 1 :: to_a_draw]
+    x, energy = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
+    np.testing.assert_array_equal(named["beta"][..., active], x.reshape(2, 512, -1))
     np.testing.assert_array_equal(statistics["energy"], energy.reshape(2, 512))
 
 
