@@ -279,10 +279,15 @@ def sample(
             break
     kept = np.linspace(0, in_step * trajectories - 1, settings.draws).round().astype(int)
     kept = kept * thin + thin - 1
-    # np.take is quicker than an index, and its result is in the order of memory
-    named = {n: v.reshape(chains, -1, *v.shape[1:]).take(kept, axis=1) for n, v in flat.items()}
+    named = {name: _kept(v.reshape(chains, -1, *v.shape[1:]), kept) for name, v in flat.items()}
     last = statistics[to_a_draw - 1 :: to_a_draw]
     of_draws = {
-        name: _joined([each[name] for each in last], chains).take(kept, axis=1) for name in last[0]
+        name: _kept(_joined([each[name] for each in last], chains), kept) for name in last[0]
     }
     return named, of_draws, diagnostics
+
+
+def _kept(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return the draws ``kept`` of values (chains, draws, ...), without a copy if these are all."""
+    # np.take is quicker than an index, and its result is in the order of memory
+    return values if len(kept) == values.shape[1] else values.take(kept, axis=1)
