@@ -181,6 +181,15 @@ def _batches(variables: list[Variable]) -> dict[Variable, Variable]:
     return {v: v.type.clone(shape=(None, *v.type.shape))(name=v.name) for v in variables}
 
 
+def _vectorized(outputs: list[Variable], batches: dict[Variable, Variable]) -> list[Variable]:
+    """Return outputs of batches; one that does not depend on them is repeated."""
+    size = next(iter(batches.values())).shape[0]
+    return [
+        v if v.ndim > output.ndim else pt.broadcast_to(v, (size, *v.shape))
+        for v, output in zip(vectorize_graph(outputs, batches), outputs, strict=True)
+    ]
+
+
 def _tangent(w: Variable, Kw: Variable, norm: Variable) -> Variable:
     """Return the tangent of w'Kw: its value, and its gradient 2 Kw by w, without curvature."""
     tangent: Variable = 2.0 * (w @ disconnected_grad(Kw)) - disconnected_grad(norm)
@@ -274,21 +283,23 @@ class CompiledFunctions:
 
     @made_once
     def weights_in_machine_code(self) -> Callable:
-        """The weights w of the quadratic form w'Kw as a function, compiled by numba."""
+        """The weights w of the quadratic form w'Kw of a batch as a function, compiled by numba."""
         (w, _), _, _ = self._quadratic_form
-        return self._machine_code(self.graph.values, w)
+        batches = _batches(self.graph.values)
+        return self._machine_code(list(batches.values()), _vectorized([w], batches))
 
     @made_once
     def of_product_in_machine_code(self) -> Callable:
-        """Log density and gradients as a function of a point and of Kw, compiled by numba.
+        """Log densities and gradients of a batch and its Kw as a function, compiled by numba.
 
-        The product with K is the caller's, who may have it for many points at once.
+        The products with K are the caller's, who makes one product of matrices of them.
         """
         (w, _), norm, _ = self._quadratic_form
         Kw = w.type(name="product_with_K")
         logp = clone_replace(self._logp, {norm: _tangent(w, Kw, w @ Kw)})
         outputs = [logp, *pt.grad(logp, self.graph.values)]
-        return self._machine_code([*self.graph.values, Kw], outputs)
+        batches = _batches([*self.graph.values, Kw])
+        return self._machine_code(list(batches.values()), _vectorized(outputs, batches))
 
     @made_once
     def logp_and_gradient(self) -> Function:
@@ -324,10 +335,7 @@ class CompiledFunctions:
                 density = density - clone_replace(rv.tag.log_jacobian, values)
             densities.append(pt.sum(density))
         sums = _unchecked([*densities, *potentials])
-        sums = vectorize_graph(sums, batches)
-        # a constant density, such as that of pm.Flat, is one number for the batch
-        sums = [pt.broadcast_to(total, inputs[0].shape[:1]) for total in sums]
-        return self._function(inputs, sums)
+        return self._function(inputs, _vectorized(sums, batches))
 
     @made_once
     def weights(self) -> Function:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -97,33 +97,27 @@ class LogDensity:
 
         If the likelihood is the kernel potential, the products with K are one product of matrices.
         """
-        functions, data = self._functions, self._data
+        if not self.has_kernel_potential:
+            logp_and_gradient = self.machine_code()
 
-        def logps_and_gradients(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            def one_by_one(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                logps, gradients = zip(*map(logp_and_gradient, x), strict=True)
+                return np.array(logps), np.array(gradients)
+
+            return one_by_one
+        data, K = self._data, self._data[self._shared.index("K")]
+        weights = self._functions.weights_in_machine_code
+        of_product = self._functions.of_product_in_machine_code
+
+        def by_one_product(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             checkpoint()
             self.products += self._share_of_K * len(x)
-            parts = list(map(self._split, x))
-            logp, gradients = np.empty(len(x)), np.empty_like(x)
-            for i, results in enumerate(of_parts(parts)):
-                logp[i], *gradient = results
-                gradients[i] = self._join(gradient)
-            return logp, gradients
+            parts = self._split(x)
+            (w,) = weights(*parts, *data)
+            logps, *gradients = of_product(*parts, w @ K, *data)
+            return logps, self._join(gradients, (len(x),))
 
-        def one_by_one(parts: list[list[np.ndarray]]) -> Iterator[Any]:
-            return (function(*each, *data) for each in parts)
-
-        def by_one_product(parts: list[list[np.ndarray]]) -> Iterator[Any]:
-            products = np.concatenate([weights(*each, *data) for each in parts]) @ K
-            return (of_product(*each, Kw, *data) for each, Kw in zip(parts, products, strict=True))
-
-        if self.has_kernel_potential:
-            K = data[self._shared.index("K")]
-            weights = functions.weights_in_machine_code
-            of_product = functions.of_product_in_machine_code
-            of_parts = by_one_product
-        else:
-            function, of_parts = functions.machine_code, one_by_one
-        return logps_and_gradients
+        return by_one_product
 
     def logp_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Return log density and gradient at the unconstrained vector ``x``."""

@@ -66,6 +66,19 @@ def test_batches_and_second_derivatives(name):
     np.testing.assert_allclose(H, slopes, atol=1e-6 * np.abs(H).max())
 
 
+def test_a_derivative_that_is_the_same_for_a_whole_batch():
+    def prior(gram, name, dims):
+        pm.Potential("linear", 3.0 * pm.Flat(f"{name}_slope"))
+        return pm.Normal(name, dims=dims)
+
+    density = LogDensity(bsvdd.build(GRAM, prior))
+    logp, gradients = density.batches_in_machine_code()(np.zeros((5, density.size)))
+    assert logp.shape == (5,)
+    np.testing.assert_array_equal(gradients[:, 0], 3.0)
+    expected = density.logp_and_gradient(np.zeros(13))[1]
+    np.testing.assert_allclose(gradients, [expected] * 5, atol=1e-12)
+
+
 def test_batches_longer_than_one_block(monkeypatch):
     density = LogDensity(MODELS["bsvdd"]())
     x = rng().normal(size=(23, 12))
