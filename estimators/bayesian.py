@@ -1,13 +1,11 @@
-"""Data descriptions with a posterior of the weights, and the effect of another prior."""
+"""Descriptions with a posterior of the weights, and the effect of another prior."""
 
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
-import math
 import time
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
@@ -18,33 +16,28 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import diagnostics, elicitation, sampling, sensitivity, weight_summaries
-from ..inference.cutoff import as_cutoff
+from ..inference import diagnostics, sampling
+from ..inference.center import Center
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
-from ..inference.scoring import CenterDraws
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import bootstrap
-from ..models.checks import is_number
 from ..models.closed_form import ClosedForm
-from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
 from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
 from ..models.priors.variable import describe
-from . import prior_swapping
-from .base import BaseDetector
-from .description import DataDescription
+from . import new_rows
+from .detector import Detector, owned
 from .dictionary import KEPT_ROWS, MAX_POINTS, LandmarkPoints
-from .fitting import owned
-from .training import Dictionary, FitState, TrainingData
+from .fit import Fit
+from .questions import other_prior, prior_check
+from .training import Dictionary, TrainingData
 
 if TYPE_CHECKING:
     import pymc as pm
 
 MAX_DRAWN = 10**9  # values in an array of draws: 8 GB
-
-
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 CALIBRATED = "calibrated"  # a likelihood_scale
 AUTO = "auto"  # a dictionary: all rows, or landmarks if there are many
@@ -53,11 +46,18 @@ AUTO_LANDMARKS = 500
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BayesianDataDescription(DataDescription):
-    """A data description with a posterior of the weights: a PyMC model and a sampler.
+class Bayesian(Detector):
+    """A description with a posterior of the weights: a PyMC model and a sampler.
 
     A subclass builds its model in ``_build``. The parameters whose names end with "prior" are
     priors. If the posterior has a closed form, ``_closed_form`` returns it.
+
+    Attributes
+    ----------
+    model_ : pymc.Model
+        The model of ``gram_`` and the priors, built anew at each access.
+    likelihood_scale_ : float
+        The weight of the likelihood; the calibrated one, if it was asked for.
     """
 
     prior: Prior = StandardizedRowSum()
@@ -73,7 +73,7 @@ class BayesianDataDescription(DataDescription):
     _calibrated_scale = 1.0  # replaced by a fit that calibrates
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseDetector._parameter_constraints,
+        **Detector._parameter_constraints,
         "likelihood_scale": [Interval(Real, 0, MOST_SCALE, closed="right")],
         "sampler": [StrOptions(set(sampling.SAMPLERS))],
         "draws": [Interval(Integral, 1, None, closed="left")],
@@ -99,6 +99,8 @@ class BayesianDataDescription(DataDescription):
         }
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in shown.items())})"
 
+    # hooks of the models
+
     def _build(self, gram: Gram) -> pm.Model:
         """Return the PyMC model of the weights ``w``."""
         raise NotImplementedError
@@ -107,9 +109,10 @@ class BayesianDataDescription(DataDescription):
         """Return the posterior in closed form, or None if it needs a sampler."""
         return None
 
-    def _model(self, gram: Gram) -> pm.Model | None:
-        """Return the model that a fit samples, or None for a single estimate."""
-        return self._build(gram)
+    @property
+    def _one_estimate(self) -> bool:
+        """Whether there is one estimate of the weights and no posterior."""
+        return False
 
     @classmethod
     def _prior_names(cls) -> list[str]:
@@ -120,6 +123,8 @@ class BayesianDataDescription(DataDescription):
         """Return the priors by the names of their parameters; the majority's comes first."""
         names = sorted(self._prior_names(), key=lambda name: name != "prior")
         return {name: getattr(self, name) for name in names}
+
+    # the points of the centre
 
     @property
     @override
@@ -163,12 +168,6 @@ class BayesianDataDescription(DataDescription):
             return self._calibrated_scale
         return float(self.likelihood_scale)
 
-    @property
-    def likelihood_scale_(self) -> float:
-        """The weight of the likelihood as a number; the calibrated one, if it was asked for."""
-        check_is_fitted(self)
-        return self._scale
-
     @override
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -184,54 +183,28 @@ class BayesianDataDescription(DataDescription):
         check_is_fitted(self)
         return self._build(self.gram_)
 
-    # the fit
-
-    def _settings(self, seed: int) -> SamplerSettings:
-        return SamplerSettings(
-            self.sampler, self.draws, self.tune, self.chains, seed, self.progressbar
-        )
+    # the draws
 
     @override
-    def _state(self, data: TrainingData) -> FitState:
+    def _draw(self, gram: Gram, seed: int) -> Draws:
+        self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
         if self.likelihood_scale == CALIBRATED:
-            return self._calibrated_state(data)
-        model = self._model(data.gram)
-        self._likelihood(model)  # raises an error before anything is sampled
-        return self._described_by(data, self._draw(data.gram, data.seed, model), model)
-
-    def _calibrated_state(self, data: TrainingData) -> FitState:
-        """Return the fit whose draws are those of the bootstrap, or the one with lambda = 1."""
-        reason = self._reason_against(data.gram)
-        if reason is not None:
+            reason = self._reason_against(gram)
+            if reason is None:
+                return self._draw_calibrated(gram, seed)
+            self._calibrated_scale = 1.0
             warn(
                 f"likelihood_scale='calibrated' cannot be used here: {reason}; the fit has "
                 "likelihood_scale=1",
                 DiagnosticWarning,
             )
-        self._calibrated_scale = 1.0
-        draws = self._draw(data.gram, data.seed)
-        self._calibrated_scale = draws.solution.get("calibrated_scale", 1.0)
-        return self._described_by(data, draws, self._model(data.gram))
-
-    @override
-    def _restored(self, data: TrainingData, tree: xr.DataTree) -> FitState:
-        state = super()._restored(data, tree)
-        self._calibrated_scale = state.draws.solution.get("calibrated_scale", 1.0)
-        return state
-
-    @override
-    def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
-        self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
-        if self.likelihood_scale == CALIBRATED and self._reason_against(gram) is None:
-            return self._draw_calibrated(gram, seed)
-        closed_form, settings = self._closed_form(gram), self._settings(seed)
+        closed_form = self._closed_form(gram)
+        settings = SamplerSettings(
+            self.sampler, self.draws, self.tune, self.chains, seed, self.progressbar
+        )
         if self.sampler == "exact" or (self.sampler == "auto" and closed_form is not None):
             return self._draw_exactly(closed_form, settings)
-        model = model or self._build(gram)
-        monitor = None  # a model without these quantities is judged by its weights
-        if {"Kw", "squared_norm"} <= {variable.name for variable in model.deterministics}:
-            monitor = functools.partial(_distances_of_points, gram)
-        return sampling.draw(model, settings, monitor)
+        return sampling.draw(self._build(gram), settings)
 
     def _draw_exactly(self, closed_form: ClosedForm | None, settings: SamplerSettings) -> Draws:
         if closed_form is None:
@@ -256,8 +229,10 @@ class BayesianDataDescription(DataDescription):
     def _draw_calibrated(self, gram: Gram, seed: int) -> Draws:
         """Return draws of the bootstrap, with the calibrated weight of the likelihood."""
         start, rng = time.perf_counter(), np.random.default_rng(seed)
-        mode = functools.partial(self._mode, gram)
-        calibrated = bootstrap.Calibrated.of(gram, mode, self._nonnegative)
+        calibrated = bootstrap.Calibrated.of(
+            gram, lambda scale: self._mode(gram, scale), self._nonnegative
+        )
+        self._calibrated_scale = calibrated.scale
         if not calibrated.pull <= bootstrap.PULL:
             warn(
                 f"likelihood_scale='calibrated': with lambda = {calibrated.scale:.3g} the prior "
@@ -294,49 +269,47 @@ class BayesianDataDescription(DataDescription):
                 "are accepted; use fewer draws, or a dictionary"
             )
 
-    def _likelihood(self, model: pm.Model | None) -> Likelihood:
-        """Return the likelihood of the model as a function of numbers."""
-        return KernelLikelihood(self._scale) if model is None else likelihood_of(model)
+    # what the fit says of the draws
 
-    def _described_by(self, data: TrainingData, draws: Draws, model: pm.Model | None) -> FitState:
-        """Return the fit with these draws, and warn if they are unreliable."""
-        is_bootstrap = draws.report.sampler == "bootstrap"  # whose terms az.loo cannot use
-        likelihood = None if is_bootstrap else self._likelihood(model)
-        prior = None
-        if draws.is_posterior and model is not None:
-            prior = diagnostics.prior_draws(model, data.seed)
-        state = self._described(data, draws, likelihood, prior)
-        values = state.groups["diagnostics"]
-        if draws.is_posterior:
-            diagnostics.warn_of_draws(values, *draws.shape, data.gram.n1)
-        diagnostics.warn_of_collapse(values, data.gram.n_points)
-        attrs: dict[str, Any] = {"likelihood_scale": self._scale}
-        if draws.is_posterior:
-            attrs |= {name: describe(prior) for name, prior in self._priors().items()}
-        return replace(state, attrs=attrs)
+    @override
+    def _set(self, fit: Fit, distance: float) -> Self:
+        self.likelihood_scale_ = self._scale
+        return super()._set(fit, distance)
 
-    def with_dictionary(self, dictionary: Any, X: Any, y: Any = None) -> Self:
-        """Return the estimator fitted to the same rows with another dictionary.
+    @override
+    def _likelihood(self) -> Likelihood | None:
+        if self.fit_.draws.report.sampler == "bootstrap":
+            return None  # its terms are those of a posterior, which az.loo would take them for
+        return self._weights_likelihood()
 
-        The kernel with its bandwidth and all other parameters stay the same. See
-        :func:`bsvdd.estimators.approximation.change` for the effect of the number of landmarks.
+    def _weights_likelihood(self) -> Likelihood:
+        return KernelLikelihood(self._scale) if self._one_estimate else likelihood_of(self.model_)
 
-        Parameters
-        ----------
-        dictionary : int, Landmarks, array or None
-            As in the constructor.
-        X, y
-            The rows and labels of the fit, which holds at most a sample of them.
-        """
-        check_is_fitted(self)
-        new = clone(self).set_params(kernel=self.kernel_, dictionary=dictionary)
-        return new.fit(X, y)
+    @override
+    def _prior_draws(self, data: TrainingData) -> xr.Dataset | None:
+        if self._one_estimate:
+            return None
+        return diagnostics.prior_draws(self._build(data.gram), data.seed)
+
+    @override
+    def _attrs(self) -> dict[str, Any]:
+        if self._one_estimate:
+            return {"likelihood_scale": self._scale}
+        priors = {name: describe(prior) for name, prior in self._priors().items()}
+        return {"likelihood_scale": self._scale, **priors}
+
+    @override
+    def _warn_of(self, fit: Fit) -> None:
+        if not self._one_estimate:
+            diagnostics.warn_of_draws(fit.diagnostics, *fit.draws.shape, fit.data.gram.n1)
+        super()._warn_of(fit)
+
+    # another prior
 
     def with_prior(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
         """Return the estimator fitted to the same rows with another prior.
 
-        Kernel and Gram statistics are used again, and so is the compiled model if the new prior
-        differs in its numbers only.
+        Kernel and Gram statistics are used again.
 
         Parameters
         ----------
@@ -366,14 +339,14 @@ class BayesianDataDescription(DataDescription):
         (Flat(sd=0.5), True)
         """
         new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
-        new._finish(new._state(self._fit.data), as_cutoff(self.cutoff))
-        return new
+        data = self.fit_.data
+        return new._described(data, new._draw(data.gram, data.seed))
 
     def reweighted(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
         """Return this estimator with another prior, by reweighting its draws instead of a refit.
 
         The draws are resampled by importance weights: the density of the new prior over that of
-        the old one, smoothed by a Pareto distribution (:mod:`.reweighting`). The cutoff and all
+        the old one, smoothed by a Pareto distribution (:mod:`.other_prior`). The cutoff and all
         other results follow as in a fit. ``idata_["posterior"].attrs`` has ``pareto_k``, the
         effective sample size ``ess``, and ``r_hat`` of the original draws.
 
@@ -392,62 +365,53 @@ class BayesianDataDescription(DataDescription):
             The draws are reweighted already, or there is no posterior.
         """
         new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
-        draws, data = self._posterior_draws, self._fit.data
+        draws, data = self._posterior_draws, self.fit_.data
         if draws.report.sampler == "reweighted":
             raise ValueError(
                 "these draws are reweighted already; reweight the draws of the fitted estimator, "
                 "or refit, with est.with_prior(...)"
             )
-        model = new._build(data.gram)
-        log_prior = new._log_prior(draws, data.gram, model)
-        draws = prior_swapping.reweighted_draws(
-            draws, log_prior, self._fit.groups["diagnostics"], data.seed
-        )
-        new._finish(new._described_by(data, draws, model), as_cutoff(self.cutoff))
-        return new
+        log_prior = new._log_prior(draws, data.gram)
+        draws = other_prior.reweighted(draws, log_prior, self.fit_.diagnostics, data.seed)
+        return new._described(data, draws)
 
     def _with_priors(self, **priors: Any) -> Self:
         check_is_fitted(self)
         names = list(self._priors())
-        changes = prior_swapping.changed_priors(priors, names, type(self).__name__)
+        changes = other_prior.changed_priors(priors, names, type(self).__name__)
         new = copy.copy(self)
         own = {name: owned(prior) for name, prior in changes.items()}  # the caller may change them
         new.set_params(**own)
         return new
 
     @property
-    def _draws(self) -> Draws:
-        """The draws of the posterior; a ValueError for a single estimate."""
-        check_is_fitted(self)
-        if not self._fit.draws.is_posterior:
-            raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
-        return self._fit.draws
-
-    @property
     def _posterior_draws(self) -> Draws:
-        """The draws of the posterior; a ValueError for those of the bootstrap."""
-        if self._draws.report.sampler == "bootstrap":
+        """The draws of the posterior; a ValueError if there is none."""
+        check_is_fitted(self)
+        if self._one_estimate:
+            raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
+        if self.fit_.draws.report.sampler == "bootstrap":
             raise ValueError(
                 "with likelihood_scale='calibrated' the draws are those of the bootstrap, and "
                 "importance weights need draws of the posterior; refit with a number, such as "
                 "likelihood_scale=1, or with another prior by est.with_prior(...)"
             )
-        return self._draws
+        return self.fit_.draws
 
-    def _log_prior(self, draws: Draws, gram: Gram, model: pm.Model) -> dict[str, np.ndarray]:
+    def _log_prior(self, draws: Draws, gram: Gram) -> dict[str, np.ndarray]:
         """Return the log density of these priors in draws of a fit to ``gram``, by variable.
 
-        Errors as in :func:`.prior_swapping.log_prior`.
+        Errors as in :func:`.other_prior.log_prior`.
         """
         closed_form = self._closed_form(gram)
         if closed_form is not None:
             return closed_form.log_prior(draws.w)
-        return prior_swapping.log_prior(draws, model)
+        return other_prior.log_prior(draws, self._build(gram))
 
     def sensitivity(self, X: Any) -> pd.DataFrame:
         r"""Return the sensitivity of d_z and P(normal) to prior and likelihood, a row for each z.
 
-        By power-scaling (:mod:`.sensitivity`): importance weights give the posterior under a
+        By power-scaling (:mod:`.other_prior`): importance weights give the posterior under a
         slightly stronger or weaker prior or likelihood.
 
         Parameters
@@ -469,24 +433,27 @@ class BayesianDataDescription(DataDescription):
             :math:`\|a\|^2` as they are; with standard errors (``_se``). A refit has its own
             median and chooses its own cutoff. For BDD this can change P(normal) more.
         """
-        draws, state = self._posterior_draws, self._fit
-        likelihood = self._likelihood(self._model(self.gram_))
+        draws = self._posterior_draws
+        likelihood = self._weights_likelihood()
         parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
         d = self.distance(X, common_norm=True)
-        return sensitivity.power_scaling(
+        return other_prior.power_scaling(
             d,
             self.cutoff_,
             draws.log_prior,
             likelihood.total(draws.weights, self.gram_, **parameters).reshape(d.shape[:2]),
-            float(state.groups["diagnostics"]["ess"]),
+            self.fit_.diagnostics["ess"],
         )
 
-    def prior_health(self) -> pd.DataFrame:
+    # what the prior says
+
+    def prior_check(self) -> pd.DataFrame:
         """Return the same summaries of weights and distances for the prior and the posterior.
 
         Median and 90 % interval of ``effective_support``, ``largest_weight``, ``minority_total``
         (with minority points) and ``typical_distance``, the median of d over the majority's
-        training rows; see :mod:`.weight_summaries`. ``plots.plot_prior_health`` plots them.
+        training rows; see :mod:`bsvdd.estimators.questions.prior_check`.
+        ``plots.plot_prior_check`` plots them.
 
         Returns
         -------
@@ -498,21 +465,48 @@ class BayesianDataDescription(DataDescription):
         ValueError
             The prior is improper, or there is no posterior.
         """
-        return weight_summaries.table(
-            {group: self.health_draws(group) for group in ("prior", "posterior")}
+        return prior_check.table(self)
+
+    def prior_draws(
+        self, X: Any, y: Any = None, Z: Any = None, draws: int = diagnostics.PRIOR_DRAWS
+    ) -> xr.Dataset:
+        """Return draws of the weights and of d_z from the prior, without a fit.
+
+        Parameters
+        ----------
+        X, y
+            Training rows and labels, as in ``fit``.
+        Z : array-like of shape (m, p), optional
+            The rows z. Default: the training rows.
+        draws : int, default=200
+
+        Returns
+        -------
+        xarray.Dataset
+            ``w`` of dims (chain, draw, point), and ``d`` of dims (chain, draw, obs).
+
+        Raises
+        ------
+        ValueError
+            The prior is improper.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> prior = BSVDD().prior_draws(np.random.default_rng(0).normal(size=(50, 2)))
+        >>> prior["w"].dims, bool(np.allclose(prior["w"].sum("point"), 1.0))
+        (('chain', 'draw', 'point'), True)
+        """
+        new = clone(self)
+        data = new._read(X, y)
+        rows = data.rows if Z is None else new_rows.expected(new, data.kernel, Z)
+        drawn = diagnostics.prior_draws(new._build(data.gram), data.seed, draws)
+        center = prior_check.center(drawn, data.gram)
+        d = Draws({"w": center.weights[None]}, SamplerReport("prior")).of_rows(
+            center.distances(rows)
         )
-
-    def health_draws(self, group: str) -> dict[str, np.ndarray]:
-        """Return the draws that :meth:`prior_health` summarizes, of "prior" or "posterior"."""
-        data = self._fit.data
-        return weight_summaries.quantities(self._center(group), data.gram.n1, data.majority_rows)
-
-    def _center(self, group: str) -> CenterDraws:
-        """Return the centre under the prior or the posterior, without pruning."""
-        draws = self._draws
-        if group == "posterior":
-            return self._rule(draws, self.gram_)
-        return CenterDraws.of(weight_summaries.weights(self._fit.groups[group]), self.gram_)
+        return drawn[["w"]].assign(d=d)
 
     def elicit_prior(
         self,
@@ -562,7 +556,7 @@ class BayesianDataDescription(DataDescription):
         >>> X = np.random.default_rng(0).normal(size=(60, 2))
         >>> est = BSVDD(prior=priors.Flat())
         >>> prior = est.elicit_prior(X, largest_weight=0.05)
-        >>> w = est.set_params(prior=prior).prior_weights(X)
+        >>> w = est.set_params(prior=prior).prior_draws(X)["w"]
         >>> bool(0.9 < (w.max("point") <= 0.05).mean() <= 1.0)
         True
         """
@@ -572,99 +566,17 @@ class BayesianDataDescription(DataDescription):
             "typical_distance": typical_distance,
         }
         asked = {name: value for name, value in stated.items() if value is not None}
-        prior_type = type(self.prior).__name__
-        if not (is_dataclass(self.prior) and hasattr(self.prior, "sd")):
-            raise TypeError(
-                "elicit_prior finds numbers of a prior of bsvdd.priors that has an sd, got "
-                f"{describe(self.prior)}"
-            )
-        names = [each.name for each in fields(self.prior)]
-        numbers = [number for name, number in elicitation.NUMBERS.items() if name in names]
-        if not asked or len(asked) > len(numbers):
-            raise ValueError(
-                f"state 1 to {len(numbers)} of {', '.join(stated)}, as many as {prior_type} has "
-                f"numbers ({', '.join(n.name for n in numbers)}); got {len(asked)}"
-            )
-        for name, value in asked.items():
-            if not (is_number(value) and 0 < value < math.inf):
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
+        numbers = prior_check.numbers_of(self.prior, asked)
         present: Any = self.prior  # a dataclass, as it has numbers
         new = clone(self)
-        data = new._training_data(X, y, as_cutoff(self.cutoff))
+        data = new._read(X, y)
 
         def quantities(values: dict[str, float]) -> dict[str, np.ndarray]:
-            center = new._prior_center(replace(present, **values), data, draws)
-            return weight_summaries.quantities(center, data.gram.n1, data.majority_rows)
+            own = copy.copy(new).set_params(prior=replace(present, **values))
+            drawn = diagnostics.prior_draws(own._build(data.gram), data.seed, draws)
+            center = prior_check.center(drawn, data.gram)
+            return prior_check.quantities(center, data.gram.n1, data.majority_rows)
 
-        found = elicitation.solve(quantities, numbers[: len(asked)], asked, prior_type)
+        found = prior_check.solve(quantities, numbers, asked, type(present).__name__)
         prior: Prior = replace(present, **found)
         return prior
-
-    def _prior_center(self, prior: Prior, data: TrainingData, draws: int) -> CenterDraws:
-        """Return draws of the centre from ``prior``."""
-        model = copy.copy(self).set_params(prior=prior)._build(data.gram)
-        drawn = diagnostics.prior_draws(model, data.seed, draws)
-        return CenterDraws.of(weight_summaries.weights(drawn), data.gram)
-
-    def prior_weights(
-        self, X: Any, y: Any = None, draws: int = diagnostics.PRIOR_DRAWS
-    ) -> xr.DataArray:
-        """Return draws of the weights from the prior, dims (chain, draw, point), without a fit.
-
-        Parameters
-        ----------
-        X, y
-            Training rows and labels, as in ``fit``.
-        draws : int, default=200
-
-        Raises
-        ------
-        ValueError
-            The prior is improper.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bsvdd import BSVDD
-        >>> w = BSVDD().prior_weights(np.random.default_rng(0).normal(size=(50, 2)))
-        >>> w.dims, bool(np.allclose(w.sum("point"), 1.0))
-        (('chain', 'draw', 'point'), True)
-        """
-        new = clone(self)
-        data = new._training_data(X, y, as_cutoff(self.cutoff))
-        prior = diagnostics.prior_draws(new._build(data.gram), data.seed, draws)
-        weight_summaries.weights(prior)  # an error for an improper prior
-        return prior["w"]
-
-    def prior_distance(
-        self, X: Any, y: Any = None, Z: Any = None, draws: int = diagnostics.PRIOR_DRAWS
-    ) -> xr.DataArray:
-        """Return draws of d_z from the prior, dims (chain, draw, obs), without a fit.
-
-        Parameters
-        ----------
-        X, y
-            Training rows and labels, as in ``fit``.
-        Z : array-like of shape (m, p), optional
-            The rows z. Default: the training rows.
-        draws : int, default=200
-
-        Raises
-        ------
-        ValueError
-            The prior is improper.
-        """
-        new = clone(self)
-        data = new._training_data(X, y, as_cutoff(self.cutoff))
-        rows = data.rows if Z is None else new._rows_for(data.kernel, Z)
-        prior = diagnostics.prior_draws(new._build(data.gram), data.seed, draws)
-        w = weight_summaries.weights(prior)
-        center = CenterDraws.of(w, data.gram)
-        return Draws({"w": w[None]}, SamplerReport("prior")).of_rows(center.values(rows))
-
-
-def _distances_of_points(gram: Gram, named: dict[str, np.ndarray]) -> np.ndarray:
-    """Return d (draws, points) of the monitored dictionary points."""
-    j = diagnostics.spread(gram.n_points)
-    d2 = squared_distance_of_points(named["Kw"][:, j], named["squared_norm"], np.diag(gram.K)[j])
-    return np.sqrt(d2)

@@ -9,15 +9,13 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ..inference.draws import Draws
+from ..inference.left_out import leave_one_out
 from ..inference.sampling import SAMPLERS
 from ..models import bdd, bdd_m
 from ..models.closed_form import ClosedForm
 from ..models.gram import Gram
 from ..models.priors import Prior, TruncatedNormal
-from .bayesian import CALIBRATED, BayesianDataDescription
-from .leave_out import BootstrapWithoutEach, FromClosedForm, LeaveOneOut, ModeWithoutEach
-from .p_values import Full
-from .scoring import Summary
+from .bayesian import CALIBRATED, Bayesian
 from .training import TrainingData
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BDD(BayesianDataDescription):
+class BDD(Bayesian):
     r"""Bayesian data description: a normal posterior of free weights.
 
     .. math::
@@ -94,9 +92,9 @@ class BDD(BayesianDataDescription):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BayesianDataDescription._parameter_constraints,
+        **Bayesian._parameter_constraints,
         "likelihood_scale": [
-            *BayesianDataDescription._parameter_constraints["likelihood_scale"],
+            *Bayesian._parameter_constraints["likelihood_scale"],
             StrOptions({CALIBRATED}),
         ],
         "sampler": [StrOptions({"exact", "map", *SAMPLERS})],
@@ -128,44 +126,51 @@ class BDD(BayesianDataDescription):
             return "simplex=True has one estimate of the weights, and no draws"
         return super()._reason_against(gram)
 
-    @override
-    def _model(self, gram: Gram) -> pm.Model | None:
-        return None if self._one_estimate else super()._model(gram)
-
     @property
+    @override
     def _one_estimate(self) -> bool:
         return self.simplex or self.sampler == "map"
 
     @override
-    def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
+    def _draw(self, gram: Gram, seed: int) -> Draws:
         if self.simplex:
             return Draws.of_weights(bdd.simplex_map(gram, self.prior, self._scale))
         if self.sampler == "map":
             return Draws.of_weights(bdd.posterior(gram, self.prior, self._scale)[0])
-        return super()._draw(gram, seed, model)
+        return super()._draw(gram, seed)
+
+    # without a closed form only refits leave rows out, as the weights do not sum to one
+
+    @property
+    @override
+    def _rescales_left_out(self) -> bool:
+        return self.simplex
 
     @property
     @override
     def _has_loo(self) -> bool:
         return self.simplex or bdd.has_closed_form(self.prior)
 
-    @override
-    def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
-        if self.simplex:
-            return super()._leave_one_out(data)
-        if self.sampler == "map":
-            return ModeWithoutEach(self.prior, self._scale)
-        if self.likelihood_scale == CALIBRATED and self._reason_against(data.gram) is None:
-            return BootstrapWithoutEach(self.prior, self._scale)
-        # without a closed form only refits leave rows out, as the weights do not sum to one
-        closed_form = self._closed_form(data.gram)
-        return None if closed_form is None else FromClosedForm(closed_form)
+    @property
+    def _has_full_conformal(self) -> bool:
+        return not self.simplex and self.fit_.data.dictionary.points_are_rows
 
     @override
-    def _full_conformal(self) -> Summary:
-        if self.simplex or not self._fit.data.dictionary.points_are_rows:
-            return super()._full_conformal()
-        return Full.of(self.gram_, self.prior, self._scale)
+    def _left_out_sums(
+        self, data: TrainingData, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None] | None:
+        gram = data.gram
+        if self.simplex or not bdd.has_closed_form(self.prior):
+            return super()._left_out_sums(data, weights)
+        calibrated = self.likelihood_scale == CALIBRATED and self._reason_against(gram) is None
+        if self.sampler == "map" or calibrated:
+            # the mode without each row; the draws of the bootstrap move around it
+            modes, _ = bdd.left_out(gram, self.prior, self._scale)
+            moves = weights - bdd.posterior(gram, self.prior, self._scale)[0]
+            of_others = moves @ gram.K - moves * np.diag(gram.K)
+            return (gram.K * modes).sum(axis=0) + of_others, None
+        rng = np.random.default_rng(data.seed)
+        return bdd.leave_one_out(gram, self.prior, self._scale, weights, rng), None
 
     @property
     def map_weights_(self) -> np.ndarray:
@@ -179,7 +184,7 @@ class BDD(BayesianDataDescription):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BDDM(BayesianDataDescription):
+class BDDM(Bayesian):
     r"""Bayesian data description with minority rows, for one target class.
 
     .. math::
@@ -244,7 +249,7 @@ class BDDM(BayesianDataDescription):
     _learns_from_minority = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BayesianDataDescription._parameter_constraints,
+        **Bayesian._parameter_constraints,
         "sampler": [StrOptions({"exact", *SAMPLERS})],
     }
 
@@ -259,24 +264,28 @@ class BDDM(BayesianDataDescription):
         return bdd_m.closed_form(gram, self.prior, self.minority_prior, self._scale)
 
     @override
-    def _draw(self, gram: Gram, seed: int, model: pm.Model | None = None) -> Draws:
-        draws = super()._draw(gram, seed, model)
+    def _draw(self, gram: Gram, seed: int) -> Draws:
+        draws = super()._draw(gram, seed)
         if "x" not in draws.variables:
             return draws
         # alpha0 is x shifted to the right sum; the sum of x itself has no meaning
         draws = draws.without("x")
-        log_prior = self._log_prior(draws, gram, model or self._build(gram))
-        return replace(draws, log_prior=log_prior)
+        return replace(draws, log_prior=self._log_prior(draws, gram))
 
     @override
-    def _log_prior(self, draws: Draws, gram: Gram, model: pm.Model) -> dict[str, np.ndarray]:
+    def _log_prior(self, draws: Draws, gram: Gram) -> dict[str, np.ndarray]:
         if self._closed_form(gram) is not None:
-            return super()._log_prior(draws, gram, model)
+            return super()._log_prior(draws, gram)
         alpha0 = draws.w[..., : gram.n_majority_points]  # is an x whose sum needs no shift
         with_x = replace(draws, variables={**draws.variables, "x": alpha0})
-        others = super()._log_prior(with_x, gram, model)
+        others = super()._log_prior(with_x, gram)
         del others["x"]  # alpha0 has a density of its own, given its sum
         return {"alpha0": bdd_m.log_prior_of_majority(gram, self.prior, draws.w), **others}
+
+    @property
+    @override
+    def _rescales_left_out(self) -> bool:
+        return False
 
     @property
     @override
@@ -284,11 +293,15 @@ class BDDM(BayesianDataDescription):
         return bdd_m.has_closed_form(self.minority_prior)
 
     @override
-    def _leave_one_out(self, data: TrainingData) -> LeaveOneOut | None:
+    def _left_out_sums(
+        self, data: TrainingData, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None] | None:
         closed_form = self._closed_form(data.gram)
         if closed_form is not None:
-            return FromClosedForm(closed_form)
-        return None if data.all_rows else super()._leave_one_out(data)
+            return closed_form.leave_one_out(weights, np.random.default_rng(data.seed))
+        if data.all_rows:
+            return None
+        return leave_one_out(weights, data.gram.K, data.gram.n1), None  # an approximation
 
     @property
     def map_weights_(self) -> np.ndarray:

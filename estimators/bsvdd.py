@@ -14,45 +14,14 @@ from ..models import bsvdd, bsvdd_m
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel
 from ..models.priors import Beta, InverseRowSum, Prior
-from .bayesian import CALIBRATED, BayesianDataDescription
+from .bayesian import CALIBRATED, Bayesian
 
 if TYPE_CHECKING:
     import pymc as pm
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SoftmaxDescription(BayesianDataDescription):
-    """The common part of BSVDD and BSVDD-M: softmax weights, and a choice of the loss."""
-
-    prior: Prior = InverseRowSum(sd=0.5)
-    outlier_fraction: float = 1.0
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BayesianDataDescription._parameter_constraints,
-        "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
-        "minority_fraction": [Interval(Real, 0, 1, closed="right")],
-    }
-
-    @override
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        asks_for_points = self.dictionary is not None and not isinstance(self.dictionary, str)
-        if self.outlier_fraction < 1 and asks_for_points:
-            raise ValueError(
-                f"outlier_fraction={self.outlier_fraction!r} needs the distance of every training "
-                "row, so every row must be a point of the centre, but a dictionary asks for other "
-                "points; use dictionary=None, or outlier_fraction=1"
-            )
-
-    @override
-    def _reason_for_all_rows(self) -> str | None:
-        if self.outlier_fraction < 1:
-            return f"outlier_fraction={self.outlier_fraction!r} needs every row as a point"
-        return super()._reason_for_all_rows()
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class BSVDD(SoftmaxDescription):
+class BSVDD(Bayesian):
     r"""Bayesian support vector data description.
 
     .. math::
@@ -161,19 +130,39 @@ class BSVDD(SoftmaxDescription):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SoftmaxDescription._parameter_constraints,
+        **Bayesian._parameter_constraints,
         "likelihood_scale": [
-            *SoftmaxDescription._parameter_constraints["likelihood_scale"],
+            *Bayesian._parameter_constraints["likelihood_scale"],
             StrOptions({CALIBRATED}),
         ],
+        "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
     kernel: Kernel | Callable[..., Any] = RBF("likelihood")
+    prior: Prior = InverseRowSum(sd=0.5)
+    outlier_fraction: float = 1.0
 
     @property
     @override
     def _nonnegative(self) -> bool:
-        return True
+        return not self._learns_from_minority
+
+    @override
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        asks_for_points = self.dictionary is not None and not isinstance(self.dictionary, str)
+        if self.outlier_fraction < 1 and asks_for_points:
+            raise ValueError(
+                f"outlier_fraction={self.outlier_fraction!r} needs the distance of every training "
+                "row, so every row must be a point of the centre, but a dictionary asks for other "
+                "points; use dictionary=None, or outlier_fraction=1"
+            )
+
+    @override
+    def _reason_for_all_rows(self) -> str | None:
+        if self.outlier_fraction < 1:
+            return f"outlier_fraction={self.outlier_fraction!r} needs every row as a point"
+        return super()._reason_for_all_rows()
 
     @override
     def _build(self, gram: Gram) -> pm.Model:
@@ -192,7 +181,7 @@ class BSVDD(SoftmaxDescription):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BSVDDM(SoftmaxDescription):
+class BSVDDM(BSVDD):
     r"""Bayesian support vector data description that learns from minority rows.
 
     .. math::
@@ -254,7 +243,13 @@ class BSVDDM(SoftmaxDescription):
     """
 
     _learns_from_minority = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BSVDD._parameter_constraints,
+        "likelihood_scale": Bayesian._parameter_constraints["likelihood_scale"],
+        "minority_fraction": [Interval(Real, 0, 1, closed="right")],
+    }
 
+    kernel: Kernel | Callable[..., Any] = RBF()
     minority_prior: Prior = Beta(total=1)
     minority_fraction: float = 0.1
 

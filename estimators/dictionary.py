@@ -90,8 +90,12 @@ class AllRows:
         minority_place = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
         return replace(gram, place=place, minority_place=minority_place)
 
-    def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
+    def groups(self, data: TrainingData) -> dict[str, xr.Dataset]:
         """Return no group, because all statistics follow from the rows."""
+        return {}
+
+    def diagnostics(self, data: TrainingData) -> dict[str, float]:
+        """Return no diagnostic: the points span all rows."""
         return {}
 
     def restored(
@@ -203,8 +207,8 @@ class LandmarkPoints:
             gram, place=np.flatnonzero(stays[:m]), minority_place=np.flatnonzero(stays[m:])
         )
 
-    def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
-        """Return the Gram statistics, and the share of the rows' images that the points miss."""
+    def groups(self, data: TrainingData) -> dict[str, xr.Dataset]:
+        """Return the Gram statistics, which do not follow from the held rows."""
         gram = data.gram
         statistics = xr.Dataset(
             {
@@ -217,6 +221,11 @@ class LandmarkPoints:
                 "whole": data.all_rows,
             }
         )
+        return {"gram": statistics}
+
+    def diagnostics(self, data: TrainingData) -> dict[str, float]:
+        """Return the share of the rows' images that the points miss, with a warning if needed."""
+        gram = data.gram
         majority = data.majority_rows
         sample = majority[:: max(1, len(majority) // RESIDUAL_ROWS)]
         share = residual(data.kernel, gram.points[: gram.n_majority_points], sample)
@@ -236,7 +245,7 @@ class LandmarkPoints:
                 "the columns and the scaling of X, such as some of its rows, or dictionary=500",
                 DataWarning,
             )
-        return {"gram": statistics, "diagnostics": xr.Dataset({"nystroem_residual": share})}
+        return {"nystroem_residual": share}
 
     def restored(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree

@@ -10,15 +10,14 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..inference.draws import Draws
-from ..inference.scoring import ScoringRule
+from ..inference.center import Score
 from ..models import svdd
 from ..models.gram import Gram
-from .description import DataDescription
-from .training import FitState, TrainingData
+from .detector import Detector
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SVDD(DataDescription):
+class SVDD(Detector):
     r"""Support vector data description: the smallest ball around the majority.
 
     .. math:: \max_w \sum_i w_i K_{ii} - w^\top K w, \qquad \sum w_i = 1, \quad 0 \le w_i \le C
@@ -69,7 +68,7 @@ class SVDD(DataDescription):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DataDescription._parameter_constraints,
+        **Detector._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
@@ -79,6 +78,7 @@ class SVDD(DataDescription):
 
     _solution = ("C", "C2")
     _folds = 10
+    _has_own_cutoff = True
 
     def _bounds(self, gram: Gram) -> tuple[float, float | None]:
         """Return the largest weights: C, and C2 if the model learns from minority rows."""
@@ -92,12 +92,8 @@ class SVDD(DataDescription):
 
     @property
     @override
-    def _has_loo(self) -> bool:
-        return False
-
-    @override
-    def _leave_one_out(self, data: TrainingData) -> None:
-        return None  # the other weights without a support vector are those of another problem
+    def _rescales_left_out(self) -> bool:
+        return False  # the other weights without a support vector are those of another problem
 
     @property
     @override
@@ -105,43 +101,38 @@ class SVDD(DataDescription):
         return not self._learns_from_minority
 
     @override
-    def _reference(self, draws: Draws, rule: ScoringRule) -> float:
+    def _reference(self, draws: Draws, score: Score) -> float:
         # the weights, and with them all scores, depend on the number of support vectors
-        return rule.score_of(self._sphere(draws, rule).boundary)
+        return self._own_cutoff(draws, score)
 
     @override
-    def _own_cutoff(self, state: FitState) -> float:
-        return self._sphere(state.draws, self._full_rule(state)).boundary
-
-    @staticmethod
-    def _sphere(draws: Draws, rule: ScoringRule) -> svdd.Sphere:
-        bounds = draws.solution
-        return svdd.describe(rule.weights[0], rule.gram, bounds["C"], bounds.get("C2"))
+    def _own_cutoff(self, draws: Draws, score: Score) -> float:
+        return score.score_of(_sphere(draws, score).boundary)
 
     @property
     def C_(self) -> float:
         """The largest weight of a majority row in the fit."""
-        return self._fit.draws.solution["C"]
+        return self.fit_.draws.solution["C"]
 
     @property
     def weights_(self) -> np.ndarray:
         """The weights of the dictionary: majority rows first, then minority rows if it has them."""
-        return self._fit.rule.weights[0]
+        return self.fit_.center.weights[0]
 
     @property
     def radius_(self) -> float:
         """The radius R, on the scale of d_z."""
-        return self._sphere(self._fit.draws, self._fit.rule).radius
+        return _sphere(self.fit_.draws, self.fit_.center).radius
 
     @property
     def support_case_(self) -> np.ndarray:
         """Where each dictionary point lies: "inside", "on the sphere" or "outside"."""
-        return self._sphere(self._fit.draws, self._fit.rule).case
+        return _sphere(self.fit_.draws, self.fit_.center).case
 
     @property
     def kkt_residual_(self) -> float:
         """The largest violation of the optimality (KKT) conditions, on the scale of d^2."""
-        return self._sphere(self._fit.draws, self._fit.rule).kkt_residual
+        return _sphere(self.fit_.draws, self.fit_.center).kkt_residual
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -207,3 +198,8 @@ class SVDDM(SVDD):
 def _largest_weight(C: float | None, n: int, fraction: float) -> float:
     """Return C, or 1/(n fraction) if C is None (Tax and Duin 2004)."""
     return 1.0 / (n * fraction) if C is None else float(C)
+
+
+def _sphere(draws: Draws, score: Score) -> svdd.Sphere:
+    bounds = draws.solution
+    return svdd.describe(score.weights[0], score.gram, bounds["C"], bounds.get("C2"))

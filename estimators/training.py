@@ -1,16 +1,13 @@
-"""The training data of a fit, the rule that chooses their dictionary, and the fit itself."""
+"""The training data of a fit, and the rule that chooses the points of the centre."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
 import xarray as xr
 
-from ..inference.draws import Draws
-from ..inference.scoring import ScoringRule
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from .labels import kinds_as_text, labels_as_text
@@ -64,8 +61,12 @@ class Dictionary(Protocol):
         """
         ...
 
-    def report(self, data: TrainingData) -> dict[str, xr.Dataset]:
+    def groups(self, data: TrainingData) -> dict[str, xr.Dataset]:
         """Return the groups of the DataTree that do not follow from the held rows."""
+        ...
+
+    def diagnostics(self, data: TrainingData) -> dict[str, float]:
+        """Return what is known of the points' reach; it may warn."""
         ...
 
     def restored(
@@ -138,6 +139,16 @@ class TrainingData:
         gram = self.dictionary.fold(self, train, kernel)
         return replace(gram, unlabelled=self.gram.unlabelled)
 
+    def without_rows(self) -> Self:
+        """Return the data without rows; Gram statistics and kernel stay."""
+        return replace(
+            self,
+            rows=self.rows[:0],
+            minority=self.minority[:0],
+            kind=self.kind[:0],
+            names=None,
+        )
+
     def dataset(self) -> xr.Dataset:
         """Return the group ``constant_data``."""
         kinds = {"kind": ("obs", self.kind)} if len(self.kind_labels) > 1 else {}
@@ -157,49 +168,3 @@ class TrainingData:
                 **({"kinds": kinds_as_text(self.kind_labels)} if self.kind_labels else {}),
             },
         )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FitState:
-    """A fit without its cutoff; it never changes.
-
-    Attributes
-    ----------
-    data : TrainingData
-    draws : Draws
-    rule : ScoringRule
-    values : ndarray of shape (draws, n)
-        The values of the training rows under the rule.
-    groups : dict of Dataset
-        Further groups of the DataTree by name, such as ``distance`` and ``diagnostics``.
-    attrs : dict
-        Attributes of the group ``posterior`` in addition to those of the draws.
-    Kw : ndarray of shape (draws, M), optional
-        K w of each draw, until the cutoff is chosen.
-    """
-
-    data: TrainingData
-    draws: Draws
-    rule: ScoringRule
-    values: np.ndarray
-    groups: Mapping[str, xr.Dataset] = field(default_factory=dict)
-    attrs: Mapping[str, Any] = field(default_factory=dict)
-    Kw: np.ndarray | None = None
-
-    def tree(self, decision: xr.Dataset) -> xr.DataTree:
-        """Return the fit and the decision by the cutoff as a DataTree."""
-        groups = {**self.draws.datasets(), "constant_data": self.data.dataset(), **self.groups}
-        groups["posterior"] = groups["posterior"].assign_attrs(self.attrs)
-        return xr.DataTree.from_dict({**groups, "decision": decision})
-
-    def for_scoring(self) -> Self:
-        """Return the fit without its training rows; it still scores new rows."""
-        data = self.data
-        data = replace(
-            data,
-            rows=data.rows[:0],
-            minority=data.minority[:0],
-            kind=data.kind[:0],
-            names=None,
-        )
-        return replace(self, data=data, values=self.values[:, :0], groups={})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,7 +11,6 @@ import numpy as np
 from ..models.checks import is_number
 from .metrics import rates
 
-Middle = Callable[[np.ndarray, np.ndarray], np.ndarray]
 CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "rank", "model"]
 IF_SET = {"stored": "if set"}  # of a field that stored results have only where it is set
 
@@ -186,13 +184,11 @@ class Cutoff:
         if self.criterion == "false_alarm" or without:
             _conformal_number(int((~minority).sum()), self.false_alarm_rate)
 
-    def choose(
-        self, distance: np.ndarray, minority: np.ndarray, middle: Middle | None = None
-    ) -> float:
+    def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:
         """Return D_opt from left-out distances (n,) and a mask of the minority rows (n,).
 
-        Any increasing function of the distances will do in their place, with the function
-        ``middle`` that gives the place of a cutoff between two of its values, elementwise.
+        Any increasing function of the distances will do in their place, such as minus the scores
+        of left-out rows: the result is a value of the same function.
         """
         if not isinstance(self.criterion, str):
             return float(self.criterion)
@@ -210,7 +206,7 @@ class Cutoff:
             majority = np.sort(distance[~minority])
             return float(majority[self._number(len(majority)) - 1])
         self.check(minority)
-        cutoffs = candidates(distance, middle)
+        cutoffs = candidates(distance)
         tn = np.searchsorted(np.sort(distance[~minority]), cutoffs, side="right")
         fn = np.searchsorted(np.sort(distance[minority]), cutoffs, side="right")
         fp, tp = (~minority).sum() - tn, minority.sum() - fn
@@ -222,11 +218,10 @@ class Cutoff:
         return float(cutoffs[best][-1])
 
 
-def candidates(distance: np.ndarray, middle: Middle | None = None) -> np.ndarray:
+def candidates(distance: np.ndarray) -> np.ndarray:
     """Return one cutoff for each way to split the distances, in ascending order.
 
-    A cutoff lies half-way between two neighbours, so that it suits new rows too, or where
-    ``middle`` says. The first lies
+    A cutoff lies half-way between two neighbours, so that it suits new rows too. The first lies
     below the smallest distance (all rows are flagged), the last at the largest (none is).
     """
     values = np.unique(distance[np.isfinite(distance)])
@@ -236,7 +231,7 @@ def candidates(distance: np.ndarray, middle: Middle | None = None) -> np.ndarray
             "rows: use another prior, or a number as the cutoff"
         )
     low, high = values[:-1], values[1:]
-    between = (low + high) / 2 if middle is None else middle(low, high)
+    between = (low + high) / 2
     between = np.where((low < between) & (between < high), between, low)  # adjacent floats
     return np.concatenate([[np.nextafter(values[0], -np.inf)], between, values[-1:]])
 

@@ -1,4 +1,7 @@
-"""The decision: z is normal when P(d_z <= D_opt | data) exceeds a level, 0.5 by default."""
+"""The decision: z is normal when P(d_z <= D_opt | data) exceeds a level, 0.5 by default.
+
+The similarity s_z of a row decides in place of its distance: d_z <= D_opt is s_z >= s_opt.
+"""
 
 from __future__ import annotations
 
@@ -6,53 +9,49 @@ import math
 
 import numpy as np
 
-BLOCK = 1000  # rows whose draws are copied at once
-DRAWS = 128  # draws compared at once, so that a block stays in the cache
 
+def quantile_rank(level: float, draws: int) -> int:
+    """Return the index of the similarity that decides, among the sorted draws of a row.
 
-def probability_normal(d: np.ndarray, cutoff: float | np.ndarray) -> np.ndarray:
-    """Return P(d_z <= cutoff | data), the share of draws; (draws, rows) -> (rows,).
-
-    The cutoff is a number, or has one for each draw, shape (draws, 1).
+    More than a share ``level`` of the draws is at least the cutoff exactly if this draw is.
     """
-    return (d <= cutoff).mean(axis=0)
+    rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
+    return max(draws - 1 - rank, 0)  # a level near 1 would give the index before the first
 
 
-def compared(
-    d: np.ndarray, cutoff: np.ndarray, level: float, tolerance: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return P(d_z <= cutoff | data), whether it exceeds the level, and where rounding may decide.
+def deciding_quantile(
+    similarity: np.ndarray, level: float = 0.5, log_weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the similarity that decides each row, (draws, rows) -> (rows,).
 
-    It is one pass over the draws; rounding may decide a row if one of its distances differs from
-    the cutoff of its draw by at most ``tolerance``, relative to the cutoff.
+    At level 0.5 it is the (lower) median. A row is normal if it is at least the cutoff, so this
+    one number per row is all that a cutoff, a ranking or a score needs.
 
     Parameters
     ----------
-    d : ndarray of shape (draws, rows)
-    cutoff : ndarray of shape (draws, 1)
-    level, tolerance : float
-    """
-    count, at_cutoff = np.zeros(d.shape[1], dtype=int), np.zeros(d.shape[1], dtype=bool)
-    for start in range(0, len(d), DRAWS):
-        draws = slice(start, start + DRAWS)
-        beyond = d[draws] - cutoff[draws]
-        count += (beyond <= 0.0).sum(axis=0)
-        margin = tolerance * np.abs(cutoff[draws])
-        at_cutoff |= (np.abs(beyond, out=beyond) <= margin).any(axis=0)
-    return count / len(d), count > quantile_rank(level, len(d)), at_cutoff
-
-
-def is_normal(d: np.ndarray, cutoff: float | np.ndarray, level: float = 0.5) -> np.ndarray:
-    """Return whether P(d_z <= cutoff | data) exceeds the level; (draws, rows) -> (rows,).
+    similarity : ndarray of shape (draws, rows)
+    level : float, default=0.5
+    log_weight : ndarray of shape (draws, rows), optional
+        Log weights of the draws. Then it is the largest similarity such that the draws that are
+        at least as large have more than a share ``level`` of the weight of their row.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.inference.decision import is_normal
-    >>> is_normal(np.array([[1.0, 1.0], [1.0, 3.0], [3.0, 3.0]]), 2.0).tolist()
-    [True, False]
+    >>> from bsvdd.inference.decision import deciding_quantile
+    >>> deciding_quantile(np.array([[1.0, 1.0], [1.0, 3.0], [3.0, 3.0]])).tolist()
+    [1.0, 3.0]
     """
-    return compared(d, np.broadcast_to(cutoff, (len(d), 1)), level, 0.0)[1]
+    if log_weight is None:
+        rank = quantile_rank(level, len(similarity))
+        quantile: np.ndarray = np.partition(similarity.T, rank, axis=1)[:, rank]
+        return quantile
+    order = np.argsort(-similarity, axis=0, kind="stable")
+    weight = np.exp(log_weight - log_weight.max(axis=0))
+    share = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
+    share /= share[-1]
+    rank = np.minimum((share <= level + 1e-9).sum(axis=0), len(similarity) - 1)
+    return np.take_along_axis(similarity, order, axis=0)[rank, np.arange(similarity.shape[1])]
 
 
 def three_way(
@@ -85,58 +84,3 @@ def probability_error(probability: np.ndarray, ess: float) -> np.ndarray:
     if math.isnan(ess):
         return np.zeros_like(probability)
     return np.sqrt(probability * (1.0 - probability) / ess)
-
-
-def quantile_rank(level: float, draws: int) -> int:
-    """Return the index of the distance quantile in the sorted draws."""
-    rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
-    return min(rank, draws - 1)  # a level near 1 would give the index after the last
-
-
-def distance_quantile(d: np.ndarray, level: float = 0.5, overwrite: bool = False) -> np.ndarray:
-    """Return the quantile of the distance that decides each row; (draws, rows) -> (rows,).
-
-    It is the order statistic number floor(level * draws) + 1; at level 0.5, the (upper) median.
-    More than a share ``level`` of the draws lies at or below the cutoff exactly if this order
-    statistic does. So a row is normal if its distance quantile is at most the cutoff, and this
-    one number per row is all that a cutoff, a ranking or a score needs. With ``overwrite`` the
-    values of ``d`` are reordered, which saves a copy.
-    """
-    rank = quantile_rank(level, len(d))
-    if overwrite:
-        d.partition(rank, axis=0)
-        return d[rank]
-    out = np.empty(d.shape[1])
-    for start in range(0, len(out), BLOCK):
-        rows = slice(start, start + BLOCK)
-        block = d[:, rows].copy(order="F")  # the draws of a row side by side
-        block.partition(rank, axis=0)
-        out[rows] = block[rank]
-    return out
-
-
-def weighted_distance_quantile(
-    d: np.ndarray, log_weight: np.ndarray, level: float = 0.5
-) -> np.ndarray:
-    """Return :func:`distance_quantile` of weighted draws.
-
-    It is the smallest distance such that the draws at or below it have more than a share
-    ``level`` of the weight of their row.
-
-    Parameters
-    ----------
-    d, log_weight : ndarray of shape (draws, rows)
-        Distances, and log weights of the draws; the weights of a row need not sum to one.
-    level : float, default=0.5
-    """
-    order = np.argsort(d, axis=0)
-    weight = np.exp(log_weight - log_weight.max(axis=0))
-    share = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
-    share /= share[-1]
-    rank = np.minimum((share <= level + 1e-9).sum(axis=0), len(d) - 1)
-    return np.take_along_axis(d, order, axis=0)[rank, np.arange(d.shape[1])]
-
-
-# former names
-decisive_distance = distance_quantile
-weighted_decisive_distance = weighted_distance_quantile

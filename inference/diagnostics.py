@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,26 +115,27 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     return xr.Dataset({"w": (("chain", "draw", "point"), w[None])}, coords)
 
 
-def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr.Dataset:
-    """Return the diagnostics of a fit, one scalar variable for each.
+def diagnose(
+    draws: Draws, monitored: np.ndarray, prior: xr.Dataset | None = None
+) -> dict[str, float]:
+    """Return the diagnostics of a fit, by name.
 
-    - ``r_hat``: the largest R-hat of d over (up to 20) training rows;
-    - ``ess``: the smallest bulk effective sample size of d over the same rows;
+    - ``r_hat``: the largest R-hat of s_z over (up to 20) training rows;
+    - ``ess``: the smallest bulk effective sample size of s_z over the same rows;
     - ``divergences``: number of divergent transitions;
     - ``effective_support``: posterior median of :func:`effective_support`;
     - ``prior_effective_support``: its prior median, if the prior is proper;
     - ``largest_weight``: posterior median of the largest absolute weight;
-    - ``modes``: the number of modes found, if the sampler searched (NaN: the search failed);
     - ``nystroem_residual``, for landmarks only, added by the dictionary: the share of the majority
       rows' images that the points do not span.
 
-    R-hat and effective sample size are NaN for a single estimate, and if a distance never changes.
+    R-hat and effective sample size are NaN for a single estimate, and if a value never changes.
 
     Parameters
     ----------
     draws : Draws
-    d : ndarray of shape (chains, draws, n)
-        Distances of the training rows.
+    monitored : ndarray of shape (chains * draws, q)
+        Similarities of q training rows.
     prior : Dataset, optional
         Draws of the prior, with ``w`` unless the prior is improper.
     """
@@ -141,10 +143,8 @@ def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr
     values: dict[str, float] = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
     if report.r_hat is not None and report.ess is not None:  # from the sampler
         values["r_hat"], values["ess"] = report.r_hat, report.ess
-    elif d.shape[1] >= MIN_DRAWS:
-        values["r_hat"], values["ess"] = mixing(d[:, :, spread(d.shape[2])])
-    if report.modes is not None:
-        values["modes"] = report.modes
+    elif draws.shape[1] >= MIN_DRAWS:
+        values["r_hat"], values["ess"] = mixing(monitored.reshape(*draws.shape, -1))
     if report.divergences is not None:  # from the sampler
         values["divergences"] = report.divergences
     elif "diverging" in draws.statistics:
@@ -155,12 +155,11 @@ def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr
         values["prior_effective_support"] = float(np.median(support))
     largest = np.maximum(w.max(axis=-1), -w.min(axis=-1))
     values["largest_weight"] = float(np.median(largest))
-    return xr.Dataset(values)
+    return values
 
 
-def warn_of_draws(diagnostics: xr.Dataset, chains: int, draws: int, n1: int = 0) -> None:
+def warn_of_draws(value: Mapping[str, float], chains: int, draws: int, n1: int = 0) -> None:
     """Warn if the draws are unreliable; each warning says what to do."""
-    value = {name: float(v) for name, v in diagnostics.items()}
     several_modes = value.get("modes", 1) > 1
     if several_modes and chains == 1:
         warn(
@@ -203,9 +202,8 @@ def warn_of_draws(diagnostics: xr.Dataset, chains: int, draws: int, n1: int = 0)
         )
 
 
-def warn_of_collapse(diagnostics: xr.Dataset, n_points: int) -> None:
+def warn_of_collapse(value: Mapping[str, float], n_points: int) -> None:
     """Warn if the weights rest on few points; each warning gives the cause and a remedy."""
-    value = {name: float(v) for name, v in diagnostics.items()}
     few = min(MIN_SUPPORT, n_points / 4)  # with few points, few support points are no collapse
     prior_collapsed = value.get("prior_effective_support", n_points) < few
     if prior_collapsed:

@@ -130,14 +130,28 @@ def draw(model: pm.Model, settings: SamplerSettings, monitor: Monitor | None = N
         return replace(result, report=report, log_prior=log_prior(density, result))
 
 
+def free(model):
+    from .log_density import LogDensity
+    return LogDensity(model).free
+
+
+def weights(model, draws):
+    from .log_density import LogDensity
+    return LogDensity(model).weights({name: draws.flat(name) for name in draws.variables})
+
+
 def log_prior(density: LogDensity, draws: Draws) -> dict[str, np.ndarray]:
     """Return the log prior density of each free variable, each of shape (chains, draws)."""
+    from .log_density import LogDensity
+    if not isinstance(density, LogDensity):
+        density = LogDensity(density)
     flat = {name: draws.flat(name) for name in draws.variables}
     return {name: v.reshape(draws.shape) for name, v in density.log_prior(flat).items()}
 
 
 def _weights(named: dict[str, np.ndarray]) -> np.ndarray:
-    return named["w"]
+    w = named["w"]
+    return w[:, :: max(1, w.shape[1] // 20)]
 
 
 def _around_modes(density: LogDensity, settings: SamplerSettings, monitor: Monitor) -> Draws:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
+from ...inference.cutoff import as_cutoff
+from ...inference.draws import Draws
 from ...models import kernels
+from ..dictionary import restored_data
+from ..fit import Fit
 from ..registry import MODELS
 from . import schema
 from .container import UnreadableFileError, unsealed
 from .encoding import decode, function_names
 
 KEYS = {"estimator", "parameters", "kernel", "features", "seed"}
-
-# parameters that files of earlier versions do not have, with the values that those versions meant
-ADDED: dict[str, dict[str, Any]] = {
-    "BSVDD": {"outlier_fraction": 1.0},
-    "BSVDDM": {"outlier_fraction": 1.0, "minority_fraction": 0.1},
-}
 
 
 def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:
@@ -102,7 +102,6 @@ def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any
         raise ValueError(f"unknown estimator {header['estimator']!r}")
     cls: Any = classes[header["estimator"]].estimator()
     parameters = {name: decode(v, functions) for name, v in header["parameters"].items()}
-    parameters = ADDED.get(cls.__name__, {}) | parameters
     if set(parameters) != set(cls._get_param_names()):  # a default would be a guess
         differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
         raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ}")
@@ -113,4 +112,35 @@ def _restore(tree: xr.DataTree, header: dict[str, Any], functions: dict[str, Any
     names = header["features"]
     if names and len(names) != n_columns:
         raise ValueError(f"features: expected {n_columns} names")
-    return cls.from_state(parameters, tree, kernel, int(header["seed"]), names or n_columns)
+    est = cls(**parameters)
+    est._validate_params()
+    est._check_policy(as_cutoff(est.cutoff))
+    est.n_features_in_ = n_columns
+    if names:
+        est.feature_names_in_ = np.array(names, dtype=object)
+    return _with_fit(est, tree, kernel, int(header["seed"]))
+
+
+def _with_fit(est: Any, tree: xr.DataTree, kernel: kernels.Kernel, seed: int) -> Any:
+    """Set the fit of a saved tree, and return the estimator."""
+    # a file with statistics of its own is one of landmarks
+    dictionary = est._dictionary(sys.maxsize if "gram" in tree.children else 0)
+    data = restored_data(dictionary, tree, kernel, seed)
+    draws = Draws.from_tree(tree, est._solution)
+    decision = tree.children["decision"].dataset
+    cv = decision.attrs.get("cv", "auto")
+    est._calibrated_scale = draws.solution.get("calibrated_scale", 1.0)
+    fit = Fit(
+        data=data,
+        draws=draws,
+        center=est._score(draws, data.gram),
+        diagnostics={str(n): float(v) for n, v in tree["diagnostics"].dataset.items()},
+        cutoff=float(decision["offset"]),
+        level=float(decision["level"]),
+        left_out=decision["left_out_score"].values if "left_out_score" in decision else None,
+        cv=int(cv) if cv.isdigit() else cv,
+        prior=tree["prior"].to_dataset() if "prior" in tree.children else None,
+    )
+    est._set(fit, float(decision["cutoff"]))
+    est.idata_ = tree
+    return est

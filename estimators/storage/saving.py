@@ -42,7 +42,7 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
         "parameters": {name: encode(name, value) for name, value in parameters.items()},
         "kernel": encode("kernel", est.kernel_),
         "features": [str(f) for f in getattr(est, "feature_names_in_", [])],
-        "seed": est._fit.data.seed,
+        "seed": est.fit_.data.seed,
     }
     tree = est.idata_.copy()
     tree.attrs["bsvdd"] = json.dumps(header)

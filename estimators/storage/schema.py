@@ -66,20 +66,15 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
                     f"log_likelihood/kernel: expected values of {n0} majority rows, or of all {n} "
                     f"rows, got {terms}"
                 )
-    elif "yardstick" in tree.children:
-        _values(tree, "yardstick/score", (n,))
-        seed = tree.children["posterior"].attrs["seed"]
-        if not (float(seed).is_integer() and 0 <= seed <= MAX_SEED):
-            raise ValueError(f"posterior: expected a seed of at most 2^31 - 1, got {seed!r}")
     else:
-        _values(tree, "hyperplane/f", (n,))
-        offset = tree.children["posterior"].attrs["offset"]
-        if not math.isfinite(float(offset)):
-            raise ValueError(f"posterior: expected a finite offset, got {offset!r}")
-    if "pruning" in tree.children:
-        if not _values(tree, "pruning/kept", (M,), "b").any():
-            raise ValueError("pruning/kept: expected at least one point")
-        _values(tree, "pruning/bound", (), low=0.0)
+        _values(tree, "score/f", (n,))
+        attrs = tree.children["posterior"].attrs
+        if "seed" in attrs and not (float(attrs["seed"]).is_integer() and 0 <= attrs["seed"] <= MAX_SEED):
+            raise ValueError(
+                f"posterior: expected a seed of at most 2^31 - 1, got {attrs['seed']!r}"
+            )
+        if "offset" in attrs and not math.isfinite(float(attrs["offset"])):
+            raise ValueError(f"posterior: expected a finite offset, got {attrs['offset']!r}")
     _values(tree, "decision/cutoff", ())
     _values(tree, "decision/level", (), low=0.0, high=np.nextafter(1.0, 0.0))
     _values(tree, "decision/probability_normal", (n,), low=0.0, high=1.0)

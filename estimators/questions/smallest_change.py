@@ -42,9 +42,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from . import threads
-from .explanation import has_surprise, largest
-from .scoring import CenterDraws, Limit
+from ...inference import threads
+from ...inference.center import Center
+from .terms import has_surprise, largest
 
 STARTS, STARTS_LINE = 2, 3  # normal rows from which the search starts; the smallest change counts
 STEPS = 200  # most steps of a search
@@ -90,56 +90,57 @@ class Region:
 
 
 def smallest_change(
-    rule: CenterDraws, rows: np.ndarray, limit: Limit, region: Region
+    center: Center, rows: np.ndarray, cutoff: float, level: float, region: Region
 ) -> np.ndarray:
     """Return the normal row next to each row, shape (rows, p); NaN if no normal row was found.
 
     Parameters
     ----------
-    rule : CenterDraws
+    center : Center
     rows : ndarray of shape (rows, p)
         Abnormal rows.
-    limit : Limit
+    cutoff, level : float
+        A row is normal if its score at this level is at least the cutoff.
     region : Region
     """
     if not len(rows) or not len(region.normal_rows):
         return np.full(rows.shape, math.nan)
-    mean = rule.of_draws(rule.weights.mean(axis=0, keepdims=True))
-    rates = rule.gram.kernel.gaussian_rates(rows.shape[1]) if has_surprise(rule) else None
+    mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
+    rates = center.gram.kernel.gaussian_rates(rows.shape[1]) if has_surprise(center) else None
     starts = min(STARTS_LINE if rates is None else STARTS, len(region.normal_rows))
     nearest = largest(-cdist(rows / region.sd, region.normal_rows / region.sd), starts).T
     z, x = np.tile(rows, (starts, 1)), region.normal_rows[nearest.ravel()]
     if rates is not None:
-        score = np.minimum(limit.score, mean.scores(x, limit.level))
+        score = np.minimum(cutoff, mean.scores(x, level))
         x = _by_ellipsoids(mean, rates, z, x, score, region, ROUGH)
     else:
-        x = _along_line(rule, x, region.within(z), limit)
+        x = _along_line(center, x, region.within(z), cutoff, level)
     best = region.size(x - z).reshape(starts, -1).argmin(axis=0), np.arange(len(rows))
     x = x.reshape(starts, *rows.shape)[best]
     if rates is None:
-        return _polished(rule, mean, rows, x, limit, region)
-    return _settled(rule, mean, rates, rows, x, region.normal_rows[nearest[best]], limit, region)
+        return _polished(center, mean, rows, x, cutoff, level, region)
+    return _settled(center, mean, rates, rows, x, region.normal_rows[nearest[best]], cutoff, level, region)
 
 
 def _settled(
-    rule: CenterDraws,
-    mean: CenterDraws,
+    center: Center,
+    mean: Center,
     rates: np.ndarray,
     rows: np.ndarray,
     x: np.ndarray,
     start: np.ndarray,
-    limit: Limit,
+    cutoff: float, level: float,
     region: Region,
 ) -> np.ndarray:
     """Return rows that the posterior calls normal, from rough results ``x`` of normal ``start``."""
     best, open_ = start.copy(), np.arange(len(rows))
-    score = rule.scores(x, limit.level)
+    score = center.scores(x, level)
     for _ in range(ROUNDS):
         # a score is that of a quantile over the draws; the search has that of the mean weights
-        target = limit.score + INSIDE + mean.scores(x[open_], limit.level) - score
+        target = cutoff + INSIDE + mean.scores(x[open_], level) - score
         x[open_] = _by_ellipsoids(mean, rates, rows[open_], x[open_], target, region, TOLERANCE)
-        score = rule.scores(x[open_], limit.level)
-        excess = score - limit.score
+        score = center.scores(x[open_], level)
+        excess = score - cutoff
         normal = np.where((excess >= 0.0)[:, None], x[open_], best[open_])
         best[open_] = _nearer(rows[open_], best[open_], normal, region)
         at_end = region.size(x[open_] - region.within(rows[open_])) < TOLERANCE
@@ -148,26 +149,26 @@ def _settled(
         if not len(open_):
             break
     # no result is worse than the last normal row on the line to it
-    best[open_] = _along_line(rule, best[open_], region.within(rows[open_]), limit)
+    best[open_] = _along_line(center, best[open_], region.within(rows[open_]), cutoff, level)
     return best
 
 
 def _polished(
-    rule: CenterDraws,
-    mean: CenterDraws,
+    center: Center,
+    mean: Center,
     rows: np.ndarray,
     normal: np.ndarray,
-    limit: Limit,
+    cutoff: float, level: float,
     region: Region,
 ) -> np.ndarray:
     """Return rows that the posterior calls normal, by SLSQP from ``normal`` rows."""
     best, x, shift = normal, normal, np.zeros(len(rows))
     for _ in range(ROUNDS_SLSQP):
-        x = _by_slsqp(mean, rows, x, limit.score + shift, region)
+        x = _by_slsqp(mean, rows, x, cutoff + shift, region)
         # scores of the kernels differ in scale, so the end is sought along the line to it
-        best = _nearer(rows, best, _along_line(rule, best, x, limit), region)
-        shift += limit.score - rule.scores(x, limit.level)
-    return _along_line(rule, best, region.within(rows), limit)
+        best = _nearer(rows, best, _along_line(center, best, x, cutoff, level), region)
+        shift += cutoff - center.scores(x, level)
+    return _along_line(center, best, region.within(rows), cutoff, level)
 
 
 def _nearer(rows: np.ndarray, a: np.ndarray, b: np.ndarray, region: Region) -> np.ndarray:
@@ -175,20 +176,20 @@ def _nearer(rows: np.ndarray, a: np.ndarray, b: np.ndarray, region: Region) -> n
     return np.where((region.size(b - rows) < region.size(a - rows))[:, None], b, a)
 
 
-def _along_line(rule: CenterDraws, normal: np.ndarray, end: np.ndarray, limit: Limit) -> np.ndarray:
+def _along_line(center: Center, normal: np.ndarray, end: np.ndarray, cutoff: float, level: float) -> np.ndarray:
     """Return the last normal rows that bisection finds on the lines from ``normal`` rows."""
     inside, outside = np.zeros(len(end)), np.ones(len(end))
     middle = outside  # the end itself can be normal
     for _ in range(HALVINGS_LINE if len(end) else 0):
         x = normal + middle[:, None] * (end - normal)
-        is_normal = rule.scores(x, limit.level) >= limit.score
+        is_normal = center.scores(x, level) >= cutoff
         inside, outside = np.where(is_normal, middle, inside), np.where(is_normal, outside, middle)
         middle = (inside + outside) / 2.0
     return np.where(inside[:, None] < 1.0, normal + inside[:, None] * (end - normal), end)
 
 
 def _by_ellipsoids(
-    mean: CenterDraws,
+    mean: Center,
     rates: np.ndarray,
     rows: np.ndarray,
     x: np.ndarray,
@@ -198,22 +199,21 @@ def _by_ellipsoids(
 ) -> np.ndarray:
     """Return the rows with at least ``score`` next to ``rows``, by projections on ellipsoids."""
     x, active = x.copy(), np.arange(len(rows))
-    log_two = math.log(2.0)  # a score is log 2 less the surprise
     for _ in range(STEPS):
         now = x[active]
-        surprise, center = _mean_shift(mean, now)
-        radius = log_two - score[active] - surprise + (rates * (now - center) ** 2).sum(axis=1)
-        x[active] = _project(rows[active], center, rates, radius, region, tolerance)
+        surprise, shifted = _mean_shift(mean, now)
+        radius = -score[active] - surprise + (rates * (now - shifted) ** 2).sum(axis=1)
+        x[active] = _project(rows[active], shifted, rates, radius, region, tolerance)
         active = active[region.size(x[active] - now) > tolerance]
         if not len(active):
             break
     return x
 
 
-def _mean_shift(mean: CenterDraws, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _mean_shift(mean: Center, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the surprise (n,) of rows under one draw, and sum_j q_j u_j (n, p)."""
     weights, points = mean.supported_points
-    surprise, center = np.empty(len(x)), np.empty_like(x)
+    surprise, shifted = np.empty(len(x)), np.empty_like(x)
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights[0])
 
@@ -225,22 +225,22 @@ def _mean_shift(mean: CenterDraws, x: np.ndarray) -> tuple[np.ndarray, np.ndarra
         q = np.exp(log_terms, out=log_terms)
         total = q.sum(axis=1)
         surprise[block] = -(largest_term + np.log(total))
-        center[block] = (q @ points) / total[:, None]
+        shifted[block] = (q @ points) / total[:, None]
 
     step = max(1, BLOCK_VALUES // len(points))
     threads.each(of_block, len(x), step)
-    return surprise, center
+    return surprise, shifted
 
 
 def _project(
     rows: np.ndarray,
-    center: np.ndarray,
+    shifted: np.ndarray,
     rates: np.ndarray,
     radius: np.ndarray,
     region: Region,
     tolerance: float,
 ) -> np.ndarray:
-    r"""Return the point of the range next to each row with sum of rates (x - center)^2 <= radius.
+    r"""Return the point of the range next to each row with sum of rates (x - shifted)^2 <= radius.
 
     With the multiplier :math:`\mu` it is the mean of row and centre with weights
     :math:`1 / \sigma_f^2` and :math:`\mu \gamma_f`, cut at the range; :math:`\log \mu` is known up
@@ -250,21 +250,21 @@ def _project(
 
     def at(log_mu: np.ndarray) -> np.ndarray:
         pull = np.exp(log_mu)[:, None] * stiffness
-        return region.within((rows + pull * center) / (1.0 + pull))
+        return region.within((rows + pull * shifted) / (1.0 + pull))
 
     low, high = np.full(len(rows), -RANGE), np.full(len(rows), RANGE)
     for _ in range(math.ceil(math.log2(2.0 * RANGE / tolerance))):
         middle = (low + high) / 2.0
-        outside = (rates * (at(middle) - center) ** 2).sum(axis=1) > radius
+        outside = (rates * (at(middle) - shifted) ** 2).sum(axis=1) > radius
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
     x = at(high)
     none = radius <= 0.0
-    x[none] = region.within(center[none])
+    x[none] = region.within(shifted[none])
     return x
 
 
 def _by_slsqp(
-    mean: CenterDraws, rows: np.ndarray, x: np.ndarray, score: np.ndarray, region: Region
+    mean: Center, rows: np.ndarray, x: np.ndarray, score: np.ndarray, region: Region
 ) -> np.ndarray:
     """Return the rows with at least ``score`` next to ``rows``, by SLSQP; ``x`` where it fails."""
     result = x.copy()

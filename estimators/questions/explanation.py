@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +10,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ..inference import counterfactual, explanation, threads
-from ..inference.scoring import CenterDraws, Limit
-from ..models.kernels import Kernel
-from .training import FitState
+from ...inference import threads
+from ...inference.center import Center
+from ...models.kernels import Kernel
+from ..fit import Fit
+from . import smallest_change as changes_of
+from . import terms as parts
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
@@ -33,7 +34,7 @@ class Explanation:
     ----------
     kind : {"surprise", "distance"}
         What is explained: the surprise :math:`-\log \sum_j w_j k(u_j, z)`, or the squared distance
-        less that of the cutoff, see :mod:`bsvdd.inference.explanation`.
+        less that of the cutoff, see :mod:`bsvdd.estimators.questions.terms`.
     rows : pandas.DataFrame
         For each row ``normal``, the decision; ``mean``, ``low``, ``high`` of what is explained;
         ``cutoff``, its value at the cutoff; and ``remainder``, the mean of what is no term of a
@@ -106,10 +107,8 @@ class Explanation:
 
 
 def explain(
-    fit: FitState,
-    rule: CenterDraws,
-    limit: Limit,
-    normal: np.ndarray,
+    fit: Fit,
+    draws: np.ndarray,
     rows: np.ndarray,
     names: Any,
     columns: Sequence[Any],
@@ -121,52 +120,51 @@ def explain(
 
     Parameters
     ----------
-    fit : FitState
-    rule : CenterDraws
-        With the draws that the intervals are of; ``fit.rule`` decides.
-    limit : Limit
-    normal : ndarray of bool, shape (n,)
-        Which training rows are normal.
+    fit : Fit
+        Of a description.
+    draws : ndarray of int
+        The draws that the intervals are of; all draws decide.
     rows : ndarray of shape (rows, p)
     names : index of shape (rows,)
     columns : sequence of shape (p,)
     prob, top, changes
-        As in :meth:`bsvdd.estimators.description.DataDescription.explain`.
+        As in :meth:`bsvdd.estimators.detector.Detector.explain`.
     """
-    decides: Any = fit.rule
-    data = fit.data
-    terms = explanation.terms(rule, rows, limit, prob, top)
-    is_normal = decides.is_normal(rows, limit)
-    is_surprise = explanation.has_surprise(rule)
-    cutoff = math.log(2.0) - limit.score if is_surprise else 0.0
+    decides: Any = fit.center
+    center: Center = decides.with_weights(decides.weights[draws])
+    data, cutoff = fit.data, fit.cutoff
+    terms = parts.terms(center, rows, cutoff, prob, top)
+    is_normal = decides.is_normal(rows, cutoff, fit.level)
+    is_surprise = parts.has_surprise(center)
     table = pd.DataFrame({"normal": is_normal}, names)
     table[list(ENDS)] = terms.total
-    table["cutoff"], table["remainder"] = cutoff, terms.remainder[:, 0]
+    table["cutoff"], table["remainder"] = -cutoff if is_surprise else 0.0, terms.remainder[:, 0]
     if not is_surprise:
-        table["base"] = explanation.base(rule, limit)
+        table["base"] = parts.base(center, cutoff)
     obs = {"obs": np.asarray(names)}
-    region = counterfactual.Region.of(data.majority_rows, normal[~data.minority])
+    normal = fit.normal
+    region = changes_of.Region.of(data.majority_rows, normal[~data.minority])
     row_of_normal = np.flatnonzero(normal & ~data.minority)
     changed = None
     if changes and not data.kernel.categorical_columns:
-        changed = _changes(decides, rows, is_normal, limit, region, obs, columns)
+        changed = _changes(fit, rows, is_normal, region, obs, columns)
     return Explanation(
         kind="surprise" if is_surprise else "distance",
         rows=table,
-        columns=_columns(fit, rule, terms, obs, columns),
+        columns=_columns(fit, center, terms, obs, columns),
         points=_points(fit, terms, obs),
         nearest=_nearest(data.kernel, rows, region, row_of_normal, top, obs),
         changes=changed,
-        draws=len(rule.weights),
+        draws=len(draws),
         prob=prob,
-        without_columns=_why_no_columns(rule),
+        without_columns=_why_no_columns(center),
     )
 
 
-def _why_no_columns(rule: CenterDraws) -> str:
-    if explanation.has_columns(rule):
+def _why_no_columns(center: Center) -> str:
+    if parts.has_columns(center):
         return ""
-    kernel = rule.gram.kernel
+    kernel = center.gram.kernel
     if kernel.separable:
         return (
             "there are no exact shares of columns for weights that may be negative; explanation."
@@ -182,13 +180,13 @@ def _why_no_columns(rule: CenterDraws) -> str:
 
 
 def _columns(
-    fit: FitState,
-    rule: CenterDraws,
-    terms: explanation.RowTerms,
+    fit: Fit,
+    center: Center,
+    terms: parts.RowTerms,
     obs: dict[str, np.ndarray],
     names: Sequence[Any],
 ) -> xr.Dataset | None:
-    if not explanation.has_columns(rule):
+    if not parts.has_columns(center):
         return None
     data = fit.data
     majority = np.flatnonzero(~data.minority)
@@ -196,7 +194,7 @@ def _columns(
     point_of_row = np.full(len(data.rows), -1)
     is_row = data.row_of_point >= 0
     point_of_row[data.row_of_point[is_row]] = np.flatnonzero(is_row)
-    typical = explanation.typical_columns(rule, data.rows[sample], point_of_row[sample])
+    typical = parts.typical_columns(center, data.rows[sample], point_of_row[sample])
     variables: dict[str, Any] = {}
     for i, end in enumerate(ENDS):
         variables[end] = (("obs", "column"), terms.columns[..., i])
@@ -206,7 +204,7 @@ def _columns(
     return xr.Dataset(variables, {**obs, "column": list(names)})
 
 
-def _points(fit: FitState, terms: explanation.RowTerms, obs: dict[str, np.ndarray]) -> xr.Dataset:
+def _points(fit: Fit, terms: parts.RowTerms, obs: dict[str, np.ndarray]) -> xr.Dataset:
     dims = ("obs", "rank")
     variables: dict[str, Any] = {
         "point": (dims, terms.point),
@@ -220,7 +218,7 @@ def _points(fit: FitState, terms: explanation.RowTerms, obs: dict[str, np.ndarra
 def _nearest(
     kernel: Kernel,
     rows: np.ndarray,
-    region: counterfactual.Region,
+    region: changes_of.Region,
     row_of_normal: np.ndarray,
     top: int,
     obs: dict[str, np.ndarray],
@@ -236,7 +234,7 @@ def _nearest(
             closeness = kernel.log(rows[block], normal_rows)
         else:
             closeness = 2.0 * kernel(rows[block], normal_rows) - kernel.diag(normal_rows)
-        place[block] = explanation.largest(closeness, top)
+        place[block] = parts.largest(closeness, top)
         largest = np.take_along_axis(closeness, place[block], axis=1)
         if kernel.normalized:
             similarity[block] = np.exp(largest)
@@ -259,16 +257,17 @@ def _nearest(
 
 
 def _changes(
-    rule: CenterDraws,
+    fit: Fit,
     rows: np.ndarray,
     normal: np.ndarray,
-    limit: Limit,
-    region: counterfactual.Region,
+    region: changes_of.Region,
     obs: dict[str, np.ndarray],
     names: Sequence[Any],
 ) -> xr.Dataset:
-    value = rows.copy()
-    value[~normal] = counterfactual.smallest_change(rule, rows[~normal], limit, region)
+    value, center = rows.copy(), fit.center
+    value[~normal] = changes_of.smallest_change(
+        center, rows[~normal], fit.cutoff, fit.level, region
+    )
     dims = ("obs", "column")
     return xr.Dataset(
         {

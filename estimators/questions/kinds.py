@@ -9,7 +9,7 @@ The odds against "normal" are the sum of two parts,
 - s(z) is the score of the model, within the range of the scores of left-out rows. A and B are
   Platt's sigmoid, fitted to the left-out rows of both classes (Platt 1999, in the form of Lin, Lin
   and Weng 2007).
-- p(z) is the conformal p-value of z under the description of the normal class (:class:`Center`).
+- p(z) is the conformal p-value of z under the description of the normal class (:class:`Description`).
   So the background has a level that is calibrated: a row at the q-quantile of left-out normal rows
   is as likely of an unknown kind as normal. A density in many dimensions is far too sure of itself
   for such odds; a p-value is at least 1/(n + 1), so the odds are at most (q (n + 1))^(3/2). A
@@ -44,23 +44,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, logsumexp, softmax
 
-from ..models import bsvdd
-from ..models.gram import Gram
-from ..models.kernels import RBF
-from ..models.priors import InverseRowSum
-from . import conformal
+from ...inference.warning import DataWarning, warn
+from ...models import bsvdd
+from ...models.gram import Gram
+from ...models.kernels import RBF
+from ...models.priors import InverseRowSum
+from ..training import TrainingData
+from .p_values import p_values
 
+NORMAL, UNKNOWN = "normal", "unknown"
+DESCRIBED = 1000  # rows of a class that describe it, at most
 POWER = 1.5  # of the background's odds
 TEMPERATURES = (0.01, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Center:
+class Description:
     r"""The description of some rows: the centre of BSVDD at its posterior mode.
 
     Attributes
@@ -74,8 +79,8 @@ class Center:
     --------
     >>> import numpy as np
     >>> from bsvdd import kernels
-    >>> from bsvdd.inference.kinds import Center
-    >>> center = Center.of(kernels.RBF(1.0), np.array([[0.0], [2.0]]))
+    >>> from bsvdd.estimators.questions.kinds import Description
+    >>> center = Description.of(kernels.RBF(1.0), np.array([[0.0], [2.0]]))
     >>> center.log_proximity(np.array([[1.0]])).round(3).tolist()
     [-0.5]
     """
@@ -85,7 +90,7 @@ class Center:
     log_weights: np.ndarray
 
     @classmethod
-    def of(cls, kernel: RBF, rows: np.ndarray) -> Center:
+    def of(cls, kernel: RBF, rows: np.ndarray) -> Description:
         """Return the description of rows, shape (n, p)."""
         if len(rows) == 1:
             return cls(kernel, rows, np.zeros(1))
@@ -162,13 +167,13 @@ class Kind:
 
     Attributes
     ----------
-    center : Center
+    center : Description
         The description of its rows.
     reference : ndarray of shape (n,)
         Log proximities of normal rows to as many other normal rows, in ascending order.
     """
 
-    center: Center
+    center: Description
     reference: np.ndarray
 
     @classmethod
@@ -178,8 +183,8 @@ class Kind:
         """Return the kind of rows, shape (n_k, p)."""
         order = rng.permutation(len(normal_rows))
         n = min(len(rows), len(order) // 2)
-        others = Center.of(kernel, normal_rows[order[:n]])
-        return cls(Center.of(kernel, rows), np.sort(others.log_proximity(normal_rows[order[n:]])))
+        others = Description.of(kernel, normal_rows[order[:n]])
+        return cls(Description.of(kernel, rows), np.sort(others.log_proximity(normal_rows[order[n:]])))
 
     @property
     def n(self) -> int:
@@ -193,7 +198,7 @@ class Kinds:
 
     Attributes
     ----------
-    normal : Center
+    normal : Description
     left_out : ndarray of shape (n0,)
         Log proximities of the left-out normal rows, in ascending order.
     sigmoid : Sigmoid or None
@@ -205,7 +210,7 @@ class Kinds:
         T.
     """
 
-    normal: Center
+    normal: Description
     left_out: np.ndarray
     sigmoid: Sigmoid | None = None
     span: tuple[float, float] = (-math.inf, math.inf)
@@ -234,7 +239,7 @@ class Kinds:
             Draws the normal rows that a kind is compared with.
         """
         kernel = RBF("likelihood").resolve(normal_rows)
-        normal = Center.of(kernel, normal_rows)
+        normal = Description.of(kernel, normal_rows)
         left_out = np.sort(normal.left_out())
         if not rows_of_kinds:
             return cls(normal, left_out)
@@ -297,13 +302,13 @@ def log_odds(background: float, proximity: np.ndarray, left_out: np.ndarray) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.inference.kinds import log_odds
+    >>> from bsvdd.estimators.questions.kinds import log_odds
     >>> np.exp(log_odds(0.1, np.array([-5.0, 0.0]), np.arange(19.0))).round(6).tolist()
     [2.828427, 1.0]
     """
     with np.errstate(divide="ignore"):  # without a background the odds are 0
         level = np.log(background)
-    values: np.ndarray = POWER * (level - np.log(conformal.p_values(proximity, left_out)))
+    values: np.ndarray = POWER * (level - np.log(p_values(proximity, left_out)))
     return values
 
 
@@ -313,7 +318,7 @@ def log_shares(proximities: np.ndarray, counts: list[int], T: float) -> np.ndarr
     return shares
 
 
-def temperature(centers: list[Center]) -> float:
+def temperature(centers: list[Description]) -> float:
     """Return T: 1 if there is one kind only, or no kind of two rows."""
     counts = [len(center.points) for center in centers]
     proximities, own = [], []
@@ -331,3 +336,44 @@ def temperature(centers: list[Center]) -> float:
         return -float(log_shares(values, counts, T)[np.arange(len(places)), places].mean())
 
     return float(minimize_scalar(loss, bounds=TEMPERATURES, method="bounded").x)
+
+
+def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
+    """Return the rule for a fit to ``data``, whose left-out rows have ``scores`` (NaN: none)."""
+    if data.kernel.pairwise:
+        raise ValueError(
+            "kinds describes the rows of each class, and a precomputed kernel has no rows; fit "
+            "with a kernel of rows such as kernels.RBF"
+        )
+    rng = np.random.default_rng(data.seed)
+    inputs, usable = data.kernel.inputs(data.rows), ~np.isnan(scores)
+    classes = [_some(inputs[data.kind == k], rng) for k in range(len(data.kind_labels) + 1)]
+    _warn_of_copies(classes, data.kind_labels)
+    return Kinds.of(classes[0], classes[1:], scores[usable], data.minority[usable], rng)
+
+
+def columns(data: TrainingData) -> list[Any]:
+    """Return the names of the answers; a ValueError if two of them are the same."""
+    taken = [label for label in data.kind_labels if str(label) in (NORMAL, UNKNOWN)]
+    if taken:
+        raise ValueError(
+            f"a labelled kind has the name {taken[0]!r}, which is that of another answer; name it "
+            "otherwise in y and minor_label"
+        )
+    return [NORMAL, *data.kind_labels, UNKNOWN]
+
+
+def _some(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rows if len(rows) <= DESCRIBED else rng.choice(rows, DESCRIBED, replace=False)
+
+
+def _warn_of_copies(classes: list[np.ndarray], labels: tuple[Any, ...]) -> None:
+    """Warn of kinds of which every row is a majority row too."""
+    majority = {row.tobytes() for row in classes[0]}
+    for rows, label in zip(classes[1:], labels, strict=True):
+        if all(row.tobytes() in majority for row in rows):
+            warn(
+                f"all rows of the kind {label!r} are rows of the majority too, so nothing tells "
+                "it from normal rows; look at the labels",
+                DataWarning,
+            )

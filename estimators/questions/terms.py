@@ -39,8 +39,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy.special import logsumexp
 
-from . import threads
-from .scoring import UNDERFLOW, CenterDraws, Limit
+from ...inference import threads
+from ...inference.center import UNDERFLOW, Center
 
 FEW = 10  # points that are chosen one after another
 BLOCK_VALUES = 2_000_000  # rows x points x columns in memory of a thread at once: 16 MB
@@ -74,82 +74,87 @@ class RowTerms:
     points: np.ndarray
 
 
-def has_surprise(rule: CenterDraws) -> bool:
+def has_surprise(center: Center) -> bool:
     """Return whether rows are explained by their surprise; otherwise it is by their distance."""
-    return rule.logarithmic and rule.gram.kernel.separable
+    return center.logarithmic and center.gram.kernel.separable
 
 
-def has_columns(rule: CenterDraws) -> bool:
+def has_columns(center: Center) -> bool:
     """Return whether there are terms of columns."""
-    return has_surprise(rule) or rule.gram.kernel.euclidean
+    return has_surprise(center) or center.gram.kernel.euclidean
 
 
-def terms(rule: CenterDraws, rows: np.ndarray, limit: Limit, prob: float, top: int) -> RowTerms:
+def terms(center: Center, rows: np.ndarray, cutoff: float, prob: float, top: int) -> RowTerms:
     """Return the terms of rows.
 
     Parameters
     ----------
-    rule : CenterDraws
+    center : Center
         With the draws that the intervals are of.
     rows : ndarray of shape (rows, p)
-    limit : Limit
-        The cutoff of the fit.
+    cutoff : float
+        The score of the cutoff.
     prob : float
         Probability of the equal-tailed intervals.
     top : int
         Number of points.
     """
-    top = min(top, len(rule.support))
-    margin = math.exp(limit.score) if rule.logarithmic else limit.score
-    is_surprise = has_surprise(rule)
+    top = min(top, len(center.support))
+    margin = _margin(center, cutoff)
+    is_surprise = has_surprise(center)
 
     def of_block(block: slice) -> RowTerms:
         if is_surprise:
-            return _surprise(rule, rows[block], prob, top)
-        return _distance(rule, rows[block], margin, prob, top)
+            return _surprise(center, rows[block], prob, top)
+        return _distance(center, rows[block], margin, prob, top)
 
-    wide = max(len(rule.support), len(rule.weights)) * (rows.shape[1] + 1)
+    wide = max(len(center.support), len(center.weights)) * (rows.shape[1] + 1)
     parts = threads.each(of_block, len(rows), max(1, BLOCK_VALUES // wide))
     names = [field.name for field in fields(RowTerms)]
     return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 
 
-def base(rule: CenterDraws, limit: Limit) -> float:
+def _margin(center: Center, cutoff: float) -> float:
+    """Return the cutoff's part of d^2 - D^2, twice its similarity."""
+    return 2.0 * (math.exp(cutoff) if center.logarithmic else cutoff)
+
+
+def base(center: Center, cutoff: float) -> float:
     """Return B, the mean over the draws of d^2 - D^2 of normal training rows."""
-    margin = math.exp(limit.score) if rule.logarithmic else limit.score
-    gram, (weights, _) = rule.gram, rule.supported_points
+    margin = _margin(center, cutoff)
+    gram, (weights, _) = center.gram, center.supported_points
     length = 0.0 if gram.kernel.normalized else gram.T / gram.n0
-    return float(length - 2.0 * weights.mean(axis=0) @ (gram.r[rule.support] / gram.n0) + margin)
+    return float(length - 2.0 * weights.mean(axis=0) @ (gram.r[center.support] / gram.n0) + margin)
 
 
 def surprise_of_columns(
-    rule: CenterDraws, rows: np.ndarray, own: np.ndarray | None = None
+    center: Center, rows: np.ndarray, own: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the surprise (rows, draws) and its terms of columns (rows, draws, columns).
 
     Parameters
     ----------
-    rule : CenterDraws
+    center : Center
     rows : ndarray of shape (rows, p)
     own : ndarray of int, shape (rows,), optional
         The numbers of the points that the rows are, which leave their own sums; -1 for none. The
         other weights are rescaled.
     """
-    block = _Block.of(rule, rows, own)
+    block = _Block.of(center, rows, own)
     return block.total, np.moveaxis(block.columns, 0, -1)
 
 
-def typical_columns(rule: CenterDraws, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+def typical_columns(center: Center, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Return the mean terms of columns (p,) of rows, each without its own point.
 
     The surprise is that of the mean weights; squared distances are averaged over the draws. A row
     stays in a centre whose weights may be negative: its other weights cannot be rescaled.
     """
-    if not has_surprise(rule):
-        terms = _linear_columns(rule, rows, own if rule.nonnegative else None)
+    if not has_surprise(center):
+        terms = _linear_columns(center, rows, own if center.nonnegative else None)
         return terms[np.isfinite(terms).all(axis=(1, 2))].mean(axis=(0, 1))
-    mean = rule.of_draws(rule.weights.mean(axis=0, keepdims=True))
-    step = max(1, BLOCK_VALUES // (len(rule.support) * rows.shape[1]))
+    mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
+    step = max(1, BLOCK_VALUES // (len(center.support) * rows.shape[1]))
     parts = [
         surprise_of_columns(mean, rows[i : i + step], own[i : i + step])
         for i in range(0, len(rows), step)
@@ -174,14 +179,14 @@ class _Block:
     far: dict[int, np.ndarray]  # q (draws, M) of rows whose sums underflow in some draw
 
     @classmethod
-    def of(cls, rule: CenterDraws, rows: np.ndarray, own: np.ndarray | None = None) -> _Block:
-        weights, points = rule.supported_points
-        kernel = rule.gram.kernel
+    def of(cls, center: Center, rows: np.ndarray, own: np.ndarray | None = None) -> _Block:
+        weights, points = center.supported_points
+        kernel = center.gram.kernel
         cost = -kernel.log(rows, points)
         remaining = np.ones((len(rows), len(weights)))
         if own is not None:
-            cost[own[:, None] == rule.support] = np.inf
-            remaining[own >= 0] -= rule.weights[:, own[own >= 0]].T
+            cost[own[:, None] == center.support] = np.inf
+            remaining[own >= 0] -= center.weights[:, own[own >= 0]].T
         nearest = cost.min(axis=1)
         nearest[np.isinf(nearest)] = 0.0  # no point is left
         similarity = nearest[:, None] - cost
@@ -224,8 +229,8 @@ class _Block:
         return q
 
 
-def _surprise(rule: CenterDraws, rows: np.ndarray, prob: float, top: int) -> RowTerms:
-    block = _Block.of(rule, rows)
+def _surprise(center: Center, rows: np.ndarray, prob: float, top: int) -> RowTerms:
+    block = _Block.of(center, rows)
     point = largest(block.mean_shares(), top)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(block.total > 0.0, block.columns / block.total, 0.0)
@@ -234,26 +239,26 @@ def _surprise(rule: CenterDraws, rows: np.ndarray, prob: float, top: int) -> Row
         remainder=_summary(block.total - block.columns.sum(axis=0), prob),
         columns=np.moveaxis(_summary(block.columns, prob), 0, 1),
         shares=np.moveaxis(_summary(shares, prob), 0, 1),
-        point=rule.support[point],
+        point=center.support[point],
         points=_summary(block.shares(point), prob),
     )
 
 
 def _distance(
-    rule: CenterDraws, rows: np.ndarray, margin: float, prob: float, top: int
+    center: Center, rows: np.ndarray, margin: float, prob: float, top: int
 ) -> RowTerms:
-    gram, (weights, points) = rule.gram, rule.supported_points
+    gram, (weights, points) = center.gram, center.supported_points
     K = gram.kernel(rows, points)
     k_zz = np.zeros(len(rows)) if gram.kernel.normalized else gram.kernel.diag(rows)
     length = k_zz - (0.0 if gram.kernel.normalized else gram.T / gram.n0)
     total = k_zz[:, None] - 2.0 * K @ weights.T + margin
-    excess = -2.0 * (K - gram.r[rule.support] / gram.n0)
+    excess = -2.0 * (K - gram.r[center.support] / gram.n0)
     point = largest(np.abs(excess * weights.mean(axis=0)), top)
     of_points = np.take_along_axis(excess, point, axis=1)[..., None] * weights.T[point]
     columns = np.empty((len(rows), 0, 3))
     shares = columns
     if gram.kernel.euclidean:
-        of_columns = np.moveaxis(_linear_columns(rule, rows), 1, -1)
+        of_columns = np.moveaxis(_linear_columns(center, rows), 1, -1)
         d2 = of_columns.sum(axis=1, keepdims=True)
         columns = _summary(of_columns, prob)
         shares = _summary(np.divide(of_columns, d2, where=d2 > 0.0, out=0.0 * of_columns), prob)
@@ -262,22 +267,22 @@ def _distance(
         remainder=np.repeat(length[:, None], 3, axis=1),
         columns=columns,
         shares=shares,
-        point=rule.support[point],
+        point=center.support[point],
         points=_summary(of_points, prob),
     )
 
 
 def _linear_columns(
-    rule: CenterDraws, rows: np.ndarray, own: np.ndarray | None = None
+    center: Center, rows: np.ndarray, own: np.ndarray | None = None
 ) -> np.ndarray:
     """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns).
 
     ``own`` as in :func:`surprise_of_columns`.
     """
-    weights, points = rule.supported_points
-    z, centers = rule.gram.kernel.inputs(rows)[:, None], weights @ rule.gram.kernel.inputs(points)
+    weights, points = center.supported_points
+    z, centers = center.gram.kernel.inputs(rows)[:, None], weights @ center.gram.kernel.inputs(points)
     if own is not None:
-        w = np.where(own >= 0, rule.weights[:, own], 0.0).T[..., None]
+        w = np.where(own >= 0, center.weights[:, own], 0.0).T[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
             centers = (centers - w * z) / (1.0 - w)
     return np.square(z - centers)

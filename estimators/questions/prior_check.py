@@ -1,4 +1,4 @@
-r"""Numbers of a prior from statements on what it implies, by root finding on draws of the prior.
+r"""What a prior says: summaries of weights and distances, and its numbers from statements.
 
 A statement is on a quantity q that people can see: the effective number of support points, the
 largest weight, the typical distance. For a prior with the numbers :math:`\eta` (such as its sd) and
@@ -14,12 +14,22 @@ Uncertain judgements: eliciting experts' probabilities.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 from scipy.optimize import brentq, least_squares
+
+from ...inference.center import Center
+from ...inference.diagnostics import effective_support
+from ...models.gram import Gram
+from ...models.checks import is_number
+from ...models.priors.variable import describe
+from ..fit import Fit
 
 QUANTILES = {"effective_support": 0.5, "largest_weight": 0.95, "typical_distance": 0.5}
 WORDS = {
@@ -149,3 +159,97 @@ def _solve_several(q: Callable[[Any], np.ndarray], wanted: np.ndarray, n: int) -
 
 def _ranges(numbers: Sequence[Number]) -> str:
     return " and ".join(f"{n.name} from {n.low:g} to {n.high:g}" for n in numbers)
+
+
+def quantities(center: Center, n1: int, rows: np.ndarray) -> dict[str, np.ndarray]:
+    r"""Return summaries of the weights and distances, one number per draw.
+
+    - ``effective_support``: :math:`(\sum |w_j|)^2 / \sum w_j^2`, which is :math:`1 / \sum w_j^2`
+      on the simplex;
+    - ``largest_weight``: :math:`\max_j |w_j|`;
+    - ``minority_total``: :math:`\sum_j \alpha_{1j}`, if there are minority points;
+    - ``typical_distance``: the median of d over ``rows``.
+
+    Parameters
+    ----------
+    center : Center
+    n1 : int
+        Number of minority points, which come last.
+    rows : ndarray of shape (n, p)
+    """
+    w = center.weights
+    summaries = {
+        "effective_support": effective_support(w),
+        "largest_weight": np.abs(w).max(axis=-1),
+    }
+    if n1:
+        summaries["minority_total"] = -w[:, -n1:].sum(axis=-1)
+    summaries["typical_distance"] = np.median(center.distances(rows), axis=1)
+    return summaries
+
+
+def center(draws: xr.Dataset, gram: Gram) -> Center:
+    """Return the centre of draws of the prior or the posterior.
+
+    Raises
+    ------
+    ValueError
+        The prior is improper.
+    """
+    if "w" not in draws:
+        raise ValueError("the prior is improper, as pm.Flat is, so it has no draws to show")
+    w = draws["w"].values
+    return Center.of(w.reshape(-1, w.shape[-1]), gram)
+
+
+def summaries(est: Any) -> dict[str, dict[str, np.ndarray]]:
+    """Return draws of :func:`quantities` under the prior and the posterior of a fit."""
+    fit: Fit = est.fit_
+    if fit.prior is None:
+        raise ValueError(f"{est!r} has one estimate of the weights and no posterior")
+    gram, rows = fit.data.gram, fit.data.majority_rows
+    posterior: Any = fit.center
+    return {
+        "prior": quantities(center(fit.prior, gram), gram.n1, rows),
+        "posterior": quantities(posterior, gram.n1, rows),
+    }
+
+
+def table(est: Any, prob: float = 0.9) -> pd.DataFrame:
+    """Return median and central interval: a row per quantity, columns (group, quantile)."""
+    tail, groups = 50 * (1 - prob), summaries(est)
+    columns = {
+        (group, label): [np.percentile(v, q) for v in draws.values()]
+        for group, draws in groups.items()
+        for label, q in ((f"{tail:g}%", tail), ("median", 50.0), (f"{100 - tail:g}%", 100 - tail))
+    }
+    return pd.DataFrame(columns, index=pd.Index(groups["prior"], name="quantity"))
+
+
+def numbers_of(prior: Any, asked: Mapping[str, float]) -> list[Number]:
+    """Return the numbers of a prior that the statements determine, after checks of both.
+
+    Raises
+    ------
+    TypeError
+        The prior is not one of ``bsvdd.priors`` with an ``sd``.
+    ValueError
+        Nothing is stated, more than the prior has numbers for, or a value that is not positive.
+    """
+    if not (is_dataclass(prior) and hasattr(prior, "sd")):
+        raise TypeError(
+            "elicit_prior finds numbers of a prior of bsvdd.priors that has an sd, got "
+            f"{describe(prior)}"
+        )
+    names = [each.name for each in fields(prior)]
+    numbers = [number for name, number in NUMBERS.items() if name in names]
+    if not asked or len(asked) > len(numbers):
+        raise ValueError(
+            f"state 1 to {len(numbers)} of {', '.join(QUANTILES)}, as many as "
+            f"{type(prior).__name__} has numbers ({', '.join(n.name for n in numbers)}); got "
+            f"{len(asked)}"
+        )
+    for name, value in asked.items():
+        if not (is_number(value) and 0 < value < math.inf):
+            raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return numbers[: len(asked)]

@@ -1,41 +1,50 @@
-r"""Conformal p-values, the false discovery rate, and the number of abnormal rows in a batch.
-
-A p-value of "row z is normal" compares the score of z with the scores of n left-out normal rows:
-
-.. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
-
-If z is normal, its score is as likely to have any rank among these n + 1 as any other, so
-:math:`P(p(z) \le \alpha) \le \alpha` (Vovk, Gammerman and Shafer 2005). This needs scores that
-treat z and the left-out rows alike; :mod:`bsvdd.estimators.p_values` says for each method how far
-this holds.
-"""
+r"""What p-values say of a batch: discoveries, and bounds of the number of abnormal rows."""
 
 from __future__ import annotations
+
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.stats import false_discovery_control
 
+from .. import new_rows
+from . import p_values
+
 ROUNDING = 1e-9  # relative; p-values and rates are often equal but for rounding
+SPLITS = 10  # over which e-values are averaged
 
 
-def p_values(scores: np.ndarray, left_out: np.ndarray) -> np.ndarray:
-    """Return the conformal p-values of scores, shape (rows,) -> (rows,).
+def select(est: Any, X: Any, fdr: float, method: str) -> np.ndarray:
+    """Return the rows of a batch to call abnormal, a mask; see :meth:`Detector.select`."""
+    check_rate("fdr", fdr)
+    if method == "e-values":
+        return discoveries_by_e_values(_mean_e_values(est, X, fdr), fdr)
+    return discoveries(computed(est.p_value(X, method)), fdr)
 
-    Parameters
-    ----------
-    scores : ndarray of shape (rows,)
-        Larger is more normal.
-    left_out : ndarray of shape (n,)
-        Scores of left-out normal rows, in ascending order.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.inference.conformal import p_values
-    >>> p_values(np.array([0.5, 2.0, 9.0]), np.array([1.0, 2.0, 3.0])).tolist()
-    [0.25, 0.75, 1.0]
-    """
-    return (1.0 + np.searchsorted(left_out, scores, side="right")) / (len(left_out) + 1.0)
+def computed(values: Any) -> np.ndarray:
+    """Return the values; those of a dask collection are lazy."""
+    array: np.ndarray = values.compute() if hasattr(values, "compute") else values
+    return array
+
+
+def _mean_e_values(est: Any, X: Any, fdr: float) -> np.ndarray:
+    """Return the means of the e-values of the rows of X over splits."""
+    fit, e = est.fit_, []
+    for seed in range(fit.data.seed, fit.data.seed + SPLITS):
+        _, (score, left_out) = p_values.split(fit, partial(p_values.refitted, est), seed)
+        scores = computed(
+            new_rows.by_row(est, X, partial(_scores_of, split=score, level=fit.level))
+        )
+        # half the rate for each split, so that their mean can reach the whole (Bashari et al.)
+        e.append(e_values(scores, left_out, fdr / 2.0))
+    return np.mean(e, axis=0)
+
+
+def _scores_of(score: Any, rows: np.ndarray, split: Any, level: float) -> np.ndarray:
+    scores: np.ndarray = split.scores(rows, level)
+    return scores
 
 
 def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
@@ -78,7 +87,7 @@ def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.inference.conformal import e_values
+    >>> from bsvdd.estimators.questions.batches import e_values
     >>> e_values(np.array([0.0, 5.0, 9.0]), np.arange(1.0, 40.0), fdr=0.1).tolist()
     [40.0, 0.0, 0.0]
     """
@@ -121,7 +130,7 @@ def abnormal_at_least(p: np.ndarray, confidence: float = 0.9) -> int:
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.inference.conformal import abnormal_at_least
+    >>> from bsvdd.estimators.questions.batches import abnormal_at_least
     >>> abnormal_at_least(np.array([0.001, 0.002, 0.3, 0.6, 0.9]))
     2
     """

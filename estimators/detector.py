@@ -1,0 +1,1216 @@
+"""The one class of all estimators: they fit rows, and decide by a score and a cutoff."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property, partial
+from numbers import Number
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..inference import diagnostics, left_out
+from ..inference.center import Center, Score
+from ..inference.cutoff import Cutoff, as_cutoff
+from ..inference.decision import probability_error, three_way
+from ..inference.draws import Draws
+from ..inference.warning import DataWarning, DiagnosticWarning, warn
+from ..models.checks import is_number
+from ..models.gram import Gram
+from ..models.kernels import RBF, Kernel, as_kernel
+from ..models.potential import KernelLikelihood, Likelihood
+from . import new_rows, tree
+from .dictionary import AllRows
+from .fit import Fit, read
+from .inputs import row_names
+from .questions import batches, explanation, kinds, p_values
+from .storage.saving import save
+from .training import Dictionary, TrainingData
+
+if TYPE_CHECKING:
+    # scikit-learn has no types, and a base of unknown type takes any keyword argument
+
+    class BaseEstimator:
+        """The part of scikit-learn's that is used."""
+
+        n_features_in_: int
+        feature_names_in_: np.ndarray
+
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
+        def _validate_params(self) -> None: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+    class OutlierMixin:
+        """It has fit_predict only, which Detector overrides."""
+
+else:
+    from sklearn.base import BaseEstimator, OutlierMixin
+
+FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
+AT_CUTOFF = 1e-12  # relative difference of two scores that rounding explains
+
+
+def _has_center(est: Detector) -> bool:
+    """Return whether the score is the similarity to a centre; for scikit-learn's available_if."""
+    if not est._centered:
+        raise AttributeError(f"{type(est).__name__} has no centre in kernel space")
+    return True
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Detector(OutlierMixin, BaseEstimator):
+    """A detector that learns a score of rows, and a cutoff from left-out rows.
+
+    A subclass computes the weights in ``_draw``; if its score is not the similarity to a centre, it
+    says so (``_centered``) and makes the score in ``_score``. The rest of this class is the same
+    for all models. A fitted detector has:
+
+    Attributes
+    ----------
+    fit_ : Fit
+        Rows, Gram statistics, draws, score, cutoff; it never changes.
+    kernel_ : Kernel
+        With its bandwidth as a number.
+    gram_ : Gram
+        The Gram statistics of the training rows.
+    cutoff_, offset_, level_ : float
+        D_opt; the score of the cutoff; and the level of the decision.
+    support_ : ndarray of int
+        Indices of the dictionary points with a nonzero weight.
+    labels_ : tuple
+        The labels of y in ``fit``, those of the minority first; empty without y.
+    idata_ : xarray.DataTree
+        See :mod:`bsvdd.estimators.tree`.
+    """
+
+    kernel: Kernel | Callable[..., Any] = RBF()
+    cutoff: Cutoff | str | float | None = None
+    minor_label: Any = None
+    random_state: Any = 0
+
+    _learns_from_minority: ClassVar[bool] = False
+    _centered: ClassVar[bool] = True
+    _folds: ClassVar[int] = 5  # refitted for the cutoff, if there is no leave-one-out
+    _solution: ClassVar[tuple[str, ...]] = ()  # numbers of the solver besides the weights
+    _has_own_cutoff: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
+
+    # the fit
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model and choose the cutoff.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), path of a .npy, .parquet or .csv file, or dask collection
+            Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). With a
+            ``dictionary``, an array, a memory map, a file or a dask array or data frame is read in
+            blocks and never as a whole, in its own precision (kernel values of float32 rows are
+            computed in float32).
+        y : array-like of shape (n,), or name of a column of the file or data frame, optional
+            Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
+            ``minor_label`` otherwise, which may list the labels of several kinds
+            (:meth:`kinds`). Without y, all rows are majority. One-class models learn from the
+            majority rows; minority rows only tune their cutoff. NaN, None and pandas.NA are no
+            label: with ``prior=priors.GraphLaplacian()`` such rows are unlabelled rows of the
+            prior, beside those that it names (not with landmarks or a precomputed kernel), and all
+            else is as without them; other priors and models raise an error.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Rows with NaN, infinity or masked values, too few or too many rows, ambiguous labels,
+            rows without a label where the prior takes none, one class only if a model or a cutoff
+            needs two, an invalid kernel, or a parameter out of its range. The message says what to
+            do.
+        TypeError
+            X is not a table of numbers, or a parameter has the wrong type.
+
+        Warns
+        -----
+        DataWarning
+            Constant columns, equal rows, or kernel values so large that distances have few digits.
+        DiagnosticWarning
+            Chains that disagree, few effective draws, divergences, or weights that have collapsed
+            on a few rows.
+        """
+        new = self._copy()  # a fit that fails leaves this estimator unchanged
+        data = new._read(X, y)  # checks, columns and Gram statistics
+        draws = new._draw(data.gram, data.seed)
+        self.__dict__ = new._described(data, draws).__dict__
+        return self
+
+    def _described(self, data: TrainingData, draws: Draws) -> Self:
+        """Set this estimator's fit to the draws of a model of ``data``, and return it."""
+        center = self._score(draws, data.gram)
+        prior = self._prior_draws(data)
+        found = self._diagnose(draws, center, data, prior) | data.dictionary.diagnostics(data)
+        fit = Fit(data=data, draws=draws, center=center, diagnostics=found, prior=prior)
+        self._warn_of(fit)
+        return self._decided(fit)
+
+    def _decided(self, fit: Fit) -> Self:
+        """Choose the cutoff of a fit, and only then set the fitted attributes."""
+        policy = as_cutoff(self.cutoff)
+        fit = replace(fit, level=policy.level, cv=policy.cv, left_out=None)
+        if policy.criterion == "model":
+            cutoff = self._own_cutoff(fit.draws, fit.center)
+        elif isinstance(policy.criterion, str):
+            scores = self._left_out_scores(fit, policy)
+            usable = ~np.isnan(scores)
+            cutoff = -policy.choose(-scores[usable], fit.data.minority[usable])
+            fit = replace(fit, left_out=scores)
+            if policy.criterion in ("auto", "false_alarm", "rank"):
+                _warn_of_far_rows(fit.center, cutoff)
+        else:
+            cutoff = fit.center.score_of(float(policy.criterion))
+        # a row at the cutoff is within it, whatever the rounding of its score
+        within = cutoff - AT_CUTOFF * abs(cutoff)
+        return self._set(replace(fit, cutoff=within), float(fit.center.distance_of(cutoff)))
+
+    def _set(self, fit: Fit, distance: float) -> Self:
+        """Set the fitted attributes; ``distance`` is D_opt."""
+        self.fit_, self._left_out, self._kinds = fit, fit.left_out_by_default, None
+        self.kernel_, self.gram_, self.labels_ = fit.data.kernel, fit.data.gram, fit.data.labels
+        self.cutoff_, self.offset_, self.level_ = distance, fit.cutoff, fit.level
+        self.support_ = fit.center.support
+        self.__dict__.pop("idata_", None)
+        return self
+
+    @cached_property
+    def idata_(self) -> xr.DataTree:
+        """The fit as an xarray.DataTree, made when it is first asked for."""
+        check_is_fitted(self)
+        return tree.of_fit(self)
+
+    def _copy(self) -> Self:
+        """Return this estimator with copies of its parameters: the caller may change them.
+
+        A RandomState stays the caller's, who shares its stream on purpose; a plain function is
+        its own copy.
+        """
+        new = copy.copy(self)
+        for name, value in self.get_params(deep=False).items():
+            if name != "random_state":
+                setattr(new, name, owned(value))
+        return new
+
+    def _read(self, X: Any, y: Any) -> TrainingData:
+        """Return the training data, after all checks of parameters, rows, labels and cutoff."""
+        self._validate_params()
+        policy = as_cutoff(self.cutoff)
+        self._check_policy(policy)
+        return read(self, X, y, policy)
+
+    def _held_rows(
+        self,
+        dictionary: Dictionary,
+        minority: np.ndarray,
+        policy: Cutoff,
+        seed: int,
+        no_labels: bool = False,
+    ) -> np.ndarray | slice:
+        """Return the rows that a fit holds, after all checks that need no values of rows."""
+        name = type(self).__name__
+        if self._learns_from_minority and not minority.any():
+            raise ValueError(
+                f"{name} learns from minority rows, but there is none (n1 = 0)"
+                + ("; it requires y to be passed, but the target y is None" if no_labels else "")
+                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
+            )
+        held = dictionary.held_rows(minority, seed)
+        of_held = minority[held]
+        all_rows = len(of_held) == len(minority)
+        left_out.check(policy, of_held, all_rows, self._has_loo, self._folds, name)
+        return held
+
+    def check_rows(self, minority: np.ndarray) -> None:
+        """Raise a ValueError if so many rows of each class cannot be fitted, whatever they are.
+
+        Nothing is computed, so that a model can be refused before others are fitted.
+
+        Parameters
+        ----------
+        minority : ndarray of bool, shape (n,)
+            Which of the training rows are minority.
+
+        Raises
+        ------
+        ValueError
+            Too many rows without a ``dictionary``, too few for the cutoff, or no minority row for
+            a model that learns from them. The message says what to do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD, SVDD
+        >>> BSVDD().check_rows(np.zeros(100_000, dtype=bool))
+        >>> SVDD().check_rows(np.zeros(100_000, dtype=bool))
+        Traceback (most recent call last):
+        ValueError: the kernel matrix of 100000 rows needs 80.0 GB, and up to 20000 rows are ...
+        """
+        policy, minority = as_cutoff(self.cutoff), np.asarray(minority, dtype=bool)
+        self._check_policy(policy)
+        dictionary = self._dictionary(self._n_points(minority))
+        held = self._held_rows(dictionary, minority, policy, 0)
+        policy.check_rate(minority[held])
+
+    # hooks of the models
+
+    def _draw(self, gram: Gram, seed: int) -> Draws:
+        """Return the weights: a single estimate, or draws of their posterior."""
+        raise NotImplementedError
+
+    def _score(self, draws: Draws, gram: Gram) -> Score:
+        """Return the score of rows by the draws: the similarity to the centre."""
+        norm = draws.flat("squared_norm") if "squared_norm" in draws.variables else None
+        return Center.of(draws.weights, gram, norm, self._nonnegative)
+
+    @property
+    def _nonnegative(self) -> bool:
+        """Whether the model has no negative weights."""
+        return False
+
+    def _dictionary(self, n_points: int) -> Dictionary:
+        """Return the dictionary, which chooses the points of the centre.
+
+        ``n_points`` is their number if all rows that the model learns from are points.
+        """
+        return AllRows(self._learns_from_minority)
+
+    def _n_points(self, minority: np.ndarray) -> int:
+        """Return the number of rows that the model learns from."""
+        return len(minority) if self._learns_from_minority else int((~minority).sum())
+
+    @property
+    def _takes_unlabelled(self) -> bool:
+        """Whether rows without a label have a part in the fit."""
+        return False
+
+    @property
+    def _has_loo(self) -> bool:
+        """Whether one fit to all rows gives left-out scores."""
+        return self._rescales_left_out
+
+    @property
+    def _rescales_left_out(self) -> bool:
+        """Whether the other weights of a draw are rescaled when a point leaves it."""
+        return self._centered
+
+    @property
+    def _has_full_conformal(self) -> bool:
+        """Whether a row can join the rows of the fit in closed form."""
+        return False
+
+    def _left_out_sums(
+        self, data: TrainingData, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None] | None:
+        """Return the similarities of left-out points, or None if only refits leave rows out.
+
+        They are of shape (draws, M), with log importance weights of that shape, or None where all
+        draws count the same.
+        """
+        if not self._rescales_left_out:
+            return None
+        return left_out.leave_one_out(weights, data.gram.K, data.gram.n1), None
+
+    def _own_cutoff(self, draws: Draws, score: Score) -> float:
+        """Return the score of the model's own boundary."""
+        raise NotImplementedError
+
+    def _reference(self, draws: Draws, score: Score) -> float | None:
+        """Return a score that has the same meaning in fits to all rows and to folds, if needed."""
+        return None
+
+    def _likelihood(self) -> Likelihood | None:
+        """Return the likelihood of the weights as numbers; None if there is none."""
+        return KernelLikelihood() if self._centered else None
+
+    def _prior_draws(self, data: TrainingData) -> xr.Dataset | None:
+        """Return draws of the prior, or None if there is no prior."""
+        return None
+
+    def _attrs(self) -> dict[str, Any]:
+        """Return what the tree says of the model beside its draws."""
+        return {}
+
+    def _warn_of(self, fit: Fit) -> None:
+        """Warn if numbers of the fit are unreliable."""
+        if self._centered:
+            _warn_of_rounding(fit)
+            diagnostics.warn_of_collapse(fit.diagnostics, fit.data.gram.n_points)
+
+    def _diagnose(
+        self, draws: Draws, score: Score, data: TrainingData, prior: xr.Dataset | None
+    ) -> dict[str, float]:
+        """Return the diagnostics of the draws."""
+        if not isinstance(score, Center):
+            return {}
+        monitored = score.similarity(data.rows[diagnostics.spread(len(data.rows))])
+        return diagnostics.diagnose(draws, monitored, prior)
+
+    # left-out rows and the cutoff
+
+    def _check_policy(self, policy: Cutoff) -> None:
+        """Raise a ValueError for a cutoff that this model cannot have for any rows."""
+        if policy.criterion == "model" and not self._has_own_cutoff:
+            raise ValueError(
+                "cutoff: criterion='model' is for models with a boundary of their own, such as "
+                f"SVDD; {type(self).__name__} has none: use another criterion"
+            )
+        number = policy.criterion
+        if self._centered and not isinstance(number, str) and number < 0:
+            raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
+
+    def _left_out_scores(self, fit: Fit, policy: Cutoff) -> np.ndarray:
+        """Return the score of each training row when it is left out; NaN if it cannot be."""
+        data, level = fit.data, policy.level
+        cv = left_out.resolved(
+            policy, data.minority, data.all_rows, self._has_loo, self._folds
+        )
+        if isinstance(cv, int):
+            folds = left_out.folds(data.minority, cv, data.seed)
+            return left_out.refitted_scores(data.rows, folds, partial(self._scores_of, fit, level))
+        scores, others = np.empty(len(data.rows)), np.ones(len(data.rows), dtype=bool)
+        if cv == "loo":
+            is_row, sums = data.row_of_point >= 0, self._left_out_sums(data, fit.center.weights)
+            points = np.full(data.gram.n_points, np.nan)
+            if sums is not None:
+                similarity, log_weight = sums
+                if log_weight is not None:
+                    diagnostics.warn_of_weights(log_weight[:, is_row])
+                points = fit.center.left_out_scores(similarity, level, log_weight)
+            scores[data.row_of_point[is_row]] = points[is_row]
+            others[data.row_of_point[is_row]] = False
+        if others.any():
+            scores[others] = fit.center.scores(data.rows[others], level)
+        return scores
+
+    def _scores_of(
+        self, fit: Fit, level: float, train: np.ndarray
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the scores by a fit to the rows ``train``, as a function of rows."""
+        draws, score = self._refit(fit.data, train)
+        own, other = self._reference(draws, score), self._reference(fit.draws, fit.center)
+        if own is None or other is None:
+            return partial(score.scores, level=level)
+        return lambda rows: left_out.aligned(score.scores(rows, level), score, own, other)
+
+    def _refit(
+        self, data: TrainingData, train: np.ndarray, own_kernel: bool = False
+    ) -> tuple[Draws, Score]:
+        """Return the draws and the score of a fit to the rows ``train`` of ``data``.
+
+        With ``own_kernel``, bandwidth and scaling are those of the rows ``train`` too.
+        """
+        kernel = None
+        if own_kernel:
+            own = as_kernel(self.kernel).with_categorical(data.kernel.categorical_columns)
+            kernel = own.resolve(data.rows[train[~data.minority[train]]])
+        gram = data.fold(train, kernel)
+        draws = self._draw(gram, data.seed)
+        return draws, self._score(draws, gram)
+
+    def with_cutoff(self, cutoff: Any) -> Self:
+        """Return this fitted estimator with another cutoff; the model is not fitted again.
+
+        Parameters
+        ----------
+        cutoff : Cutoff, str, float or None
+            As in the constructor. Only ``Cutoff(cv=K)`` refits, once per fold.
+
+        Raises
+        ------
+        ValueError
+            The criterion needs minority rows and the fit has none, or the folds need more rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import SVDD, Cutoff
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> est = SVDD().fit(X)
+        >>> strict = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=0.2))
+        >>> bool(strict.cutoff_ < est.with_cutoff("false_alarm").cutoff_)
+        True
+        """
+        check_is_fitted(self)
+        new, policy = copy.copy(self), as_cutoff(cutoff)
+        new.cutoff = cutoff
+        new._check_policy(policy)
+        data, name = self.fit_.data, type(self).__name__
+        left_out.check(
+            policy, data.minority, data.all_rows, self._has_loo, self._folds, name
+        )
+        return new._decided(self.fit_)
+
+    def left_out_scores(self) -> np.ndarray:
+        """Return the score that each training row would have as a new row, shape (n,).
+
+        Larger is more normal, as in :meth:`score_samples`; NaN if a row cannot be left out. They
+        come from leave-one-out in closed form if the model has it, else from refitted folds, at
+        most once for a fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
+        >>> int((est.left_out_scores() < est.offset_).sum())  # false alarms, .10 of 99 asked
+        9
+        """
+        check_is_fitted(self)
+        if self._left_out is None:
+            self._left_out = self._left_out_scores(self.fit_, Cutoff(level=self.level_))
+        return self._left_out.copy()  # the caller may change them
+
+    # scores and decisions of new rows
+
+    def probability_normal(self, X: Any) -> np.ndarray:
+        """Return ``P(d_z <= cutoff_ | data)`` for each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), path of a file, or dask collection
+            As in ``fit``. A file is read in blocks. For a dask array or data frame, this method
+            and the others with one number per row return lazy dask arrays. If the labels of the
+            fit were a column of the file or data frame, this column is ignored.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Share of the posterior draws of d_z at or below the cutoff, in [0, 1]. The squared
+            norm of the centre, which all rows and the cutoff share, is held at its median: see
+            ``distance(X, common_norm=True)``. For a model without a posterior it is 0 or 1.
+
+        Raises
+        ------
+        ValueError
+            X has another number of columns than in ``fit``, NaN or infinity.
+        sklearn.exceptions.NotFittedError
+        """
+        check_is_fitted(self)
+        summary = partial(new_rows.probability_normal, cutoff=self.offset_)
+        return new_rows.by_row(self, X, summary)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        r"""Return the score of each row, shape (n,); larger is more normal.
+
+        For a description it is the similarity of the row, or its logarithm,
+
+        .. math:: s_z = \sum_j w_j k(u_j, z), \qquad d_z^2 = k(z, z) - 2 s_z + \|a\|^2,
+
+        its quantile over the draws at ``level_`` (at level 0.5, the posterior median). In a draw
+        the order of the scores is that of minus d_z, with all its digits: d_z itself tends to the
+        distance of a row that resembles no training row, and then has no digits left. The
+        logarithm is taken where weights and kernel values are at least 0 (SVDD, BSVDD and the
+        simplex of BDD, with an RBF or Laplacian kernel), and does not underflow. If k(z, z)
+        differs between rows, the score is :math:`s_z - k(z, z) / 2`. For the SVMs it is f(z).
+
+        A row is normal exactly if its score is at least ``offset_``, the score of the cutoff.
+        X and errors are those of :meth:`probability_normal`.
+        """
+        check_is_fitted(self)
+        return new_rows.by_row(self, X, partial(new_rows.scores, level=self.level_))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return ``score_samples(X) - offset_``, shape (n,): at least 0 for normal rows."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return +1 (normal) where ``P(d_z <= cutoff_ | data) > level_``, else -1 (abnormal).
+
+        Shape (n,). X and errors are those of :meth:`probability_normal`.
+        """
+        check_is_fitted(self)
+        summary = partial(new_rows.labels, cutoff=self.offset_, level=self.level_)
+        return new_rows.by_row(self, X, summary)
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
+        """Return ``fit(X, y).predict(X)``."""
+        return self.fit(X, y, **kwargs).predict(X)
+
+    def decision(
+        self, X: Any, quantiles: Sequence[float] = (), p_value: str | None = None
+    ) -> pd.DataFrame:
+        """Return the decision on each row, with its probability and distance, from one pass.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        quantiles : sequence of float, default=()
+            Also quantiles of the draws of ``distance(X, common_norm=True)``, for models with more
+            than one draw.
+        p_value : str, optional
+            Also the p-values of this method of :meth:`p_value`; "left-out" needs no other pass.
+
+        Returns
+        -------
+        pandas.DataFrame
+            For new rows what ``idata_["decision"]`` has for the training rows. It has the index of
+            X if X is a data frame, and the columns ``probability_normal``, as
+            :meth:`probability_normal`; ``distance``, the quantile of
+            ``distance(X, common_norm=True)`` at ``level_`` (at level 0.5, the posterior median);
+            ``score``, as :meth:`score_samples`; ``cutoff`` and ``level``; and ``normal``, as
+            :meth:`predict`. With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the
+            Monte Carlo standard error of P(normal), and ``decision``: "normal", "abnormal" or
+            "undecided", see :func:`bsvdd.inference.decision.three_way`. The quantile .05 is the
+            column ``distance_q05``, after ``distance``; the p-value is the column ``p_value``.
+
+        Raises
+        ------
+        ValueError
+            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file);
+            a quantile does not lie in [0, 1]; p_value as in :meth:`p_value`.
+        TypeError
+            X is a dask collection; the methods with one number per row accept it, and are lazy.
+        sklearn.exceptions.NotFittedError
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> BDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])["normal"].tolist()
+        [True, False]
+        """
+        check_is_fitted(self)
+        new_rows.in_memory(
+            X,
+            "decision computes its result at once",
+            "use probability_normal, score_samples or predict, which return lazy dask arrays",
+        )
+        if not all(0.0 <= share <= 1.0 for share in quantiles):
+            raise ValueError(f"quantiles must be shares of the draws in [0, 1], got {quantiles!r}")
+        method = None if p_value is None else p_values.method_of(self, p_value)
+        fit, center = self.fit_, self.fit_.center
+        shares = quantiles if len(center.weights) > 1 else ()
+        score, probability, *between = np.concatenate(
+            [center.decision(rows, fit.cutoff, fit.level, shares) for rows in new_rows.blocks(self, X)],
+            axis=1,
+        )
+        columns = {
+            "probability_normal": probability,
+            "distance": center.distance_of(score),
+            **{
+                f"distance_q{100 * share:02.12g}": d
+                for share, d in zip(shares, between, strict=True)
+            },
+            "score": score,
+            "cutoff": self.cutoff_,
+            "level": fit.level,
+            "normal": score >= fit.cutoff,
+        }
+        undecided = as_cutoff(self.cutoff).undecided
+        if undecided is not None:
+            error = probability_error(probability, fit.diagnostics.get("ess", math.nan))
+            columns["probability_error"] = error
+            columns["decision"] = three_way(probability, error, *undecided)
+        if p_value == "left-out":
+            columns["p_value"] = p_values.of_scores(method, score)
+        elif method is not None:
+            columns["p_value"] = new_rows.by_row(self, X, method)
+        return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
+
+    # distances
+
+    @available_if(_has_center)
+    def distance(self, X: Any = None, common_norm: bool = False) -> xr.DataArray:
+        r"""Return the draws of d_z for each row of X.
+
+        .. math:: d_z^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + \|a\|^2
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file, optional
+            By default the training rows.
+        common_norm : bool, default=False
+            Whether :math:`\|a\|^2 = w^\top K w` of every draw is replaced by its median. All rows
+            share this term, so it says nothing of one of them. The decision does not depend on it:
+            P(normal) is the share of these draws at or below ``cutoff_``.
+
+        Returns
+        -------
+        xarray.DataArray of dims (chain, draw, obs)
+            d_z is a norm in kernel space, so it does not have the units of X. For a kernel with
+            values in [0, 1], k(z, z) = 1 and weights on the simplex, it lies between 0 and the
+            square root of 2.
+
+        Raises
+        ------
+        ValueError
+            X has another number of columns than in ``fit``, NaN or infinity.
+        """
+        check_is_fitted(self)
+        center: Any = self.fit_.center
+        rows = self.fit_.data.rows if X is None else new_rows.table(self, X)
+        return self.fit_.draws.of_rows(center.distances(rows, common_norm))
+
+    @available_if(_has_center)
+    def predict_idata(self, X: Any) -> xr.DataTree:
+        r"""Return ``idata_`` with the group ``predictions``: d_z and the decision for new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+
+        Returns
+        -------
+        xarray.DataTree
+            A copy; ``idata_`` stays as it is. The group has ``d`` and ``d_common_norm`` of dims
+            (chain, draw, obs), as :meth:`distance` without and with ``common_norm``;
+            ``probability_normal``, ``normal`` and ``score`` of dims (obs), as ``decision``;
+            and the numbers ``cutoff`` and ``level``. obs has the index of X if X is a data frame
+            (tuples for several levels), else the numbers of the rows.
+
+        Raises
+        ------
+        ValueError
+            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file).
+        TypeError
+            X is a dask collection.
+        sklearn.exceptions.NotFittedError
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from bsvdd import BDD
+        >>> X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["a", "b"])
+        >>> new = pd.DataFrame({"a": [0.0, 9.0], "b": [0.0, 9.0]}, index=["near", "far"])
+        >>> tree = BDD().fit(X).predict_idata(new)
+        >>> bool(tree["predictions"]["normal"].sel(obs="near"))
+        True
+        >>> dict(tree["predictions"]["d"].sizes)
+        {'chain': 2, 'draw': 1000, 'obs': 2}
+        """
+        check_is_fitted(self)
+        new_rows.in_memory(
+            X,
+            "predict_idata computes all draws at once",
+            "use probability_normal, score_samples or predict, which return lazy dask arrays, or "
+            "give few rows as an array",
+        )
+        return tree.with_predictions(self, X)
+
+    # p-values
+
+    def p_value(self, X: Any, method: str = "left-out") -> np.ndarray:
+        r"""Return the conformal p-value of "this row is normal" for each row of X.
+
+        .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
+
+        with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A row with
+        :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of :math:`\alpha`. With the
+        cutoff ``Cutoff("false_alarm", false_alarm_rate=alpha)`` and the method "left-out", these
+        are exactly the rows that ``predict`` calls abnormal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), path of a file, or dask collection
+            As in :meth:`probability_normal`; for a dask collection the result is lazy.
+        method : {"left-out", "jackknife+", "cross", "full", "split"}, default="left-out"
+            How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
+
+            - "left-out": about :math:`\alpha`, with the left-out scores that choose the cutoff;
+            - "jackknife+": usually below :math:`\alpha`, as an average over draws is rarely extreme; z
+              is compared with each row under the centre without this
+              row. For BSVDD, BSVDD-M and BDD on the simplex;
+            - "cross": at most :math:`2 \alpha + \sqrt{2 / n}`, and about :math:`\alpha`; 10 folds
+              are refitted;
+            - "full": at most :math:`\alpha` for a given bandwidth; BDD with an independent normal
+              prior is refitted to the rows and z, in :math:`O(n^2)` a row;
+            - "split": at most :math:`\alpha`; the model is refitted to half of the majority rows,
+              and the other half is left out.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 1/(n + 1), at most 1. It is the same for all cutoffs of one level.
+
+        Raises
+        ------
+        ValueError
+            An unknown method, or a model or prior that the method does not suit; X as in
+            :meth:`probability_normal`.
+
+        Notes
+        -----
+        All methods need training rows that are normal, and new normal rows from the same
+        distribution. Abnormal rows among the training rows make p-values too large, and drift makes
+        them too small. "left-out", "jackknife+" and "full" use bandwidth, scaling and row sums of
+        all rows, which the bounds do not cover; see :mod:`bsvdd.estimators.questions.p_values`.
+
+        References
+        ----------
+        Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic learning in a random world.
+        Springer.
+
+        Barber, R. F., Candes, E. J., Ramdas, A. and Tibshirani, R. J. (2021). Predictive inference
+        with the jackknife+. Annals of Statistics 49, 486-507. doi:10.1214/20-AOS1965
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> X = np.random.default_rng(0).normal(size=(99, 2))
+        >>> BSVDD().fit(X).p_value([[9.0, 9.0]])
+        array([0.01])
+        """
+        check_is_fitted(self)
+        return new_rows.by_row(self, X, p_values.method_of(self, method))
+
+    @available_if(_has_center)
+    def p_value_draws(self, X: Any, draws: int = 100) -> xr.DataArray:
+        """Return draws of the conformal p-value for each row of X: its posterior.
+
+        In each draw, a new row and the left-out training rows are compared under the centre of
+        that draw. The mean over draws is the posterior mean of the p-value, and its quantiles are
+        an interval.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        draws : int, default=100
+            Number of draws over all chains, evenly spaced among those of the fit.
+
+        Returns
+        -------
+        xarray.DataArray of dims (chain, draw, obs)
+
+        Raises
+        ------
+        ValueError
+            The model leaves rows out by refits only, so that a draw has no left-out rows; X as in
+            ``probability_normal``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
+        >>> p = est.p_value_draws([[9.0, 9.0]])
+        >>> p.mean(("chain", "draw")).round(2).values
+        array([0.01])
+        >>> p.quantile([0.05, 0.95], ("chain", "draw")).shape
+        (2, 1)
+        """
+        check_is_fitted(self)
+        return p_values.draws_of(self, new_rows.table(self, X), draws)
+
+    def select(self, X: Any, fdr: float = 0.1, method: str = "left-out") -> np.ndarray:
+        """Return the rows of a batch to call abnormal, with the false discovery rate held.
+
+        Benjamini and Hochberg's procedure on the p-values of X, or on e-values: the expected share
+        of normal rows among the rows that are called abnormal is at most ``fdr``. Rows of one
+        batch are decided together: a row can be called abnormal in one batch and not in another.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        fdr : float, default=0.1
+        method : str, default="left-out"
+            As in :meth:`p_value`, or "e-values": the mean of e-values over 10 splits, each with a
+            fit of its own, so that the answer does not hang on one split (Bashari et al. 2023).
+            There is a theorem for "split" (Bates et al. 2023) and for "e-values"; for the other
+            methods the rate was measured (docs/guide/measurements.md) and not proved.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            fdr does not lie between 0 and 1; X and method as in :meth:`p_value`.
+
+        References
+        ----------
+        Bates, S., Candes, E., Lei, L., Romano, Y. and Sesia, M. (2023). Testing for outliers with
+        conformal p-values. Annals of Statistics 51, 149-178. doi:10.1214/22-AOS2244
+
+        Bashari, M., Epstein, A., Romano, Y. and Sesia, M. (2023). Derandomized novelty detection
+        with FDR control via conformal e-values. Advances in Neural Information Processing Systems
+        36.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> rng = np.random.default_rng(0)
+        >>> est = BSVDD().fit(rng.normal(size=(99, 2)))
+        >>> batch = np.concatenate([rng.normal(size=(20, 2)) / 2, np.full((3, 2), 9.0)])
+        >>> np.flatnonzero(est.select(batch, fdr=0.1)).tolist()
+        [20, 21, 22]
+        """
+        check_is_fitted(self)
+        return batches.select(self, X, fdr, method)
+
+    def abnormal_at_least(self, X: Any, confidence: float = 0.9, method: str = "left-out") -> int:
+        """Return a lower bound, with confidence, of the number of abnormal rows in a batch.
+
+        By closed testing with Simes' tests on the p-values of X, see
+        :func:`bsvdd.estimators.questions.batches.abnormal_at_least`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        confidence : float, default=0.9
+        method : str, default="left-out"
+            As in :meth:`select`.
+
+        Raises
+        ------
+        ValueError
+            The confidence does not lie between 0 and 1; X and method as in :meth:`p_value`.
+        """
+        batches.check_rate("confidence", confidence)
+        p = batches.computed(self.p_value(X, method))
+        return batches.abnormal_at_least(p, confidence)
+
+    # explanations, kinds, reports and files
+
+    def explain(
+        self,
+        X: Any,
+        prob: float = 0.9,
+        draws: int = 50,
+        top: int = 5,
+        changes: bool = True,
+    ) -> explanation.Explanation:
+        r"""Return why rows are abnormal: shares of columns and training rows, and what to change.
+
+        With weights of at least 0 and an RBF or Laplacian kernel, the surprise of z is a sum of
+        terms of the columns and of the concentration, exactly and for each draw,
+
+        .. math:: -\log \sum_j w_j k(u_j, z) = \sum_f E_q[-\log k_f(u_f, z_f)] +
+            \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
+
+        and q are the shares of the training rows. For RBF the term of column f is
+        :math:`E_q[(z_f - u_f)^2] / (2 s^2)`. Other kernels and signed weights have
+        :math:`d_z^2 - D^2` as a sum of terms of training rows,
+        :math:`-2 w_j (k(u_j, z) - \kappa_j)` with :math:`\kappa_j` the mean over normal rows. See
+        :mod:`bsvdd.estimators.questions.terms`, and for the change
+        :mod:`bsvdd.estimators.questions.smallest_change`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+            Rows inside the description are explained too.
+        prob : float, default=0.9
+            Probability of the equal-tailed posterior intervals.
+        draws : int, default=50
+            Number of draws over all chains, evenly spaced among those of the fit, that the means
+            and intervals are of. The decision is by all draws.
+        top : int, default=5
+            Number of training rows in ``points`` and ``nearest``.
+        changes : bool, default=True
+            Whether to search for the smallest change that makes an abnormal row normal. It takes
+            about as long as a few scores for RBF with weights of at least 0. Other kernels
+            and signed weights take about .02 s for each abnormal row, Laplacian .2 s.
+
+        Returns
+        -------
+        Explanation
+            See :class:`bsvdd.estimators.questions.explanation.Explanation`. ``obs`` is the index of X if X is
+            a data frame, else the numbers of the rows.
+
+        Raises
+        ------
+        ValueError
+            The kernel is precomputed, or the model has no centre; X has another number of columns than in ``fit``, NaN or
+            infinity, or no rows; prob, draws or top is out of its range.
+        TypeError
+            X is a dask collection.
+        sklearn.exceptions.NotFittedError
+
+        References
+        ----------
+        Donsker, M. D. and Varadhan, S. R. S. (1975). Asymptotic evaluation of certain Markov
+        process expectations for large time, I. Communications on Pure and Applied Mathematics 28,
+        1-47. doi:10.1002/cpa.3160280102
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from bsvdd import BSVDD
+        >>> X = np.random.default_rng(0).normal(size=(99, 3))
+        >>> est = BSVDD().fit(pd.DataFrame(X, columns=["a", "b", "c"]))
+        >>> why = est.explain(pd.DataFrame({"a": [0.0], "b": [6.0], "c": [0.0]}, index=["odd"]))
+        >>> why.top_columns(1)["column_1"].tolist()
+        ['b']
+        >>> str(abs(why.changes["change"]).sel(obs="odd").idxmax().item())
+        'b'
+        """
+        if not self._centered:
+            raise ValueError(
+                f"{type(self).__name__} has no centre in kernel space, whose distance explain "
+                "shares among columns and training rows; use a description such as BSVDD or SVDD"
+            )
+        check_is_fitted(self)
+        if self.kernel_.pairwise:
+            raise ValueError(
+                "explain needs the rows, and a precomputed kernel has only kernel values: there "
+                "are no columns to share the surprise, and none to change; fit with a kernel of "
+                "rows such as kernels.RBF"
+            )
+        new_rows.in_memory(
+            X, "explain computes its result at once", "give few rows as an array"
+        )
+        batches.check_rate("prob", prob)
+        for name, number in (("draws", draws), ("top", top)):
+            if not (is_number(number) and int(number) == number and number >= 1):
+                raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+        rows = new_rows.table(self, X)
+        names = getattr(self, "feature_names_in_", np.arange(rows.shape[1]))
+        return explanation.explain(
+            self.fit_,
+            p_values.some_draws(self.fit_, draws)[1],
+            rows,
+            row_names(X, len(rows)),
+            list(names),
+            prob,
+            top,
+            changes,
+        )
+
+    def kinds(self, X: Any, background: float = 0.01) -> pd.DataFrame:
+        r"""Return the probability that a row is normal, of each labelled kind, or of another kind.
+
+        P(normal) follows from the score of this model, calibrated on left-out rows, and from the
+        p-value of the row under a description of the normal class by BSVDD, which no minority row
+        has part in: at the p-value ``background`` the odds of an unknown kind to normal are 1. A
+        row that the score calls abnormal is of a labelled kind as far as it is like the rows of
+        that kind. See :mod:`bsvdd.estimators.questions.kinds`.
+
+        The shares of normal and labelled rows are taken to be those of the training rows. The
+        p-value of a row far from all training rows is 1/(n0 + 1), so with fewer than
+        1/``background`` normal rows it does not make a row more likely unknown than normal. With
+        few labelled rows the score is not sure of them either, and a row in their midst that is
+        far from all normal rows can be more likely unknown than known.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or path of a file
+        background : float, default=0.01
+            The p-value at which a row is as likely of an unknown kind as normal, in [0, 1): about
+            this share of normal rows is more likely unknown. With 0 no row is unknown: P(normal) is
+            then the score alone, calibrated by Platt's sigmoid.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each row of X, with its index if X is a data frame. The columns are "normal",
+            the labels of the minority, and "unknown"; each row sums to one.
+
+        Raises
+        ------
+        ValueError
+            The kernel is precomputed, a label is "normal" or "unknown", ``background`` is out of
+            range, or X is invalid as in :meth:`probability_normal`.
+        TypeError
+            X is a dask collection.
+
+        Warns
+        -----
+        DataWarning
+            All rows of a kind are majority rows too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import LSSVM
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(size=(150, 2)), rng.normal([5, 0], 0.5, (20, 2))])
+        >>> est = LSSVM(minor_label="leak").fit(X, ["ok"] * 150 + ["leak"] * 20)
+        >>> est.kinds([[0.0, 0.0], [5.0, 0.0], [-9.0, 9.0]]).idxmax(axis=1).tolist()
+        ['normal', 'leak', 'unknown']
+        """
+        check_is_fitted(self)
+        new_rows.in_memory(
+            X,
+            "kinds returns a data frame in memory",
+            "give an array, or one partition after another",
+        )
+        if background != 0:
+            batches.check_rate("background", background)
+        names = kinds.columns(self.fit_.data)
+        if self._kinds is None:
+            self._kinds = kinds.rule_of(self.fit_.data, self.left_out_scores())
+        rule, center, kernel = self._kinds, self.fit_.center, self.kernel_
+        parts = [
+            rule.probabilities(kernel.inputs(rows), center.scores(rows, self.level_), background)
+            for rows in new_rows.blocks(self, X)
+        ]
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return pd.DataFrame(np.concatenate(parts), index, names)
+
+    def report(self, path: Any, X: Any = None, y: Any = None, calibration: bool = True) -> Path:
+        """Write a report of this fit as one HTML file, which needs no network.
+
+        It says what was learnt from, and shows kernel and bandwidth, prior beside posterior,
+        convergence in words, the cutoff with its realised false alarms, the distances of the rows,
+        calibration, ROC and precision-recall where there are labels, the most abnormal rows with
+        their explanation, and how to cite and to rerun.
+
+        Parameters
+        ----------
+        path : str or path
+            The file is complete or absent. Its folder must exist.
+        X : array-like of shape (m, p), optional
+            New rows to report. By default the training rows are reported: their ROC and their
+            false alarms are those of left-out rows.
+        y : array-like of shape (m,), optional
+            Labels of X, with the rules of ``fit``. They are only compared with the decisions.
+        calibration : bool, default=True
+            Whether to refit the model five times, each time without a fifth of the rows, to show
+            the p-values of left-out rows. Without it the report takes a few seconds. Progress is
+            printed to stderr after 3 seconds.
+
+        Returns
+        -------
+        path
+
+        Raises
+        ------
+        ValueError
+            y is given without X; X and y as in :meth:`decision` and ``fit``.
+        OSError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from bsvdd import SVDD
+        >>> est = SVDD().fit(np.random.default_rng(0).normal(size=(50, 2)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = est.report(Path(folder) / "model.html", calibration=False)
+        ...     "What P(normal) is" in page.read_text(encoding="utf-8")
+        True
+        """
+        from .report import report  # matplotlib and templates, which a fit does not need
+
+        check_is_fitted(self)
+        return report.write(self, Path(path), X, y, calibration)
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to one NetCDF file; see :func:`bsvdd.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file is complete or absent: it is written under another name and then renamed.
+
+        Raises
+        ------
+        TypeError
+            A parameter is an object that JSON cannot store.
+        ValueError
+            ``idata_`` has additions that the format cannot store.
+        """
+        save(self, path)
+
+    # scikit-learn
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
+
+        Raises
+        ------
+        AttributeError
+            y had other labels in ``fit``; scikit-learn's tools would read scores and decisions the
+            wrong way round.
+        """
+        check_is_fitted(self)
+        if not self._has_labels_of_predict:
+            n_kinds = max(1, len(self.fit_.data.kind_labels))
+            minority, others = list(self.labels_[:n_kinds]), self.labels_[n_kinds:]
+            shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+            named = ", ".join(map(repr, minority))
+            where = f"y == {named}" if n_kinds == 1 else f"np.isin(y, {minority!r})"
+            raise AttributeError(
+                "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
+                f"abnormal and 1 for normal; this fit has {named} for abnormal and {shown} "
+                "for normal, which they would read the wrong way round: use scoring="
+                "scorers.roc_auc, or another of bsvdd.scorers, or fit with "
+                f"np.where({where}, -1, 1)"
+            )
+        return np.array([-1, 1])
+
+    @property
+    def _has_labels_of_predict(self) -> bool:
+        return self.labels_ in ((), (-1, 1))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "cutoff_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = getattr(self.kernel, "pairwise", False)
+        if self._learns_from_minority:
+            tags.estimator_type = None  # scikit-learn's outlier detectors must fit without labels
+            tags.target_tags.required = True
+        if self.__sklearn_is_fitted__() and not self._has_labels_of_predict:
+            tags.estimator_type = "classifier"  # so scikit-learn's scorers ask for classes_
+        return tags
+
+
+def owned(value: Any) -> Any:
+    """Return a copy of a parameter, or the value itself if nothing in it can be changed."""
+    return copy.deepcopy(value) if _can_change(value) else value
+
+
+def _can_change(value: Any) -> bool:
+    kind: Any = type(value)
+    if is_dataclass(value) and kind.__dataclass_params__.frozen:
+        return any(_can_change(getattr(value, each.name)) for each in fields(value))
+    if isinstance(value, tuple):
+        return any(map(_can_change, value))
+    return not (value is None or isinstance(value, str | Number | FunctionType))
+
+
+def _warn_of_far_rows(score: Score, cutoff: float) -> None:
+    """Warn if rows that resemble no training row are normal."""
+    if not isinstance(score, Center) or score.logarithmic or not score.gram.kernel.normalized:
+        return
+    if cutoff < 0.0:
+        warn(
+            f"the cutoff, {score.distance_of(cutoff):.6g}, exceeds the distance of rows far from "
+            f"all training rows, {score.distance_of(0.0):.6g}, so these are called normal: "
+            "negative weights make some normal rows more remote; use a larger bandwidth, or a "
+            "larger likelihood_scale",
+            DiagnosticWarning,
+        )
+
+
+def _warn_of_rounding(fit: Fit) -> None:
+    """Warn if kernel values are so large that distances have few digits."""
+    gram, rows, center = fit.data.gram, fit.data.majority_rows, fit.center
+    if not isinstance(center, Center) or not np.ptp(rows, axis=0).any():
+        return  # equal rows, whose distances are all 0
+    typical = float(np.median(center.distances(rows[diagnostics.spread(len(rows))])))
+    if gram.rounding >= FEW_DIGITS * typical**2:
+        warn(
+            f"kernel values of up to {gram.largest:.3g} leave few digits to distances of "
+            f"{typical:.3g}; centre the columns of X, for instance by "
+            "kernels.Standardized(kernel)",
+            DataWarning,
+        )

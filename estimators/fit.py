@@ -1,0 +1,220 @@
+"""A fit: training rows and labels as they are read, and all that is learned from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from ..inference.center import Center, Score
+from ..inference.cutoff import Cutoff
+from ..inference.draws import Draws
+from ..models.kernels import as_kernel
+from .dictionary import MAX_POINTS
+from .inputs import categorical_columns, training_names, validated, warn_of_constant_columns
+from .labels import (
+    kinds_seen,
+    labels_of,
+    labels_seen,
+    minority_rows,
+    missing_labels,
+    warn_of_classes,
+)
+from .rows.blocks import ArrayRows, Rows
+from .rows.files import naming
+from .rows.source import source as rows_of
+from .training import Dictionary, TrainingData
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """A fit; it never changes.
+
+    Attributes
+    ----------
+    data : TrainingData
+        Rows, classes and Gram statistics.
+    draws : Draws
+        Of the weights; one for a model without a posterior.
+    center : Score
+        The score of a row: of a description, a :class:`Center`.
+    diagnostics : dict of float
+        See :func:`bsvdd.inference.diagnostics.diagnose`.
+    cutoff, level : float
+        A row is normal if its score at this level is at least the cutoff.
+    left_out : ndarray of shape (n,) or None
+        Scores of the training rows when they are left out, from which the cutoff was chosen; NaN
+        if a row cannot be left out. None if the cutoff needs none.
+    cv : str or int
+        How rows are left out, as in :class:`bsvdd.Cutoff`.
+    prior : Dataset or None
+        Draws of the prior.
+    """
+
+    data: TrainingData
+    draws: Draws
+    center: Score
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
+    cutoff: float = np.nan
+    level: float = 0.5
+    left_out: np.ndarray | None = None
+    cv: str | int = "auto"
+    prior: xr.Dataset | None = None
+
+    @property
+    def has_center(self) -> bool:
+        """Whether the score is the similarity to a centre in kernel space."""
+        return isinstance(self.center, Center)
+
+    @cached_property
+    def decision(self) -> np.ndarray:
+        """The scores and P(normal) of the training rows, shape (2, n)."""
+        return self.center.decision(self.data.rows, self.cutoff, self.level)
+
+    @property
+    def normal(self) -> np.ndarray:
+        """Which training rows are normal, shape (n,)."""
+        is_normal: np.ndarray = self.decision[0] >= self.cutoff
+        return is_normal
+
+    @property
+    def left_out_by_default(self) -> np.ndarray | None:
+        """The left-out scores, if the rows are left out in the default way."""
+        return self.left_out if self.cv in ("auto", "loo") else None
+
+    def for_scoring(self) -> Self:
+        """Return the fit without its training rows; it still scores new rows."""
+        return replace(self, data=self.data.without_rows(), left_out=None, prior=None)
+
+
+def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
+    """Return the training data of an estimator, after all checks of rows, labels and cutoff."""
+    source, labels = _source(est, X, y)
+    n, labelled, unlabelled = source.n_rows, None, None
+    with naming(X):
+        if est._takes_unlabelled and (missing := missing_labels(labels, n)).any():
+            labelled = ~missing
+            n, labels = int(labelled.sum()), labels_of(labels, labelled)
+        minority_of_all = minority_rows(labels, n, est.minor_label)
+    warn_of_classes(minority_of_all, est.minor_label)
+    seed = int(check_random_state(est.random_state).randint(2**31 - 1))
+    dictionary: Dictionary = est._dictionary(est._n_points(minority_of_all))
+    row_numbers = est._held_rows(dictionary, minority_of_all, policy, seed, y is None)
+    minority = minority_of_all[row_numbers]
+    all_rows = len(minority) == n
+    with naming(X):
+        if labelled is not None:
+            source, unlabelled = _separated(
+                source, labelled, minority_of_all, dictionary, as_kernel(est.kernel).pairwise
+            )
+        rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
+    rows.setflags(write=False)
+    # columns: bandwidth and scales, learned from the majority rows
+    kernel = as_kernel(est.kernel)
+    if not kernel.pairwise:
+        warn_of_constant_columns(rows[~minority])
+    kernel = kernel.with_categorical(source.categorical).resolve(rows[~minority])
+    with naming(X):
+        gram, row_of_point = dictionary.statistics(
+            kernel, rows, minority, source, minority_of_all, seed
+        )
+    kind, kind_labels = kinds_seen(labels, minority_of_all, est.minor_label)
+    held = row_numbers if labelled is None else np.flatnonzero(labelled)[row_numbers]
+    return TrainingData(
+        rows=rows,
+        minority=minority,
+        gram=replace(gram, unlabelled=unlabelled),
+        row_of_point=row_of_point,
+        dictionary=dictionary,
+        seed=seed,
+        all_rows=all_rows,
+        label=y if isinstance(y, str) else None,
+        labels=labels_seen(labels, minority_of_all, est.minor_label),
+        kind=kind[row_numbers],
+        kind_labels=kind_labels,
+        names=training_names(X, held, len(rows)),
+    )
+
+
+def _source(est: Any, X: Any, y: Any) -> tuple[Rows, Any]:
+    """Return the training rows and their labels; blocks are not read yet."""
+    kernel = as_kernel(est.kernel)
+    is_array = isinstance(X, np.ndarray)
+    in_blocks = not is_array or est._dictionary(len(X) if X.ndim else 0).reads_blocks
+    source = rows_of(X) if in_blocks and not kernel.pairwise else None
+    if source is None:
+        categorical = categorical_columns(kernel, X)
+        X = validated(est, X, True, kernel.pairwise, categorical)
+        rows = ArrayRows(kernel.training_rows(X), is_checked=True)
+        rows.categorical = categorical
+        return rows, y
+    labels = source.labels(y) if isinstance(y, str) else y
+    source.categorical = categorical_columns(kernel, source)
+    if source.n_rows < 2:
+        raise ValueError(f"X has {source.n_rows} row(s); expected at least 2")
+    head = np.zeros((1, source.n_columns))
+    validate_data(est, head if source.names is None else pd.DataFrame(head, None, source.names))
+    return source, labels
+
+
+def _separated(
+    source: Rows,
+    labelled: np.ndarray,
+    minority: np.ndarray,
+    dictionary: Dictionary,
+    pairwise: bool,
+) -> tuple[Rows, np.ndarray]:
+    """Return the rows with a label as a source of their own, and the others, shape (u, p).
+
+    Parameters
+    ----------
+    source : Rows
+        All rows.
+    labelled : ndarray of bool, shape (n,)
+        Which of them have a label.
+    minority : ndarray of bool
+        Which of those with a label are minority.
+    dictionary : Dictionary
+    pairwise : bool
+        Whether the kernel is precomputed.
+
+    Raises
+    ------
+    ValueError
+        The kernel is precomputed, the rows are read in blocks, one row only has a label, or the
+        rows are too many for a graph.
+    """
+    u = int((~labelled).sum())
+    if pairwise:
+        raise ValueError(
+            f"y has no label in {u} row(s), and with a precomputed kernel priors.GraphLaplacian "
+            "takes no unlabelled rows; leave out these rows and columns of X and these labels, or "
+            "use a kernel of rows such as kernels.RBF"
+        )
+    if dictionary.reads_blocks:
+        raise ValueError(
+            f"y has no label in {u} row(s), but a fit with landmarks reads rows in blocks and "
+            "takes no unlabelled rows from y; give these rows by "
+            "priors.GraphLaplacian(unlabelled=rows), or use dictionary=None (up to "
+            f"{MAX_POINTS} rows)"
+        )
+    n = u + int((~minority).sum())
+    if n > MAX_POINTS:
+        raise ValueError(
+            f"y has no label in {u} row(s), and the graph of {n} majority and unlabelled rows "
+            f"needs {8e-9 * n * n:.1f} GB; up to {MAX_POINTS} rows are accepted: leave out some "
+            "of the rows without a label"
+        )
+    if len(minority) < 2:
+        raise ValueError(f"y has a label in {len(minority)} row(s); expected at least 2")
+    rows = source.take(slice(None))
+    with_label = ArrayRows(rows[labelled], is_checked=True)
+    with_label.categorical = source.categorical
+    return with_label, rows[~labelled]

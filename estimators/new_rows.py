@@ -1,0 +1,93 @@
+"""New rows, as a fit expects them: from arrays, data frames, files or dask."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..inference.center import Score
+from ..models.kernels import Kernel
+from .inputs import categorical_columns, validated
+from .rows.files import tables
+from .rows.source import is_lazy
+
+Summary = Callable[[Score, np.ndarray], np.ndarray]  # one number per row
+
+
+def blocks(est: Any, X: Any) -> Iterator[np.ndarray]:
+    """Yield new rows in the form that the kernel of a fit expects; a file's block by block."""
+    parts: Iterable[Any] = [X]
+    if isinstance(X, str | os.PathLike):
+        names = getattr(est, "feature_names_in_", None)
+        categorical = [] if names is None else names[list(est.kernel_.categorical_columns)]
+        parts = tables(X, est.fit_.data.label, list(categorical))
+    for part in parts:
+        yield expected(est, est.kernel_, _without_label(est, part))
+
+
+def table(est: Any, X: Any) -> np.ndarray:
+    """Return all new rows in the form that the kernel of a fit expects, shape (n, p)."""
+    return np.concatenate(list(blocks(est, X)))
+
+
+def expected(est: Any, kernel: Kernel, X: Any) -> np.ndarray:
+    """Return new rows in the form that ``kernel``, resolved by a fit, expects."""
+    categorical = categorical_columns(kernel, X, getattr(est, "feature_names_in_", None))
+    X = validated(est, X, reset=False, pairwise=kernel.pairwise, categorical=categorical)
+    return kernel.new_rows(X, est.n_features_in_)
+
+
+def by_row(est: Any, X: Any, summary: Summary) -> np.ndarray:
+    """Return one number per row of X; for a dask collection, as a lazy array."""
+    check_is_fitted(est)
+    if is_lazy(X):
+        from .rows.dask import by_block
+
+        scorer = copy.copy(est)  # workers get the score without the training rows
+        scorer.fit_ = est.fit_.for_scoring()
+        scorer.__dict__.pop("idata_", None)
+        lazy: Any = by_block(_without_label(est, X), partial(_of_blocks, scorer, summary=summary))
+        return lazy
+    return _of_blocks(est, X, summary)
+
+
+def in_memory(X: Any, what: str, instead: str) -> None:
+    """Raise a TypeError if X is a dask collection, for an answer that is computed at once."""
+    if is_lazy(X):
+        raise TypeError(f"X is a dask collection, but {what}; {instead}")
+
+
+def _of_blocks(est: Any, X: Any, summary: Summary) -> np.ndarray:
+    return np.concatenate([summary(est.fit_.center, rows) for rows in blocks(est, X)])
+
+
+def _without_label(est: Any, X: Any) -> Any:
+    """Return X; without the column of the labels if it is a data frame with this column."""
+    label = est.fit_.data.label
+    if label is not None and hasattr(X, "columns") and label in X.columns:
+        return X[[name for name in X.columns if name != label]]
+    return X
+
+
+# functions of this module, which can be sent to workers
+
+
+def probability_normal(center: Score, rows: np.ndarray, cutoff: float) -> np.ndarray:
+    """Return P(normal)."""
+    return center.probability_normal(rows, cutoff)
+
+
+def scores(center: Score, rows: np.ndarray, level: float) -> np.ndarray:
+    """Return the scores."""
+    return center.scores(rows, level)
+
+
+def labels(center: Score, rows: np.ndarray, cutoff: float, level: float) -> np.ndarray:
+    """Return +1 for normal rows and -1 for abnormal ones."""
+    return np.where(center.is_normal(rows, cutoff, level), 1, -1)

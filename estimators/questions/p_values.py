@@ -1,0 +1,358 @@
+r"""Conformal p-values of "row z is normal", by five methods.
+
+.. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
+
+compares the score of a new row z with those of n left-out normal rows. If z is normal, its score is
+as likely to have any rank among these n + 1 as any other, so :math:`P(p(z) \le \alpha) \le \alpha`
+(Vovk, Gammerman and Shafer 2005). This needs scores that treat z and the left-out rows alike. How
+far this holds depends on how the left-out rows get their scores:
+
+=============  ===================================================  ==========================
+method         left-out rows                                        :math:`P(p(z) \le \alpha)`
+=============  ===================================================  ==========================
+"left-out"     one by one in closed form, or in refitted folds;     about :math:`\alpha`
+               the same scores that choose the cutoff
+"jackknife+"   j and z are both compared with the centre without    usually below :math:`\alpha`:
+               j, whose other weights are rescaled                  an average over draws is
+                                                                    rarely extreme
+"cross"        in folds; j and z are both scored by the fit         at most :math:`2\alpha +
+               without the fold of j                                \sqrt{2 / n}`, about
+                                                                    :math:`\alpha`
+"full"         BDD is fitted to the rows and z; no row is left out  at most :math:`\alpha`
+"split"        half of the rows, which the fit never sees           at most :math:`\alpha`
+=============  ===================================================  ==========================
+
+A probability is over training rows and z. All need normal training rows and new normal rows from
+one distribution (exchangeable rows): abnormal rows among them make p-values too large, and drift
+makes them too small. "split" and "cross" choose bandwidth, scaling and landmarks without the rows
+that they leave out. The other methods use those of all rows, which no theorem covers; so do row
+sums in a prior. Landmarks by k-means are means of rows, so only "split" and "cross" take a row
+out of them. Points that the user gives must not be training rows.
+
+Vovk, Gammerman and Shafer (2005) for "split" and "full"; Vovk (2015) and Barber et al. (2021) for
+"cross" and "jackknife+".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.linalg import cho_factor, cho_solve
+
+from ...inference.center import Center, Score
+from ...inference.left_out import folds, leave_one_out
+from ...models.gram import Gram
+from ...models.priors import GaussianPrior
+from ...models.priors.gaussian import CorrelatedPrior
+from ..fit import Fit
+from ..training import TrainingData
+
+METHODS = ("left-out", "jackknife+", "cross", "full", "split")
+JACKKNIFE_DRAWS = 50  # draws over which the p-value is averaged: each is compared row by row
+FOLDS = 10
+BLOCK_VALUES = 4_000_000
+
+Method = Callable[[Score, np.ndarray], np.ndarray]  # the p-values of rows, by the score of the fit
+
+
+def p_values(scores: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Return the conformal p-values of scores, shape (rows,) -> (rows,).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (rows,)
+        Larger is more normal.
+    left_out : ndarray of shape (n,)
+        Scores of left-out normal rows, in ascending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.estimators.questions.p_values import p_values
+    >>> p_values(np.array([0.5, 2.0, 9.0]), np.array([1.0, 2.0, 3.0])).tolist()
+    [0.25, 0.75, 1.0]
+    """
+    return (1.0 + np.searchsorted(left_out, scores, side="right")) / (len(left_out) + 1.0)
+
+
+def method_of(est: Any, method: str) -> Method:
+    """Return the method of that name for a fitted estimator.
+
+    Raises
+    ------
+    ValueError
+        An unknown method, or one that does not suit the model or its prior.
+    """
+    fit: Fit = est.fit_
+    name = type(est).__name__
+    if method == "left-out":
+        return by_left_out(fit, est.left_out_scores())
+    if method == "jackknife+":
+        if not est._rescales_left_out:
+            raise ValueError(
+                "method='jackknife+' is for BSVDD, BSVDD-M and the simplex of BDD, whose other "
+                f"weights are rescaled when a point leaves; {name} has "
+                "method='left-out', 'cross' and 'split'"
+            )
+        return jackknife(fit)
+    if method == "cross":
+        return cross(fit, partial(refitted, est))
+    if method == "split":
+        return split(fit, partial(refitted, est), fit.data.seed)[0]
+    if method == "full":
+        if not est._has_full_conformal:
+            raise ValueError(
+                "method='full' is for BDD, whose posterior mean has a closed form; "
+                f"{name} has method='left-out', 'cross' and 'split'"
+            )
+        return full(fit, est.prior, est.likelihood_scale_)
+    raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+
+
+def refitted(est: Any, train: np.ndarray) -> Score:
+    """Return the score of a fit to the training rows ``train``, with its own bandwidth."""
+    _, score = est._refit(est.fit_.data, train, own_kernel=True)
+    result: Score = score
+    return result
+
+
+# "left-out" and "split": the scores of one fit
+
+
+def by_left_out(fit: Fit, scores: np.ndarray) -> Method:
+    """Return the method for left-out scores (n,) of the training rows; NaN counts as none."""
+    left_out = scores[~fit.data.minority & ~np.isnan(scores)]
+    return partial(_by_scores, left_out=np.sort(left_out), level=fit.level)
+
+
+def of_scores(method: Method, scores: np.ndarray) -> np.ndarray:
+    """Return the p-values of scores by the method of :func:`by_left_out`."""
+    known: Any = method
+    return p_values(scores, known.keywords["left_out"])
+
+
+def _by_scores(score: Score, rows: np.ndarray, left_out: np.ndarray, level: float) -> np.ndarray:
+    return p_values(score.scores(rows, level), left_out)
+
+
+def split(fit: Fit, refit: Callable[[np.ndarray], Score], seed: int) -> tuple[Method, Any]:
+    """Return the method of a fit to half of the majority rows; its score and left-out scores."""
+    data = fit.data
+    majority = np.random.default_rng(seed).permutation(np.flatnonzero(~data.minority))
+    half = len(majority) // 2
+    score = refit(np.sort(np.concatenate([majority[:half], np.flatnonzero(data.minority)])))
+    left_out = np.sort(score.scores(data.rows[majority[half:]], fit.level))
+    return partial(_by_split, split=score, left_out=left_out, level=fit.level), (score, left_out)
+
+
+def _by_split(
+    score: Score, rows: np.ndarray, split: Score, left_out: np.ndarray, level: float
+) -> np.ndarray:
+    return _by_scores(split, rows, left_out, level)
+
+
+# "cross": the fits without each fold, and the scores of the rows of that fold
+
+
+def cross(fit: Fit, refit: Callable[[np.ndarray], Score]) -> Method:
+    """Return the cross-conformal method; all minority rows stay in each fit."""
+    data = fit.data
+    majority, minority = np.flatnonzero(~data.minority), np.flatnonzero(data.minority)
+    nobody = np.zeros(len(majority), dtype=bool)
+    n_folds = max(2, min(FOLDS, len(majority)))
+    parts = []
+    for train, test in folds(nobody, n_folds, data.seed):
+        score = refit(np.sort(np.concatenate([majority[train], minority])))
+        parts.append((score, np.sort(score.scores(data.rows[majority[test]], fit.level))))
+    return partial(_by_folds, folds=parts, level=fit.level)
+
+
+def _by_folds(
+    score: Score, rows: np.ndarray, folds: list[tuple[Score, np.ndarray]], level: float
+) -> np.ndarray:
+    count, n = np.ones(len(rows)), 1
+    for of_fold, left_out in folds:
+        count += np.searchsorted(left_out, of_fold.scores(rows, level), side="right")
+        n += len(left_out)
+    return count / n
+
+
+# "jackknife+", and the p-values of single draws: comparisons under one centre
+
+
+def jackknife(fit: Fit) -> Method:
+    r"""Return the method that compares z and j under the centre without j.
+
+    .. math:: p(z) = \frac{1 + \#\{j : s_j(a_{-j}) \le s_z(a_{-j})\}}{n + 1}
+
+    It is the mean over draws. A ValueError is raised where weights do not sum to one.
+    """
+    center, weights = _some_draws(fit, thinned(len(fit.center.weights), JACKKNIFE_DRAWS))
+    points, further = _left_out_rows(fit.data)
+    left_out = leave_one_out(weights, fit.data.gram.K, fit.data.gram.n1)[:, points]
+    left_out -= _half_diagonal(fit.data.gram, fit.data.gram.points[points])
+    others = np.sort(center.similarity(further), axis=1)
+    return partial(_by_jackknife, center=center, points=points, left_out=left_out, others=others)
+
+
+def _by_jackknife(
+    score: Score,
+    rows: np.ndarray,
+    center: Center,
+    points: np.ndarray,
+    left_out: np.ndarray,
+    others: np.ndarray,
+) -> np.ndarray:
+    step = max(1, BLOCK_VALUES // center.gram.n_points)
+    parts = [
+        _jackknife_of(center, rows[i : i + step], points, left_out, others)
+        for i in range(0, len(rows), step)
+    ]
+    return np.concatenate([np.empty(0), *parts])
+
+
+def _jackknife_of(
+    center: Center, rows: np.ndarray, points: np.ndarray, left_out: np.ndarray, others: np.ndarray
+) -> np.ndarray:
+    gram, w = center.gram, center.weights
+    m = gram.n_majority_points
+    half = _half_diagonal(gram, rows)
+    k_zu = gram.kernel(rows, gram.points)
+    A, B = k_zu[:, :m] @ w[:, :m].T, k_zu[:, m:] @ w[:, m:].T
+    of_points, count = k_zu[:, points], np.zeros(len(rows))
+    for draw in range(len(w)):
+        alpha, total = w[draw, points], w[draw, :m].sum()
+        # the similarity of z to the centre without j; the other weights are rescaled
+        s = A[:, draw, None] - alpha * of_points
+        with np.errstate(divide="ignore", invalid="ignore"):
+            s *= total / (total - alpha)
+        s += (B[:, draw] - half)[:, None]
+        # a point with all the weight, without which there is no centre, counts as remote
+        count += (~(left_out[draw] > s)).sum(axis=1)
+        whole = A[:, draw] + B[:, draw] - half
+        count += np.searchsorted(others[draw], whole, side="right")
+    return (1.0 + count / len(w)) / (len(points) + others.shape[1] + 1.0)
+
+
+def by_draw(
+    fit: Fit,
+    kernel_sums: Callable[[np.ndarray], np.ndarray],
+    draws: np.ndarray,
+    rows: np.ndarray,
+) -> np.ndarray:
+    """Return the p-values of rows in each of some draws, shape (draws, rows).
+
+    Left-out and new rows are compared under the centre of a draw. ``kernel_sums`` takes weights
+    (draws, M) and returns the similarities of the left-out points.
+    """
+    center, weights = _some_draws(fit, draws)
+    points, further = _left_out_rows(fit.data)
+    left_out = kernel_sums(weights)[:, points]
+    left_out = left_out - _half_diagonal(fit.data.gram, fit.data.gram.points[points])
+    left_out = np.sort(np.hstack([left_out, center.similarity(further)]), axis=1)
+    new = center.similarity(rows)
+    return np.stack([p_values(z, j) for z, j in zip(new, left_out, strict=True)])
+
+
+def some_draws(fit: Fit, draws: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return evenly spaced draws: their numbers in each chain, and those of all chains in one."""
+    chains, n = fit.draws.shape
+    kept = thinned(n, max(1, draws // chains))
+    return kept, (np.arange(chains)[:, None] * n + kept).ravel()
+
+
+def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
+    """Return draws of the p-values of rows; see :meth:`Detector.p_value_draws`."""
+    fit: Fit = est.fit_
+    if not est._has_loo or est._left_out_sums(fit.data, fit.center.weights[:1]) is None:
+        raise ValueError(
+            f"{est!r} leaves rows out by refits only, so there are no p-values of single "
+            "draws; use p_value(X)"
+        )
+    kept, numbers = some_draws(fit, draws)
+    p = by_draw(fit, lambda weights: est._left_out_sums(fit.data, weights)[0], numbers, rows)
+    chains = fit.draws.shape[0]
+    return xr.DataArray(
+        p.reshape(chains, len(kept), -1),
+        dims=("chain", "draw", "obs"),
+        coords={"chain": np.arange(chains), "draw": kept, "obs": np.arange(len(rows))},
+    )
+
+
+def thinned(n: int, most: int) -> np.ndarray:
+    """Return up to ``most`` of n numbers, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
+
+
+def _some_draws(fit: Fit, draws: np.ndarray) -> tuple[Center, np.ndarray]:
+    center: Any = fit.center
+    weights = center.weights[draws]
+    return center.with_weights(weights), weights
+
+
+def _half_diagonal(gram: Gram, rows: np.ndarray) -> np.ndarray:
+    """Return the part k(z, z)/2 of a similarity, or 0 where it is the same for all rows."""
+    k_zz = gram.kernel.diag(rows)
+    return np.zeros_like(k_zz) if gram.kernel.normalized else k_zz / 2.0
+
+
+def _left_out_rows(data: TrainingData) -> tuple[np.ndarray, np.ndarray]:
+    """Return the majority points that are rows, and the majority rows that are no points."""
+    points = np.flatnonzero(data.row_of_point[: data.gram.n_majority_points] >= 0)
+    further = ~data.minority
+    further[data.row_of_point[points]] = False
+    return points, data.rows[further]
+
+
+# "full": each new row joins the rows of the fit
+
+
+def full(fit: Fit, prior: object, likelihood_scale: float) -> Method:
+    r"""Return full conformal p-values of BDD.
+
+    The mean of the normal posterior of all n + 1 rows is
+
+    .. math:: \Lambda_+ = \lambda (n_0 + 1) K_+ + \Sigma_+^{-1}, \qquad
+        \mu_+ = \Lambda_+^{-1} (\lambda r_+ + \Sigma_+^{-1} m_+),
+
+    and the rows are compared by their distances from it, where :math:`p(z)` is the share of rows
+    at least as far as z. :math:`\Lambda_+` borders a matrix that is the same for all z, so a new
+    row costs :math:`O(n_0^2)`.
+    """
+    if not isinstance(prior, GaussianPrior) or isinstance(prior, CorrelatedPrior):
+        raise ValueError(
+            "method='full' is for BDD with an independent normal prior (priors.Flat, RowSum, "
+            f"StandardizedRowSum), got {prior!r}; use method='cross' or 'split'"
+        )
+    return partial(_by_full, gram=fit.data.gram, prior=prior, scale=likelihood_scale)
+
+
+def _by_full(
+    score: Score, rows: np.ndarray, gram: Gram, prior: GaussianPrior, scale: float
+) -> np.ndarray:
+    n = gram.n0
+    factor_of_all = cho_factor(scale * (n + 1) * gram.K + prior.precision(gram))
+    precision = float(prior.sd) ** -2
+    k_zu, k_zz = gram.kernel(rows, gram.points), gram.kernel.diag(rows)
+    solved = cho_solve(factor_of_all, k_zu.T)  # the inverse times the border of each row
+    K, p = np.empty((n + 1, n + 1)), np.empty(len(rows))
+    K[:n, :n] = gram.K
+    for i, (k, kk) in enumerate(zip(k_zu, k_zz, strict=True)):
+        K[n, :n] = K[:n, n] = k
+        K[n, n] = kk
+        r = np.append(gram.r + k, k.sum() + kk)
+        points = np.concatenate([gram.points, rows[i : i + 1]])
+        joined = Gram(K, r, gram.T + kk, n + 1, points, gram.kernel)
+        shift = scale * r + precision * prior.mean(joined)
+        # the bordered system: eliminate the n rows, then z
+        border, v = scale * (n + 1) * k, scale * (n + 1) * solved[:, i]
+        u = cho_solve(factor_of_all, shift[:n])
+        last = (shift[n] - border @ u) / (scale * (n + 1) * kk + precision - border @ v)
+        w = np.append(u - last * v, last)
+        d2 = np.diag(K) - 2.0 * (K @ w)
+        p[i] = (d2 >= d2[n]).mean()
+    return p
