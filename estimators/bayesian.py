@@ -315,23 +315,6 @@ class BayesianDataDescription(DataDescription):
             attrs |= {name: describe(prior) for name, prior in self._priors().items()}
         return replace(state, attrs=attrs)
 
-    def with_dictionary(self, dictionary: Any, X: Any, y: Any = None) -> Self:
-        """Return the estimator fitted to the same rows with another dictionary.
-
-        The kernel with its bandwidth and all other parameters stay the same. See
-        :func:`bsvdd.estimators.approximation.change` for the effect of the number of landmarks.
-
-        Parameters
-        ----------
-        dictionary : int, Landmarks, array or None
-            As in the constructor.
-        X, y
-            The rows and labels of the fit, which holds at most a sample of them.
-        """
-        check_is_fitted(self)
-        new = clone(self).set_params(kernel=self.kernel_, dictionary=dictionary)
-        return new.fit(X, y)
-
     def with_prior(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
         """Return the estimator fitted to the same rows with another prior.
 
