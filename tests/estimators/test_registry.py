@@ -41,7 +41,7 @@ def test_every_estimator_of_the_package_has_its_record(records, modules):
         if inspect.isclass(value)
         and issubclass(value, BaseDetector)
         and value.__module__ == module.__name__
-    } - {"HyperplaneDetector", "SoftmaxDescription", "Yardstick"}
+    } - {"HyperplaneDetector", "DensityWeighted", "SoftmaxDescription", "Yardstick"}
     assert {record.class_name for record in records.values()} == classes
 
 
