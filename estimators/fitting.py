@@ -25,7 +25,7 @@ from ..inference.warning import DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
 from . import leave_out
-from .dictionary import AllRows
+from .dictionary import AllRows, separated
 from .inputs import categorical_columns, training_names, validated, warn_of_constant_columns
 from .labels import (
     kinds_seen,
@@ -40,7 +40,6 @@ from .rows.blocks import ArrayRows, Rows
 from .rows.files import naming
 from .rows.source import source as rows_of
 from .training import Dictionary, FitState, TrainingData
-from .unlabelled import separated
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a base of unknown type takes any keyword argument

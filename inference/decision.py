@@ -42,19 +42,6 @@ def compared(
     return count / len(d), count > quantile_rank(level, len(d)), at_cutoff
 
 
-def is_normal(d: np.ndarray, cutoff: float | np.ndarray, level: float = 0.5) -> np.ndarray:
-    """Return whether P(d_z <= cutoff | data) exceeds the level; (draws, rows) -> (rows,).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.inference.decision import is_normal
-    >>> is_normal(np.array([[1.0, 1.0], [1.0, 3.0], [3.0, 3.0]]), 2.0).tolist()
-    [True, False]
-    """
-    return compared(d, np.broadcast_to(cutoff, (len(d), 1)), level, 0.0)[1]
-
-
 def three_way(
     probability: np.ndarray, standard_error: np.ndarray, low: float, high: float
 ) -> np.ndarray:
@@ -135,8 +122,3 @@ def weighted_distance_quantile(
     share /= share[-1]
     rank = np.minimum((share <= level + 1e-9).sum(axis=0), len(d) - 1)
     return np.take_along_axis(d, order, axis=0)[rank, np.arange(d.shape[1])]
-
-
-# former names
-decisive_distance = distance_quantile
-weighted_decisive_distance = weighted_distance_quantile
