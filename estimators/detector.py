@@ -720,7 +720,7 @@ class Detector(OutlierMixin, BaseEstimator):
         with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A row with
         :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of :math:`\alpha`. With the
         cutoff ``Cutoff("false_alarm", false_alarm_rate=alpha)`` and the method "left-out", these
-        are exactly the rows that ``predict`` calls abnormal.
+        are exactly those that ``predict`` calls abnormal.
 
         Parameters
         ----------
@@ -1192,11 +1192,11 @@ def _warn_of_far_rows(score: Score, cutoff: float) -> None:
     if not isinstance(score, Center) or score.logarithmic or not score.gram.kernel.normalized:
         return
     if cutoff < 0.0:
+        limit, farthest = score.distance_of(np.array([cutoff, 0.0]))
         warn(
-            f"the cutoff, {float(score.distance_of(np.array(cutoff))):.6g}, exceeds the distance of rows far from "
-            f"all training rows, {float(score.distance_of(np.array(0.0))):.6g}, so these are called normal: "
-            "negative weights make some normal rows more remote; use a larger bandwidth, or a "
-            "larger likelihood_scale",
+            f"the cutoff, {limit:.6g}, exceeds the distance of rows far from all training rows, "
+            f"{farthest:.6g}, so these are called normal: negative weights make some normal rows "
+            "more remote; use a larger bandwidth, or a larger likelihood_scale",
             DiagnosticWarning,
         )
 
