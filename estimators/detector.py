@@ -730,7 +730,7 @@ class Detector(OutlierMixin, BaseEstimator):
             How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
 
             - "left-out": about :math:`\alpha`, with the left-out scores that choose the cutoff;
-            - "jackknife+": usually below :math:`\alpha`, as an average over draws is rarely extreme;
+            - "jackknife+": usually below :math:`\alpha`: an average over draws is rarely extreme;
               z is compared with each row under the centre without this row. For BSVDD, BSVDD-M and
               BDD on the simplex;
             - "cross": at most :math:`2 \alpha + \sqrt{2 / n}`, and about :math:`\alpha`; 10 folds
