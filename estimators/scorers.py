@@ -17,7 +17,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.pipeline import Pipeline
 
 from ..inference.metrics import evaluate
-from .base import BaseDetector
+from .detector import Detector
 from .labels import minority_rows
 
 
@@ -81,9 +81,9 @@ class Scorer:
         return f"scorers.{self.name}"
 
 
-def detector_in(estimator: Any) -> BaseDetector:
+def detector_in(estimator: Any) -> Detector:
     """Return the estimator of bsvdd that a pipeline or a finished search ends with."""
-    if isinstance(estimator, BaseDetector):
+    if isinstance(estimator, Detector):
         return estimator
     if isinstance(estimator, Pipeline):
         return detector_in(estimator.steps[-1][1])
@@ -95,7 +95,7 @@ def detector_in(estimator: Any) -> BaseDetector:
     )
 
 
-def minority_of(est: BaseDetector, y: Any) -> np.ndarray:
+def minority_of(est: Detector, y: Any) -> np.ndarray:
     """Return which labels are those of the minority, by the labels that ``est`` was fitted with."""
     if not est.labels_:
         return minority_rows(y, len(y), est.minor_label)
@@ -106,7 +106,7 @@ def minority_of(est: BaseDetector, y: Any) -> np.ndarray:
             f"y has the label {unseen[0]!r}, but the labels of fit were "
             f"{', '.join(map(repr, est.labels_[:5]))}; give the same labels"
         )
-    return np.isin(y, est.labels_[: max(1, len(est._fit.data.kind_labels))])
+    return np.isin(y, est.labels_[: max(1, len(est.fit_.data.kind_labels))])
 
 
 def _roc_auc(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
