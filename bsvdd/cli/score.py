@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-# those of estimators.p_values, which takes long to import
+# those of estimators.questions.p_values, which takes long to import
 METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
 INTERVAL = (0.05, 0.95)  # shares of the draws of d_z
 
@@ -81,10 +81,10 @@ def score(
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
         from ..comparison.scenarios.tables import read_table
+        from ..estimators.questions.batches import check_rate
         from ..estimators.rows.files import naming
         from ..estimators.storage.atomic import atomic
         from ..estimators.storage.loading import load
-        from ..inference.conformal import check_rate
 
         if fdr is not None:
             check_rate("fdr", fdr)
@@ -189,7 +189,7 @@ def filled_by(est: Any, X: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame
 
     gaps = gaps & ~gaps.all(axis=1, keepdims=True)
     categorical = est.kernel_.categorical_columns
-    values = typical_values(est._fit.data.majority_rows, categorical)
+    values = typical_values(est.fit_.data.majority_rows, categorical)
     X = X.astype({X.columns[i]: object for i in categorical})
     for i, value in enumerate(values):
         X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], value))
@@ -253,7 +253,7 @@ def important_columns(est: Any, X: pd.DataFrame) -> pd.DataFrame:
 
 def scored(est: Any, X: pd.DataFrame, fdr: float | None, method: str) -> pd.DataFrame:
     """Return the decision on rows with the interval of d_z, the p-value and the selection."""
-    from ..inference.conformal import discoveries
+    from ..estimators.questions.batches import discoveries
 
     rows = as_in_fit(est, X)
     result: pd.DataFrame = est.decision(rows, INTERVAL, method).set_axis(X.index)
@@ -292,7 +292,7 @@ def _count_unseen(est: Any, X: pd.DataFrame) -> None:
     from ..estimators.messages import quoted
     from ..estimators.rows.categories import codes
 
-    known = est._fit.data.rows
+    known = est.fit_.data.rows
     unseen = {
         str(X.columns[i]): ~np.isin(codes(X.iloc[:, i]), known[:, i])
         for i in est.kernel_.categorical_columns

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from ..estimators.as_published import PUBLICATIONS, as_published
-from ..estimators.bayesian import BayesianDataDescription
+from ..estimators.bayesian import Bayesian
 from ..estimators.registry import REGISTRY, Record
 from ..inference.cutoff import Cutoff
 from ..models import kernels, priors
@@ -231,9 +231,9 @@ default="InverseRowSum"
                 arguments[name] = getattr(self, name)
         return Call(self._record.estimator(), self._record.class_name, arguments)
 
-    def estimator(self) -> BayesianDataDescription:
+    def estimator(self) -> Bayesian:
         """Return the estimator, not yet fitted."""
-        est: BayesianDataDescription = self._call().value()
+        est: Bayesian = self._call().value()
         return est
 
     def code(self) -> str:
