@@ -64,7 +64,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "inference.setting": ("explorer.state", "explorer.call", "explorer.ranges"),
     "inference.storage": ("estimators.storage.saving", "estimators.storage.loading"),
     "models.registry": ("estimators.registry",),
-    "models.variable": ("models.priors.variable",),
+    "models.variable": ("models.priors.foreign",),
 }
 
 # modules by the names that the documentation gives them; these are no former places

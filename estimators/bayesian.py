@@ -24,14 +24,14 @@ from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.scoring import CenterDraws
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import bootstrap
-from ..models.checks import is_number
 from ..models.closed_form import ClosedForm
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
+from ..models.kernels.base import is_number
 from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
 from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
-from ..models.priors.variable import describe
+from ..models.priors.foreign import describe
 from . import prior_swapping
 from .base import BaseDetector
 from .description import DataDescription

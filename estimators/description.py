@@ -16,9 +16,9 @@ from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
 from ..inference.scoring import CenterDraws
 from ..inference.warning import DataWarning, warn
-from ..models.checks import is_number
 from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
+from ..models.kernels.base import is_number
 from ..models.potential import KernelLikelihood, Likelihood, parameters_of
 from . import explanation, p_values
 from .base import BaseDetector

@@ -43,8 +43,7 @@ from ..inference.cross_validation import folds
 from ..inference.leave_one_out import leave_one_out
 from ..inference.scoring import CenterDraws, ScoringRule
 from ..models.gram import Gram
-from ..models.priors import GaussianPrior
-from ..models.priors.gaussian import CorrelatedPrior
+from ..models.priors import CorrelatedPrior, GaussianPrior
 from .training import TrainingData
 
 METHODS = ("left-out", "jackknife+", "cross", "full", "split")

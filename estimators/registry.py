@@ -280,7 +280,7 @@ REGISTRY: dict[str, Record] = {
             "Schoelkopf et al., Estimating the support of a high-dimensional distribution, "
             "Neural Computation 13",
             2001,
-            formula="bsvdd.models.ocsvm",
+            formula="bsvdd.models.one_class_svm",
             doi="10.1162/089976601750264965",
             published=Source(
                 BOUNDARY, {"nu": Open(0.1, "at most a tenth of the rows lies beyond")}
@@ -319,7 +319,7 @@ REGISTRY: dict[str, Record] = {
             "Suykens and Vandewalle, Least squares support vector machine classifiers, Neural "
             "Processing Letters 9",
             1999,
-            formula="bsvdd.models.lssvm",
+            formula="bsvdd.models.ls_svm",
             doi="10.1023/A:1018628609742",
         ),
         Record(
@@ -329,7 +329,7 @@ REGISTRY: dict[str, Record] = {
             "learning",
             _HAZARIKA + "; note by A. Mohite",
             2021,
-            formula="bsvdd.models.lssvm",
+            formula="bsvdd.models.ls_svm",
             doi=_HAZARIKA_DOI,
             published=Source(
                 {

@@ -14,7 +14,7 @@ from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
 from ..inference.scoring import Hyperplane, supported
 from ..inference.warning import DataWarning, warn
-from ..models import density, lssvm, ocsvm, svm
+from ..models import ls_svm, one_class_svm, svm
 from ..models.gram import Gram
 from .base import BaseDetector
 from .dictionary import AllRows
@@ -145,7 +145,7 @@ class OCSVM(HyperplaneDetector):
 
     @override
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        plane = ocsvm.solve(gram, self.nu)
+        plane = one_class_svm.solve(gram, self.nu)
         # in units of rho, f does not depend on the number of rows with alpha > 0, so that left-out
         # values of folds are comparable with those of the full fit
         unit = plane.rho if plane.norm > 0 and plane.rho > 0 else 1.0
@@ -181,8 +181,8 @@ class OCSVM(HyperplaneDetector):
         return super().intercept_ * self._fit.draws.solution["unit"]
 
     @property
-    def _plane(self) -> ocsvm.Plane:
-        return ocsvm.describe(self.weights_, self.gram_, self._fit.draws.solution["nu"])
+    def _plane(self) -> one_class_svm.Plane:
+        return one_class_svm.describe(self.weights_, self.gram_, self._fit.draws.solution["nu"])
 
     @property
     def support_case_(self) -> np.ndarray:
@@ -409,7 +409,7 @@ class LSSVM(HyperplaneDetector):
     @override
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         d = self._density_weights(gram)
-        solved = lssvm.solve(gram, self.C, d, self.epsilon, self._zero_weight())
+        solved = ls_svm.solve(gram, self.C, d, self.epsilon, self._zero_weight())
         return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
 
     @override
@@ -516,10 +516,10 @@ def _density(gram: Gram, k: int, count_self: bool, among: str) -> np.ndarray:
     """Return the density weights of both classes, among the rows of a class or all rows."""
     rows, m = gram.kernel.inputs(gram.points), gram.n_majority_points
     if among == "train":
-        d = density.weights(rows, k, count_self, "the training set")
+        d = svm.density_weights(rows, k, count_self, "the training set")
         both = [d[:m], d[m:]]
     else:
-        both = [density.weights(part, k, count_self) for part in (rows[:m], rows[m:])]
+        both = [svm.density_weights(part, k, count_self) for part in (rows[:m], rows[m:])]
     for name, d in zip(("majority", "minority"), both, strict=True):
         if not d.any():
             raise ValueError(

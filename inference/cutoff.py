@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..models.checks import is_number
+from ..models.kernels.base import is_number
 from .metrics import rates
 
 Middle = Callable[[np.ndarray, np.ndarray], np.ndarray]

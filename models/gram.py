@@ -66,9 +66,9 @@ class Gram:
         The resolved kernel of K, r and T.
     n1 : int
         Number of minority rows, the last points of the dictionary.
-    place : ndarray of int or None
+    index_in_full_fit : ndarray of int or None
         In a fold, the indices of its majority points among those of the whole fit.
-    minority_place : ndarray of int or None
+    minority_index_in_full_fit : ndarray of int or None
         In a fold, the indices of its minority points among those of the whole fit.
     unlabelled : ndarray of shape (u, p) or None
         Rows without a label; no statistic has them, but a prior may.
@@ -81,8 +81,8 @@ class Gram:
     points: np.ndarray
     kernel: Kernel
     n1: int = 0
-    place: np.ndarray | None = None
-    minority_place: np.ndarray | None = None
+    index_in_full_fit: np.ndarray | None = None
+    minority_index_in_full_fit: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
 
     def __post_init__(self) -> None:

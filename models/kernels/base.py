@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy
 
 BLOCK_VALUES = 2**18  # kernel values per block of a sum: 2 MB, which stays in the cache
 SAMPLE = 100  # rows on which a kernel is checked
+SMALLEST = 1e-100  # its square and the inverse of its square are finite
 
 
 @dataclass(frozen=True)
@@ -220,3 +222,8 @@ def as_table(name: str, X: Any) -> np.ndarray:
     if X.ndim != 2:
         raise ValueError(f"{name} must be a table (rows, columns), got {X.ndim} dimension(s)")
     return X
+
+
+def is_number(value: Any) -> bool:
+    """Return whether ``value`` is a real number; a boolean is not."""
+    return isinstance(value, Real) and not isinstance(value, bool)

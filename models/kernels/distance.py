@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 import scipy
 
-from .. import bandwidth as criteria
-from ..checks import is_number
-from .base import Kernel, as_table
+from . import bandwidth as criteria
+from .base import Kernel, as_table, is_number
 
 BLOCK = 256  # rows per block of a kernel matrix
 GROUP = 64  # rows whose kernel values are added in their own precision, by BLAS
@@ -94,7 +93,7 @@ class RBF(DistanceKernel):
     ----------
     bandwidth : float or str, default="modified_mean"
         s, in the units of the columns, or the name of a criterion of
-        :mod:`bsvdd.models.bandwidth`.
+        :mod:`bsvdd.models.kernels.bandwidth`.
     criterion : str, optional
         The criterion that the number came from; set by :meth:`~bsvdd.kernels.Kernel.resolve`.
 
@@ -217,7 +216,7 @@ class Laplacian(DistanceKernel):
     Parameters
     ----------
     bandwidth : float or str, default="modified_mean"
-        s, in the units of the columns, or a criterion of :mod:`bsvdd.models.bandwidth`. The
+        s, in the units of the columns, or a criterion of :mod:`bsvdd.models.kernels.bandwidth`. The
         criteria were derived for the Gaussian kernel; here they are rules of thumb.
     criterion : str, optional
         The criterion that the number came from; set by :meth:`~bsvdd.kernels.Kernel.resolve`.

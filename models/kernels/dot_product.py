@@ -7,8 +7,7 @@ from typing import override
 
 import numpy as np
 
-from ..checks import is_number
-from .base import Kernel
+from .base import Kernel, is_number
 
 
 @dataclass(frozen=True)

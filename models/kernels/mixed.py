@@ -9,9 +9,8 @@ from typing import Any, Self, override
 import numpy as np
 import scipy
 
-from ..checks import is_number
-from .base import Kernel
-from .custom import as_kernel
+from .base import Kernel, is_number
+from .callable import as_kernel
 from .standardized import Standardized
 
 INDICATORS = 100  # categories of a column that have an indicator of their own in ``inputs``

@@ -9,7 +9,7 @@ from typing import Any, Self, override
 import numpy as np
 
 from .base import Kernel
-from .custom import as_kernel
+from .callable import as_kernel
 from .distance import RBF
 
 

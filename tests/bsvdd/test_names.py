@@ -30,7 +30,7 @@ def test_import_is_light():
 
 def test_the_array_core_needs_no_pymc():
     floors = {
-        "models": ("kernels", "gram", "geometry", "bandwidth", "qp", "svdd"),
+        "models": ("kernels", "gram", "geometry", "quadratic_program", "svdd"),
         "inference": ("scoring", "decision", "cutoff", "metrics"),
         "estimators": ("registry", "labels"),
     }

@@ -5,7 +5,7 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from bsvdd.models import bandwidth
+from bsvdd.models.kernels import bandwidth
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import gaussian_kde
 from sklearn.svm import SVC, OneClassSVM
