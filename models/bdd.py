@@ -17,7 +17,7 @@ estimator, a quadratic program.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -176,18 +176,14 @@ class NormalPosterior:
     gram : Gram
     prior : GaussianPrior
     likelihood_scale : float
-    reason : str
     """
 
     gram: Gram
     prior: GaussianPrior
     likelihood_scale: float = 1.0
-    reason: str = "the posterior is normal"
 
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Dimensions of the variables."""
-        return {"w": ("point",), "alpha": ("point",)}
+    reason: ClassVar[str] = "the posterior is normal"
+    dims: ClassVar[dict[str, tuple[str, ...]]] = {"w": ("point",), "alpha": ("point",)}
 
     def draw(
         self, draws: int, tune: int, chains: int, rng: np.random.Generator

@@ -36,7 +36,7 @@ none: this product is a truncated normal again, with the precision :math:`\Sigma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -122,19 +122,15 @@ class TruncatedNormalPosterior:
     prior : GaussianPrior
     minority_prior : TruncatedNormal
     likelihood_scale : float
-    reason : str
     """
 
     gram: Gram
     prior: GaussianPrior
     minority_prior: TruncatedNormal
     likelihood_scale: float = 1.0
-    reason: str = "the posterior is normal on a cube"
 
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Dimensions of the variables."""
-        return {"w": ("point",), "alpha1": ("minority",)}
+    reason: ClassVar[str] = "the posterior is normal on a cube"
+    dims: ClassVar[dict[str, tuple[str, ...]]] = {"w": ("point",), "alpha1": ("minority",)}
 
     def draw(
         self, draws: int, tune: int, chains: int, rng: np.random.Generator

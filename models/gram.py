@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -185,9 +184,5 @@ def _product(kernel: Kernel, points: np.ndarray, w: np.ndarray) -> np.ndarray:
         inputs = kernel.inputs(points)
         product: np.ndarray = inputs @ (inputs.T @ w)
         return product
-    return np.concatenate([kernel(rows, points) @ w for rows in _blocks(points)])
-
-
-def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, len(rows), BLOCK):
-        yield rows[start : start + BLOCK]
+    blocks = (points[start : start + BLOCK] for start in range(0, len(points), BLOCK))
+    return np.concatenate([kernel(rows, points) @ w for rows in blocks])

@@ -20,6 +20,8 @@ GROUP = 64  # rows whose kernel values are added in their own precision, by BLAS
 class DistanceKernel(Kernel):
     """A kernel exp(-gamma x distance) whose gamma follows from a bandwidth; k(x, x) = 1."""
 
+    normalized = True
+    separable = True
     bandwidth: float | str = "modified_mean"
     criterion: str | None = None
 
@@ -46,21 +48,11 @@ class DistanceKernel(Kernel):
             )
         return float(self.bandwidth)
 
-    @property
-    @override
-    def normalized(self) -> bool:
-        return True
-
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return -self.gamma * scipy.spatial.distance.cdist(
             as_table("X", X), as_table("Y", Y), self._metric
         )
-
-    @property
-    @override
-    def separable(self) -> bool:
-        return True
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
@@ -113,22 +105,10 @@ class RBF(DistanceKernel):
             raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
         return cls(bandwidth=float((2.0 * gamma) ** -0.5))
 
-    @classmethod
-    def from_width(cls, width: float) -> RBF:
-        """Return the kernel exp(-||x - y||^2 / width), that is width = 2 s^2."""
-        if not (is_number(width) and 0 < width < np.inf):
-            raise ValueError(f"width must be positive and finite, got {width!r}")
-        return cls(bandwidth=float((width / 2.0) ** 0.5))
-
     @property
     def gamma(self) -> float:
         """1 / (2 s^2)."""
         return 0.5 / self._s**2
-
-    @property
-    def width(self) -> float:
-        """2 s^2."""
-        return 2.0 * self._s**2
 
     @override
     def gaussian_rates(self, n_columns: int) -> np.ndarray:

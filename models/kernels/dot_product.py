@@ -23,10 +23,7 @@ class Linear(Kernel):
     array([[11.]])
     """
 
-    @property
-    @override
-    def euclidean(self) -> bool:
-        return True
+    euclidean = True
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
