@@ -25,7 +25,7 @@ from ..models.gram import Gram
 from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
 from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
-from ..models.priors.variable import describe
+from ..models.priors.foreign import describe
 from . import new_rows
 from .detector import Detector, owned
 from .dictionary import KEPT_ROWS, MAX_POINTS, LandmarkPoints

@@ -24,9 +24,9 @@ from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import probability_error, three_way
 from ..inference.draws import Draws
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
-from ..models.checks import is_number
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
+from ..models.kernels.base import is_number
 from ..models.potential import KernelLikelihood, Likelihood
 from . import new_rows, tree
 from .dictionary import AllRows

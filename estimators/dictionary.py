@@ -86,9 +86,9 @@ class AllRows:
         """Return the Gram statistics of the rows ``train`` of ``data``."""
         minority = data.minority[train]
         gram = self.gram(kernel or data.kernel, data.rows[train], minority)
-        place = np.cumsum(~data.minority)[train][~minority] - 1
-        minority_place = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
-        return replace(gram, place=place, minority_place=minority_place)
+        index = np.cumsum(~data.minority)[train][~minority] - 1
+        minority_index = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
+        return replace(gram, index_in_full_fit=index, minority_index_in_full_fit=minority_index)
 
     def groups(self, data: TrainingData) -> dict[str, xr.Dataset]:
         """Return no group, because all statistics follow from the rows."""
@@ -204,7 +204,9 @@ class LandmarkPoints:
         majority = data.rows[train][~data.minority[train]]
         gram = Gram.from_rows(data.kernel, majority, points[m:][stays[m:]], points[:m][stays[:m]])
         return replace(
-            gram, place=np.flatnonzero(stays[:m]), minority_place=np.flatnonzero(stays[m:])
+            gram,
+            index_in_full_fit=np.flatnonzero(stays[:m]),
+            minority_index_in_full_fit=np.flatnonzero(stays[m:]),
         )
 
     def groups(self, data: TrainingData) -> dict[str, xr.Dataset]:

@@ -168,7 +168,7 @@ REGISTRY: dict[str, Record] = {
             2001,
             own=("nu",),
             doi="10.1162/089976601750264965",
-            formula="bsvdd.models.ocsvm",
+            formula="bsvdd.models.one_class_svm",
         ),
         Record(
             "SVM",
@@ -202,7 +202,7 @@ REGISTRY: dict[str, Record] = {
             needs_minority=True,
             own=("C", "epsilon"),
             doi="10.1023/A:1018628609742",
-            formula="bsvdd.models.lssvm",
+            formula="bsvdd.models.ls_svm",
         ),
         Record(
             "IDLSSVM-CIL",
@@ -214,7 +214,7 @@ REGISTRY: dict[str, Record] = {
             needs_minority=True,
             own=("C", "epsilon", "neighbors", "count_self", "density", "zero_weight"),
             doi=_HAZARIKA_DOI,
-            formula="bsvdd.models.lssvm",
+            formula="bsvdd.models.ls_svm",
         ),
     ]
 }

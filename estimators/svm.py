@@ -14,7 +14,7 @@ from ..inference.center import Hyperplane, Score
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
 from ..inference.warning import DataWarning, warn
-from ..models import density, lssvm, ocsvm, svm
+from ..models import ls_svm, one_class_svm, svm
 from ..models.gram import Gram
 from .detector import Detector
 from .dictionary import AllRows
@@ -101,7 +101,7 @@ class HyperplaneDetector(Detector):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DensityWeighted(HyperplaneDetector):
-    """A machine whose errors cost less for rows in sparse regions; see :mod:`.models.density`."""
+    """A machine whose errors cost less for rows in sparse regions; see :mod:`bsvdd.models.svm`."""
 
     neighbors: int = 5
     count_self: bool = False
@@ -111,9 +111,9 @@ class DensityWeighted(HyperplaneDetector):
     def _density_weights(self, gram: Gram) -> np.ndarray:
         rows, m, k = gram.kernel.inputs(gram.points), gram.n_majority_points, self.neighbors
         if self.density == "train":
-            d = density.weights(rows, k, self.count_self, "the training set")
+            d = svm.density_weights(rows, k, self.count_self, "the training set")
         else:
-            parts = [density.weights(part, k, self.count_self) for part in (rows[:m], rows[m:])]
+            parts = [svm.density_weights(part, k, self.count_self) for part in (rows[:m], rows[m:])]
             d = np.concatenate(parts)
         for name, part in (("majority", d[:m]), ("minority", d[m:])):
             if not part.any():
@@ -177,7 +177,7 @@ class OCSVM(HyperplaneDetector):
 
     @override
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        plane = ocsvm.solve(gram, self.nu)
+        plane = one_class_svm.solve(gram, self.nu)
         # in units of rho, f does not depend on the number of rows with alpha > 0, so that left-out
         # values of folds are comparable with those of the full fit
         unit = plane.rho if plane.norm > 0 and plane.rho > 0 else 1.0
@@ -199,8 +199,8 @@ class OCSVM(HyperplaneDetector):
         )
 
     @property
-    def _plane(self) -> ocsvm.Plane:
-        return ocsvm.describe(self.weights_, self.gram_, self.fit_.draws.solution["nu"])
+    def _plane(self) -> one_class_svm.Plane:
+        return one_class_svm.describe(self.weights_, self.gram_, self.fit_.draws.solution["nu"])
 
     @property
     def support_case_(self) -> np.ndarray:
@@ -383,7 +383,7 @@ class LSSVM(HyperplaneDetector):
     @override
     def _solve(self, gram: Gram, zero_weight: str = "drop") -> tuple[np.ndarray, dict[str, float]]:
         d = self._density_weights(gram)
-        solved = lssvm.solve(gram, self.C, d, self.epsilon, zero_weight)
+        solved = ls_svm.solve(gram, self.C, d, self.epsilon, zero_weight)
         return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
 
     @override

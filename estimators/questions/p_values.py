@@ -46,8 +46,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ...inference.center import Center, Score
 from ...inference.left_out import folds, leave_one_out
 from ...models.gram import Gram
-from ...models.priors import GaussianPrior
-from ...models.priors.gaussian import CorrelatedPrior
+from ...models.priors import CorrelatedPrior, GaussianPrior
 from ..fit import Fit
 from ..training import TrainingData
 

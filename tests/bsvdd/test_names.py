@@ -23,7 +23,7 @@ def public_names():
 
 def test_the_array_core_needs_no_pymc():
     floors = {
-        "models": ("kernels", "gram", "geometry", "bandwidth", "qp", "svdd"),
+        "models": ("kernels", "gram", "geometry", "quadratic_program", "svdd"),
         "inference": ("scoring", "decision", "cutoff", "metrics"),
         "estimators": ("registry", "labels"),
     }

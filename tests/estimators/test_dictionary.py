@@ -155,7 +155,7 @@ def test_folds_leave_points_out(fitted):
     stays = np.isin(place, train)
     assert 0 < stays.sum() < 20
     np.testing.assert_array_equal(gram.points, X[place[stays]])
-    np.testing.assert_array_equal(gram.place, np.flatnonzero(stays))
+    np.testing.assert_array_equal(gram.index_in_full_fit, np.flatnonzero(stays))
     rows = X[train][Y[train] == 0]
     assert gram.n0 == len(rows)
     np.testing.assert_allclose(gram.r, KERNEL(gram.points, rows).sum(axis=1), rtol=1e-12)

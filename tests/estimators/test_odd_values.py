@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from bsvdd.models import truncated
+from bsvdd.models import truncated_normal
 
 from bsvdd import BDD, BDDM, SVDD, kernels
 
@@ -69,9 +69,9 @@ def test_a_likelihood_scale_without_digits_is_refused_at_once():
 
 
 def test_a_chain_without_end_is_an_error(monkeypatch):
-    monkeypatch.setattr(truncated, "_move", lambda *_: False)
+    monkeypatch.setattr(truncated_normal, "_move", lambda *_: False)
     with pytest.raises(ValueError, match="met the bounds .* 1000000 times.*a smaller likelihood_s"):
-        truncated.draw(np.eye(2), np.zeros(2), 5, 5, 1, np.random.default_rng(0))
+        truncated_normal.draw(np.eye(2), np.zeros(2), 5, 5, 1, np.random.default_rng(0))
 
 
 def test_a_move_stops_after_its_bounces():
@@ -79,7 +79,7 @@ def test_a_move_stops_after_its_bounces():
     root = np.linalg.cholesky(np.full((n, n), 1.0) + 1e-9 * np.eye(n))
     rng = np.random.default_rng(0)
     x, v = rng.random(n), 1e9 * root @ rng.standard_normal(n)
-    assert not truncated._move(x, v, 1.5, np.full(n, 0.5), root @ root.T)
+    assert not truncated_normal._move(x, v, 1.5, np.full(n, 0.5), root @ root.T)
     assert ((x >= 0) & (x <= 1)).all()
 
 

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from bsvdd.models import bandwidth
-from bsvdd.models.checks import SMALLEST
+from bsvdd.models.kernels import bandwidth
+from bsvdd.models.kernels.base import SMALLEST
 from scipy.spatial.distance import pdist
 from sklearn.svm import OneClassSVM
 

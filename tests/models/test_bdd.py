@@ -204,7 +204,7 @@ def without(gram, j):
     """The statistics of all rows but one, which know the place of each in a prior."""
     rest = np.arange(12) != j
     others = Gram.from_rows(gram.kernel, gram.points[rest])
-    return replace(others, place=np.flatnonzero(rest)), rest
+    return replace(others, index_in_full_fit=np.flatnonzero(rest)), rest
 
 
 @pytest.mark.parametrize("scale", [0.05, 3.5])

@@ -10,7 +10,7 @@ from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.inference.decision import weighted_distance_quantile
 from bsvdd.inference.metrics import evaluate
 from bsvdd.inference.warning import DiagnosticWarning
-from bsvdd.models import Gram, bdd_m, bdd_m_left_out
+from bsvdd.models import Gram, bdd_m, bdd_m_posterior
 from numpy.polynomial.legendre import leggauss
 from scipy import stats
 
@@ -46,8 +46,10 @@ def without(j):
     """Statistics of the other rows, which know their place in the priors, and which these are."""
     rest = np.arange(N0 + N1) != j
     gram = Gram.from_rows(kernels.RBF(1.0), ROWS[:N0][rest[:N0]], ROWS[N0:][rest[N0:]])
-    place, minority_place = np.flatnonzero(rest[:N0]), np.flatnonzero(rest[N0:])
-    return replace(gram, place=place, minority_place=minority_place), rest
+    place, minority_index_in_full_fit = np.flatnonzero(rest[:N0]), np.flatnonzero(rest[N0:])
+    return replace(
+        gram, index_in_full_fit=place, minority_index_in_full_fit=minority_index_in_full_fit
+    ), rest
 
 
 def log_density(found, alpha1):
@@ -61,7 +63,7 @@ def draws(found, seed, chains=2, n=500):
 
 def leave_one_out(gram, prior, minority_prior, w, seed=0):
     rng = np.random.default_rng(seed)
-    return bdd_m_left_out.leave_one_out(gram, prior, minority_prior, SCALE, w, rng)
+    return bdd_m_posterior.leave_one_out(gram, prior, minority_prior, SCALE, w, rng)
 
 
 @pytest.mark.parametrize(("prior", "minority_prior"), CASES)
@@ -152,7 +154,7 @@ def test_density_of_a_minority_weight_at_zero():
             root = precision**0.5
             expected = stats.truncnorm.logpdf(0.0, -mean * root, (1 - mean) * root, mean, 1 / root)
             expected -= np.log(root / (2 * np.pi) ** 0.5)
-            found = bdd_m_left_out._log_density_at_zero(np.array([mean]), np.array([precision]))
+            found = bdd_m_posterior._log_density_at_zero(np.array([mean]), np.array([precision]))
             np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-9)
 
 
@@ -189,7 +191,7 @@ def test_automatic_cutoff_is_by_leave_one_out(data):
     est = BDDM(**QUICK).fit(X, y)
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
     rng = np.random.default_rng(est._fit.data.seed)
-    f, log_weight = bdd_m_left_out.leave_one_out(
+    f, log_weight = bdd_m_posterior.leave_one_out(
         est.gram_, est.prior, est.minority_prior, 1.0, w, rng
     )
     d2 = 1 - 2 * f + upper_median(np.einsum("di,ij,dj->d", w, est.gram_.K, w))
@@ -229,14 +231,14 @@ def test_draws_of_any_sampler_can_be_left_out(data):
 def test_few_draws_that_count_are_warned_of(data, monkeypatch):
     """Weights of one draw in a hundred, for three rows."""
     est = BDDM(cutoff=1.0, **{**QUICK, "draws": 1000}).fit(*data)
-    true = bdd_m_left_out.leave_one_out
+    true = bdd_m.leave_one_out
 
     def uneven(*arguments):
         d, log_weight = true(*arguments)
         log_weight[:, 5:8] = np.where(np.arange(2000)[:, None] % 100 == 0, -900.0, -910.0)
         return d, log_weight
 
-    monkeypatch.setattr(bdd_m_left_out, "leave_one_out", uneven)
+    monkeypatch.setattr(bdd_m, "leave_one_out", uneven)
     message = (
         r"leave-one-out of 3 of 32 rows depends on few draws \(as few as 20\.\d effective draws of"
     )

@@ -279,7 +279,7 @@ def test_a_kernel_is_accepted_for_rows_of_any_scale_and_equal_rows(kernel, scale
 
 
 def test_custom_diagonal_is_taken_in_blocks(monkeypatch):
-    monkeypatch.setattr("bsvdd.models.kernels.custom.BLOCK", 3)
+    monkeypatch.setattr("bsvdd.models.kernels.callable.BLOCK", 3)
     poly = kernels.Custom(lambda A, B: (A @ B.T + 1.0) ** 2)
     np.testing.assert_allclose(poly.diag(X), [(x @ x + 1.0) ** 2 for x in X], rtol=1e-13)
 

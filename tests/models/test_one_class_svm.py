@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.inference.warning import DataWarning
-from bsvdd.models import Gram, ocsvm
+from bsvdd.models import Gram, one_class_svm
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
@@ -138,7 +138,7 @@ def test_the_size_of_the_kernel_does_not_matter(factor):
     gram = Gram.from_rows(kernels.RBF(1.3), X)
     K, r, T = gram.K * factor, gram.r * factor, gram.T * factor
     scaled = Gram(K, r, T, gram.n0, gram.points, gram.kernel)
-    plane, other = ocsvm.solve(gram, 0.2), ocsvm.solve(scaled, 0.2)
+    plane, other = one_class_svm.solve(gram, 0.2), one_class_svm.solve(scaled, 0.2)
     np.testing.assert_allclose(plane.alpha, other.alpha, atol=1e-6)
     assert other.rho == pytest.approx(plane.rho * factor, rel=1e-6)
 

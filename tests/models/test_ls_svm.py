@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from bsvdd.estimators import svm as machines
 from bsvdd.inference.warning import DataWarning
-from bsvdd.models import Gram, density, lssvm
+from bsvdd.models import Gram, ls_svm, svm
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
@@ -86,7 +86,7 @@ def test_plain_solves_the_bordered_system(data, C):
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_density_of_one_is_the_plain_machine(data, monkeypatch, epsilon):
     X, y = stacked(data)
-    monkeypatch.setattr(density, "weights", lambda rows, *args: np.ones(len(rows)))
+    monkeypatch.setattr(svm, "density_weights", lambda rows, *args: np.ones(len(rows)))
     est = IDLSSVM(kernel=RBF, C=2.0, epsilon=epsilon).fit(X, y)
     alpha, b = bordered(rbf(X, X), SIGN, np.full(N0 + N1, 1 / 2.0 + epsilon))
     np.testing.assert_allclose(alpha_of(est), alpha, rtol=1e-8, atol=1e-10)
@@ -219,9 +219,9 @@ def test_without_a_kernel_matrix(data, monkeypatch, tmp_path, est):
 
 def test_conjugate_gradients_that_fail_say_so(data, monkeypatch):
     gram = Gram.matrix_free(RBF, *data[:2])
-    monkeypatch.setattr(lssvm, "cg", lambda A, b, **how: (b, 1))
+    monkeypatch.setattr(ls_svm, "cg", lambda A, b, **how: (b, 1))
     with pytest.raises(RuntimeError, match="conjugate gradients did not reach"):
-        lssvm.solve(gram, 1.0, np.ones(N0 + N1))
+        ls_svm.solve(gram, 1.0, np.ones(N0 + N1))
 
 
 @pytest.mark.parametrize("cls", [LSSVM, IDLSSVM, SVM, DSVM])
@@ -247,7 +247,7 @@ def test_f_is_positive_for_the_majority(cls, labels):
 @pytest.mark.parametrize("k", [1, 3, 5, 11])
 def test_density_weights_by_a_double_loop(data, k, count_self):
     for rows in data[:2]:
-        d = density.weights(rows, k, count_self)
+        d = svm.density_weights(rows, k, count_self)
         np.testing.assert_allclose(d, loop_weights(rows, k, count_self), atol=1e-12)
         assert d.min() >= 0
         assert d.max() <= 1
@@ -255,34 +255,34 @@ def test_density_weights_by_a_double_loop(data, k, count_self):
 
 def test_counting_oneself_is_one_neighbour_less(data):
     np.testing.assert_array_equal(
-        density.weights(data[0], 5, count_self=True), density.weights(data[0], 4, False)
+        svm.density_weights(data[0], 5, count_self=True), svm.density_weights(data[0], 4, False)
     )
-    np.testing.assert_array_equal(density.weights(data[0], 1, count_self=True), 1.0)
+    np.testing.assert_array_equal(svm.density_weights(data[0], 1, count_self=True), 1.0)
 
 
 def test_the_sparsest_row_can_weigh_nothing(data):
-    d = density.weights(data[0], 5)
+    d = svm.density_weights(data[0], 5)
     assert d[7] == 0.0
     assert (np.delete(d, 7) > 0.5).all()
 
 
 def test_density_weights_in_blocks(data, monkeypatch):
-    whole = density.weights(data[0], 5)
-    monkeypatch.setattr(density, "BLOCK", 7)
-    np.testing.assert_array_equal(density.weights(data[0], 5), whole)
+    whole = svm.density_weights(data[0], 5)
+    monkeypatch.setattr(svm, "BLOCK", 7)
+    np.testing.assert_array_equal(svm.density_weights(data[0], 5), whole)
 
 
 def test_density_weights_do_not_change_with_units(data):
-    moved = density.weights(1000.0 * data[0] + 7.0, 5)
-    np.testing.assert_allclose(moved, density.weights(data[0], 5), atol=1e-9)
+    moved = svm.density_weights(1000.0 * data[0] + 7.0, 5)
+    np.testing.assert_allclose(moved, svm.density_weights(data[0], 5), atol=1e-9)
 
 
 def test_density_weights_of_equal_rows():
-    np.testing.assert_array_equal(density.weights(np.ones((9, 2)), 5), 1.0)
+    np.testing.assert_array_equal(svm.density_weights(np.ones((9, 2)), 5), 1.0)
     rows = np.repeat([[0.0, 0.0], [3.0, 4.0]], [6, 4], axis=0)
     # the third neighbour of a row is its copy: weight 1; the fifth of the four is not
-    np.testing.assert_array_equal(density.weights(rows, 3), 1.0)
-    np.testing.assert_array_equal(density.weights(rows, 5), np.repeat([1.0, 0.0], [6, 4]))
+    np.testing.assert_array_equal(svm.density_weights(rows, 3), 1.0)
+    np.testing.assert_array_equal(svm.density_weights(rows, 5), np.repeat([1.0, 0.0], [6, 4]))
 
 
 @pytest.mark.parametrize("cls", [DSVM, IDLSSVM])
@@ -294,7 +294,7 @@ def test_too_few_rows_for_density_weights(data, cls):
     cls(kernel=RBF, count_self=True).fit(X, y)
     cls(kernel=RBF, neighbors=4).fit(X, y)
     with pytest.raises(ValueError, match=r"neighbors=5 need at least 5 rows of each class, got 4"):
-        density.weights(data[0][:4], 5, count_self=True)
+        svm.density_weights(data[0][:4], 5, count_self=True)
 
 
 def test_density_weights_are_taken_in_the_columns_of_the_kernel(data):

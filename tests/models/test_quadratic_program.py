@@ -3,7 +3,7 @@
 import cvxopt
 import numpy as np
 import pytest
-from bsvdd.models import qp
+from bsvdd.models.quadratic_program import minimize
 
 
 def reference(H, b, lower, upper):
@@ -37,7 +37,7 @@ def test_signed_weights_with_a_bound_for_each(seed, n):
     lower = -rng.uniform(0.0, 0.5, n)
     upper = lower + rng.uniform(0.2, 1.5, n) + 1.5 / n
     assert upper.sum() > 1
-    w, best = qp.minimize(H, b, lower, upper), reference(H, b, lower, upper)
+    w, best = minimize(H, b, lower, upper), reference(H, b, lower, upper)
     assert_feasible(w, lower, upper)
     assert (best < -1e-3).any() or n == 2  # negative weights are of use
     np.testing.assert_allclose(w, best, atol=2e-6)
@@ -48,16 +48,16 @@ def test_signed_weights_with_a_bound_for_each(seed, n):
 )
 def test_numbers_are_bounds_of_all_weights(lower, upper):
     _, H, b = program(10, 20)
-    w = qp.minimize(H, b, lower, upper)
+    w = minimize(H, b, lower, upper)
     assert_feasible(w, lower, upper)
     np.testing.assert_allclose(w, reference(H, b, lower, upper), atol=2e-6)
-    arrays = qp.minimize(H, b, np.full(20, lower), np.full(20, upper))
+    arrays = minimize(H, b, np.full(20, lower), np.full(20, upper))
     np.testing.assert_allclose(w, arrays, rtol=1e-12)
 
 
 def test_without_bounds_given_the_weights_are_on_the_simplex():
     _, H, b = program(11, 20)
-    np.testing.assert_array_equal(qp.minimize(H, b), qp.minimize(H, b, 0.0, 1.0))
+    np.testing.assert_array_equal(minimize(H, b), minimize(H, b, 0.0, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_optimality_conditions(lower, upper, tolerance, factor):
     rng = np.random.default_rng(7)
     A, b = rng.normal(size=(30, 12)), factor * rng.normal(size=30)
     H = factor * A @ A.T
-    w = qp.minimize(H, b, lower, upper)
+    w = minimize(H, b, lower, upper)
     assert_feasible(w, lower, upper)
     gradient = (H @ w - b) / np.abs(H).max()
     low, high = w <= lower + 1e-9, w >= upper - 1e-9 * (upper - lower)
@@ -97,7 +97,7 @@ def test_the_centre_of_rows_far_from_the_origin(seed, signed):
     lower, upper = (LOWER, UPPER) if signed else (0.0, 0.15)
     best = reference(2 * X @ X.T, (X * X).sum(axis=1), lower, upper)
     Y = X + 1e5
-    w = qp.minimize(2 * Y @ Y.T, (Y * Y).sum(axis=1), lower, upper)
+    w = minimize(2 * Y @ Y.T, (Y * Y).sum(axis=1), lower, upper)
     assert_feasible(w, lower, upper)
     np.testing.assert_allclose(w @ Y - 1e5, best @ X, atol=1e-5)
 
@@ -113,7 +113,7 @@ def test_the_centre_of_rows_far_from_the_origin(seed, signed):
 )
 def test_bounds_that_leave_no_weights(lower, upper, sums):
     with pytest.raises(ValueError, match=f"no weights within their bounds sum to 1: {sums}"):
-        qp.minimize(np.eye(4), np.ones(4), lower, upper)
+        minimize(np.eye(4), np.ones(4), lower, upper)
 
 
 @pytest.mark.parametrize(
@@ -128,21 +128,21 @@ def test_bounds_that_leave_no_weights(lower, upper, sums):
 )
 def test_the_only_feasible_weights(lower, upper, only):
     _, H, b = program(12, 3)
-    np.testing.assert_allclose(qp.minimize(H, b, lower, upper), only, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(minimize(H, b, lower, upper), only, rtol=0, atol=1e-12)
 
 
 def test_the_answer_is_no_view_of_the_bounds():
     lower = np.array([0.5, 0.5])
-    qp.minimize(np.eye(2), np.ones(2), lower)[0] = 9.0
+    minimize(np.eye(2), np.ones(2), lower)[0] = 9.0
     np.testing.assert_array_equal(lower, [0.5, 0.5])
 
 
 def test_one_weight():
-    np.testing.assert_allclose(qp.minimize(np.array([[4.0]]), np.array([-1.0])), [1.0])
+    np.testing.assert_allclose(minimize(np.array([[4.0]]), np.array([-1.0])), [1.0])
 
 
 def test_one_weight_with_room():
-    np.testing.assert_array_equal(qp.minimize(np.eye(1), np.ones(1), -3.0, 3.0), [1.0])
+    np.testing.assert_array_equal(minimize(np.eye(1), np.ones(1), -3.0, 3.0), [1.0])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -158,20 +158,20 @@ def test_weights_that_are_fixed_by_their_bounds(seed):
     shift = b[free] - H[np.ix_(free, fixed)] @ lower[fixed]
     best = lower.copy()
     best[free] = s * reference(s * H[np.ix_(free, free)], shift, lower[free] / s, upper[free] / s)
-    w = qp.minimize(H, b, lower, upper)
+    w = minimize(H, b, lower, upper)
     assert_feasible(w, lower, upper)
     np.testing.assert_array_equal(w[fixed], lower[fixed])
     np.testing.assert_allclose(w, best, atol=2e-6)
 
 
 def test_one_weight_that_is_not_fixed():
-    w = qp.minimize(np.eye(3), np.ones(3), [0.1, -0.3, -2.0], [0.1, -0.3, 2.0])
+    w = minimize(np.eye(3), np.ones(3), [0.1, -0.3, -2.0], [0.1, -0.3, 2.0])
     np.testing.assert_allclose(w, [0.1, -0.3, 1.2], rtol=1e-14)
 
 
 def test_inputs_are_left_as_they_are():
     _, H, b = program(13, 6)
     before = H.copy(), b.copy()
-    qp.minimize(H, b, -0.2, 0.7)
+    minimize(H, b, -0.2, 0.7)
     np.testing.assert_array_equal(H, before[0])
     np.testing.assert_array_equal(b, before[1])
