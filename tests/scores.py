@@ -1,14 +1,16 @@
 """Scores of distances, computed apart from the package's scoring rules.
 
-For a description the score of a row is its proximity c - d^2 with c = k(z, z) + ||a||^2, or the
-logarithm of it; for a hyperplane it is minus the distance. Of several draws the upper median
-counts.
+For a description the score of a row is UNIT s_z, where c - d^2 = 2 s_z with
+c = k(z, z) + ||a||^2, or the logarithm of it; for a hyperplane it is minus the distance. Of
+several draws the upper median counts.
 """
 
 import numpy as np
 from bsvdd.models.kernels import as_kernel
 
 from bsvdd import BDD, BSVDD, SVDD, kernels
+
+UNIT = 2.0  # scores are UNIT s_z, the one constant that tests of scores know
 
 
 def upper_median(draws):
@@ -52,7 +54,7 @@ def score_of(est, distance):
     """Return the scores of distances (their medians over draws) in the fit ``est``."""
     if not hasattr(est, "distance"):  # a hyperplane
         return -distance
-    proximity = limit(est) - distance**2
+    proximity = UNIT / 2.0 * (limit(est) - distance**2)
     return np.log(proximity) if is_logarithmic(est) else proximity
 
 
@@ -60,7 +62,8 @@ def distance_of(est, score):
     """Return the distances with these scores in the fit ``est``."""
     if not hasattr(est, "distance"):
         return -score
-    return np.sqrt(limit(est) - (np.exp(score) if is_logarithmic(est) else score))
+    proximity = np.exp(score) if is_logarithmic(est) else score
+    return np.sqrt(limit(est) - 2.0 / UNIT * proximity)
 
 
 def sphere_score(est):
