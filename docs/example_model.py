@@ -53,6 +53,7 @@ RECORD = Record(
     "Data description with softplus weights",
     "An example of the contributor's guide",
     2026,
+    bayesian=True,
 )
 
 

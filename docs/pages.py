@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 from bsvdd.comparison.run.protocol import candidates
+from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.base import BaseDetector
 from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.estimators.storage.atomic import atomic
@@ -48,7 +49,6 @@ def model(record: Record) -> str:
         },
         "reference": f"{record.reference} ({record.year}).{doi}",
         "code": f"{{py:mod}}`{record.module}`",
-        "since": record.since,
     }
     table = "\n".join(f"| {name} | {fact} |" for name, fact in facts.items())
     return f"""\
@@ -97,14 +97,15 @@ def _changed(record: Record) -> str:
 
 
 def _as_published(record: Record) -> str:
-    """Return what the source of the model says and leaves open; nothing for a yardstick."""
-    if record.published is None:
+    """Return what the publication fixes and leaves open; nothing for a model without one."""
+    if record.name not in PUBLICATIONS:
         return ""
-    said = [(name, "the source", each) for name, each in record.published.said.items()]
-    left = [(name, "our choice", each) for name, each in record.published.open.items()]
+    publication = PUBLICATIONS[record.name]
+    fixed = [(name, "the source", each) for name, each in publication.fixed.items()]
+    left = [(name, "our choice", each) for name, each in publication.open.items()]
     rows = "\n".join(
         f"| `{name}` | `{object_description(each.value)}` | {origin} | {each.words} |"
-        for name, origin, each in [*said, *left]
+        for name, origin, each in [*fixed, *left]
     )
     return f"""\
 ## As published

@@ -27,6 +27,7 @@ import pandas as pd
 from joblib import delayed
 from threadpoolctl import threadpool_limits
 
+from ...estimators.as_published import PUBLICATIONS
 from ...estimators.base import BaseDetector
 from ...estimators.registry import REGISTRY
 from ...inference.cutoff import Cutoff
@@ -173,14 +174,13 @@ def _calls(
 
 
 def _unfitted(reading: Reading, seed: int) -> BaseDetector:
-    source = REGISTRY[reading.model].published
-    said = {} if source is None else source.parameters
-    prior = {name: value for name, value in said.items() if name.endswith("prior")}
+    published = PUBLICATIONS[reading.model].parameters
+    prior = {name: value for name, value in published.items() if name.endswith("prior")}
     parameters: dict[str, Any] = {"kernel": KERNELS[reading.kernel], "random_state": seed, **prior}
     if reading.model == "SVDD":
         parameters |= {"cutoff": "model", "C": 1.0 if reading.fit == "hard margin" else None}
     elif reading.fit == "mode":
-        parameters |= {"sampler": "map", "cutoff": said["cutoff"]}
+        parameters |= {"sampler": "map", "cutoff": published["cutoff"]}
     else:
         parameters |= {"draws": 300, "tune": 100, "minor_label": 1}
     est: BaseDetector = REGISTRY[reading.model].estimator()(**parameters)

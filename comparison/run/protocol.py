@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ...estimators.as_published import PUBLICATIONS
 from ...estimators.base import BaseDetector
-from ...estimators.names import meant
+from ...estimators.messages import did_you_mean
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
-from ...estimators.sources import Source
 from ...inference.cutoff import Cutoff
 from ...inference.metrics import evaluate
 from ...models import priors
@@ -57,7 +57,7 @@ class Candidate:
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise ValueError(
-                f"unknown model {self.model!r}{meant(self.model, MODELS)}; expected one of "
+                f"unknown model {self.model!r}{did_you_mean(self.model, MODELS)}; expected one of "
                 f"{', '.join(map(repr, [*REGISTRY, *YARDSTICKS]))}"
             )
 
@@ -67,14 +67,9 @@ class Candidate:
         return self.model in YARDSTICKS
 
     @property
-    def source(self) -> Source | None:
-        """What the model's source says of its parameters."""
-        return MODELS[self.model].published
-
-    @property
     def learns_from_minority(self) -> bool:
         """Whether the model's weights depend on minority rows."""
-        return "minority" in MODELS[self.model].learns_from
+        return MODELS[self.model].needs_minority
 
 
 @dataclass(frozen=True)
@@ -271,8 +266,9 @@ def published() -> list[Candidate]:
     models = {"SVDD": ["cutoff"], "BDD": ["prior"], "BSVDD": ["prior"]}
     models["BSVDD-M"] = ["prior", "minority_prior"]
     return [
-        Candidate(name, name, {n: _source(name).said[n].value for n in names} | ours.get(name, {}))
+        Candidate(name, name, {n: fixed[n].value for n in names} | ours.get(name, {}))
         for name, names in models.items()
+        for fixed in [PUBLICATIONS[name].fixed]
     ]
 
 
@@ -292,18 +288,15 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
     ValueError
         A model is unknown, or a yardstick without a source.
     """
-    names = [n for n in REGISTRY if REGISTRY[n].published] if models is None else models
-    return [
-        Candidate(name, name, {n: v for n, v in _source(name).parameters.items() if n not in own})
-        for name in names
-    ]
-
-
-def _source(name: str) -> Source:
-    source = Candidate(name, name).source
-    if source is None:
-        raise ValueError(
-            f"{name} is here for comparison, and no source sets its parameters; leave it "
-            "out of the models as published"
-        )
-    return source
+    found = []
+    for name in PUBLICATIONS if models is None else models:
+        candidate = Candidate(name, name)
+        if name not in PUBLICATIONS:
+            raise ValueError(
+                f"{name} is here for comparison, and no source sets its parameters; leave it "
+                "out of the models as published"
+            )
+        published = PUBLICATIONS[name].parameters
+        parameters = {n: value for n, value in published.items() if n not in own}
+        found.append(replace(candidate, parameters=parameters))
+    return found

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...estimators.names import FORMULA, as_cell
+from ...estimators.messages import FORMULA, as_cell
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario

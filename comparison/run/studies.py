@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...estimators.names import meant
+from ...estimators.messages import did_you_mean
 from ...estimators.registry import MODELS
 from ...models.kernels import RBF, Standardized
 from ..scenarios.datasets import Dataset
@@ -133,7 +133,7 @@ def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:
     for name in names:
         if name not in by_name:
             raise ValueError(
-                f"unknown model {name!r}{meant(name, by_name)}; expected one of "
+                f"unknown model {name!r}{did_you_mean(name, by_name)}; expected one of "
                 f"{', '.join(map(repr, by_name))}"
             )
     return [by_name[name] for name in names]
