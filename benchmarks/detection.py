@@ -45,7 +45,7 @@ CANDIDATES: dict[str, Callable[[], Any]] = {
     "BSVDD, likelihood, equal": lambda: bsvdd(LIKELIHOOD, priors.Flat(sd=0.5)),
     "BSVDD, likelihood, power 1": lambda: bsvdd(LIKELIHOOD, priors.InverseRowSum(0.5, 1.0)),
     "BSVDD, likelihood, sd 1": lambda: bsvdd(LIKELIHOOD, priors.InverseRowSum(1.0)),
-    "BSVDD, likelihood, SVDD": lambda: bsvdd(LIKELIHOOD, priors.SVDD(sd=0.5)),
+    "BSVDD, likelihood, SVDD": lambda: bsvdd(LIKELIHOOD, priors.SVDDWeights(sd=0.5)),
     "BSVDD, mean, power 1": lambda: bsvdd(MEAN, priors.InverseRowSum(0.5, 1.0)),
     "BDD, default": lambda: BDD(**SMALL),
     "BDD, likelihood": lambda: BDD(kernel=LIKELIHOOD, **SMALL),

@@ -20,7 +20,7 @@ from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.models.gram import Gram
 from bsvdd.models.potential import kernel_potential
 from bsvdd.models.priors import Prior
-from bsvdd.models.priors.variable import make_variable
+from bsvdd.models.priors.foreign import make_variable
 
 
 def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:

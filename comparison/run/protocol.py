@@ -221,7 +221,7 @@ PROTOCOLS = {"fair": FAIR, "published": PUBLISHED}
 _BOUNDARY = (
     priors.InverseRowSum(sd=0.5),
     priors.InverseRowSum(sd=0.5, power=1.0),
-    priors.SVDD(sd=0.5, outlier_fraction=FRACTIONS[0]),
+    priors.SVDDWeights(sd=0.5, outlier_fraction=FRACTIONS[0]),
 )
 _GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "BSVDD": {"prior": _BOUNDARY},

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from bsvdd.estimators.registry import REGISTRY
 from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram, bandwidth
+from bsvdd.models import Gram
 from bsvdd.models.geometry import potential
+from bsvdd.models.kernels import bandwidth
 from sphinx.util.inventory import InventoryFile
 
 import bsvdd
