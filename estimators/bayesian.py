@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, sampling
-from ..inference.center import Center
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import bootstrap

@@ -8,7 +8,6 @@ for normal rows, so their values are reversed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.pipeline import Pipeline
 
 from ..inference.metrics import evaluate
-from .base import BaseDetector
+from .detector import Detector
 from .labels import minority_rows
 
 
@@ -27,10 +26,7 @@ class Scorer:
 
     Parameters
     ----------
-    name : str
-    metric : callable
-        ``metric(minority, flagged, score)`` with the truth, what the estimator calls abnormal, and
-        scores that are larger for more abnormal rows, each of shape (n,).
+    name : {"roc_auc", "average_precision", "g_mean", "balanced_accuracy"}
 
     Examples
     --------
@@ -46,7 +42,6 @@ class Scorer:
     """
 
     name: str
-    metric: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Return the metric for rows X with labels y.
@@ -75,15 +70,17 @@ class Scorer:
             )
         flagged = np.asarray(estimator.predict(X)) == -1
         score = -np.asarray(estimator.decision_function(X))
-        return self.metric(minority, flagged, score)
+        if self.name == "average_precision":
+            return float(average_precision_score(minority, score))
+        return evaluate(minority, flagged, score)["auc" if self.name == "roc_auc" else self.name]
 
     def __repr__(self) -> str:
         return f"scorers.{self.name}"
 
 
-def detector_in(estimator: Any) -> BaseDetector:
+def detector_in(estimator: Any) -> Detector:
     """Return the estimator of bsvdd that a pipeline or a finished search ends with."""
-    if isinstance(estimator, BaseDetector):
+    if isinstance(estimator, Detector):
         return estimator
     if isinstance(estimator, Pipeline):
         return detector_in(estimator.steps[-1][1])
@@ -95,7 +92,7 @@ def detector_in(estimator: Any) -> BaseDetector:
     )
 
 
-def minority_of(est: BaseDetector, y: Any) -> np.ndarray:
+def minority_of(est: Detector, y: Any) -> np.ndarray:
     """Return which labels are those of the minority, by the labels that ``est`` was fitted with."""
     if not est.labels_:
         return minority_rows(y, len(y), est.minor_label)
@@ -106,33 +103,17 @@ def minority_of(est: BaseDetector, y: Any) -> np.ndarray:
             f"y has the label {unseen[0]!r}, but the labels of fit were "
             f"{', '.join(map(repr, est.labels_[:5]))}; give the same labels"
         )
-    return np.isin(y, est.labels_[: max(1, len(est._fit.data.kind_labels))])
+    return np.isin(y, est.labels_[: max(1, len(est.fit_.data.kind_labels))])
 
 
-def _roc_auc(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
-    return evaluate(minority, flagged, score)["auc"]
-
-
-def _average_precision(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
-    return float(average_precision_score(minority, score))
-
-
-def _g_mean(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
-    return evaluate(minority, flagged)["g_mean"]
-
-
-def _balanced_accuracy(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
-    return evaluate(minority, flagged)["balanced_accuracy"]
-
-
-roc_auc = Scorer("roc_auc", _roc_auc)
+roc_auc = Scorer("roc_auc")
 """The area under the ROC curve: how well the scores order the rows."""
 
-average_precision = Scorer("average_precision", _average_precision)
+average_precision = Scorer("average_precision")
 """The mean precision over all cutoffs, for abnormal rows."""
 
-g_mean = Scorer("g_mean", _g_mean)
+g_mean = Scorer("g_mean")
 """The geometric mean of the shares of both classes that the decision has right."""
 
-balanced_accuracy = Scorer("balanced_accuracy", _balanced_accuracy)
+balanced_accuracy = Scorer("balanced_accuracy")
 """The mean of these two shares."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-# those of estimators.p_values, which takes long to import
+# those of estimators.questions.p_values, which takes long to import
 METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
 INTERVAL = (0.05, 0.95)  # shares of the draws of d_z
 
@@ -81,10 +81,10 @@ def score(
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
         from ..comparison.scenarios.tables import read_table
+        from ..estimators.questions.batches import check_rate
         from ..estimators.rows.files import naming
         from ..estimators.storage.atomic import atomic
         from ..estimators.storage.loading import load
-        from ..inference.conformal import check_rate
 
         if fdr is not None:
             check_rate("fdr", fdr)
@@ -135,7 +135,7 @@ def score(
 
 def _categories_of_fit(est: Any, layout: Any) -> list[str]:
     """Return the columns that are categories in the model."""
-    from ..estimators.names import columns
+    from ..estimators.messages import columns
 
     positions = list(est.kernel_.categorical_columns)
     names = getattr(est, "feature_names_in_", None)
@@ -150,7 +150,7 @@ def _categories_of_fit(est: Any, layout: Any) -> list[str]:
 def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
     from ..comparison.scenarios.tables import require_columns
-    from ..estimators.names import columns
+    from ..estimators.messages import columns
 
     names = getattr(est, "feature_names_in_", None)
     if names is None:
@@ -189,7 +189,7 @@ def filled_by(est: Any, X: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame
 
     gaps = gaps & ~gaps.all(axis=1, keepdims=True)
     categorical = est.kernel_.categorical_columns
-    values = typical_values(est._fit.data.majority_rows, categorical)
+    values = typical_values(est.fit_.data.majority_rows, categorical)
     X = X.astype({X.columns[i]: object for i in categorical})
     for i, value in enumerate(values):
         X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], value))
@@ -240,7 +240,7 @@ def as_in_fit(est: Any, X: pd.DataFrame) -> Any:
 
 def important_columns(est: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Return the most important columns of rows, by their names in the file, with their shares."""
-    from ..estimators.names import as_cell
+    from ..estimators.messages import as_cell
 
     important: pd.DataFrame = est.explain(as_in_fit(est, X), changes=False).top_columns()
     named = hasattr(est, "feature_names_in_")
@@ -253,7 +253,7 @@ def important_columns(est: Any, X: pd.DataFrame) -> pd.DataFrame:
 
 def scored(est: Any, X: pd.DataFrame, fdr: float | None, method: str) -> pd.DataFrame:
     """Return the decision on rows with the interval of d_z, the p-value and the selection."""
-    from ..inference.conformal import discoveries
+    from ..estimators.questions.batches import discoveries
 
     rows = as_in_fit(est, X)
     result: pd.DataFrame = est.decision(rows, INTERVAL, method).set_axis(X.index)
@@ -289,10 +289,10 @@ def _count_unseen(est: Any, X: pd.DataFrame) -> None:
     """Say on stderr how many rows have a category that the rows of the fit do not have."""
     import numpy as np
 
-    from ..estimators.names import quoted
+    from ..estimators.messages import quoted
     from ..estimators.rows.categories import codes
 
-    known = est._fit.data.rows
+    known = est.fit_.data.rows
     unseen = {
         str(X.columns[i]): ~np.isin(codes(X.iloc[:, i]), known[:, i])
         for i in est.kernel_.categorical_columns

@@ -18,7 +18,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..estimators.bayesian import BayesianDataDescription
+from ..estimators import new_rows
+from ..estimators.bayesian import Bayesian
 from ..estimators.rows.source import is_lazy
 from ..inference.cancellation import checkpoint
 from . import panels, summary
@@ -160,7 +161,7 @@ class Explorer:
         if not minority.any():
             self.choices["criterion"] = CRITERIA_WITHOUT_MINORITY
             self.choices["model"] = tuple(
-                name for name, record in models().items() if "minority" not in record.learns_from
+                name for name, record in models().items() if not record.needs_minority
             )
         self._requested = start
         self._paused = False
@@ -173,7 +174,7 @@ class Explorer:
         self._worker = LatestWorker(self._show, self._show_error)
         self._widgets = Widgets(start, self.choices, self.ranges)
         self.controls, self.widget = self._widgets.controls, self._widgets.page
-        if self._view.est._fit.data.names is not None:
+        if self._view.est.fit_.data.names is not None:
             self.controls["row"].description = "point z: position"
         self._widgets.show_controls(start.relevant)
         self._connect()
@@ -181,7 +182,7 @@ class Explorer:
         self._show(_Screen(self._fit, self._view, picture, False, 0.0))
 
     @property
-    def estimator(self) -> BayesianDataDescription:
+    def estimator(self) -> Bayesian:
         """The fitted estimator on the screen."""
         return self._view.est
 
@@ -263,7 +264,7 @@ class Explorer:
         else:
             named = isinstance(values, pd.Series | dict)
             table = pd.DataFrame([dict(values)]) if named else np.asarray(values)[None]
-            (row,) = np.concatenate(list(self.estimator._new_rows(table)))
+            (row,) = new_rows.table(self.estimator, table)
             self._z = tuple(float(v) for v in row)
         self._request()
 
@@ -373,7 +374,7 @@ class Explorer:
             self.pin() if pressed else self.unpin()
 
     def _check_same_data(self, other: Explorer) -> None:
-        rows, of_other = (e._view.est._fit.data.rows for e in (self, other))
+        rows, of_other = (e.estimator.fit_.data.rows for e in (self, other))
         here, there = (" x ".join(map(str, table.shape)) for table in (rows, of_other))
         if here != there:
             what = f"other rows, {there} and not {here}"

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from ..estimators.bayesian import BayesianDataDescription
+from ..estimators.bayesian import Bayesian
 from ..models.kernels import Standardized
 
 GRID = 44  # points of the grid along each axis
@@ -44,9 +44,9 @@ class Plane:
     share: float
 
     @classmethod
-    def of(cls, est: BayesianDataDescription) -> Self:
+    def of(cls, est: Bayesian) -> Self:
         """Return the plane of the training rows of ``est``, in the units of its kernel."""
-        X, kernel = est.idata_.children["constant_data"].dataset["X"].values, est.kernel_
+        X, kernel = est.fit_.data.rows, est.kernel_
         p = X.shape[1]
         shift, scale = np.zeros(p), np.ones(p)
         if isinstance(kernel, Standardized):

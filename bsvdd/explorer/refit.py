@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
-from ..estimators.bayesian import BayesianDataDescription
+from ..estimators.bayesian import Bayesian
 from ..inference.warning import DataWarning, collected
 
 REUSES_STATISTICS = {"prior", "minority_prior", "likelihood_scale", "cutoff"}
@@ -18,12 +18,12 @@ class FitResult:
 
     Attributes
     ----------
-    est : BayesianDataDescription
+    est : Bayesian
     warnings : list of tuple
         Message and category of each warning.
     """
 
-    est: BayesianDataDescription
+    est: Bayesian
     warnings: list[tuple[str, type[Warning]]]
 
     @property
@@ -33,13 +33,13 @@ class FitResult:
 
 
 def refit(
-    new: BayesianDataDescription, previous: FitResult | None, X: Any, y: Any = None
+    new: Bayesian, previous: FitResult | None, X: Any, y: Any = None
 ) -> FitResult:
     """Fit ``new`` to X and y, with as little work as its changed parameters allow.
 
     Parameters
     ----------
-    new : BayesianDataDescription
+    new : Bayesian
         Not fitted.
     previous : FitResult or None
         A fit to the same X and y. If only the cutoff has changed, its draws are reused; if only
@@ -68,7 +68,7 @@ def refit(
     return FitResult(est, about_rows + warnings)
 
 
-def _fit(est: BayesianDataDescription, X: Any, y: Any) -> FitResult:
+def _fit(est: Bayesian, X: Any, y: Any) -> FitResult:
     with collected() as warnings:
         est.fit(X, y)
     return FitResult(est, warnings)

@@ -46,15 +46,13 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[FitResult, Explo
     est.set_params(kernel=kernel, cutoff=1.0)  # any number: the criterion is not known yet
     fit = refit(est, None, X, y)
 
-    training = est.idata_.children["constant_data"].dataset
-    minority = training["minority"].values
-    majority_rows = est.kernel_.inputs(training["X"].values[~minority])
-    exact = bandwidth.resolve(criterion, majority_rows)
+    data = est.fit_.data
+    exact = bandwidth.resolve(criterion, est.kernel_.inputs(data.majority_rows))
     limits = bandwidth_range(exact)
     state = replace(
         state,
         bandwidth=limits.rounded(exact),
-        criterion=state.criterion if minority.any() else CRITERIA_WITHOUT_MINORITY[0],
+        criterion=state.criterion if data.minority.any() else CRITERIA_WITHOUT_MINORITY[0],
     )
     est.set_params(kernel=state.estimator().kernel)
     return refit(state.estimator(), fit, X, y), state, limits

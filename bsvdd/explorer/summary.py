@@ -105,7 +105,7 @@ def _statistics(view: View, before: View | None, grey: str) -> str:
 
 def _why(view: View) -> str:
     """Return the largest terms of columns, training rows and the smallest change, as a table."""
-    why, names = view.why, view.est._fit.data.row_names
+    why, names = view.why, view.est.fit_.data.row_names
     normal = bool(why.rows["normal"].iloc[0])
     title = f"why {view.name} is {'normal' if normal else 'abnormal'}"
     rows = [_cells("th", html.escape(title), "", "share [90 %]", "smallest change")]
@@ -155,19 +155,19 @@ def _bar(share: float, color: str) -> str:
 
 def _values(view: View) -> dict[str, str]:
     est, M = view.est, view.weights.shape[1]
-    diagnostics = est.idata_["diagnostics"].dataset
+    diagnostics = est.fit_.diagnostics
     one_estimate = len(view.support) == 1
     without_prior = "not drawn" if one_estimate else "improper"
     prior = f"{np.median(view.prior_support):.1f}" if len(view.prior_support) else without_prior
     low, high = np.quantile(view.d, [0.05, 0.95])
-    r_hat, ess = float(diagnostics["r_hat"]), float(diagnostics["ess"])
+    r_hat, ess = diagnostics["r_hat"], diagnostics["ess"]
     return {
         "D_opt, the cutoff of d_z": f"{est.cutoff_:.5g}",
         "d_z: mean and 90 % interval": f"{view.d.mean():.5g} [{low:.5g}, {high:.5g}]",
         "P(normal | data) of z": f"{view.p_point:.3f} ({view.name}, {view.class_name})",
         "effective support, posterior": f"{np.median(view.support):.1f} of {M}",
         "effective support, prior": f"{prior} of {M}",
-        "largest weight, posterior": f"{float(diagnostics['largest_weight']):.3f}",
+        "largest weight, posterior": f"{diagnostics['largest_weight']:.3f}",
         "R-hat; effective draws": "one estimate" if one_estimate else f"{r_hat:.3f}; {ess:.0f}",
-        "sampler": str(est.idata_["posterior"].attrs["sampler"]),
+        "sampler": est.fit_.draws.report.sampler,
     }

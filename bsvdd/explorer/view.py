@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..estimators.bayesian import BayesianDataDescription
-from ..estimators.explanation import Explanation
+from ..estimators.bayesian import Bayesian
 from ..estimators.plots.common import with_feature_names
+from ..estimators.questions import prior_check
+from ..estimators.questions.explanation import Explanation
 from ..inference.diagnostics import effective_support
 from .plane import GRID
 from .refit import FitResult
@@ -23,7 +24,7 @@ class View:
     Attributes
     ----------
     state : ExplorerState
-    est : BayesianDataDescription
+    est : Bayesian
         The fitted estimator.
     warnings : list of str
         The warnings of the fit.
@@ -50,7 +51,7 @@ class View:
     """
 
     state: ExplorerState
-    est: BayesianDataDescription
+    est: Bayesian
     warnings: list[str]
     minority: np.ndarray
     point: np.ndarray
@@ -85,47 +86,39 @@ class View:
             If it has the same estimator, only the numbers of the point z are new.
         """
         est = fit.est
-        groups = {name: group.dataset for name, group in est.idata_.children.items()}
         same = previous if previous is not None and previous.est is est else None
         if same is not None and (same.state.row, same.state.z) == (state.row, state.z):
             return replace(same, state=state)
-        if state.z is None:
-            row = groups["constant_data"]["X"].values[[state.row]]
-            center: Any = est._full_rule(est._fit)
-            d = center.with_common_norm(est._fit.values[:, [state.row]]).ravel()
-            p_point = groups["decision"]["probability_normal"].values[state.row]
-        else:
-            row = np.array([state.z])
-            d = est.distance(with_feature_names(est, row), common_norm=True).values.ravel()
-            p_point = est.probability_normal(with_feature_names(est, row))[0]
-        of_point: dict[str, Any] = {"state": state, "point": row, "d": d, "p_point": float(p_point)}
-        of_point["why"] = est.explain(with_feature_names(est, row), top=3)
-        prior = groups.get("prior")  # one estimate, such as a mode, has none
-        prior_d = np.empty(0)
-        if prior is not None and "w" in prior:
-            center = est._center("prior")
-            prior_d = center.with_common_norm(center.values(row)).ravel()
-        of_point["prior_d"] = prior_d
+        data, w, left_out = est.fit_.data, est.fit_.draws.weights, est.fit_.left_out
+        row = data.rows[[state.row]] if state.z is None else np.array([state.z])
+        named = with_feature_names(est, row)
+        prior, prior_d, prior_support = est.fit_.prior, np.empty(0), np.empty(0)
+        if prior is not None and "w" in prior:  # one estimate, such as a mode, has none
+            center = prior_check.center(prior, data.gram)
+            prior_d = center.distances(row, common_norm=True).ravel()
+            prior_support = effective_support(center.weights)
+        of_point: dict[str, Any] = {
+            "state": state,
+            "point": row,
+            "d": est.distance(named, common_norm=True).values.ravel(),
+            "p_point": float(est.probability_normal(named)[0]),
+            "prior_d": prior_d,
+            "why": est.explain(named, top=3),
+        }
         if same is not None:
             return replace(same, **of_point)
         decision = est.decision(with_feature_names(est, grid))
-        w = groups["posterior"]["w"].values
-        w = w.reshape(-1, w.shape[-1])
-        prior_support = np.empty(0)
-        if prior is not None and "w" in prior:
-            prior_support = effective_support(prior["w"].values)
-        minority = groups["constant_data"]["minority"].values
         return cls(
             **of_point,
             est=est,
             warnings=fit.messages,
-            minority=minority,
+            minority=data.minority,
             p=decision["probability_normal"].to_numpy().reshape(GRID, GRID),
             margin=(decision["score"].to_numpy() - est.offset_).reshape(GRID, GRID),
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
             support=effective_support(w),
-            prior_support=prior_support.ravel(),
-            counts=_counts(groups["decision"]["left_out"].values, est.cutoff_, minority),
+            prior_support=prior_support,
+            counts=_counts(left_out, est.offset_, data.minority),
         )
 
     @property
@@ -138,7 +131,7 @@ class View:
         """What the point z is, with the user's name of a row."""
         if self.state.z is not None:
             return "the new row"
-        return f"row {self.est._fit.data.row_names[self.state.row]}"
+        return f"row {self.est.fit_.data.row_names[self.state.row]}"
 
     @property
     def class_name(self) -> str:
@@ -146,9 +139,9 @@ class View:
         return {None: "class not known", False: "majority", True: "minority"}[self.is_minority]
 
 
-def _counts(left_out: np.ndarray, cutoff: float, minority: np.ndarray) -> np.ndarray:
+def _counts(left_out: Any, cutoff: float, minority: np.ndarray) -> np.ndarray:
     """Return the rows by class and decision; NaN is a row that cannot be left out."""
-    normal, abnormal = left_out <= cutoff, left_out > cutoff
+    normal, abnormal = left_out >= cutoff, left_out < cutoff
     return np.array(
         [
             [(members & normal).sum(), (members & abnormal).sum()]

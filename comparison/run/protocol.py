@@ -67,7 +67,7 @@ class Candidate:
         return self.model in YARDSTICKS
 
     @property
-    def learns_from_minority(self) -> bool:
+    def needs_minority(self) -> bool:
         """Whether the model's weights depend on minority rows."""
         return MODELS[self.model].needs_minority
 

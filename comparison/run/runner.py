@@ -82,7 +82,7 @@ class Study:
             for scenario in self.scenarios
             for replicate in range(self.replicates)
             for candidate in self.candidates
-            if scenario.labelled or not candidate.learns_from_minority
+            if scenario.labelled or not candidate.needs_minority
             if (scenario.name, candidate.name) not in self.left_out
         ]
 

@@ -101,7 +101,7 @@ def one_class(data: list[Dataset], quick: bool = False, seed: int = 0, rows: int
     rows test. Nothing is tuned: all have their defaults, on standardised columns.
     """
     scenarios: list[Scenario] = [OneClass(each, rows) for each in data]
-    models = [c for c in candidates() if not c.learns_from_minority]
+    models = [c for c in candidates() if not c.needs_minority]
     return Study("one_class", scenarios, models, DEFAULTS, 2 if quick else 5, seed)
 
 

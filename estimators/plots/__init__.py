@@ -6,10 +6,9 @@ from .calibration import plot_calibration
 from .common import show_probability
 from .distances import plot_distance_posterior, plot_distances
 from .explanation import plot_explanation
-from .prior_health import plot_prior_health
+from .prior_check import plot_prior_check
 from .roc import plot_roc
-from .weights import plot_weights
-from .weights_pair import plot_weights_pair
+from .weights import plot_weights, plot_weights_pair
 
 __all__ = [
     "plot_bandwidths",
@@ -18,7 +17,7 @@ __all__ = [
     "plot_distance_posterior",
     "plot_distances",
     "plot_explanation",
-    "plot_prior_health",
+    "plot_prior_check",
     "plot_roc",
     "plot_weights",
     "plot_weights_pair",

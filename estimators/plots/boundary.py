@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..labels import minority_rows
-from .common import Fitted, row_classes, show_probability, with_feature_names
+from .common import Fitted, by_name, row_classes, show_probability, with_feature_names
 
 
 def plot_boundary(
@@ -56,8 +56,7 @@ def plot_boundary(
     >>> est = SVDD().fit(X)
     >>> figure = plots.plot_boundary({"SVDD": est}, X, resolution=20)
     """
-    if not isinstance(estimators, Mapping):
-        estimators = {type(estimators).__name__: estimators}
+    fits = by_name(estimators)
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(f"plot_boundary shows two columns, got X of shape {X.shape}")
@@ -67,8 +66,8 @@ def plot_boundary(
     x1, x2 = np.meshgrid(*(np.linspace(a, b, resolution) for a, b in zip(low, high, strict=True)))
     grid = np.column_stack([x1.ravel(), x2.ravel()])
 
-    n_columns = min(2, len(estimators))
-    n_lines = -(-len(estimators) // n_columns)
+    n_columns = min(2, len(fits))
+    n_lines = -(-len(fits) // n_columns)
     figure, axes = plt.subplots(
         n_lines,
         n_columns,
@@ -78,7 +77,7 @@ def plot_boundary(
         squeeze=False,
         layout="constrained",
     )
-    for ax, (name, est) in zip(axes.flat, estimators.items(), strict=False):
+    for ax, (name, est) in zip(axes.flat, fits.items(), strict=False):
         decision = est.decision(with_feature_names(est, grid))
         p = decision["probability_normal"].to_numpy().reshape(x1.shape)
         show_probability(ax, p, (low[0], high[0], low[1], high[1]))
@@ -86,7 +85,7 @@ def plot_boundary(
         ax.contour(x1, x2, margin, [0.0], colors="#333333", linewidths=1.4)
         _scatter_rows(ax, X, minority)
         ax.set_title(name, parse_math=False)
-    for ax in axes.flat[len(estimators) :]:
+    for ax in axes.flat[len(fits) :]:
         ax.set_visible(False)
     figure.colorbar(axes.flat[0].images[0], ax=axes, label="P(normal | data)", shrink=0.7)
     handles, labels = axes.flat[0].get_legend_handles_labels()

@@ -14,9 +14,9 @@ from matplotlib.ticker import MaxNLocator
 from scipy.stats import betabinom
 from sklearn.base import clone
 
-from ...inference.cross_validation import folds
+from ...inference.left_out import folds
 from ...models.kernels import as_kernel
-from .common import Fitted, plain, with_feature_names
+from .common import Fitted, by_name, plain, with_feature_names
 
 LEFT_OUT_FOLDS = 5
 SMALL_RATES = 0.2  # the second panel shows rates up to it
@@ -66,9 +66,9 @@ def plot_calibration(
     >>> est = SVDD().fit(rng.normal(size=(100, 2)))
     >>> figure = plots.plot_calibration(est, rng.normal(size=(500, 2)))
     """
-    fits = dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
+    fits = by_name(est)
     p_values = {name: _p_values(each, X, method, on_fit) for name, each in fits.items()}
-    n = min(int((~each._fit.data.minority).sum()) for each in fits.values())
+    n = min(int((~each.fit_.data.minority).sum()) for each in fits.values())
     m = min(map(len, p_values.values()))
     fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
     for ax, largest in zip(axes, (1.0, SMALL_RATES), strict=True):
@@ -114,7 +114,7 @@ def _p_values(
     """Return the p-values of new rows, or of training rows by fits without them."""
     if X is not None:
         return np.asarray(est.p_value(X, method))
-    data = est._fit.data
+    data = est.fit_.data
     if data.kernel.pairwise or not data.all_rows:
         raise ValueError(
             "training rows can be left out only if the fit holds all of them and the kernel is "
@@ -131,9 +131,9 @@ def _p_values(
         kernel = as_kernel(new.kernel).with_categorical(data.kernel.categorical_columns)
         new.set_params(minor_label=1, kernel=kernel)
         rows, labels = data.rows[train], y[train]
-        if est._unlabelled is not None:
-            rows = np.concatenate([rows, est._unlabelled])
-            labels = np.concatenate([labels, np.full(len(est._unlabelled), np.nan)])
+        if (unlabelled := data.gram.unlabelled) is not None:
+            rows = np.concatenate([rows, unlabelled])
+            labels = np.concatenate([labels, np.full(len(unlabelled), np.nan)])
         new.fit(with_feature_names(est, rows), labels)
         p[test] = new.p_value(with_feature_names(est, data.rows[test]), method)
     return p[~data.minority]

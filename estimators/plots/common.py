@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,65 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
+from sklearn.utils.validation import check_is_fitted
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import xarray as xr
-
-    from ...inference.scoring import Limit
-    from ...models.gram import Gram
-    from ...models.kernels import Kernel
-    from ..explanation import Explanation
-    from ..training import FitState
+# A fitted estimator. Its methods draw and report, so that an import of its class were a circle.
+Fitted = Any
 
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okabe and Ito 2008)
 PRIOR = "#999999"
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
-
-
-class Fitted(Protocol):
-    """What plots and reports use of a fitted estimator; they do not import its class.
-
-    The estimators have methods that draw and report, so the imports would be a circle.
-    """
-
-    cutoff: Any
-    cutoff_: float
-    offset_: float
-    level_: float
-    idata_: xr.DataTree
-    minor_label: Any
-    _fit: FitState
-
-    @property
-    def kernel_(self) -> Kernel: ...  # noqa: D102
-    @property
-    def gram_(self) -> Gram: ...  # noqa: D102
-    @property
-    def _unlabelled(self) -> np.ndarray | None: ...
-    @property
-    def _limit(self) -> Limit: ...
-    def _new_rows(self, X: Any) -> Iterator[np.ndarray]: ...
-    def decision(self, X: Any) -> pd.DataFrame: ...  # noqa: D102
-    def left_out_scores(self) -> np.ndarray: ...  # noqa: D102
-    def p_value(self, X: Any, method: str = "left-out") -> np.ndarray: ...  # noqa: D102
-    def explain(  # noqa: D102
-        self, X: Any, prob: float = 0.9, draws: int = 50, top: int = 5, changes: bool = True
-    ) -> Explanation: ...
-
-
-class FittedDescription(Fitted, Protocol):
-    """What plots use of a fitted estimator with a centre."""
-
-    def distance(self, X: Any, common_norm: bool = False) -> xr.DataArray: ...  # noqa: D102
-    def training_distance(self) -> xr.DataArray: ...  # noqa: D102
-
-
-class FittedBayesian(FittedDescription, Protocol):
-    """What plots use of a fitted estimator with a posterior."""
-
-    def health_draws(self, group: str) -> dict[str, np.ndarray]: ...  # noqa: D102
 
 
 class RowClass(NamedTuple):
@@ -89,6 +39,11 @@ def row_classes(minority: np.ndarray) -> list[RowClass]:
     return [c for c in classes if c.members.any()]
 
 
+def by_name(est: Fitted | Mapping[str, Fitted]) -> dict[str, Fitted]:
+    """Return one estimator or several by their names."""
+    return dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
+
+
 def plain(text: object) -> str:
     """Return a text of the user such that matplotlib draws it as it is, and no mathtext."""
     return str(text).replace("$", r"\$")
@@ -106,10 +61,10 @@ def label_rows(ax: Axes, names: np.ndarray) -> None:
 
 def point_names(est: Fitted) -> list[str]:
     """Return the name of each dictionary point: that of its training row, or its own number."""
-    names, row_of_point = est._fit.data.row_names, est._fit.data.row_of_point
+    data = est.fit_.data
     return [
-        f"row {names[row]}" if row >= 0 else f"landmark {point}"
-        for point, row in enumerate(row_of_point)
+        f"row {data.row_names[row]}" if row >= 0 else f"landmark {point}"
+        for point, row in enumerate(data.row_of_point)
     ]
 
 
@@ -137,7 +92,7 @@ def show_probability(
     return image
 
 
-def with_feature_names(est: Any, X: np.ndarray) -> np.ndarray | pd.DataFrame:
+def with_feature_names(est: Fitted, X: np.ndarray) -> np.ndarray | pd.DataFrame:
     """Return X with the column names of the fit, if the fit had a data frame.
 
     Without these names scikit-learn warns of an array.
@@ -146,7 +101,7 @@ def with_feature_names(est: Any, X: np.ndarray) -> np.ndarray | pd.DataFrame:
     return X if names is None else pd.DataFrame(X, columns=names)
 
 
-def require_center(est: Any) -> None:
+def require_center(est: Fitted) -> None:
     """Raise an error if ``est`` is no estimator, or has no distance from a centre."""
     if not hasattr(est, "predict"):
         raise TypeError(
@@ -158,3 +113,4 @@ def require_center(est: Any) -> None:
             f"{type(est).__name__} has a hyperplane and no distance from a centre to show; "
             "plot_boundary shows it"
         )
+    check_is_fitted(est)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,17 +10,15 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ...inference.decision import probability_normal
+from .. import new_rows
 from ..inputs import row_names
 from ..labels import minority_rows
-from .common import MINORITY, FittedDescription, label_rows, require_center, row_classes
+from .common import MINORITY, Fitted, label_rows, require_center, row_classes
 
 SATURATED = 0.99  # cutoff, as a share of the distance of a row similar to no training row
 
 
-def plot_distance_posterior(
-    est: FittedDescription, X: Any, names: Sequence[str] | None = None
-) -> Figure:
+def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = None) -> Figure:
     """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
 
     The squared norm of the centre is held at its median, as in ``distance(X, common_norm=True)``,
@@ -70,7 +67,7 @@ def plot_distance_posterior(
         raise ValueError(
             f"names must have one entry for each of {d.sizes['obs']} rows of X, got {len(names)}"
         )
-    p = probability_normal(d.values.reshape(-1, len(names)), est.cutoff_)
+    p = est.probability_normal(X)
     tree = xr.DataTree.from_dict({"posterior": d.assign_coords(obs=names).to_dataset(name="d")})
     panels = az.plot_dist(
         tree,
@@ -105,14 +102,18 @@ def plot_distance_posterior(
     return panels.viz["figure"].item()
 
 
-def saturated(est: FittedDescription) -> bool:
+def saturated(est: Fitted) -> bool:
     """Return whether remote rows have nearly one distance, so that their surprise says more."""
-    rule: Any = est._fit.rule
-    return bool(rule.logarithmic and est.cutoff_ > SATURATED * rule.farthest)
+    fit = est.fit_
+    return bool(
+        fit.has_center
+        and fit.center.logarithmic
+        and est.cutoff_ > SATURATED * fit.center.distance_of(-np.inf)
+    )
 
 
 def plot_distances(
-    est: FittedDescription,
+    est: Fitted,
     X: Any = None,
     y: Any = None,
     prob: float = 0.9,
@@ -155,21 +156,19 @@ def plot_distances(
     >>> figure = plots.plot_distances(est)
     """
     require_center(est)
-    d = est.training_distance() if X is None else est.distance(X, common_norm=True)
-    if X is None:
-        own_names, minority = est._fit.data.row_names, est._fit.data.minority
-    else:
-        own_names = row_names(X, d.sizes["obs"])
-        minority = minority_rows(y, d.sizes["obs"], est.minor_label)
-    draws, levels = d.values.reshape(-1, d.sizes["obs"]), [(1 - prob) / 2, 0.5, (1 + prob) / 2]
-    low, median, high = np.quantile(draws, levels, axis=0)
-    cutoff, name, letter = est.cutoff_, r"distance $d_z$", r"D_{\mathrm{opt}}"
+    fit, levels = est.fit_, [(1 - prob) / 2, 0.5, (1 + prob) / 2]
+    rows, minority, own_names = fit.data.rows, fit.data.minority, fit.data.row_names
+    if X is not None:
+        rows = new_rows.table(est, X)
+        minority, own_names = minority_rows(y, len(rows), est.minor_label), row_names(X, len(rows))
     if saturated(est):
-        rule: Any = est._fit.rule
-        rows = est._fit.data.rows if X is None else np.concatenate(list(est._new_rows(X)))
-        low, median, high = (math.log(2.0) - rule.scores(rows, level) for level in levels)
-        cutoff, letter = math.log(2.0) - est.offset_, r"\mathrm{cutoff}"
-        name = r"surprise $-\log\,\Sigma_j w_j k(u_j, z)$"
+        low, median, high = (-fit.center.scores(rows, level) for level in levels)
+        what, name = "surprise", r"surprise $-\log\,\Sigma_j w_j k(u_j, z)$"
+        cutoff, letter = -est.offset_, r"\mathrm{cutoff}"
+    else:
+        low, median, high = fit.center.decision(rows, fit.cutoff, fit.level, levels)[2:]
+        what, name = "distance", r"distance $d_z$"
+        cutoff, letter = est.cutoff_, r"D_{\mathrm{opt}}"
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     index = np.arange(len(median))
     for members, color, marker, label in row_classes(minority):
@@ -185,7 +184,6 @@ def plot_distances(
         va="center",
         annotation_clip=False,
     )
-    what = "distance" if cutoff == est.cutoff_ else "surprise"
     ax.set(xlabel="row", ylabel=name, title=f"{type(est).__name__}: {what} by row")
     label_rows(ax, own_names if names is None else np.asarray(names))
     figure.legend(loc="outside lower center", ncols=2, frameon=False)

@@ -11,12 +11,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..explanation import Explanation
+from ..questions.explanation import Explanation
 from .common import (
     MAJORITY,
     MINORITY,
     PRIOR,
-    FittedDescription,
+    Fitted,
     point_names,
     require_center,
     with_feature_names,
@@ -25,7 +25,7 @@ from .common import (
 SHOWN = 0.005  # smallest share, and smallest change in standard deviations, that is shown
 
 
-def plot_explanation(est: FittedDescription, x: Any, most: int = 10, prob: float = 0.9) -> Figure:
+def plot_explanation(est: Fitted, x: Any, most: int = 10, prob: float = 0.9) -> Figure:
     """Show which columns and which training rows make one row abnormal.
 
     The left panel has the terms of the columns with their posterior intervals, and as a tick what
@@ -90,7 +90,7 @@ def plot_explanation(est: FittedDescription, x: Any, most: int = 10, prob: float
     return figure
 
 
-def _values(est: FittedDescription, X: Any) -> list[str]:
+def _values(est: Fitted, X: Any) -> list[str]:
     """Return the values of one row for labels; nothing for the number of a category's text."""
     values = X.iloc[0] if isinstance(X, pd.DataFrame) else X[0]
     categorical = est.kernel_.categorical_columns
@@ -133,7 +133,7 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
     ax.legend(frameon=False, loc="lower right", fontsize=8)
 
 
-def _points(ax: Axes, why: Explanation, est: FittedDescription) -> None:
+def _points(ax: Axes, why: Explanation, est: Fitted) -> None:
     of_row = why.points.isel(obs=0)
     if why.kind == "surprise":
         of_row = of_row.isel(rank=of_row["mean"].values >= SHOWN)

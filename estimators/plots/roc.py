@@ -16,7 +16,7 @@ from sklearn.metrics import (
 )
 
 from ..labels import minority_rows
-from .common import Fitted, plain
+from .common import Fitted, by_name, plain
 
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 
@@ -54,8 +54,7 @@ def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -
     >>> est = SVDD().fit(X, np.repeat([0, 1], [50, 9]))
     >>> figure = plots.plot_roc(est)
     """
-    fits = dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
-    curves = {name: scored(each, X, y) for name, each in fits.items()}
+    curves = {name: scored(each, X, y) for name, each in by_name(est).items()}
     figure, (roc, pr) = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained")
     rates, of_roc, of_pr = [], [], []
     for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
@@ -102,7 +101,7 @@ def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -
 def scored(est: Fitted, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each row whether it is minority, its abnormality, and whether it is flagged."""
     if X is None:
-        minority, score = est._fit.data.minority, est.left_out_scores()
+        minority, score = est.fit_.data.minority, est.left_out_scores()
         known = ~np.isnan(score)
         minority, score = minority[known], score[known]
     else:

@@ -26,8 +26,8 @@ from scipy.optimize import brentq, least_squares
 
 from ...inference.center import Center
 from ...inference.diagnostics import effective_support
-from ...models.gram import Gram
 from ...models.checks import is_number
+from ...models.gram import Gram
 from ...models.priors.variable import describe
 from ..fit import Fit
 

@@ -11,7 +11,7 @@ from bsvdd.estimators.inputs import (
     validated,
     warn_of_constant_columns,
 )
-from bsvdd.estimators.names import columns, meant, quoted
+from bsvdd.estimators.messages import columns, did_you_mean, quoted
 from bsvdd.inference.warning import DataWarning
 
 from bsvdd import SVDD
@@ -175,7 +175,7 @@ def test_many_names_are_counted():
 
 
 def test_the_name_that_was_meant():
-    assert meant("lenght", ["Length", "width"]) == " (did you mean 'Length'?)"
-    assert meant(11, [12, 1.5]) == ""
-    assert meant(1234, [1235, "b"]) == " (did you mean '1235'?)"
-    assert meant("x", []) == ""
+    assert did_you_mean("lenght", ["Length", "width"]) == " (did you mean 'Length'?)"
+    assert did_you_mean(11, [12, 1.5]) == ""
+    assert did_you_mean(1234, [1235, "b"]) == " (did you mean '1235'?)"
+    assert did_you_mean("x", []) == ""

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from .common import MAJORITY, PRIOR, FittedBayesian
+from ..questions.prior_check import summaries
+from .common import MAJORITY, PRIOR, Fitted
 
 LABELS = {
     "effective_support": "effective number of support points",
@@ -18,8 +19,8 @@ LABELS = {
 }
 
 
-def plot_prior_health(est: FittedBayesian) -> Figure:
-    """Compare the prior and the posterior of the quantities of ``est.prior_health()``.
+def plot_prior_check(est: Fitted) -> Figure:
+    """Compare the prior and the posterior of the quantities of ``est.prior_check()``.
 
     Each panel has two histograms of one quantity, as shares of the draws. Where prior and
     posterior agree, the data say nothing about the quantity. A small effective number of support
@@ -44,14 +45,10 @@ def plot_prior_health(est: FittedBayesian) -> Figure:
     >>> from bsvdd import BDD, plots
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> est = BDD().fit(X)
-    >>> figure = plots.plot_prior_health(est)
+    >>> figure = plots.plot_prior_check(est)
     """
-    if not hasattr(est, "health_draws"):
-        raise ValueError(
-            f"{type(est).__name__} has no prior and no posterior of its weights; "
-            "plot a Bayesian estimator such as BSVDD"
-        )
-    prior, posterior = est.health_draws("prior"), est.health_draws("posterior")
+    draws = summaries(est)
+    prior, posterior = draws["prior"], draws["posterior"]
     figure, axes = plt.subplots(
         1, len(prior), figsize=(3.5 * len(prior), 3.0), squeeze=False, layout="constrained"
     )
