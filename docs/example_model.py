@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import override
 
 import pymc as pm
-from bsvdd.estimators.bayesian import BayesianDataDescription
+from bsvdd.estimators.bayesian import Bayesian
 from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.models.gram import Gram
 from bsvdd.models.potential import kernel_potential
@@ -34,7 +34,7 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SoftplusDD(BayesianDataDescription):
+class SoftplusDD(Bayesian):
     """Data description with softplus weights; parameters as in :class:`bsvdd.BSVDD`.
 
     References

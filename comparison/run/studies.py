@@ -140,17 +140,12 @@ def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:
 
 
 def prior_candidates() -> list[Candidate]:
-    """Return each Bayesian model with each prior of the majority's weights.
-
-    With a Gaussian process BSVDD and BSVDD-M always take the draws of Laplace's approximation:
-    before there was ``hmc``, they needed minutes of NUTS where it is not safe. The results show
-    where chains disagree.
-    """
+    """Return each Bayesian model with each prior of the majority's weights."""
     return [
         Candidate(
             f"{c.name}, {label}",
             c.model,
-            {**c.parameters, "prior": prior, **_sampler(c.model, label)},
+            {**c.parameters, "prior": prior},
             choice=label,
         )
         for c in candidates()
@@ -158,11 +153,6 @@ def prior_candidates() -> list[Candidate]:
         for label, prior in PRIORS.items()
         if label != "inverse row sum" or c.model in LOG_WEIGHTS
     ]
-
-
-def _sampler(model: str, prior: str) -> dict[str, str]:
-    slow = prior == "Gaussian process" and model in ("BSVDD", "BSVDD-M")
-    return {"sampler": "laplace"} if slow else {}
 
 
 def bandwidth_candidates() -> list[Candidate]:

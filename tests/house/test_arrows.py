@@ -141,7 +141,7 @@ def test_no_import_goes_up(name):
         "import bsvdd.inference.draws",
         "def f():\n    from bsvdd import comparison",
         "from ..cli import main",
-        "if TYPE_CHECKING:\n    from ..estimators.base import BaseDetector",
+        "if TYPE_CHECKING:\n    from ..estimators.detector import Detector",
         "path = 'bsvdd.estimators.bsvdd:BSVDD'",
     ],
 )

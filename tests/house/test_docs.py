@@ -130,6 +130,14 @@ def test_every_model_has_its_page(site, documented, record):
     assert re.search(rf"<img[^>]*{record.class_name}\.png", text)
 
 
+def test_the_page_of_the_house_names_what_is_there():
+    page = (DOCS / "contributing" / "house.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+/[\w/]*(?:\.py)?)`", page))
+    assert len(named) > 30
+    assert not {each for each in named if not (ROOT / each).exists()}
+    assert len(page.splitlines()) < 100  # one screen
+
+
 def test_pictures_are_those_of_the_models():
     assert {p.stem for p in (DOCS / "pictures").iterdir()} == {
         record.class_name for record in REGISTRY.values()
