@@ -82,7 +82,6 @@ class Record:
 
 
 _HYPERPLANES = "bsvdd.estimators.svm:"
-_YARDSTICKS = "bsvdd.estimators.yardsticks:"
 _TAX = "Tax and Duin, Support vector data description, Machine Learning 54"
 _TAX_DOI = "10.1023/B:MACH.0000008084.60811.49"
 _HAZARIKA = (
@@ -218,6 +217,8 @@ REGISTRY: dict[str, Record] = {
         ),
     ]
 }
+
+_YARDSTICKS = "bsvdd.estimators.yardsticks:"
 
 # Simple methods of scikit-learn beside which the models are measured
 YARDSTICKS: dict[str, Record] = {

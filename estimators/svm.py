@@ -151,8 +151,8 @@ class OCSVM(HyperplaneDetector):
         At least ``nu``, and at most ``nu``.
     support_case_ : ndarray of str
         ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, for each majority row.
-    weights_ : ndarray
-        alpha.
+    weights_, intercept_ : ndarray of shape (n0,), float
+        alpha, and -rho.
 
     References
     ----------
