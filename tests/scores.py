@@ -10,7 +10,7 @@ from bsvdd.models.kernels import as_kernel
 
 from bsvdd import BDD, BSVDD, SVDD, kernels
 
-UNIT = 2.0  # scores are UNIT s_z, the one constant that tests of scores know
+UNIT = 1.0
 
 
 def upper_median(draws):
@@ -19,10 +19,9 @@ def upper_median(draws):
 
 
 def weights_of(est):
-    """Return the weights of all draws, shape (draws, M); those of points that are pruned are 0."""
+    """Return the weights of all draws, shape (draws, M)."""
     w = est.idata_["posterior"]["w"].values
-    w = w.reshape(-1, w.shape[-1])
-    return np.where(np.isin(np.arange(w.shape[-1]), est.support_), w, 0.0)
+    return w.reshape(-1, w.shape[-1])
 
 
 def squared_norms(est):
@@ -40,7 +39,7 @@ def has_unit_values(est):
 
 
 def is_logarithmic(est):
-    """Return whether the score of a fitted description is the logarithm of the proximity."""
+    """Return whether the score of a fitted description is the logarithm of the similarity."""
     nonnegative = type(est) in (SVDD, BSVDD) or (type(est) is BDD and est.simplex)
     return has_unit_values(est) and nonnegative
 
@@ -84,3 +83,8 @@ def median_distance(est, rows):
         return upper_median(common_norm(est, est.distance(rows)))
     f = est.kernel_(rows, est.gram_.points) @ weights_of(est)[0]
     return -f - est.idata_["posterior"].attrs["offset"]
+
+
+def cutoff_of(est, policy, distance, minority):
+    """Return D_opt by the policy; it lies half-way between two scores."""
+    return distance_of(est, -policy.choose(-score_of(est, distance), minority))

@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bsvdd
 from bsvdd import BDD, Cutoff, kernels, priors
 from tests.scores import (
+    cutoff_of,
     common_norm,
     distance_of,
     is_logarithmic,
@@ -118,7 +119,7 @@ def test_groups_dims_and_coordinates(fitted, data, name):
         assert d.dims == ("chain", "draw", "obs") and d.shape == (*w.shape[:2], len(X))
         np.testing.assert_array_equal(d["obs"], np.arange(len(X)))
         np.testing.assert_allclose(d, est.distance(X), rtol=1e-12)
-        trained = est.training_distance().values.reshape(-1, len(X))
+        trained = est.distance(common_norm=True).values.reshape(-1, len(X))
         np.testing.assert_allclose(trained, common_norm(est, d), rtol=1e-6, atol=1e-7)
     decision = est.idata_["decision"]
     assert (float(decision["cutoff"]), float(decision["level"])) == (est.cutoff_, est.level_)
@@ -174,7 +175,7 @@ def test_learns_from_the_minority_or_needs_none(fitted, data, name):
     moved = X.copy()
     moved[y == 1] -= 1.0  # among the majority rows: all of them matter
     other = make(name, cutoff=Cutoff(1.0)).fit(moved, y).idata_["posterior"]["w"].values
-    if "minority" in REGISTRY[name].learns_from:
+    if REGISTRY[name].needs_minority:
         assert weights.shape[-1] == N0 + N1
         assert np.abs(weights - other).max() > 1e-6
         none = r"learns from minority rows, but there is none \(n1 = 0\)"
@@ -355,7 +356,7 @@ def test_folds_are_those_of_refits_by_hand(data, name):
         if name == "SVDD-M":
             score[test] *= sphere_score(est) / sphere_score(part)
     d = distance_of(est, score)
-    cutoff = Cutoff("g_mean").choose(d, y == 1)
+    cutoff = cutoff_of(est, Cutoff("g_mean"), d, y == 1)
     assert est.cutoff_ == pytest.approx(cutoff, rel=1e-6)
     assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-6)
     decision = est.idata_["decision"]
@@ -384,13 +385,13 @@ def test_left_out_rows_of_mixed_classes_in_closed_form(data, name):
     np.testing.assert_allclose(est.idata_["decision"]["left_out"], d, rtol=1e-10)
     np.testing.assert_allclose(est.left_out_scores(), score_of(est, d), rtol=1e-9)
     assert is_logarithmic(est) == (name != "BSVDD-M")
-    assert est.cutoff_ == pytest.approx(Cutoff("g_mean").choose(d, y == 1), rel=1e-10)
+    assert est.cutoff_ == pytest.approx(cutoff_of(est, Cutoff("g_mean"), d, y == 1), rel=1e-10)
 
 
 @each_model
 def test_cutoffs_that_need_minority_rows(data, name):
     X, y = data
-    if "minority" not in REGISTRY[name].learns_from:
+    if not REGISTRY[name].needs_minority:
         with pytest.raises(ValueError, match=r"cutoff: criterion='f1' .*no minority row"):
             make(name, cutoff="f1").fit(X[y == 0])
     with pytest.raises(ValueError, match=r"cutoff: cv=13 folds need at least 13 minority rows"):
@@ -507,7 +508,7 @@ def test_minority_labels_reach_a_pipeline(data, new):
 def test_precomputed_kernel(fitted, data, new, name):
     """The distances are those of the kernel; k(z, z) may vary, so it is no part of the scores."""
     X, y = data
-    policy = Cutoff("g_mean", cv="train")
+    policy = Cutoff("rank", cv="train", rank=0.8)
     est = make(name, kernel=kernels.Precomputed(diagonal=1.0), cutoff=policy)
     assert est.__sklearn_tags__().input_tags.pairwise
     assert not make(name).__sklearn_tags__().input_tags.pairwise

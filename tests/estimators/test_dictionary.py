@@ -11,6 +11,7 @@ import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, Landmarks, kernels, priors
 from tests.scores import (
     UNIT,
+    cutoff_of,
     common_norm,
     is_logarithmic,
     median_distance,
@@ -92,7 +93,7 @@ def test_points_of_the_user():
     assert (est.idata_["gram"]["place"].values == -1).all()
     np.testing.assert_array_equal(clone(est).dictionary, Z)
     # no row is a point, so all are left out
-    cutoff = Cutoff().choose(median_distance(est, X), Y == 1)
+    cutoff = cutoff_of(est, Cutoff(), median_distance(est, X), Y == 1)
     assert est.cutoff_ == pytest.approx(cutoff, rel=1e-12)
     np.testing.assert_array_equal(
         BDD(**QUICK, dictionary=Z.tolist()).fit(X, Y).predict(Z), est.predict(Z)
@@ -114,7 +115,7 @@ def test_left_out_points_and_rows(fitted, name):
         f = u @ KERNEL(X[[row]], est.gram_.points)[0]
         d[row] = np.sqrt(upper_median(1 - 2 * f) + upper_median(norm))
     assert is_logarithmic(est) == (name == "BSVDD")
-    cutoff = Cutoff().choose(d, Y == 1)
+    cutoff = cutoff_of(est, Cutoff(), d, Y == 1)
     assert est.cutoff_ == pytest.approx(cutoff, rel=1e-10)
     assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-10)
     decision = est.idata_["decision"]
@@ -189,7 +190,7 @@ def test_rows_that_are_no_points_choose_the_cutoff_where_points_cannot_be_left_o
     est = BDD(**QUICK, sampler="nuts", dictionary=10, prior=prior).fit(X)
     rows = np.setdiff1d(np.arange(30), est.idata_["gram"]["place"].values)
     d = upper_median(common_norm(est, est.idata_["distance"]["d"]))[rows]
-    expected = Cutoff().choose(d, np.zeros(20, dtype=bool))
+    expected = cutoff_of(est, Cutoff(), d, np.zeros(20, dtype=bool))
     assert est.cutoff_ == pytest.approx(expected, rel=1e-12)  # another order of sums
 
 

@@ -95,7 +95,7 @@ def test_all_faces_of_an_estimator_agree(fitted, table, new_rows, name, level):
     Z = np.concatenate([table[0], new_rows])
     d = common_norm(est, est.distance(Z))
     np.testing.assert_allclose(est.distance(Z, common_norm=True).values.reshape(d.shape), d)
-    trained = est.training_distance().values.reshape(len(d), -1)
+    trained = est.distance(common_norm=True).values.reshape(len(d), -1)
     np.testing.assert_allclose(trained, d[:, : len(table[0])], atol=1e-7)
     p = est.probability_normal(Z)
     np.testing.assert_array_equal(p, [np.mean(column <= est.cutoff_) for column in d.T])
