@@ -170,7 +170,7 @@ def map_weights(
             f"the mode of BDD-M was not found in {solved.nit} iterations ({solved.message}); use a "
             "smaller likelihood_scale, or a smaller sd of minority_prior"
         )
-    return form.weights(solved.x)
+    return form.weights(np.clip(solved.x, 0.0, 1.0))  # the solver may be 1e-17 outside
 
 
 def require_normal(prior: Prior) -> GaussianPrior:

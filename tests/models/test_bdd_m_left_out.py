@@ -176,19 +176,15 @@ def test_the_only_row_of_a_class():
     assert abs(stats.ttest_ind(f[:, 3], v @ gram.K[:3, 3]).statistic) < 4.5
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(30)
-    return np.concatenate([rng.normal(size=(24, 2)), rng.normal(size=(8, 2)) * 0.8]), np.repeat(
-        [0, 1], [24, 8]
-    )
+X = np.random.default_rng(30).normal(size=(32, 2)) * np.repeat([1.0, 0.8], [24, 8])[:, None]
+Y = np.repeat([0, 1], [24, 8])
 
 
 @quiet
-def test_automatic_cutoff_is_by_leave_one_out(data):
+def test_automatic_cutoff_is_by_leave_one_out():
     order = np.random.default_rng(47).permutation(32)
-    X, y = data[0][order], data[1][order]
-    est = BDDM(**QUICK).fit(X, y)
+    y = Y[order]
+    est = BDDM(**QUICK).fit(X[order], y)
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
     rng = np.random.default_rng(est._fit.data.seed)
     f, log_weight = bdd_m_posterior.leave_one_out(
@@ -207,30 +203,30 @@ def test_automatic_cutoff_is_by_leave_one_out(data):
 
 @pytest.mark.long
 @quiet
-def test_another_minority_prior_has_folds(data):
-    est = BDDM(minority_prior=priors.Beta(2, 2), cutoff=1.0, sampler="nuts", **QUICK).fit(*data)
+def test_another_minority_prior_has_folds():
+    est = BDDM(minority_prior=priors.Beta(2, 2), cutoff=1.0, sampler="nuts", **QUICK).fit(X, Y)
     message = r"cutoff: BDDM has no leave-one-out in closed form.*; use cv='auto' or a number"
     with pytest.raises(ValueError, match=message):
         est.with_cutoff(Cutoff(cv="loo"))
     with pytest.raises(ValueError, match=message):
-        BDDM(minority_prior=priors.Beta(2, 2), cutoff=Cutoff(cv="loo")).fit(*data)
+        BDDM(minority_prior=priors.Beta(2, 2), cutoff=Cutoff(cv="loo")).fit(X, Y)
     automatic, folds = est.with_cutoff("g_mean"), est.with_cutoff(Cutoff("g_mean", cv=5))
     assert automatic.cutoff_ == folds.cutoff_
 
 
 @quiet
-def test_draws_of_any_sampler_can_be_left_out(data):
-    exact = BDDM(**{**QUICK, "draws": 1000}).fit(*data)
-    nuts = BDDM(**{**QUICK, "draws": 1000, "tune": 500}, sampler="nuts").fit(*data)
+def test_draws_of_any_sampler_can_be_left_out():
+    exact = BDDM(**{**QUICK, "draws": 1000}).fit(X, Y)
+    nuts = BDDM(**{**QUICK, "draws": 1000, "tune": 500}, sampler="nuts").fit(X, Y)
     found = [est.idata_["decision"]["left_out"].values for est in (exact, nuts)]
     np.testing.assert_allclose(*found, atol=0.03)
-    inside = np.median(exact.distance(data[0]).values.reshape(-1, 32), axis=0)
+    inside = np.median(exact.distance(X).values.reshape(-1, 32), axis=0)
     assert np.abs(found[0] - inside).max() > 0.1
 
 
-def test_few_draws_that_count_are_warned_of(data, monkeypatch):
+def test_few_draws_that_count_are_warned_of(monkeypatch):
     """Weights of one draw in a hundred, for three rows."""
-    est = BDDM(cutoff=1.0, **{**QUICK, "draws": 1000}).fit(*data)
+    est = BDDM(cutoff=1.0, **{**QUICK, "draws": 1000}).fit(X, Y)
     true = bdd_m.leave_one_out
 
     def uneven(*arguments):

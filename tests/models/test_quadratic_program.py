@@ -1,27 +1,20 @@
 """The quadratic program of weights that sum to one, against cvxopt's interior points."""
 
-import cvxopt
 import numpy as np
 import pytest
 from bsvdd.models.quadratic_program import minimize
 
-
-def reference(H, b, lower, upper):
-    """Solve the program as it stands, by cvxopt."""
-    n = len(b)
-    P, q = cvxopt.matrix(H), cvxopt.matrix(-b)
-    G = cvxopt.matrix(np.vstack([-np.eye(n), np.eye(n)]))
-    h = cvxopt.matrix(np.r_[-np.broadcast_to(lower, n), np.broadcast_to(upper, n)].astype(float))
-    A, c = cvxopt.matrix(np.ones((1, n))), cvxopt.matrix(1.0)
-    options = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
-    return np.ravel(cvxopt.solvers.qp(P, q, G, h, A, c, options=options)["x"])
+from . import helpers
 
 
-def program(seed, n, factor=1.0):
-    """A strictly convex program, so that its solution is unique."""
+def program(seed, n, fixed=0):
+    """A strictly convex program, so that its solution is unique, with a bound for each weight."""
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(n, n + 3))
-    return rng, factor * A @ A.T / n, factor * rng.normal(size=n)
+    lower = -rng.uniform(0.0, 0.5, n)
+    upper = lower + rng.uniform(0.4, 1.5, n) + 1.5 / n
+    upper[:fixed] = lower[:fixed]
+    return A @ A.T / n, rng.normal(size=n), lower, upper
 
 
 def assert_feasible(w, lower, upper):
@@ -30,34 +23,29 @@ def assert_feasible(w, lower, upper):
     assert (w <= upper + 1e-9).all()
 
 
-@pytest.mark.parametrize("n", [2, 5, 30])
-@pytest.mark.parametrize("seed", range(4))
-def test_signed_weights_with_a_bound_for_each(seed, n):
-    rng, H, b = program(seed, n)
-    lower = -rng.uniform(0.0, 0.5, n)
-    upper = lower + rng.uniform(0.2, 1.5, n) + 1.5 / n
-    assert upper.sum() > 1
-    w, best = minimize(H, b, lower, upper), reference(H, b, lower, upper)
-    assert_feasible(w, lower, upper)
-    assert (best < -1e-3).any() or n == 2  # negative weights are of use
-    np.testing.assert_allclose(w, best, atol=2e-6)
-
-
 @pytest.mark.parametrize(
-    ("lower", "upper"), [(0.0, 1.0), (0.0, 0.1), (-0.2, 0.4), (-1.0, 5.0), (0.02, 0.2)]
+    ("H", "b", "lower", "upper"),
+    [
+        *(program(seed, n) for n in (2, 5, 30) for seed in range(4)),
+        *(program(seed, 12, fixed=3) for seed in range(5)),
+        *(
+            (*program(10, 20)[:2], *bounds)
+            for bounds in [(0.0, 1.0), (0.0, 0.1), (-0.2, 0.4), (-1.0, 5.0), (0.02, 0.2)]
+        ),
+    ],
 )
-def test_numbers_are_bounds_of_all_weights(lower, upper):
-    _, H, b = program(10, 20)
+def test_the_solution_is_that_of_interior_points(H, b, lower, upper):
+    before = H.copy(), b.copy(), np.copy(lower)
     w = minimize(H, b, lower, upper)
     assert_feasible(w, lower, upper)
-    np.testing.assert_allclose(w, reference(H, b, lower, upper), atol=2e-6)
-    arrays = minimize(H, b, np.full(20, lower), np.full(20, upper))
-    np.testing.assert_allclose(w, arrays, rtol=1e-12)
-
-
-def test_without_bounds_given_the_weights_are_on_the_simplex():
-    _, H, b = program(11, 20)
-    np.testing.assert_array_equal(minimize(H, b), minimize(H, b, 0.0, 1.0))
+    np.testing.assert_allclose(w, helpers.quadratic_program(H, -b, lower, upper), atol=2e-6)
+    low, high = (np.broadcast_to(bound, len(b)) for bound in (lower, upper))
+    np.testing.assert_array_equal(w[low == high], low[low == high])
+    np.testing.assert_array_equal(w, minimize(H, b, low, high))
+    for given, was in zip((H, b, lower), before, strict=True):
+        np.testing.assert_array_equal(given, was)
+    if np.ndim(lower) == 0 and (lower, upper) == (0.0, 1.0):
+        np.testing.assert_array_equal(w, minimize(H, b))
 
 
 @pytest.mark.parametrize(
@@ -89,13 +77,12 @@ def test_optimality_conditions(lower, upper, tolerance, factor):
 LOWER, UPPER = np.repeat([0.0, -0.1], [25, 5]), np.repeat([0.2, 0.0], [25, 5])
 
 
-@pytest.mark.parametrize("signed", [False, True], ids=["simplex", "signed"])
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 0.15), (LOWER, UPPER)], ids=["simplex", "sign"])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_centre_of_rows_far_from_the_origin(seed, signed):
+def test_the_centre_of_rows_far_from_the_origin(seed, lower, upper):
     """Linear kernel, rows shifted by 1e5: K is 1e10, and the centre is where it was, shifted."""
     X = np.random.default_rng(seed).normal(size=(30, 2))
-    lower, upper = (LOWER, UPPER) if signed else (0.0, 0.15)
-    best = reference(2 * X @ X.T, (X * X).sum(axis=1), lower, upper)
+    best = helpers.quadratic_program(2 * X @ X.T, -(X * X).sum(axis=1), lower, upper)
     Y = X + 1e5
     w = minimize(2 * Y @ Y.T, (Y * Y).sum(axis=1), lower, upper)
     assert_feasible(w, lower, upper)
@@ -124,54 +111,13 @@ def test_bounds_that_leave_no_weights(lower, upper, sums):
         (0.0, 1 / 3, [1 / 3] * 3),
         (1 / 3, 1.0, [1 / 3] * 3),
         ([0.5, 0.7, -0.2], [0.5, 0.7, -0.2], [0.5, 0.7, -0.2]),
+        ([0.1, -0.3, -2.0], [0.1, -0.3, 2.0], [0.1, -0.3, 1.2]),  # one that is not fixed
+        (0.0, 1.0, [1.0]),
+        (-3.0, 3.0, [1.0]),
     ],
 )
 def test_the_only_feasible_weights(lower, upper, only):
-    _, H, b = program(12, 3)
-    np.testing.assert_allclose(minimize(H, b, lower, upper), only, rtol=0, atol=1e-12)
-
-
-def test_the_answer_is_no_view_of_the_bounds():
-    lower = np.array([0.5, 0.5])
-    minimize(np.eye(2), np.ones(2), lower)[0] = 9.0
-    np.testing.assert_array_equal(lower, [0.5, 0.5])
-
-
-def test_one_weight():
-    np.testing.assert_allclose(minimize(np.array([[4.0]]), np.array([-1.0])), [1.0])
-
-
-def test_one_weight_with_room():
-    np.testing.assert_array_equal(minimize(np.eye(1), np.ones(1), -3.0, 3.0), [1.0])
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_weights_that_are_fixed_by_their_bounds(seed):
-    """What is left is a program of the other weights, with a linear term more."""
-    rng, H, b = program(seed, 12)
-    lower = -rng.uniform(0.0, 0.5, 12)
-    upper = lower + rng.uniform(0.4, 1.5, 12)
-    fixed = np.sort(rng.choice(12, 3, replace=False))
-    upper[fixed] = lower[fixed]
-    free = np.setdiff1d(np.arange(12), fixed)
-    s = 1.0 - lower[fixed].sum()  # of the others; divided by it they sum to 1
-    shift = b[free] - H[np.ix_(free, fixed)] @ lower[fixed]
-    best = lower.copy()
-    best[free] = s * reference(s * H[np.ix_(free, free)], shift, lower[free] / s, upper[free] / s)
+    H, b, *_ = program(12, len(only))
     w = minimize(H, b, lower, upper)
-    assert_feasible(w, lower, upper)
-    np.testing.assert_array_equal(w[fixed], lower[fixed])
-    np.testing.assert_allclose(w, best, atol=2e-6)
-
-
-def test_one_weight_that_is_not_fixed():
-    w = minimize(np.eye(3), np.ones(3), [0.1, -0.3, -2.0], [0.1, -0.3, 2.0])
-    np.testing.assert_allclose(w, [0.1, -0.3, 1.2], rtol=1e-14)
-
-
-def test_inputs_are_left_as_they_are():
-    _, H, b = program(13, 6)
-    before = H.copy(), b.copy()
-    minimize(H, b, -0.2, 0.7)
-    np.testing.assert_array_equal(H, before[0])
-    np.testing.assert_array_equal(b, before[1])
+    np.testing.assert_allclose(w, only, rtol=0, atol=1e-12)
+    assert not np.shares_memory(w, lower)
