@@ -37,11 +37,14 @@ def test_scores_have_all_digits_and_do_not_underflow(kernel, model):
 
 
 @pytest.mark.parametrize(
-    ("model", "sd"),
-    [(BDD(simplex=True), 1.0), *((BSVDD(**QUICK), sd) for sd in (0.5, 3.0, 30.0))],
+    ("model", "sd", "spread"),
+    [
+        *((BDD(simplex=True), 1.0, spread) for spread in (1.0, 10.0, 1000.0)),
+        *((BSVDD(**QUICK), sd, spread) for sd in (0.5, 3.0) for spread in (1.0, 10.0, 1000.0)),
+        *((BSVDD(**QUICK), 30.0, spread) for spread in (1.0, 10.0)),
+    ],
     ids=str,
 )
-@pytest.mark.parametrize("spread", [1.0, 10.0, 1000.0])
 def test_left_out_rows_have_all_digits(model, sd, spread):
     """Also where k underflows, and where one point has nearly all the weight of a draw.
 
