@@ -169,15 +169,18 @@ def code(est: Any) -> str:
         if repr(value) != repr(defaults[name].default)
     }
     call = f"{type(est).__name__}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
-    inside: dict[str, dict[str, None]] = {"bsvdd": {}}  # names by their module, in order
-    for name in re.findall(r"\b([A-Z]\w*)\(", call):
-        place = next((m.__name__ for m in (kernels, priors) if hasattr(m, name)), "bsvdd")
-        inside.setdefault(place.replace(".models", ""), {})[name] = None
-    imports = [f"from {place} import {', '.join(names)}" for place, names in inside.items()]
+    names = list(dict.fromkeys(re.findall(r"\b([A-Z]\w*)\(", call)))
+    lines = []
+    for place, module in (("bsvdd.kernels", kernels), ("bsvdd.priors", priors)):
+        inside = [name for name in names if hasattr(module, name)]
+        if inside:
+            lines.append(f"from {place} import {', '.join(inside)}")
+            names = [name for name in names if name not in inside]
+    first = f"from bsvdd import {', '.join(names)}"
     fit = "est.fit(X, y)"
     if est.minor_label is not None:  # ``bsvdd fit`` has 1 for what --minor names
         fit += f"  # y is {est.minor_label!r} in minority rows"
-    return "\n".join([*imports, "", f"est = {call}", fit])
+    return "\n".join([first, *lines, "", f"est = {call}", fit])
 
 
 def _code(value: Any) -> str:

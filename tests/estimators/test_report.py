@@ -58,13 +58,13 @@ def written(bayes, tmp_path_factory):
 
 
 def test_a_figure_that_another_thread_opens_meanwhile_stays_open(bayes, tmp_path, monkeypatch):
-    figures, rows = [], report._rows
+    figures, columns = [], report._columns
 
     def opened_meanwhile(*arguments):
         figures.append(plt.figure().number)
-        return rows(*arguments)
+        return columns(*arguments)
 
-    monkeypatch.setattr(report, "_rows", opened_meanwhile)
+    monkeypatch.setattr(report, "_columns", opened_meanwhile)
     bayes.report(tmp_path / "model.html", calibration=False)
     assert plt.fignum_exists(figures[0])
     plt.close(figures[0])
@@ -79,12 +79,12 @@ def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(written):
 
 def test_the_page_has_the_numbers_of_the_fit(bayes, written):
     text = page(written).text
-    scores, minority = bayes.left_out_scores(), bayes._fit.data.minority
+    scores, minority = bayes.left_out_scores(), bayes.fit_.data.minority
     alarms = int((scores < bayes.offset_)[~minority].sum())
     misses = int((scores >= bayes.offset_)[minority].sum())
     assert f"{alarms} of 24 (" in text and f"{misses} of 6 (" in text
     assert f"{bayes.cutoff_:.6g}" in text and repr(bayes.kernel_) in text
-    support = bayes.prior_health().loc["effective_support"]
+    support = bayes.prior_check().loc["effective_support"]
     assert f"{support['prior', 'median']:.3g} [" in text
     assert f"{support['posterior', 'median']:.3g} [" in text
     for words_ in ("What P(normal) is", "Oh", "R-hat", "SHA-256"):
@@ -103,12 +103,12 @@ def test_rows_have_the_names_of_the_user(bayes, frame, written):
 def test_names_survive_a_file(bayes, tmp_path):
     bayes.save(tmp_path / "model.nc")
     same = load(tmp_path / "model.nc")
-    assert same._fit.data.row_names.tolist() == bayes._fit.data.row_names.tolist()
+    assert same.fit_.data.row_names.tolist() == bayes.fit_.data.row_names.tolist()
     numbers = SVDD(kernel=kernels.RBF(1.0)).fit(pd.DataFrame(np.eye(9), index=range(10, 19)))
     numbers.save(tmp_path / "numbers.nc")
-    assert load(tmp_path / "numbers.nc")._fit.data.row_names.tolist() == list(range(10, 19))
+    assert load(tmp_path / "numbers.nc").fit_.data.row_names.tolist() == list(range(10, 19))
     plain = SVDD(kernel=kernels.RBF(1.0)).fit(np.eye(9))
-    assert plain._fit.data.names is None and "name" not in plain.idata_["constant_data"]
+    assert plain.fit_.data.names is None and "name" not in plain.idata_["constant_data"]
 
 
 def test_the_code_of_the_page_makes_the_same_estimator(bayes):
@@ -151,7 +151,7 @@ def test_a_precomputed_kernel_is_reported_without_columns(table, tmp_path):
     X, y = table
     est = SVDD(kernel=kernels.Precomputed()).fit(kernels.RBF(1.5)(X, X), y)
     text = page(est.report(tmp_path / "model.html", calibration=False)).text
-    assert "only kernel values are known" in text and "by a precomputed kernel" in text
+    assert "has only kernel values" in text and "by a precomputed kernel" in text
 
 
 def test_calibration_refits(make, table, tmp_path):
@@ -222,7 +222,7 @@ def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, tmp_pat
     est = SVDD(kernel=kernels.RBF(0.3)).fit(*table)
     X = np.array([[9.0, 0, 0], [5.0, 0, 0], [0, 7.0, 0]])
     text = page(est.report(tmp_path / "narrow.html", X, calibration=False)).text
-    cutoff = np.log(2.0) - est.offset_
+    cutoff = -est.offset_
     assert f"At the cutoff the surprise is {cutoff:.1f}" in text
     for surprise in est.explain(X).rows["mean"]:
         assert f"{surprise:.1f}" in text
