@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,8 +22,6 @@ from ..inputs import row_names
 from ..labels import minority_rows
 from ..plots.common import Fitted, with_feature_names
 from ..plots.distances import saturated
-from ..plots.explanation import SHOWN
-from ..plots.prior_check import LABELS
 from . import pages, words
 from .pages import Figures
 
@@ -48,6 +47,10 @@ class Page:
         The scores and P(normal).
     figures, omitted : dict
         Figures with their captions, and reasons, by name.
+    prior_check : list
+        The rows of the table of prior and posterior.
+    abnormal : list of dict
+        The most abnormal rows with the reasons.
     """
 
     est: Fitted
@@ -59,6 +62,8 @@ class Page:
     probability: np.ndarray
     figures: Figures = field(default_factory=dict)
     omitted: dict[str, str] = field(default_factory=dict)
+    prior_check: list[tuple[str, list[str]]] = field(default_factory=list)
+    abnormal: list[dict[str, str]] = field(default_factory=list)
 
     @classmethod
     def of(cls, est: Fitted, X: Any, y: Any) -> Self:
@@ -96,47 +101,32 @@ def write(est: Fitted, path: Path, X: Any, y: Any, calibration: bool) -> Path:
 
 
 def _content(page: Page, calibration: bool, step: Step) -> bytes:
-    est, fit, data = page.est, page.est.fit_, page.est.fit_.data
-    record, pairwise = words.record_of(est), data.kernel.pairwise
-    step("bandwidths")
-    _bandwidths(page)
-    step("prior and posterior")
-    prior_check = _prior_check(page)
-    step("distances")
-    _distances(page)
-    step("ROC")
-    _roc(page)
-    step("calibration")
-    _calibration(page, calibration, step)
-    step("explanations")
-    abnormal = _abnormal(page)
+    est, fit = page.est, page.est.fit_
+    sections = {"bandwidths": _bandwidths, "prior and posterior": _prior_check}
+    sections |= {"distances": _distances, "ROC": _roc}
+    sections |= {"calibration": partial(_calibration, wanted=calibration, step=step)}
+    for name, section in (sections | {"explanations": _abnormal}).items():
+        step(name)
+        section(page)
     step("drawing of the figures")
-    parameters = sorted(est.get_params(deep=False).items(), reverse=True)
+    record, parameters = words.record_of(est), sorted(est.get_params(deep=False).items())
     return pages.render(
         "model.html",
         pages.embedded(page.figures),
         __package__,
         name=type(est).__name__ if record is None else record.name,
         record=record,
-        n0=int((~data.minority).sum()),
-        n1=int(data.minority.sum()),
-        n_unlabelled=0 if data.gram.unlabelled is None else len(data.gram.unlabelled),
-        all_rows=data.all_rows,
-        learns_from_minority=data.gram.n1 > 0,
-        n_points=data.gram.n_points,
-        n_columns=0 if pairwise else data.rows.shape[1],
-        columns=[] if pairwise else _columns(est),
-        kernel=repr(data.kernel),
-        scale=getattr(est, "likelihood_scale_", None),
-        priors={name: describe(v) for name, v in parameters if name.endswith("prior")},
+        page=page,
+        omitted=page.omitted,
+        est=est,
+        data=fit.data,
+        gram=fit.data.gram,
+        columns=[] if fit.data.kernel.pairwise else _columns(est),
+        priors={name: describe(v) for name, v in parameters[::-1] if name.endswith("prior")},
         has_posterior=fit.draws.is_posterior,
-        prior_check=prior_check,
         convergence=words.convergence(est),
         cutoff=words.cutoff(est),
         counts=_counts(page),
-        new=page.X is not None,
-        omitted=page.omitted,
-        abnormal=abnormal,
         surprise_at_cutoff=f"{-fit.cutoff:.1f}" if saturated(est) else "",
         code=words.code(est),
         rerun=words.rerun(est),
@@ -182,29 +172,23 @@ def _bandwidths(page: Page) -> None:
     )
 
 
-def _prior_check(page: Page) -> list[tuple[str, list[str]]]:
-    """Return the rows of the table of prior and posterior, and add its picture."""
-    est = page.est
-    if not est.fit_.draws.is_posterior:
-        return []
+def _prior_check(page: Page) -> None:
+    if not page.est.fit_.draws.is_posterior:
+        return
     try:
-        table = est.prior_check()
+        table = page.est.prior_check()
     except ValueError as error:  # an improper prior has no draws
         page.omitted["prior"] = f"The prior cannot stand beside the posterior: {error}"
-        return []
+        return
     page.figures["prior"] = (
-        plots.plot_prior_check(est),
+        plots.plot_prior_check(page.est),
         "What the prior says before any row, and the posterior. Where the two agree, the data say "
         "nothing about the quantity.",
     )
-    cell = "{:.3g} [{:.3g}, {:.3g}]"
-    return [
-        (
-            LABELS[str(name)],
-            [cell.format(*row[group][["median", "5%", "95%"]]) for group in ("prior", "posterior")],
-        )
-        for name, row in table.iterrows()
-    ]
+    cell, shown = "{:.3g} [{:.3g}, {:.3g}]", ["median", "5%", "95%"]
+    for name, row in table.iterrows():
+        cells = [cell.format(*row[group][shown]) for group in ("prior", "posterior")]
+        page.prior_check.append((plots.prior_check.LABELS[str(name)], cells))
 
 
 def _distances(page: Page) -> None:
@@ -271,34 +255,31 @@ def _counts(page: Page) -> list[tuple[str, int, int]]:
     ]
 
 
-def _abnormal(page: Page) -> list[dict[str, str]]:
-    """Return the most abnormal rows with the reasons, and add pictures of the first."""
-    est, fit = page.est, page.est.fit_
+def _abnormal(page: Page) -> None:
+    """Add the most abnormal rows with the reasons, and pictures of the first."""
+    est, fit, table = page.est, page.est.fit_, page.abnormal
     order = np.argsort(page.score, kind="stable")[:LISTED]
     listed = order[page.score[order] < fit.cutoff]
     distance, is_surprise = fit.center.distance_of(page.score), saturated(est)
-    table = [
-        {
-            "name": str(page.names[j]),
-            "class": ""
-            if page.minority is None
-            else ("minority" if page.minority[j] else "majority"),
-            "value": f"{-page.score[j]:.1f}" if is_surprise else f"{distance[j]:.4g}",
-            "probability": f"{page.probability[j]:.3f}",
-        }
-        for j in listed
-    ]
+    for j in listed:
+        row = {"name": str(page.names[j]), "probability": f"{page.probability[j]:.3f}", "class": ""}
+        if page.minority is not None:
+            row["class"] = "minority" if page.minority[j] else "majority"
+        row["value"] = f"{-page.score[j]:.1f}" if is_surprise else f"{distance[j]:.4g}"
+        table.append(row)
     if not table:
         page.omitted["explanation"] = "No row is abnormal."
-        return table
+        return
     try:
         why = est.explain(page.rows(listed))
     except ValueError as error:  # no centre, or no columns
         page.omitted["explanation"] = str(error)
-        return table
+        return
+    what = "which training rows make it abnormal."
     if why.columns is None:
         page.omitted["columns"] = f"Columns have no shares: {why.without_columns}."
     else:
+        what = f"which columns and {what} The tick is what normal rows have."
         for row, values in zip(table, why.top_columns(COLUMNS).to_numpy(), strict=True):
             row["columns"] = ", ".join(
                 f"{name} {share:.0%}" for name, share in values.reshape(-1, 2)
@@ -308,17 +289,13 @@ def _abnormal(page: Page) -> list[dict[str, str]]:
             "No smallest change is searched for, because there is no step between two categories."
         )
     else:
+        if why.columns is not None:
+            what += " The arrow is the smallest change that makes it normal."
         for i, row in enumerate(table):
             row["change"] = _change(why.changes.isel(obs=i))
-    what = "which training rows make it abnormal."
-    if why.columns is not None:
-        what = f"which columns and {what} The tick is what normal rows have."
-        if why.changes is not None:
-            what += " The arrow is the smallest change that makes it normal."
     for j in listed[:EXPLAINED]:
         figure = plots.plot_explanation(est, page.rows([j]))
         page.figures[f"row_{j}"] = figure, f"Row {page.names[j]}: {what}"
-    return table
 
 
 def _change(changes: Any) -> str:
@@ -326,7 +303,7 @@ def _change(changes: Any) -> str:
     size = np.abs(changes["standardized"].values)
     if np.isnan(size).any():
         return "none found"
-    shown = [f for f in np.argsort(-size, kind="stable") if size[f] > SHOWN]
+    shown = [f for f in np.argsort(-size, kind="stable") if size[f] > plots.explanation.SHOWN]
     parts = [
         f"{changes['column'].values[f]} → {changes['value'].values[f]:.4g}" for f in shown[:COLUMNS]
     ]

@@ -119,26 +119,22 @@ def cutoff(est: Fitted) -> list[str]:
 
 def _chosen(policy: Cutoff, labels: bool) -> str:
     criterion = policy.criterion
-    if not isinstance(criterion, str):
-        return "This cutoff was given as a number."
-    if criterion == "model":
-        return "This cutoff is the model's own boundary."
     if criterion == "auto":
         criterion = "g_mean" if labels else "false_alarm"
-    if criterion == "false_alarm":
-        return (
-            f"This cutoff asks for a false-alarm rate of {policy.false_alarm_rate:g}, by the "
-            "conformal quantile of left-out rows."
-        )
-    if criterion == "rank":
-        return f"This cutoff is the distance number {policy.rank!r} of the majority."
-    names = {
+    best = {
         "g_mean": "the G-mean of both classes",
         "balanced_accuracy": "the balanced accuracy",
         "f1": "F1 of the minority",
         "cost": f"the cost, with a miss at {policy.miss_cost:g} false alarms",
     }
-    return f"This cutoff has the best value of {names[criterion]} on left-out rows."
+    said = {
+        "model": "is the model's own boundary",
+        "false_alarm": f"asks for a false-alarm rate of {policy.false_alarm_rate:g}, by the "
+        "conformal quantile of left-out rows",
+        "rank": f"is the distance number {policy.rank!r} of the majority",
+        **{name: f"has the best value of {what} on left-out rows" for name, what in best.items()},
+    }
+    return f"This cutoff {said.get(str(criterion), 'was given as a number')}."
 
 
 def share(k: int, n: int) -> str:
