@@ -8,7 +8,7 @@ from bsvdd.comparison.scenarios import datasets
 from scipy.special import logsumexp
 
 from bsvdd import BDD, OCSVM, SVDD, kernels, plots
-from tests.scores import UNIT, common_norm
+from tests.scores import common_norm
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
