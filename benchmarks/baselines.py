@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from bsvdd.inference.scoring import CenterDraws
+from bsvdd.inference.center import Center
 from bsvdd.models import Gram
 
 from bsvdd import kernels, priors
@@ -63,8 +63,8 @@ def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100, method: str = "bu
     """Return the smallest ESS of d_z over training rows; w has shape (chain, draw, M)."""
     import arviz as az
 
-    center = CenterDraws.of(w.reshape(-1, w.shape[-1]), gram)
+    center = Center.of(w.reshape(-1, w.shape[-1]), gram)
     chosen = gram.points[np.linspace(0, gram.n_points - 1, points).astype(int)]
-    d = center.values(chosen).reshape(*w.shape[:2], -1)
+    d = center.distances(chosen).reshape(*w.shape[:2], -1)
     data = xr.Dataset({"d": (("chain", "draw", "obs"), d)})
     return float(az.ess(data, method=method)["d"].min())

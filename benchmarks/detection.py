@@ -45,7 +45,7 @@ CANDIDATES: dict[str, Callable[[], Any]] = {
     "BSVDD, likelihood, equal": lambda: bsvdd(LIKELIHOOD, priors.Flat(sd=0.5)),
     "BSVDD, likelihood, power 1": lambda: bsvdd(LIKELIHOOD, priors.InverseRowSum(0.5, 1.0)),
     "BSVDD, likelihood, sd 1": lambda: bsvdd(LIKELIHOOD, priors.InverseRowSum(1.0)),
-    "BSVDD, likelihood, SVDD": lambda: bsvdd(LIKELIHOOD, priors.SVDD(sd=0.5)),
+    "BSVDD, likelihood, SVDD": lambda: bsvdd(LIKELIHOOD, priors.SVDDWeights(sd=0.5)),
     "BSVDD, mean, power 1": lambda: bsvdd(MEAN, priors.InverseRowSum(0.5, 1.0)),
     "BDD, default": lambda: BDD(**SMALL),
     "BDD, likelihood": lambda: BDD(kernel=LIKELIHOOD, **SMALL),
@@ -76,13 +76,11 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
         seconds = time.perf_counter() - start
         flagged = est.predict(Z) == -1
         false_alarms, found = flagged[~y].mean(), flagged[y].mean()
-        diagnostics = est.idata_.children["diagnostics"].dataset
-        r_hat = float(diagnostics["r_hat"]) if "r_hat" in diagnostics else float("nan")
         row = {
             "false_alarms": false_alarms,
             "found": found,
             "g_mean": np.sqrt((1 - false_alarms) * found),
-            "r_hat": r_hat,
+            "r_hat": est.fit_.diagnostics.get("r_hat", float("nan")),
             "seconds": seconds,
         }
         rows.append({"candidate": candidate, **row, **ranking(y, -est.score_samples(Z))})

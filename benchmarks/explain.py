@@ -23,7 +23,7 @@ def explain(quick: bool) -> Row:
     seconds = in_turn(sides, 5)
     details = seconds | {
         "draws of the intervals": est.explain(Z[:1]).draws,
-        "draws of P(normal)": len(est._fit.draws.weights),
+        "draws of P(normal)": len(est.fit_.draws.weights),
         "abnormal rows": int((est.predict(Z) == -1).sum()),
     }
     value = seconds["explain"] / seconds["probability_normal"]

@@ -1,8 +1,7 @@
 """Whether the chains of BSVDD-M agree: several modes with published priors, one with the default.
 
 ``uv run python -m benchmarks.modes`` writes docs/modes.json and docs/modes.md: half of each class
-of six embedded data sets, columns standardised, chains that start in different modes where the
-search finds several, and dispersed around the mode otherwise.
+of six embedded data sets, columns standardised, chains that start dispersed.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ COLUMNS = {
     "n1": "n1",
     "bandwidth": "bandwidth",
     "priors": "priors",
-    "modes": "modes found",
     "sampler": "sampler",
     "r_hat": "R-hat",
     "ess": "ESS",
@@ -58,8 +56,7 @@ TEXT = f"""# Modes of BSVDD-M
 
 The table is made by `uv run python -m benchmarks.modes`, with {SETTINGS["chains"]} chains of
 {SETTINGS["draws"]} draws. Half of each class is for training; the AUC is that of the other half.
-Five searches look for modes. If they find several, chains start in different modes, so
-that R-hat can detect chains that stay in different modes.
+Chains start dispersed, so that R-hat can detect chains that stay in different modes.
 
 - Priors: published (`RowSum()` and `Beta()`), the same with a bounded total of the minority's
   weights (`Beta(total=1)`), and the default priors, where this total is bounded too.
@@ -97,8 +94,8 @@ def fit(name: str, bandwidth: str, chosen: str, seed: int = 0) -> dict[str, Any]
         warnings.simplefilter("always", DiagnosticWarning)
         est.fit(data.X[train], data.minority[train])
     seconds = time.process_time() - start
-    diagnostics, posterior = est.idata_["diagnostics"], est.idata_["posterior"]
-    d = est.idata_["distance"]["d"].values
+    diagnostics = est.fit_.diagnostics
+    d = est.distance().values
     means = d[:, :, :: max(1, d.shape[2] // 20)].mean(axis=1)
     sd = d[:, :, :: max(1, d.shape[2] // 20)].std(axis=(0, 1))
     test = est.distance(data.X[~train]).values.mean(axis=1)
@@ -109,8 +106,7 @@ def fit(name: str, bandwidth: str, chosen: str, seed: int = 0) -> dict[str, Any]
         "n1": est.gram_.n1,
         "bandwidth": bandwidth,
         "priors": chosen,
-        "modes": int(diagnostics["modes"]) if diagnostics["modes"] > 0 else None,
-        "sampler": posterior.attrs["sampler"],
+        "sampler": est.fit_.draws.report.sampler,
         "r_hat": float(diagnostics["r_hat"]),
         "ess": float(diagnostics["ess"]),
         "spread": float((means.std(axis=0, ddof=1) / sd).max()),
@@ -130,8 +126,6 @@ def table(rows: list[dict[str, Any]]) -> str:
             return f"{value[0]:.3f} to {value[1]:.3f}"
         if name == "warned":
             return "yes" if value else "no"
-        if value is None:
-            return "search failed"
         return format(value, formats.get(name, ""))
 
     lines = [list(COLUMNS.values()), ["---"] * len(COLUMNS)]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from bsvdd.inference.draws import Draws, SamplerReport
-from bsvdd.inference.scoring import CenterDraws
+from bsvdd.inference.center import Center
+from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bsvdd
 from sklearn.svm import OneClassSVM
 
@@ -16,6 +16,8 @@ from bsvdd import BSVDD, SVDD, kernels, priors
 
 from .baselines import gram, rows
 from .measure import PEAK, Row, exponent, in_new_process, in_turn
+
+CHAINS = 16  # that the sampler moves at once
 
 
 def dirichlet(draws: int, points: int) -> np.ndarray:
@@ -43,12 +45,10 @@ def import_time(quick: bool) -> Row:
 
 
 def _density(n0: int, calls: int) -> Row:
-    from bsvdd.inference.log_density import LogDensity
-
     g = gram(n0)
-    density = LogDensity(bsvdd.build(g, priors.StandardizedRowSum()))
-    call = density.machine_code()
-    x, w = np.random.default_rng(2).normal(size=n0), dirichlet(1, n0)[0]
+    density = Density.of(bsvdd.build(g, priors.StandardizedRowSum()))
+    x = np.random.default_rng(2).normal(size=(CHAINS, n0))
+    w = dirichlet(CHAINS, n0)
 
     def repeated(function: Callable[[], object]) -> Callable[[], None]:
         def run() -> None:
@@ -58,12 +58,13 @@ def _density(n0: int, calls: int) -> Row:
         return run
 
     sides = {
-        "logp and gradient": repeated(lambda: call(x)),
-        "K @ w": repeated(lambda: g.K @ w),
+        "logp and gradient": repeated(lambda: density.value_and_gradient(x)),
+        "w @ K": repeated(lambda: w @ g.K),
     }
     seconds = {name: s / calls for name, s in in_turn(sides, 11).items()}
-    value = seconds["logp and gradient"] / seconds["K @ w"]
-    return Row(f"logp and gradient, n0 = {n0:,}", "one K @ w", value, 1.3, details=seconds)
+    value = seconds["logp and gradient"] / seconds["w @ K"]
+    what = f"logp and gradient of {CHAINS} vectors, n0 = {n0:,}"
+    return Row(what, "one product w @ K", value, 1.3, details=seconds)
 
 
 def density_900(quick: bool) -> Row:
@@ -80,13 +81,14 @@ def distances(quick: bool) -> Row:
     """Measure draws x rows of distances, and what predict and probability_normal make of them."""
     draws, n, M = (1000, 4000, 900) if quick else (4000, 10_000, 900)
     g = gram(M, 20)
-    center = CenterDraws.of(dirichlet(draws, M), g)
+    center = Center.of(dirichlet(draws, M), g)
     Z = rows(n, 20, seed=1)
     K = g.kernel(g.points, Z)
+    cutoff = center.score_of(0.9)
     sides = {
-        "distances": lambda: center.values(Z),
-        "predict": lambda: center.scores(Z, 0.5),
-        "probability_normal": lambda: center.probability_normal(Z, center.limit(0.9, 0.5)),
+        "distances": lambda: center.distances(Z),
+        "predict": lambda: center.is_normal(Z, cutoff, 0.5),
+        "probability_normal": lambda: center.probability_normal(Z, cutoff),
         "product": lambda: center.weights @ K,
     }
     seconds = in_turn(sides, 5)
@@ -99,8 +101,6 @@ def memory(quick: bool) -> Row:
     """Measure the peak of a process that loads a model and scores many rows."""
     n = 100_000 if quick else 1_000_000
     est = BSVDD(draws=1000, chains=2, cutoff=0.9)
-    draws = Draws({"w": dirichlet(2000, 900)[None]}, SamplerReport("drawn"))
-    est._draw = lambda *_: draws
     code = f"""
 import json, sys
 import numpy as np
@@ -170,7 +170,7 @@ def new_prior(quick: bool) -> Row:
 
 
 def new_prior_share(quick: bool) -> Row:
-    """Measure it against the first fit of the process, which compiles."""
+    """Measure it against the first fit of the process."""
     seconds = in_new_process(PRIOR_TO_PROBABILITY)
     value = seconds["new prior"] / seconds["first fit"]
     return Row("new prior to probabilities", "first fit of a process", value, 1 / 50, "", seconds)
@@ -201,13 +201,12 @@ def growth_gram(quick: bool) -> Row:
 
 
 def growth_density(quick: bool) -> Row:
-    """Measure how one gradient grows."""
-    from bsvdd.inference.log_density import LogDensity
+    """Measure how the gradients of one batch grow."""
 
     def make(n: int) -> Callable[[], object]:
-        density = LogDensity(bsvdd.build(gram(n, 20), priors.StandardizedRowSum()))
-        x = np.zeros(n)
-        return lambda: [density.logp_and_gradient(x) for _ in range(5)]
+        density = Density.of(bsvdd.build(gram(n, 20), priors.StandardizedRowSum()))
+        x = np.zeros((CHAINS, n))
+        return lambda: [density.value_and_gradient(x) for _ in range(5)]
 
     return _growth("logp and gradient", 2.2, quick, make)
 
@@ -227,7 +226,7 @@ def growth_scoring(quick: bool) -> Row:
 
     def make(n: int) -> Callable[[], object]:
         g = gram(n, 20)
-        center, Z = CenterDraws.of(dirichlet(1000, n), g), rows(1000, 20, seed=1)
+        center, Z = Center.of(dirichlet(1000, n), g), rows(1000, 20, seed=1)
         return lambda: center.scores(Z, 0.5)
 
     return _growth("predict 1,000 rows by 1,000 draws", 1.2, quick, make)

@@ -7,9 +7,6 @@ from typing import Any
 
 import lazy_loader
 
-from .moved import install
-
-install()
 _named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 

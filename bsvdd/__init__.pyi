@@ -1,10 +1,10 @@
 from .estimators import plots as plots
 from .estimators import scorers as scorers
+from .estimators.as_published import as_published as as_published
 from .estimators.bdd import BDD as BDD
 from .estimators.bdd import BDDM as BDDM
 from .estimators.bsvdd import BSVDD as BSVDD
 from .estimators.bsvdd import BSVDDM as BSVDDM
-from .estimators.published import as_published as as_published
 from .estimators.storage.loading import load as load
 from .estimators.svdd import SVDD as SVDD
 from .estimators.svdd import SVDDM as SVDDM

@@ -21,7 +21,7 @@ extensions = [
     "docs.mathml",
     "docs.pages",
 ]
-exclude_patterns = ["_build", "**/*.in.md"]
+exclude_patterns = ["_build"]
 source_suffix = {".md": "markdown"}
 nitpicky = True
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import override
 
 import pymc as pm
-from bsvdd.estimators.bayesian import BayesianDataDescription
+from bsvdd.estimators.bayesian import Bayesian
 from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.models.gram import Gram
 from bsvdd.models.potential import kernel_potential
 from bsvdd.models.priors import Prior
-from bsvdd.models.priors.variable import make_variable
+from bsvdd.models.priors.foreign import make_variable
 
 
 def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
@@ -34,7 +34,7 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SoftplusDD(BayesianDataDescription):
+class SoftplusDD(Bayesian):
     """Data description with softplus weights; parameters as in :class:`bsvdd.BSVDD`.
 
     References
@@ -53,6 +53,7 @@ RECORD = Record(
     "Data description with softplus weights",
     "An example of the contributor's guide",
     2026,
+    bayesian=True,
 )
 
 

@@ -46,7 +46,7 @@ def figures() -> dict[str, Callable[[], Figure]]:
     est = BSVDD(kernel=narrow).fit(wines, data.minority)
     bdd = BDD(kernel=wide, prior=priors.Flat()).fit(moon.X[:60])
     bayes = half_moon["BSVDD"]
-    d = np.median(bayes.training_distance().values.reshape(-1, len(y)), axis=0)
+    d = np.median(bayes.distance(common_norm=True).values.reshape(-1, len(y)), axis=0)
     three = [int(d.argmin()), int(np.abs(d - bayes.cutoff_).argmin()), int(d.argmax())]
     titles = ["most central row", "row at the cutoff", "most remote row"]
     new = datasets.moon(n0=1000, n1=1, seed=SEED + 1).X[:1000]
@@ -61,7 +61,7 @@ def figures() -> dict[str, Callable[[], Figure]]:
         "plot_explanation": lambda: plots.plot_explanation(est, wines.iloc[[158]]),
         "plot_weights": lambda: plots.plot_weights(est),
         "plot_weights_pair": lambda: plots.plot_weights_pair(bdd),
-        "plot_prior_health": lambda: plots.plot_prior_health(est),
+        "plot_prior_check": lambda: plots.plot_prior_check(est),
         "plot_bandwidths": lambda: plots.plot_bandwidths(
             est.kernel_.inputs(data.X[~data.minority]), est.kernel_.kernel.bandwidth
         ),

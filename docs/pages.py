@@ -1,18 +1,17 @@
-"""Pages that say what the code says: the models, the command line, the map of the house."""
+"""Pages that say what the code says: the models and the command line."""
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
-import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
 from bsvdd.comparison.run.protocol import candidates
-from bsvdd.estimators.base import BaseDetector
+from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.estimators.storage.atomic import atomic
 from sphinx.application import Sphinx
@@ -20,16 +19,8 @@ from sphinx.util.inspect import object_description
 
 from bsvdd.cli import main
 
-ROOT = Path(__file__).parents[1]
 WIDTH = 96  # of the help of commands
 PRIORS = ("prior", "minority_prior")
-FLOORS = {  # in the order of the imports, from the top down
-    "bsvdd": "public names, command line, explorer",
-    "comparison": "the comparative study",
-    "estimators": "what users fit",
-    "inference": "from a model to a decision",
-    "models": "what each model is",
-}
 
 
 def model(record: Record) -> str:
@@ -48,7 +39,6 @@ def model(record: Record) -> str:
         },
         "reference": f"{record.reference} ({record.year}).{doi}",
         "code": f"{{py:mod}}`{record.module}`",
-        "since": record.since,
     }
     table = "\n".join(f"| {name} | {fact} |" for name, fact in facts.items())
     return f"""\
@@ -97,14 +87,15 @@ def _changed(record: Record) -> str:
 
 
 def _as_published(record: Record) -> str:
-    """Return what the source of the model says and leaves open; nothing for a yardstick."""
-    if record.published is None:
+    """Return what the publication fixes and leaves open; nothing for a model without one."""
+    if record.name not in PUBLICATIONS:
         return ""
-    said = [(name, "the source", each) for name, each in record.published.said.items()]
-    left = [(name, "our choice", each) for name, each in record.published.open.items()]
+    publication = PUBLICATIONS[record.name]
+    fixed = [(name, "the source", each) for name, each in publication.fixed.items()]
+    left = [(name, "our choice", each) for name, each in publication.open.items()]
     rows = "\n".join(
         f"| `{name}` | `{object_description(each.value)}` | {origin} | {each.words} |"
-        for name, origin, each in [*said, *left]
+        for name, origin, each in [*fixed, *left]
     )
     return f"""\
 ## As published
@@ -171,32 +162,6 @@ def command_line() -> str:
     return f"# Command line\n\n{parts}"
 
 
-def house() -> str:
-    """Return the map of the house: what each module holds, by the first line of its docstring."""
-    parts = []
-    for floor, title in FLOORS.items():
-        rows = [
-            f"| `{path.relative_to(ROOT).as_posix()}` | {_summary(path)} |"
-            for path in sorted((ROOT / floor).rglob("*.py"), key=_folder_first)
-            if path.stem != "__init__"
-        ]
-        head = f"## `{floor}/`: {title}\n\n| module | purpose |\n|---|---|\n"
-        parts.append(head + "\n".join(rows))
-    intro = (ROOT / "docs" / "contributing" / "house.in.md").read_text(encoding="utf-8")
-    return "\n\n".join([intro.rstrip(), *parts]) + "\n"
-
-
-def _folder_first(path: Path) -> tuple[Path, str]:
-    """Sort the files of a folder together, before those of its subfolders."""
-    return path.parent, path.name
-
-
-def _summary(path: Path) -> str:
-    """Return the first line of a module's docstring, as Markdown."""
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return re.sub(r":\w+:`|``", "`", " ".join(docstring.split("\n\n")[0].split()))
-
-
 def _commands(
     command: click.Command, name: str, parent: click.Context | None = None
 ) -> Iterator[tuple[str, str]]:
@@ -213,18 +178,25 @@ def _shared(record: Record) -> str:
     seen = set(vars(record.estimator()))
     for base in record.estimator().mro()[1:]:
         if base.__module__.startswith("bsvdd."):
-            own = {n: v for n, v in vars(base).items() if not n.startswith("_") and n not in seen}
-            seen |= set(own)
-            # the classes that BaseDetector stands on are documented with it
-            home = _public(BaseDetector if issubclass(BaseDetector, base) else base)
+            names = [n for n in vars(base) if not n.startswith("_") and n not in seen]
+            seen |= set(names)
+            home = _public(base)
             links.setdefault(home, []).extend(
-                f"{{py:{'attr' if isinstance(each, property) else 'meth'}}}`{name} <{home}.{name}>`"
-                for name, each in own.items()
-                if isinstance(each, property) or inspect.isfunction(each)
+                f"{{py:{role}}}`{name} <{home}.{name}>`"
+                for name in names
+                for role in [_role(getattr(base, name, None))]
+                if role
             )
     return "\n".join(
         f"- {{py:class}}`~{home}`: {', '.join(each)}" for home, each in links.items() if each
     )
+
+
+def _role(value: Any) -> str:
+    """Return the role of a link to a member of a class; empty for what is not documented."""
+    if isinstance(value, property | cached_property):
+        return "attr"
+    return "meth" if inspect.isroutine(value) else ""
 
 
 def _public(cls: type) -> str:
@@ -242,7 +214,6 @@ def write(app: Sphinx) -> None:
     folder = Path(app.srcdir)
     pages = {f"models/{r.class_name}.md": model(r) for r in REGISTRY.values()}
     pages |= {"models/index.md": models(), "reference/cli.md": command_line()}
-    pages |= {"contributing/house.md": house()}
     for stale in (folder / "models").glob("*.md"):
         if f"models/{stale.name}" not in pages:
             stale.unlink()

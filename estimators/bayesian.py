@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, sampling
-from ..inference.center import Center
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import bootstrap
@@ -26,7 +25,7 @@ from ..models.gram import Gram
 from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
 from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
-from ..models.priors.variable import describe
+from ..models.priors.foreign import describe
 from . import new_rows
 from .detector import Detector, owned
 from .dictionary import KEPT_ROWS, MAX_POINTS, LandmarkPoints

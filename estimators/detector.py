@@ -24,9 +24,9 @@ from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import probability_error, three_way
 from ..inference.draws import Draws
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
-from ..models.checks import is_number
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
+from ..models.kernels.base import is_number
 from ..models.potential import KernelLikelihood, Likelihood
 from . import new_rows, tree
 from .dictionary import AllRows
@@ -182,11 +182,14 @@ class Detector(OutlierMixin, BaseEstimator):
             cutoff = fit.center.score_of(float(policy.criterion))
         # a row at the cutoff is within it, whatever the rounding of its score
         within = cutoff - AT_CUTOFF * abs(cutoff)
-        return self._set(replace(fit, cutoff=within), float(fit.center.distance_of(cutoff)))
+        return self._set(
+            replace(fit, cutoff=within), float(fit.center.distance_of(np.array(cutoff)))
+        )
 
     def _set(self, fit: Fit, distance: float) -> Self:
         """Set the fitted attributes; ``distance`` is D_opt."""
-        self.fit_, self._left_out, self._kinds = fit, fit.left_out_by_default, None
+        self.fit_, self._left_out = fit, fit.left_out_by_default
+        self._kinds: kinds.Kinds | None = None  # until they are asked for
         self.kernel_, self.gram_, self.labels_ = fit.data.kernel, fit.data.gram, fit.data.labels
         self.cutoff_, self.offset_, self.level_ = distance, fit.cutoff, fit.level
         self.support_ = fit.center.support
@@ -381,9 +384,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def _left_out_scores(self, fit: Fit, policy: Cutoff) -> np.ndarray:
         """Return the score of each training row when it is left out; NaN if it cannot be."""
         data, level = fit.data, policy.level
-        cv = left_out.resolved(
-            policy, data.minority, data.all_rows, self._has_loo, self._folds
-        )
+        cv = left_out.resolved(policy, data.minority, data.all_rows, self._has_loo, self._folds)
         if isinstance(cv, int):
             folds = left_out.folds(data.minority, cv, data.seed)
             return left_out.refitted_scores(data.rows, folds, partial(self._scores_of, fit, level))
@@ -455,9 +456,7 @@ class Detector(OutlierMixin, BaseEstimator):
         new.cutoff = cutoff
         new._check_policy(policy)
         data, name = self.fit_.data, type(self).__name__
-        left_out.check(
-            policy, data.minority, data.all_rows, self._has_loo, self._folds, name
-        )
+        left_out.check(policy, data.minority, data.all_rows, self._has_loo, self._folds, name)
         return new._decided(self.fit_)
 
     def left_out_scores(self) -> np.ndarray:
@@ -602,7 +601,10 @@ class Detector(OutlierMixin, BaseEstimator):
         fit, center = self.fit_, self.fit_.center
         shares = quantiles if len(center.weights) > 1 else ()
         score, probability, *between = np.concatenate(
-            [center.decision(rows, fit.cutoff, fit.level, shares) for rows in new_rows.blocks(self, X)],
+            [
+                center.decision(rows, fit.cutoff, fit.level, shares)
+                for rows in new_rows.blocks(self, X)
+            ],
             axis=1,
         )
         columns = {
@@ -623,7 +625,7 @@ class Detector(OutlierMixin, BaseEstimator):
             columns["probability_error"] = error
             columns["decision"] = three_way(probability, error, *undecided)
         if p_value == "left-out":
-            columns["p_value"] = p_values.of_scores(method, score)
+            columns["p_value"] = p_values.p_values(score, p_values.normal_left_out(self))
         elif method is not None:
             columns["p_value"] = new_rows.by_row(self, X, method)
         return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
@@ -718,7 +720,7 @@ class Detector(OutlierMixin, BaseEstimator):
         with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A row with
         :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of :math:`\alpha`. With the
         cutoff ``Cutoff("false_alarm", false_alarm_rate=alpha)`` and the method "left-out", these
-        are exactly the rows that ``predict`` calls abnormal.
+        are exactly those that ``predict`` calls abnormal.
 
         Parameters
         ----------
@@ -728,9 +730,9 @@ class Detector(OutlierMixin, BaseEstimator):
             How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
 
             - "left-out": about :math:`\alpha`, with the left-out scores that choose the cutoff;
-            - "jackknife+": usually below :math:`\alpha`, as an average over draws is rarely extreme; z
-              is compared with each row under the centre without this
-              row. For BSVDD, BSVDD-M and BDD on the simplex;
+            - "jackknife+": usually below :math:`\alpha`: an average over draws is rarely extreme;
+              z is compared with each row under the centre without this row. For BSVDD, BSVDD-M and
+              BDD on the simplex;
             - "cross": at most :math:`2 \alpha + \sqrt{2 / n}`, and about :math:`\alpha`; 10 folds
               are refitted;
             - "full": at most :math:`\alpha` for a given bandwidth; BDD with an independent normal
@@ -927,14 +929,14 @@ class Detector(OutlierMixin, BaseEstimator):
         Returns
         -------
         Explanation
-            See :class:`bsvdd.estimators.questions.explanation.Explanation`. ``obs`` is the index of X if X is
-            a data frame, else the numbers of the rows.
+            See :class:`bsvdd.estimators.questions.explanation.Explanation`. ``obs`` is the index of
+            X if X is a data frame, else the numbers of the rows.
 
         Raises
         ------
         ValueError
-            The kernel is precomputed, or the model has no centre; X has another number of columns than in ``fit``, NaN or
-            infinity, or no rows; prob, draws or top is out of its range.
+            The kernel is precomputed, or the model has no centre; X has another number of columns
+            than in ``fit``, NaN or infinity, or no rows; prob, draws or top is out of its range.
         TypeError
             X is a dask collection.
         sklearn.exceptions.NotFittedError
@@ -969,9 +971,7 @@ class Detector(OutlierMixin, BaseEstimator):
                 "are no columns to share the surprise, and none to change; fit with a kernel of "
                 "rows such as kernels.RBF"
             )
-        new_rows.in_memory(
-            X, "explain computes its result at once", "give few rows as an array"
-        )
+        new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
         batches.check_rate("prob", prob)
         for name, number in (("draws", draws), ("top", top)):
             if not (is_number(number) and int(number) == number and number >= 1):
@@ -1192,11 +1192,11 @@ def _warn_of_far_rows(score: Score, cutoff: float) -> None:
     if not isinstance(score, Center) or score.logarithmic or not score.gram.kernel.normalized:
         return
     if cutoff < 0.0:
+        limit, farthest = score.distance_of(np.array([cutoff, 0.0]))
         warn(
-            f"the cutoff, {score.distance_of(cutoff):.6g}, exceeds the distance of rows far from "
-            f"all training rows, {score.distance_of(0.0):.6g}, so these are called normal: "
-            "negative weights make some normal rows more remote; use a larger bandwidth, or a "
-            "larger likelihood_scale",
+            f"the cutoff, {limit:.6g}, exceeds the distance of rows far from all training rows, "
+            f"{farthest:.6g}, so these are called normal: negative weights make some normal rows "
+            "more remote; use a larger bandwidth, or a larger likelihood_scale",
             DiagnosticWarning,
         )
 

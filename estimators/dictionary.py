@@ -13,7 +13,7 @@ from ..models.gram import Gram, Sums
 from ..models.kernels import Kernel
 from ..models.landmarks import Landmarks, as_landmarks, check_number, choose, residual
 from .labels import kinds_of_text, labels_of_text
-from .rows.blocks import Rows
+from .rows.blocks import ArrayRows, Rows
 from .training import Dictionary, TrainingData
 
 MAX_POINTS = 20_000  # their kernel matrix takes 3.2 GB
@@ -86,9 +86,9 @@ class AllRows:
         """Return the Gram statistics of the rows ``train`` of ``data``."""
         minority = data.minority[train]
         gram = self.gram(kernel or data.kernel, data.rows[train], minority)
-        place = np.cumsum(~data.minority)[train][~minority] - 1
-        minority_place = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
-        return replace(gram, place=place, minority_place=minority_place)
+        index = np.cumsum(~data.minority)[train][~minority] - 1
+        minority_index = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
+        return replace(gram, index_in_full_fit=index, minority_index_in_full_fit=minority_index)
 
     def groups(self, data: TrainingData) -> dict[str, xr.Dataset]:
         """Return no group, because all statistics follow from the rows."""
@@ -204,7 +204,9 @@ class LandmarkPoints:
         majority = data.rows[train][~data.minority[train]]
         gram = Gram.from_rows(data.kernel, majority, points[m:][stays[m:]], points[:m][stays[:m]])
         return replace(
-            gram, place=np.flatnonzero(stays[:m]), minority_place=np.flatnonzero(stays[m:])
+            gram,
+            index_in_full_fit=np.flatnonzero(stays[:m]),
+            minority_index_in_full_fit=np.flatnonzero(stays[m:]),
         )
 
     def groups(self, data: TrainingData) -> dict[str, xr.Dataset]:
@@ -290,3 +292,59 @@ def restored_data(
         kind_labels=kinds,
         names=constant.dataset["name"].values if "name" in constant.dataset else None,
     )
+
+
+def separated(
+    source: Rows,
+    labelled: np.ndarray,
+    minority: np.ndarray,
+    dictionary: Dictionary,
+    pairwise: bool,
+) -> tuple[Rows, np.ndarray]:
+    """Return the rows with a label as a source of their own, and those without one, shape (u, p).
+
+    Parameters
+    ----------
+    source : Rows
+        All rows.
+    labelled : ndarray of bool, shape (n,)
+        Which of them have a label.
+    minority : ndarray of bool
+        Which of those with a label are minority.
+    dictionary : Dictionary
+    pairwise : bool
+        Whether the kernel is precomputed.
+
+    Raises
+    ------
+    ValueError
+        The kernel is precomputed, the rows are read in blocks, one row only has a label, or the
+        rows are too many for a graph.
+    """
+    u = int((~labelled).sum())
+    if pairwise:
+        raise ValueError(
+            f"y has no label in {u} row(s), and with a precomputed kernel priors.GraphLaplacian "
+            "takes no unlabelled rows; leave out these rows and columns of X and these labels, or "
+            "use a kernel of rows such as kernels.RBF"
+        )
+    if dictionary.reads_blocks:
+        raise ValueError(
+            f"y has no label in {u} row(s), but a fit with landmarks reads rows in blocks and "
+            "takes no unlabelled rows from y; give these rows by "
+            "priors.GraphLaplacian(unlabelled=rows), or use dictionary=None (up to "
+            f"{MAX_POINTS} rows)"
+        )
+    n = u + int((~minority).sum())
+    if n > MAX_POINTS:
+        raise ValueError(
+            f"y has no label in {u} row(s), and the graph of {n} majority and unlabelled rows "
+            f"needs {8e-9 * n * n:.1f} GB; up to {MAX_POINTS} rows are accepted: leave out some "
+            "of the rows without a label"
+        )
+    if len(minority) < 2:
+        raise ValueError(f"y has a label in {len(minority)} row(s); expected at least 2")
+    rows = source.take(slice(None))
+    with_label = ArrayRows(rows[labelled], is_checked=True)
+    with_label.categorical = source.categorical
+    return with_label, rows[~labelled]

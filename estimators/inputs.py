@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel
-from .names import columns
+from .messages import columns
 from .rows.blocks import Rows, checked
 from .rows.categories import are_categories, encoded
 

@@ -1,4 +1,7 @@
-"""One record for each model: its name, its class, and what its source says."""
+"""One record for each model: its name, its class, what it learns from, and its reference.
+
+Nothing heavy is imported, so that a list of models is there at once.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,18 @@ import inspect
 import pkgutil
 from collections import ChainMap
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from ..inference.cutoff import Cutoff
-from ..models import priors
-from .declared import PACKAGE, declared
-from .sources import (
-    BOUNDARY,
-    DENSITY,
-    DRAWN,
-    LIKELIHOOD,
-    Open,
-    Said,
-    Source,
-    is_cross_validated,
-    is_normal,
-    is_power_of_row_sums,
-    is_row_sums,
-    is_training_rank,
-    is_truncated_normal,
-    is_unbounded_beta,
+SHARED = ("kernel", "cutoff", "minor_label", "random_state")
+BAYESIAN = (
+    *("prior", "likelihood_scale", "sampler", "draws", "tune", "chains", "dictionary"),
+    "progressbar",
 )
-
-Class = Literal["majority", "minority", "unlabelled"]
 
 
 @dataclass(frozen=True)
 class Record:
-    """The record of a model; its other properties are read from its class.
+    """The record of a model.
 
     Attributes
     ----------
@@ -44,13 +31,16 @@ class Record:
     title, reference : str
     year : int
         Year of the reference.
-    since : str
-        First version of bsvdd that has it.
+    needs_minority : bool
+        Whether the weights depend on minority rows. They can tune the cutoff of any model.
+    bayesian : bool
+        Whether the weights have a posterior. Unlabelled rows enter through its prior.
+    own : tuple of str
+        The parameters beside those of all models (``SHARED``) and of all Bayesian ones
+        (``BAYESIAN``).
     doi : str or None
     formula : str or None
         The module whose docstring has the formula. Default: the module of the estimator.
-    published : Source or None
-        What the source says of the parameters; None for a yardstick.
     """
 
     name: str
@@ -58,10 +48,11 @@ class Record:
     title: str
     reference: str
     year: int
-    since: str = "0.1"
+    needs_minority: bool = False
+    bayesian: bool = False
+    own: tuple[str, ...] = ()
     doi: str | None = None
     formula: str | None = None
-    published: Source | None = None
 
     @property
     def class_name(self) -> str:
@@ -73,39 +64,15 @@ class Record:
         """The module whose docstring has the model's formula and reference."""
         return self.formula or self.path.partition(":")[0]
 
+    @property
+    def learns_from(self) -> tuple[str, ...]:
+        """The rows that the weights depend on."""
+        minority = ("minority",) if self.needs_minority else ()
+        return ("majority", *minority, *(("unlabelled",) if self.bayesian else ()))
+
     def estimator(self) -> Any:
         """Import and return the estimator's class."""
         return pkgutil.resolve_name(self.path)
-
-    @property
-    def learns_from(self) -> tuple[Class, ...]:
-        """The rows that the weights depend on.
-
-        Minority rows can tune the cutoff of any model. Unlabelled rows enter through a prior.
-        """
-        if self._is_ours:
-            learns = declared(self.path)["_learns_from_minority"]
-        else:
-            learns = self.estimator()._learns_from_minority
-        minority: tuple[Class, ...] = ("minority",) if learns else ()
-        unlabelled: tuple[Class, ...] = ("unlabelled",) if self.bayesian else ()
-        return ("majority", *minority, *unlabelled)
-
-    @property
-    def bayesian(self) -> bool:
-        """Whether the weights have a posterior."""
-        return "prior" in self.parameter_names
-
-    @property
-    def parameter_names(self) -> list[str]:
-        """The names of the estimator's parameters; a class of this package is not imported."""
-        if self._is_ours:
-            return [name for name in declared(self.path) if not name.startswith("_")]
-        return list(self.parameters)
-
-    @property
-    def _is_ours(self) -> bool:
-        return self.path.startswith(f"{PACKAGE}.")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -122,14 +89,6 @@ _HAZARIKA = (
     "learning, Neural Computing and Applications 33"
 )
 _HAZARIKA_DOI = "10.1007/s00521-020-05240-8"
-_CROSS_VALIDATED = Said(
-    Cutoff("auto", cv="loo"),
-    "P(d <= D_opt) > .5, D_opt by cross-validation (slide 20 of Kim 2024); the criterion and "
-    "leave-one-out in closed form are ours",
-    is_cross_validated,
-)
-
-_ALL_ROWS = {"outlier_fraction": Said(1.0, "all rows count with their squared distances")}
 
 REGISTRY: dict[str, Record] = {
     record.name: record
@@ -140,15 +99,9 @@ REGISTRY: dict[str, Record] = {
             "Support vector data description",
             _TAX,
             2004,
-            formula="bsvdd.models.svdd",
+            own=("C", "outlier_fraction"),
             doi=_TAX_DOI,
-            published=Source(
-                BOUNDARY,
-                {
-                    "C": Open(None, "C is 1/(n0 outlier_fraction)"),
-                    "outlier_fraction": Open(0.1, "at most a tenth of the rows lies outside"),
-                },
-            ),
+            formula="bsvdd.models.svdd",
         ),
         Record(
             "BDD",
@@ -157,26 +110,10 @@ REGISTRY: dict[str, Record] = {
             "Ghasemi, Rabiee, Manzuri and Rohban, A Bayesian approach to the data description "
             "problem, AAAI Conference on Artificial Intelligence 26",
             2012,
-            formula="bsvdd.models.bdd",
+            bayesian=True,
+            own=("simplex",),
             doi="10.48550/arXiv.1602.07507",
-            published=Source(
-                {
-                    **LIKELIHOOD,
-                    "prior": Said(
-                        priors.RowSum(exponent=0.5),
-                        "m_i = -(sum_j K_ij)^nu with 0 < nu < 1; nu = .5 and Sigma = I are ours",
-                        is_power_of_row_sums,
-                    ),
-                    "sampler": Said("map", "the centre is that of the posterior mode"),
-                    "simplex": Said(False, "the weights are free"),
-                    "cutoff": Said(
-                        Cutoff("rank", cv="train", rank=0.9),
-                        "d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); "
-                        "c = .9 n0 is ours",
-                        is_training_rank,
-                    ),
-                }
-            ),
+            formula="bsvdd.models.bdd",
         ),
         Record(
             "BSVDD",
@@ -184,19 +121,9 @@ REGISTRY: dict[str, Record] = {
             "Bayesian support vector data description",
             "Oh, Bayesian support vector data description",
             2023,
+            bayesian=True,
+            own=("outlier_fraction",),
             formula="bsvdd.models.bsvdd",
-            published=Source(
-                {
-                    **LIKELIHOOD,
-                    **_ALL_ROWS,
-                    "prior": Said(
-                        priors.RowSum(), "m_i = -sum_j K_ij; Sigma = I is ours", is_row_sums
-                    ),
-                    "sampler": Said("metropolis", "random-walk Metropolis"),
-                    "cutoff": _CROSS_VALIDATED,
-                },
-                DRAWN,
-            ),
         ),
         Record(
             "BSVDD-M",
@@ -204,26 +131,10 @@ REGISTRY: dict[str, Record] = {
             "Bayesian support vector data description with minority rows",
             "Bae, Bayesian support vector data description with minority rows",
             2024,
+            needs_minority=True,
+            bayesian=True,
+            own=("outlier_fraction", "minority_prior", "minority_fraction"),
             formula="bsvdd.models.bsvdd_m",
-            published=Source(
-                {
-                    **LIKELIHOOD,
-                    **_ALL_ROWS,
-                    "prior": Said(
-                        priors.RowSum(),
-                        "tau is normal; the mean of BSVDD and Sigma = I are ours",
-                        is_normal,
-                    ),
-                    "minority_prior": Said(
-                        priors.Beta(),
-                        "alpha1 is Beta(a, b); a = b = 1 is the default",
-                        is_unbounded_beta,
-                    ),
-                    "sampler": Said("metropolis", "random-walk Metropolis"),
-                    "cutoff": _CROSS_VALIDATED,
-                },
-                {**DRAWN, "minority_fraction": Open(0.1, "used if outlier_fraction is below 1")},
-            ),
         ),
         Record(
             "SVDD-M",
@@ -231,17 +142,10 @@ REGISTRY: dict[str, Record] = {
             "Support vector data description with minority rows",
             _TAX,
             2004,
-            formula="bsvdd.models.svdd",
+            needs_minority=True,
+            own=("C", "outlier_fraction", "C2", "minority_fraction"),
             doi=_TAX_DOI,
-            published=Source(
-                BOUNDARY,
-                {
-                    "C": Open(None, "C is 1/(n0 outlier_fraction)"),
-                    "outlier_fraction": Open(0.1, "used for C"),
-                    "C2": Open(None, "C2 is 1/(n1 minority_fraction)"),
-                    "minority_fraction": Open(0.1, "used for C2"),
-                },
-            ),
+            formula="bsvdd.models.svdd",
         ),
         Record(
             "BDD-M",
@@ -249,29 +153,10 @@ REGISTRY: dict[str, Record] = {
             "Bayesian data description with minority rows",
             "Turkoz and Kim, Bayesian data description with minority rows, one target class",
             2022,
+            needs_minority=True,
+            bayesian=True,
+            own=("minority_prior",),
             formula="bsvdd.models.bdd_m",
-            published=Source(
-                {
-                    **LIKELIHOOD,
-                    "prior": Said(
-                        priors.RowSum(exponent=0.5),
-                        "alpha0 given alpha1 is normal; the mean of BDD and Sigma = I are ours",
-                        is_normal,
-                    ),
-                    "minority_prior": Said(
-                        priors.TruncatedNormal(),
-                        "alpha1 is normal on [0, 1]; mean 0 and Sigma = I are ours",
-                        is_truncated_normal,
-                    ),
-                },
-                {
-                    "sampler": Open("exact", "independent draws of alpha0 given alpha1"),
-                    "draws": Open(1000, "draws per chain"),
-                    "tune": Open(500, "draws of alpha1 per chain before them"),
-                    "chains": Open(2, "so that R-hat compares chains"),
-                    "cutoff": Open(Cutoff("rank", cv="train", rank=0.9), "the rule of BDD"),
-                },
-            ),
         ),
         Record(
             "OCSVM",
@@ -280,11 +165,9 @@ REGISTRY: dict[str, Record] = {
             "Schoelkopf et al., Estimating the support of a high-dimensional distribution, "
             "Neural Computation 13",
             2001,
-            formula="bsvdd.models.ocsvm",
+            own=("nu",),
             doi="10.1162/089976601750264965",
-            published=Source(
-                BOUNDARY, {"nu": Open(0.1, "at most a tenth of the rows lies beyond")}
-            ),
+            formula="bsvdd.models.one_class_svm",
         ),
         Record(
             "SVM",
@@ -292,8 +175,10 @@ REGISTRY: dict[str, Record] = {
             "Class-weighted support vector machine",
             "Cortes and Vapnik, Support-vector networks, Machine Learning 20",
             1995,
-            formula="bsvdd.models.svm",
+            needs_minority=True,
+            own=("C", "balanced"),
             doi="10.1007/BF00994018",
+            formula="bsvdd.models.svm",
         ),
         Record(
             "DSVM-CIL",
@@ -301,16 +186,10 @@ REGISTRY: dict[str, Record] = {
             "Density-weighted support vector machine for class imbalance learning",
             _HAZARIKA,
             2021,
-            formula="bsvdd.models.svm",
+            needs_minority=True,
+            own=("C", "balanced", "neighbors", "count_self", "density"),
             doi=_HAZARIKA_DOI,
-            published=Source(
-                {
-                    **BOUNDARY,
-                    **DENSITY,
-                    "balanced": Said(False, "the size of a class is in no weight"),
-                },
-                {"C": Open(1.0, "the cost of an error")},
-            ),
+            formula="bsvdd.models.svm",
         ),
         Record(
             "LS-SVM",
@@ -319,8 +198,10 @@ REGISTRY: dict[str, Record] = {
             "Suykens and Vandewalle, Least squares support vector machine classifiers, Neural "
             "Processing Letters 9",
             1999,
-            formula="bsvdd.models.lssvm",
+            needs_minority=True,
+            own=("C", "epsilon"),
             doi="10.1023/A:1018628609742",
+            formula="bsvdd.models.ls_svm",
         ),
         Record(
             "IDLSSVM-CIL",
@@ -329,21 +210,10 @@ REGISTRY: dict[str, Record] = {
             "learning",
             _HAZARIKA + "; note by A. Mohite",
             2021,
-            formula="bsvdd.models.lssvm",
+            needs_minority=True,
+            own=("C", "epsilon", "neighbors", "count_self", "density", "zero_weight"),
             doi=_HAZARIKA_DOI,
-            published=Source(
-                {
-                    **BOUNDARY,
-                    **DENSITY,
-                    "zero_weight": Said(
-                        "epsilon", "a row with d = 0 has the ridge epsilon only, in the code"
-                    ),
-                },
-                {
-                    "C": Open(1.0, "the cost of an error"),
-                    "epsilon": Open(1e-3, "added to the diagonal"),
-                },
-            ),
+            formula="bsvdd.models.ls_svm",
         ),
     ]
 }
@@ -361,6 +231,7 @@ YARDSTICKS: dict[str, Record] = {
             "Ramaswamy, Rastogi and Shim, Efficient algorithms for mining outliers from large data "
             "sets, SIGMOD Record 29",
             2000,
+            own=("n_neighbors",),
             doi="10.1145/335191.335437",
         ),
         Record(
@@ -370,6 +241,7 @@ YARDSTICKS: dict[str, Record] = {
             "Livernoche, Jain, Hezaveh and Ravanbakhsh, On diffusion modeling for anomaly "
             "detection, International Conference on Learning Representations",
             2024,
+            own=("n_neighbors",),
         ),
         Record(
             "LOF",
@@ -378,6 +250,7 @@ YARDSTICKS: dict[str, Record] = {
             "Breunig, Kriegel, Ng and Sander, LOF: identifying density-based local outliers, "
             "SIGMOD Record 29",
             2000,
+            own=("n_neighbors",),
             doi="10.1145/335191.335388",
         ),
         Record(
@@ -386,6 +259,7 @@ YARDSTICKS: dict[str, Record] = {
             "Isolation forest",
             "Liu, Ting and Zhou, Isolation forest, IEEE International Conference on Data Mining 8",
             2008,
+            own=("n_estimators",),
             doi="10.1109/ICDM.2008.17",
         ),
         Record(

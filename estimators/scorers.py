@@ -8,7 +8,6 @@ for normal rows, so their values are reversed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +26,7 @@ class Scorer:
 
     Parameters
     ----------
-    name : str
-    metric : callable
-        ``metric(minority, flagged, score)`` with the truth, what the estimator calls abnormal, and
-        scores that are larger for more abnormal rows, each of shape (n,).
+    name : {"roc_auc", "average_precision", "g_mean", "balanced_accuracy"}
 
     Examples
     --------
@@ -46,7 +42,6 @@ class Scorer:
     """
 
     name: str
-    metric: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Return the metric for rows X with labels y.
@@ -75,7 +70,9 @@ class Scorer:
             )
         flagged = np.asarray(estimator.predict(X)) == -1
         score = -np.asarray(estimator.decision_function(X))
-        return self.metric(minority, flagged, score)
+        if self.name == "average_precision":
+            return float(average_precision_score(minority, score))
+        return evaluate(minority, flagged, score)["auc" if self.name == "roc_auc" else self.name]
 
     def __repr__(self) -> str:
         return f"scorers.{self.name}"
@@ -109,30 +106,14 @@ def minority_of(est: Detector, y: Any) -> np.ndarray:
     return np.isin(y, est.labels_[: max(1, len(est.fit_.data.kind_labels))])
 
 
-def _roc_auc(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
-    return evaluate(minority, flagged, score)["auc"]
-
-
-def _average_precision(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
-    return float(average_precision_score(minority, score))
-
-
-def _g_mean(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
-    return evaluate(minority, flagged)["g_mean"]
-
-
-def _balanced_accuracy(minority: np.ndarray, flagged: np.ndarray, score: np.ndarray) -> float:
-    return evaluate(minority, flagged)["balanced_accuracy"]
-
-
-roc_auc = Scorer("roc_auc", _roc_auc)
+roc_auc = Scorer("roc_auc")
 """The area under the ROC curve: how well the scores order the rows."""
 
-average_precision = Scorer("average_precision", _average_precision)
+average_precision = Scorer("average_precision")
 """The mean precision over all cutoffs, for abnormal rows."""
 
-g_mean = Scorer("g_mean", _g_mean)
+g_mean = Scorer("g_mean")
 """The geometric mean of the shares of both classes that the decision has right."""
 
-balanced_accuracy = Scorer("balanced_accuracy", _balanced_accuracy)
+balanced_accuracy = Scorer("balanced_accuracy")
 """The mean of these two shares."""

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, override
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..inference.draws import Draws
 from ..inference.center import Score
+from ..inference.draws import Draws
 from ..models import svdd
 from ..models.gram import Gram
 from .detector import Detector

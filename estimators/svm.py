@@ -2,90 +2,126 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, override
 
 import numpy as np
-import xarray as xr
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..inference.center import Hyperplane, Score
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
-from ..inference.scoring import Hyperplane, supported
 from ..inference.warning import DataWarning, warn
-from ..models import density, lssvm, ocsvm, svm
+from ..models import ls_svm, one_class_svm, svm
 from ..models.gram import Gram
-from .base import BaseDetector
+from .detector import Detector
 from .dictionary import AllRows
-from .training import Dictionary, FitState, TrainingData
+from .fit import Fit
+from .training import Dictionary, TrainingData
 
 MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
 DENSE_ROWS = 10_000  # most rows for which the kernel matrix (800 MB) is formed
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class HyperplaneDetector(BaseDetector):
+class HyperplaneDetector(Detector):
     """A detector by f(z) = sum_j w_j k(u_j, z) + b, with -f(z) as the distance and cutoff 0.
 
     A subclass computes the weights in ``_solve``.
     """
 
+    # of all machines: names that are no parameter of a class constrain nothing
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Detector._parameter_constraints,
+        "nu": [Interval(Real, 0, 1, closed="right")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "balanced": ["boolean"],
+        "neighbors": [Interval(Integral, 1, None, closed="left")],
+        "count_self": ["boolean"],
+        "density": [StrOptions({"class", "train"})],
+        "zero_weight": [StrOptions({"drop", "epsilon"})],
+    }
+
     cutoff: Cutoff | str | float | None = "model"
 
+    _centered = False
+    _has_own_cutoff = True
     _solution: ClassVar[tuple[str, ...]] = ("offset",)
 
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         """Return the signed weights, and the numbers of the solver by name, such as ``offset``."""
         raise NotImplementedError
 
+    def _complaint(self, solution: Mapping[str, float]) -> str | None:
+        """Return what is wrong with the solution, for a warning of the fit."""
+        return None
+
+    def _density_weights(self, gram: Gram) -> np.ndarray:
+        """Return the share of each row in the cost of errors, majority first."""
+        return np.ones(gram.n_points)
+
     @override
     def _draw(self, gram: Gram, seed: int) -> Draws:
         return Draws.of_weights(*self._solve(gram))
 
     @override
-    def _rule(self, draws: Draws, gram: Gram) -> Hyperplane:
-        w = draws.weights
-        return Hyperplane(w, gram, supported(w), np.array([draws.solution["offset"]]))
+    def _score(self, draws: Draws, gram: Gram) -> Hyperplane:
+        return Hyperplane(draws.weights, gram, draws.solution["offset"])
 
     @override
-    def _state(self, data: TrainingData) -> FitState:
-        draws = self._draw(data.gram, data.seed)
-        rule = self._rule(draws, data.gram)
-        values = rule.values(data.rows)
-        obs = np.arange(len(data.rows))
-        groups = {
-            "hyperplane": xr.Dataset({"f": ("obs", -values[0])}, {"obs": obs}),
-            "diagnostics": xr.Dataset({"support_vectors": int((draws.weights != 0.0).sum())}),
-        }
-        return FitState(data=data, draws=draws, rule=rule, values=values, groups=groups)
+    def _diagnose(
+        self, draws: Draws, score: Score, data: TrainingData, prior: Any
+    ) -> dict[str, float]:
+        return {"support_vectors": int((draws.weights != 0.0).sum())}
 
     @override
-    def _restored(self, data: TrainingData, tree: xr.DataTree) -> FitState:
-        draws = Draws.from_tree(tree, self._solution)
-        names = ("hyperplane", "diagnostics")
-        groups = {n: tree.children[n].to_dataset() for n in names if n in tree.children}
-        return FitState(
-            data=data,
-            draws=draws,
-            rule=self._rule(draws, data.gram),
-            values=-groups["hyperplane"]["f"].values[None],
-            groups=groups,
-        )
+    def _warn_of(self, fit: Fit) -> None:
+        complaint = self._complaint(fit.draws.solution)
+        if complaint is not None:
+            warn(complaint, DataWarning)
 
     @override
-    def _own_cutoff(self, state: FitState) -> float:
+    def _own_cutoff(self, draws: Draws, score: Score) -> float:
         return 0.0
 
     @property
     def weights_(self) -> np.ndarray:
-        """Signed weights of the training rows: majority first, then minority if it has them."""
-        return self._fit.rule.weights[0]
+        """The weights of the training rows: majority first, then minority if it has them."""
+        return self.fit_.center.weights[0] * self.fit_.draws.solution.get("unit", 1.0)
 
     @property
     def intercept_(self) -> float:
-        """The offset b of f."""
-        return self._fit.draws.solution["offset"]
+        """The offset b of the hyperplane with ``weights_``."""
+        solution = self.fit_.draws.solution
+        return solution["offset"] * solution.get("unit", 1.0)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DensityWeighted(HyperplaneDetector):
+    """A machine whose errors cost less for rows in sparse regions; see :mod:`bsvdd.models.svm`."""
+
+    neighbors: int = 5
+    count_self: bool = False
+    density: str = "class"
+
+    @override
+    def _density_weights(self, gram: Gram) -> np.ndarray:
+        rows, m, k = gram.kernel.inputs(gram.points), gram.n_majority_points, self.neighbors
+        if self.density == "train":
+            d = svm.density_weights(rows, k, self.count_self, "the training set")
+        else:
+            parts = [svm.density_weights(part, k, self.count_self) for part in (rows[:m], rows[m:])]
+            d = np.concatenate(parts)
+        for name, part in (("majority", d[:m]), ("minority", d[m:])):
+            if not part.any():
+                raise ValueError(
+                    f"the density weights of all {len(part)} {name} rows are zero with "
+                    f"neighbors={k}; use another number of neighbors, or more rows"
+                )
+        return d
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -115,8 +151,8 @@ class OCSVM(HyperplaneDetector):
         At least ``nu``, and at most ``nu``.
     support_case_ : ndarray of str
         ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, for each majority row.
-    weights_ : ndarray
-        alpha.
+    weights_, intercept_ : ndarray of shape (n0,), float
+        alpha, and -rho.
 
     References
     ----------
@@ -138,14 +174,10 @@ class OCSVM(HyperplaneDetector):
 
     _folds = 10
     _solution = ("offset", "unit", "nu", "norm")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseDetector._parameter_constraints,
-        "nu": [Interval(Real, 0, 1, closed="right")],
-    }
 
     @override
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        plane = ocsvm.solve(gram, self.nu)
+        plane = one_class_svm.solve(gram, self.nu)
         # in units of rho, f does not depend on the number of rows with alpha > 0, so that left-out
         # values of folds are comparable with those of the full fit
         unit = plane.rho if plane.norm > 0 and plane.rho > 0 else 1.0
@@ -157,32 +189,18 @@ class OCSVM(HyperplaneDetector):
         }
 
     @override
-    def _state(self, data: TrainingData) -> FitState:
-        state = super()._state(data)
-        if state.draws.solution["norm"] == 0:
-            warn(
-                "the origin of the kernel space lies among the majority rows, so no hyperplane "
-                "separates them from it (w = 0) and f has no information; use kernels.RBF or "
-                "SVDD, or do not centre the columns",
-                DataWarning,
-            )
-        return state
+    def _complaint(self, solution: Mapping[str, float]) -> str | None:
+        if solution["norm"] > 0:
+            return None
+        return (
+            "the origin of the kernel space lies among the majority rows, so no hyperplane "
+            "separates them from it (w = 0) and f has no information; use kernels.RBF or "
+            "SVDD, or do not centre the columns"
+        )
 
     @property
-    @override
-    def weights_(self) -> np.ndarray:
-        """The weights alpha of the majority rows, shape (n0,)."""
-        return super().weights_ * self._fit.draws.solution["unit"]
-
-    @property
-    @override
-    def intercept_(self) -> float:
-        """The offset -rho of the hyperplane with ``weights_``."""
-        return super().intercept_ * self._fit.draws.solution["unit"]
-
-    @property
-    def _plane(self) -> ocsvm.Plane:
-        return ocsvm.describe(self.weights_, self.gram_, self._fit.draws.solution["nu"])
+    def _plane(self) -> one_class_svm.Plane:
+        return one_class_svm.describe(self.weights_, self.gram_, self.fit_.draws.solution["nu"])
 
     @property
     def support_case_(self) -> np.ndarray:
@@ -252,28 +270,19 @@ class SVM(HyperplaneDetector):
     """
 
     _learns_from_minority = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseDetector._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "balanced": ["boolean"],
-    }
 
     C: float = 1.0
     balanced: bool = True
 
-    def _row_prices(self, gram: Gram) -> np.ndarray:
-        if self.balanced:
-            return svm.class_prices(gram, self.C)
-        return np.full(gram.n_points, float(self.C))
-
     @override
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        w, offset = svm.solve(gram, self._row_prices(gram))
+        prices = svm.class_prices(gram, self.C) if self.balanced else float(self.C)
+        w, offset = svm.solve(gram, prices * self._density_weights(gram))
         return w, {"offset": offset}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DSVM(SVM):
+class DSVM(DensityWeighted, SVM):
     r"""Density-weighted SVM for class imbalance learning, DSVM-CIL.
 
     .. math:: 0 \le \alpha_i \le C d_i, \qquad
@@ -300,14 +309,6 @@ class DSVM(SVM):
     weights_, intercept_
         As in :class:`SVM`.
 
-    Notes
-    -----
-    On nine embedded data sets (half of each class for training, standardised columns, RBF
-    bandwidth "scale"), the mean weight of a minority row is .62 within its class and .78 over the
-    training set. ``density="train"`` changes the AUC of DSVM by 0 to +.040 and that of IDLSSVM by
-    -.007 to +.024. The G-mean at f = 0 is the same or larger: on ecoli_imU IDLSSVM flags no row
-    with the weights within classes, and has .695 with the others.
-
     References
     ----------
     Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
@@ -323,22 +324,7 @@ class DSVM(SVM):
     array([ 1, -1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SVM._parameter_constraints,
-        "neighbors": [Interval(Integral, 1, None, closed="left")],
-        "count_self": ["boolean"],
-        "density": [StrOptions({"class", "train"})],
-    }
-
     balanced: bool = False
-    neighbors: int = 5
-    count_self: bool = False
-    density: str = "class"
-
-    @override
-    def _row_prices(self, gram: Gram) -> np.ndarray:
-        d = _density(gram, self.neighbors, self.count_self, self.density)
-        return super()._row_prices(gram) * d
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -385,60 +371,45 @@ class LSSVM(HyperplaneDetector):
     """
 
     _learns_from_minority = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseDetector._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-    }
+    _solution = ("offset", "kkt_residual")
 
     C: float = 1.0
     epsilon: float = 0.0
-
-    _solution = ("offset", "kkt_residual")
 
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
         return AllRows(with_minority=True, unlimited=True, matrix_free_above=DENSE_ROWS)
 
-    def _density_weights(self, gram: Gram) -> np.ndarray:
-        return np.ones(gram.n_points)
-
-    def _zero_weight(self) -> str:
-        return "drop"
-
     @override
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+    def _solve(self, gram: Gram, zero_weight: str = "drop") -> tuple[np.ndarray, dict[str, float]]:
         d = self._density_weights(gram)
-        solved = lssvm.solve(gram, self.C, d, self.epsilon, self._zero_weight())
+        solved = ls_svm.solve(gram, self.C, d, self.epsilon, zero_weight)
         return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
 
     @override
-    def _state(self, data: TrainingData) -> FitState:
-        state = super()._state(data)
-        residual = state.draws.solution["kkt_residual"]
-        if residual > MAX_RESIDUAL:
-            warn(
-                f"the solution of the linear system of {type(self).__name__} has a residual of "
-                f"{residual:.2g}, where y is 1 or -1: the system is nearly singular with "
-                f"C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns",
-                DataWarning,
-            )
-        return state
+    def _complaint(self, solution: Mapping[str, float]) -> str | None:
+        if solution["kkt_residual"] <= MAX_RESIDUAL:
+            return None
+        return (
+            f"the solution of the linear system of {type(self).__name__} has a residual of "
+            f"{solution['kkt_residual']:.2g}, where y is 1 or -1: the system is nearly singular "
+            f"with C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns"
+        )
 
     @property
     def kkt_residual_(self) -> float:
         """The largest violation of the linear system."""
-        return self._fit.draws.solution["kkt_residual"]
+        return self.fit_.draws.solution["kkt_residual"]
 
     @property
     def slack_(self) -> np.ndarray:
         """The slack 1 - y f(x) of each training row, majority first."""
-        f = -self._fit.rule.values(self.gram_.points)[0]
+        f = self.fit_.center.scores(self.gram_.points)
         return 1.0 - svm.labels(self.gram_) * f
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class IDLSSVM(LSSVM):
+class IDLSSVM(DensityWeighted, LSSVM):
     r"""Improved density-weighted least-squares SVM for class imbalance learning, IDLSSVM-CIL.
 
     .. math:: (K + \mathrm{diag}(1/(C d_i^2)) + \epsilon I) w + b 1 = y, \qquad 1^\top w = 0,
@@ -462,11 +433,6 @@ class IDLSSVM(LSSVM):
         As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/(C d_i^2) where epsilon
         is 0.
 
-    Notes
-    -----
-    The note on the model adds the ridge 1/(C d^2) + epsilon to every entry of the matrix. The
-    optimality conditions have it on the diagonal only, and so does this class.
-
     References
     ----------
     Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
@@ -485,45 +451,13 @@ class IDLSSVM(LSSVM):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LSSVM._parameter_constraints,
-        "neighbors": [Interval(Integral, 1, None, closed="left")],
-        "count_self": ["boolean"],
-        "density": [StrOptions({"class", "train"})],
-        "zero_weight": [StrOptions({"drop", "epsilon"})],
-    }
-
-    neighbors: int = 5
-    count_self: bool = False
-    density: str = "class"
     zero_weight: str = "drop"
 
     @override
-    def _density_weights(self, gram: Gram) -> np.ndarray:
-        return _density(gram, self.neighbors, self.count_self, self.density)
-
-    @override
-    def _zero_weight(self) -> str:
-        return self.zero_weight
+    def _solve(self, gram: Gram, zero_weight: str = "drop") -> tuple[np.ndarray, dict[str, float]]:
+        return super()._solve(gram, self.zero_weight)
 
     @property
     def density_weights_(self) -> np.ndarray:
         """The density weights of the training rows, majority first."""
         return self._density_weights(self.gram_)
-
-
-def _density(gram: Gram, k: int, count_self: bool, among: str) -> np.ndarray:
-    """Return the density weights of both classes, among the rows of a class or all rows."""
-    rows, m = gram.kernel.inputs(gram.points), gram.n_majority_points
-    if among == "train":
-        d = density.weights(rows, k, count_self, "the training set")
-        both = [d[:m], d[m:]]
-    else:
-        both = [density.weights(part, k, count_self) for part in (rows[:m], rows[m:])]
-    for name, d in zip(("majority", "minority"), both, strict=True):
-        if not d.any():
-            raise ValueError(
-                f"the density weights of all {len(d)} {name} rows are zero with neighbors={k}; use "
-                "another number of neighbors, or more rows"
-            )
-    return np.concatenate(both)

@@ -1,18 +1,8 @@
 r"""Yardsticks: simple detectors of scikit-learn behind the cutoff of all models.
 
 A yardstick is no model of this package. It shows when a simple method is enough: it goes through
-the same protocol, cutoff, p-values and tables. Its score takes the place of minus the distance:
-
-======================== =====================================================================
-yardstick                score of z
-======================== =====================================================================
-:class:`KNN`             minus the distance to the k-th nearest majority row
-:class:`MeanKNN`         minus the mean distance to the k nearest majority rows
-:class:`LOF`             minus the local outlier factor
-:class:`IsolationForest` minus the anomaly score of isolation trees
-:class:`RobustGaussian`  minus the squared Mahalanobis distance, by a robust covariance
-:class:`KDE`             the log density of a Gaussian kernel estimate
-======================== =====================================================================
+the same protocol, cutoff, p-values and tables. Its score takes the place of minus the distance.
+The references stand in the registry's records.
 """
 
 from __future__ import annotations
@@ -24,26 +14,24 @@ from numbers import Integral
 from typing import Any, ClassVar, override
 
 import numpy as np
-import xarray as xr
 from sklearn import covariance, ensemble, neighbors
 from sklearn.utils._param_validation import Interval
 
+from ..inference.center import Score
 from ..inference.draws import Draws
-from ..inference.scoring import SingleScore, supported
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear
-from .base import BaseDetector
+from .detector import Detector
 from .dictionary import AllRows
-from .training import Dictionary, FitState, TrainingData
+from .training import Dictionary
 
 DENSE_ROWS = 5000  # most rows for which est.gram_ has a kernel matrix (200 MB)
-
-Score = Callable[[np.ndarray], np.ndarray]
+COUNTS = ("n_neighbors", "n_estimators")  # parameters of yardsticks, positive whole numbers
 
 
 @dataclass(frozen=True, eq=False)
-class DetectorScore(SingleScore):
-    """The score of a fitted detector of scikit-learn; the value of a row is minus its score.
+class YardstickScore(Score):
+    """The score of a fitted detector of scikit-learn.
 
     Attributes
     ----------
@@ -51,32 +39,54 @@ class DetectorScore(SingleScore):
         Takes rows (n, p), in the coordinates of the kernel, and returns scores (n,).
     """
 
-    score: Score
+    score: Callable[[np.ndarray], np.ndarray]
 
     @override
-    def _raw(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        raw = -self.score(self.gram.kernel.inputs(rows))[:, None]
-        if out is None:
-            return raw
-        out[:] = raw
-        return out
+    def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
+        return self.score(self.gram.kernel.inputs(rows))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Yardstick(BaseDetector):
+class Yardstick(Detector):
     """A detector of scikit-learn with the cutoff, p-values and files of all models.
 
-    A subclass fits the detector in ``_score``. The kernel only says how the columns are scaled.
+    A subclass makes the detector in ``_detector`` and reads its score in ``_score_of_rows``.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=Linear()
+        Only the scaling of its columns is used, as of ``kernels.Standardized(kernels.Linear())``.
+    cutoff, minor_label, random_state
+        As in :class:`bsvdd.BSVDD`; 10 folds are refitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.estimators.yardsticks import KDE, KNN, LOF
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> [est.fit(X).predict([[0.0, 0.0], [9.0, 9.0]]).tolist() for est in (KNN(), LOF(), KDE())]
+    [[1, -1], [1, -1], [1, -1]]
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Detector._parameter_constraints,
+        **{name: [Interval(Integral, 1, None, closed="left")] for name in COUNTS},
+    }
 
     kernel: Kernel | Callable[..., Any] = Linear()
 
+    _centered = False
     _folds = 10
     _solution = ("seed",)
 
-    def _score(self, rows: np.ndarray, seed: int) -> Score:
-        """Return the score of the detector that is fitted to ``rows``."""
+    def _detector(self, rows: np.ndarray, seed: int) -> Any:
+        """Return the detector of scikit-learn for ``rows``, not yet fitted."""
         raise NotImplementedError
+
+    @staticmethod
+    def _score_of_rows(fitted: Any, rows: np.ndarray) -> np.ndarray:
+        """Return the scores of rows by the fitted detector, larger for more normal rows."""
+        return np.asarray(fitted.score_samples(rows))
 
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
@@ -89,255 +99,95 @@ class Yardstick(BaseDetector):
         return Draws.of_weights(np.full(gram.n_points, 1.0 / gram.n_points), {"seed": float(seed)})
 
     @override
-    def _rule(self, draws: Draws, gram: Gram) -> DetectorScore:
-        w, rows = draws.weights, gram.kernel.inputs(gram.points)
-        return DetectorScore(w, gram, supported(w), self._score(rows, int(draws.solution["seed"])))
-
-    @override
-    def _state(self, data: TrainingData) -> FitState:
-        return self._described(data, self._draw(data.gram, data.seed))
-
-    def _described(self, data: TrainingData, draws: Draws) -> FitState:
-        rule = self._rule(draws, data.gram)
-        values = rule.values(data.rows)
-        score = xr.Dataset({"score": ("obs", -values[0])}, {"obs": np.arange(len(data.rows))})
-        groups = {"yardstick": score, "diagnostics": xr.Dataset()}
-        return FitState(data=data, draws=draws, rule=rule, values=values, groups=groups)
-
-    @override
-    def _restored(self, data: TrainingData, tree: xr.DataTree) -> FitState:
-        return self._described(data, Draws.from_tree(tree, self._solution))
-
-
-_NEIGHBORS: dict[str, list[Any]] = {"n_neighbors": [Interval(Integral, 1, None, closed="left")]}
+    def _score(self, draws: Draws, gram: Gram) -> YardstickScore:
+        rows = gram.kernel.inputs(gram.points)
+        fitted = self._detector(rows, int(draws.solution["seed"])).fit(rows)
+        return YardstickScore(draws.weights, gram, partial(self._score_of_rows, fitted))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KNN(Yardstick):
-    """The distance to the k-th nearest majority row.
+    """The distance to the k-th nearest majority row (Ramaswamy, Rastogi and Shim 2000).
 
-    Parameters
-    ----------
-    kernel : Kernel, default=Linear()
-        Only the scaling of its columns is used, as of ``kernels.Standardized(kernels.Linear())``.
-    n_neighbors : int, default=5
-        k; all rows if there are fewer.
-    cutoff, minor_label, random_state
-        As in :class:`bsvdd.BSVDD`; 10 folds are refitted.
-
-    References
-    ----------
-    Ramaswamy, S., Rastogi, R. and Shim, K. (2000). Efficient algorithms for mining outliers from
-    large data sets. SIGMOD Record 29, 427-438. doi:10.1145/335191.335437
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.estimators.yardsticks import KNN
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> KNN().fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
-    array([ 1, -1])
+    ``n_neighbors``, 5 by default, is k; all rows if there are fewer.
     """
 
     n_neighbors: int = 5
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Yardstick._parameter_constraints,
-        **_NEIGHBORS,
-    }
-
     @override
-    def _score(self, rows: np.ndarray, seed: int) -> Score:
-        k = min(self.n_neighbors, len(rows))
-        return partial(_minus_last, neighbors.NearestNeighbors(n_neighbors=k).fit(rows))
+    def _detector(self, rows: np.ndarray, seed: int) -> Any:
+        return neighbors.NearestNeighbors(n_neighbors=min(self.n_neighbors, len(rows)))
+
+    @staticmethod
+    @override
+    def _score_of_rows(fitted: Any, rows: np.ndarray) -> np.ndarray:
+        return -np.asarray(fitted.kneighbors(rows)[0][:, -1])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MeanKNN(KNN):
-    """The mean distance to the k nearest majority rows (DTE-NP of Livernoche et al. 2024).
+    """The mean distance to the k nearest majority rows (DTE-NP of Livernoche et al. 2024)."""
 
-    Parameters
-    ----------
-    kernel, n_neighbors, cutoff, minor_label, random_state
-        As in :class:`KNN`.
-
-    References
-    ----------
-    Livernoche, V., Jain, V., Hezaveh, Y. and Ravanbakhsh, S. (2024). On diffusion modeling for
-    anomaly detection. International Conference on Learning Representations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.estimators.yardsticks import MeanKNN
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> MeanKNN().fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
-    array([ 1, -1])
-    """
-
+    @staticmethod
     @override
-    def _score(self, rows: np.ndarray, seed: int) -> Score:
-        k = min(self.n_neighbors, len(rows))
-        return partial(_minus_mean, neighbors.NearestNeighbors(n_neighbors=k).fit(rows))
+    def _score_of_rows(fitted: Any, rows: np.ndarray) -> np.ndarray:
+        return -np.asarray(fitted.kneighbors(rows)[0].mean(axis=1))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LOF(Yardstick):
-    """The local outlier factor.
+    """The local outlier factor (Breunig, Kriegel, Ng and Sander 2000).
 
-    Parameters
-    ----------
-    kernel, cutoff, minor_label, random_state
-        As in :class:`KNN`.
-    n_neighbors : int, default=20
-        All other rows if there are fewer.
-
-    References
-    ----------
-    Breunig, M. M., Kriegel, H.-P., Ng, R. T. and Sander, J. (2000). LOF: identifying density-based
-    local outliers. SIGMOD Record 29, 93-104. doi:10.1145/335191.335388
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.estimators.yardsticks import LOF
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> LOF().fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
-    array([ 1, -1])
+    ``n_neighbors`` is 20 by default; all other rows if there are fewer.
     """
 
     n_neighbors: int = 20
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Yardstick._parameter_constraints,
-        **_NEIGHBORS,
-    }
-
     @override
-    def _score(self, rows: np.ndarray, seed: int) -> Score:
+    def _detector(self, rows: np.ndarray, seed: int) -> Any:
         k = max(1, min(self.n_neighbors, len(rows) - 1))
-        score: Score = (
-            neighbors.LocalOutlierFactor(n_neighbors=k, novelty=True).fit(rows).score_samples
-        )
-        return score
+        return neighbors.LocalOutlierFactor(n_neighbors=k, novelty=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class IsolationForest(Yardstick):
-    """The isolation forest.
-
-    Parameters
-    ----------
-    kernel, cutoff, minor_label, random_state
-        As in :class:`KNN`.
-    n_estimators : int, default=100
-        Number of trees.
-
-    References
-    ----------
-    Liu, F. T., Ting, K. M. and Zhou, Z.-H. (2008). Isolation forest. IEEE International Conference
-    on Data Mining 8, 413-422. doi:10.1109/ICDM.2008.17
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.estimators.yardsticks import IsolationForest
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> IsolationForest(n_estimators=50).fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
-    array([ 1, -1])
-    """
+    """The isolation forest (Liu, Ting and Zhou 2008), of 100 trees (``n_estimators``)."""
 
     n_estimators: int = 100
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Yardstick._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-    }
-
     @override
-    def _score(self, rows: np.ndarray, seed: int) -> Score:
-        forest = ensemble.IsolationForest(n_estimators=self.n_estimators, random_state=seed)
-        score: Score = forest.fit(rows).score_samples
-        return score
+    def _detector(self, rows: np.ndarray, seed: int) -> Any:
+        return ensemble.IsolationForest(n_estimators=self.n_estimators, random_state=seed)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RobustGaussian(Yardstick):
-    """The Mahalanobis distance, with mean and covariance by the minimum covariance determinant.
+    """The Mahalanobis distance, by a robust covariance (Rousseeuw and Van Driessen 1999).
 
-    Parameters
-    ----------
-    kernel, cutoff, minor_label, random_state
-        As in :class:`KNN`.
-
-    Raises
-    ------
-    ValueError
-        There are not more majority rows than columns.
-
-    References
-    ----------
-    Rousseeuw, P. J. and Van Driessen, K. (1999). A fast algorithm for the minimum covariance
-    determinant estimator. Technometrics 41, 212-223. doi:10.1080/00401706.1999.10485670
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.estimators.yardsticks import RobustGaussian
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> RobustGaussian().fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
-    array([ 1, -1])
+    Mean and covariance are those of the minimum covariance determinant, which needs more majority
+    rows than columns: fewer are a ValueError.
     """
 
     @override
-    def _score(self, rows: np.ndarray, seed: int) -> Score:
+    def _detector(self, rows: np.ndarray, seed: int) -> Any:
         n, p = rows.shape
         if n <= p:
             raise ValueError(
                 f"a robust covariance of {p} columns needs more than {p} majority rows, got {n}; "
                 "use fewer columns, or another yardstick such as KNN"
             )
-        return partial(_minus_mahalanobis, covariance.MinCovDet(random_state=seed).fit(rows))
+        return covariance.MinCovDet(random_state=seed)
+
+    @staticmethod
+    @override
+    def _score_of_rows(fitted: Any, rows: np.ndarray) -> np.ndarray:
+        return -np.asarray(fitted.mahalanobis(rows))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KDE(Yardstick):
-    """The log density of a Gaussian kernel estimate with Scott's bandwidth.
-
-    Parameters
-    ----------
-    kernel, cutoff, minor_label, random_state
-        As in :class:`KNN`.
-
-    References
-    ----------
-    Scott, D. W. (1992). Multivariate density estimation. Wiley. doi:10.1002/9780470316849
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.estimators.yardsticks import KDE
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> KDE().fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
-    array([ 1, -1])
-    """
+    """The log density of a Gaussian kernel estimate with Scott's bandwidth (Scott 1992)."""
 
     @override
-    def _score(self, rows: np.ndarray, seed: int) -> Score:
-        score: Score = neighbors.KernelDensity(bandwidth="scott").fit(rows).score_samples
-        return score
-
-
-# functions of this module, which can be sent to workers
-
-
-def _minus_last(index: neighbors.NearestNeighbors, rows: np.ndarray) -> np.ndarray:
-    return -index.kneighbors(rows)[0][:, -1]
-
-
-def _minus_mean(index: neighbors.NearestNeighbors, rows: np.ndarray) -> np.ndarray:
-    return -index.kneighbors(rows)[0].mean(axis=1)
-
-
-def _minus_mahalanobis(estimate: covariance.MinCovDet, rows: np.ndarray) -> np.ndarray:
-    return -estimate.mahalanobis(rows)
+    def _detector(self, rows: np.ndarray, seed: int) -> Any:
+        return neighbors.KernelDensity(bandwidth="scott")

@@ -23,12 +23,13 @@ import numpy as np
 from ..models.geometry import squared_norm
 from ..models.gram import Gram
 from . import threads
-from .decision import deciding_quantile, quantile_rank
+from .decision import deciding_quantile, needed, quantile_rank
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
 BLOCK_ROWS = 256  # most rows of a thread at once: more do not make the products faster
 UNDERFLOW = 1e-280  # below it a sum of kernel values has lost digits, or all of them
 SINGLE = 2.0**-24  # rounding of a float32, relative
+ROWS_TO_BOUND = 4  # rows for each draw or point, from which a bound of the variance pays
 WIDEST = 1e-30  # below it a float32 has lost digits
 
 
@@ -231,25 +232,7 @@ class Center(Score):
 
     @override
     def probability_normal(self, rows: np.ndarray, cutoff: float) -> np.ndarray:
-        least = self._least(cutoff)
-        if not self.logarithmic or not least > WIDEST:
-            return self._probability(rows, cutoff)
-        # in float32, twice as fast; rows with a draw that its rounding may decide are done again
-        weights, points = self.supported_points
-        single = _single(weights.T)
-        error = 4.0 * SINGLE * (4.0 + math.sqrt(len(points)))
-
-        def of_block(block: slice) -> np.ndarray:
-            s = _single(self.gram.kernel(rows[block], points)) @ single
-            above = np.count_nonzero(s >= np.float32(least * (1.0 + error)), axis=1)
-            possible = np.count_nonzero(s >= np.float32(least * (1.0 - error)), axis=1)
-            share = above / len(weights)
-            close = above != possible
-            if close.any():
-                share[close] = self._shares(self._similarity(rows[block][close]), least)
-            return share
-
-        return _by_block(of_block, len(rows), self._width)
+        return self._counts(rows, cutoff) / len(self.weights)
 
     @override
     def is_normal(self, rows: np.ndarray, cutoff: float, level: float = 0.5) -> np.ndarray:
@@ -259,24 +242,22 @@ class Center(Score):
         that of the cutoff, the share of draws on the other side of the cutoff than m is at most
         :math:`v / (v + m^2)` (Cantelli). Only rows that this leaves open need all draws.
         """
-        draws, M = self.weights.shape
-        least = self._least(cutoff)
-        if M * (len(rows) + draws) > len(rows) * draws / 2.0 or not least > self._lowest:
-            return self.scores(rows, level) >= cutoff
-        weights, points = self.supported_points
-        mean = weights.mean(axis=0)
-        deviation = weights - mean
-        covariance = deviation.T @ deviation / draws
+        draws, least = len(self.weights), self._least(cutoff)
+        enough = needed(level, draws)
+        if len(rows) < ROWS_TO_BOUND * min(self.weights.shape) or not least > self._lowest:
+            return self._counts(rows, cutoff) > enough
+        points = self.supported_points[1]
+        mean, most = self._moments
 
         def of_block(block: slice) -> np.ndarray:
             k = self.gram.kernel(rows[block], points)
             margin = k @ mean - self._half_diagonal(rows[block]) - least
-            variance = np.vecdot(k @ covariance, k)
-            opposite = variance / (variance + margin**2 + np.finfo(float).tiny)
+            np.square(k, out=k)
+            variance = k @ most
             normal = margin > 0.0
-            wanted = np.where(normal, 1.0 - level, level)
-            left = np.flatnonzero(~(opposite < wanted * (1.0 - 1e-6)))
-            normal[left] = self.scores(rows[block][left], level) >= cutoff
+            opposite = variance / (variance + margin**2 + np.finfo(float).tiny)
+            left = np.flatnonzero(opposite >= np.where(normal, 1.0 - level, level) * (1.0 - 1e-6))
+            normal[left] = self._counts(rows[block][left], cutoff) > enough
             return normal
 
         return _by_block(of_block, len(rows), self._width).astype(bool)
@@ -294,7 +275,7 @@ class Center(Score):
 
         def of_block(block: slice) -> np.ndarray:
             s = self._similarity(rows[block])
-            probability = self._share(s, rows[block], cutoff)
+            probability = self._at_least(s, rows[block], cutoff) / draws
             if len(quantiles):
                 s.sort(axis=1)
             else:
@@ -398,24 +379,55 @@ class Center(Score):
         d2 = self.median_norm + self._self_similarity - 2.0 * similarity
         return np.sqrt(np.maximum(d2, 0.0))
 
-    @staticmethod
-    def _shares(s: np.ndarray, least: float) -> np.ndarray:
-        return np.count_nonzero(s >= least, axis=1) / s.shape[1]
+    @cached_property
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+        r"""The mean of the weights of the support, and b that bounds the variance of similarities.
 
-    def _share(self, s: np.ndarray, rows: np.ndarray, cutoff: float) -> np.ndarray:
-        """Return P(normal) of one block from its similarities (rows, draws)."""
+        For all k, :math:`\mathrm{Var}\, k^\top w \le \sum_j b_j k_j^2` over the draws: b is the
+        variances times the largest eigenvalue of the correlation matrix of the weights.
+        """
+        weights, _ = self.supported_points
+        mean = weights.mean(axis=0)
+        deviation = weights - mean
+        variance = np.square(deviation).mean(axis=0)
+        deviation /= np.sqrt(np.where(variance > 0.0, variance, 1.0) * len(weights))
+        wide = deviation.shape[0] < deviation.shape[1]
+        product = deviation @ deviation.T if wide else deviation.T @ deviation
+        return mean, variance * np.linalg.eigvalsh(product)[-1] * (1.0 + 1e-9)
+
+    def _counts(self, rows: np.ndarray, cutoff: float) -> np.ndarray:
+        """Return how many draws of each row are at least the cutoff, shape (rows,)."""
         least = self._least(cutoff)
-        share = self._shares(s, least)
-        if 0.0 < least < UNDERFLOW and self.logarithmic:
+        if not self.logarithmic or not least > WIDEST:
+
+            def in_double(block: slice) -> np.ndarray:
+                return self._at_least(self._similarity(rows[block]), rows[block], cutoff)
+
+            return _by_block(in_double, len(rows), self._width)
+        # in float32, twice as fast; rows with a draw that its rounding may decide are done again
+        weights, points = self.supported_points
+        single = _single(weights.T)
+        error = 4.0 * SINGLE * (4.0 + math.sqrt(len(points)))
+
+        def in_single(block: slice) -> np.ndarray:
+            s = _single(self.gram.kernel(rows[block], points)) @ single
+            count = np.count_nonzero(s >= np.float32(least * (1.0 + error)), axis=1)
+            close = count != np.count_nonzero(s >= np.float32(least * (1.0 - error)), axis=1)
+            if close.any():
+                near = rows[block][close]
+                count[close] = self._at_least(self._similarity(near), near, cutoff)
+            return count
+
+        return _by_block(in_single, len(rows), self._width)
+
+    def _at_least(self, s: np.ndarray, rows: np.ndarray, cutoff: float) -> np.ndarray:
+        """Return how many similarities (rows, draws) of one block are at least the cutoff."""
+        least = self._least(cutoff)
+        count = np.count_nonzero(s >= least, axis=1)
+        if self.logarithmic and 0.0 < least < UNDERFLOW:
             far = (s < UNDERFLOW).any(axis=1)
-            share[far] = self._shares(self.log_similarity(rows[far]), cutoff)
-        return share
-
-    def _probability(self, rows: np.ndarray, cutoff: float) -> np.ndarray:
-        def of_block(block: slice) -> np.ndarray:
-            return self._share(self._similarity(rows[block]), rows[block], cutoff)
-
-        return _by_block(of_block, len(rows), self._width)
+            count[far] = np.count_nonzero(self.log_similarity(rows[far]) >= cutoff, axis=1)
+        return count
 
     def _as_score(
         self, similarity: np.ndarray, rows: np.ndarray, level: float, left_out: bool = False

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..models.checks import is_number
+from ..models.kernels.base import is_number
 from .metrics import rates
 
 CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "rank", "model"]

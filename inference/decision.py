@@ -10,13 +10,18 @@ import math
 import numpy as np
 
 
+def needed(level: float, draws: int) -> int:
+    """Return the number of draws that must be exceeded for more than a share ``level`` of them."""
+    rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
+    return min(rank, draws - 1)  # a level near 1 needs all draws
+
+
 def quantile_rank(level: float, draws: int) -> int:
     """Return the index of the similarity that decides, among the sorted draws of a row.
 
     More than a share ``level`` of the draws is at least the cutoff exactly if this draw is.
     """
-    rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
-    return max(draws - 1 - rank, 0)  # a level near 1 would give the index before the first
+    return draws - 1 - needed(level, draws)
 
 
 def deciding_quantile(
@@ -50,8 +55,8 @@ def deciding_quantile(
     weight = np.exp(log_weight - log_weight.max(axis=0))
     share = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
     share /= share[-1]
-    rank = np.minimum((share <= level + 1e-9).sum(axis=0), len(similarity) - 1)
-    return np.take_along_axis(similarity, order, axis=0)[rank, np.arange(similarity.shape[1])]
+    ranks = np.minimum((share <= level + 1e-9).sum(axis=0), len(similarity) - 1)
+    return np.take_along_axis(similarity, order, axis=0)[ranks, np.arange(similarity.shape[1])]
 
 
 def three_way(

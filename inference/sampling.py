@@ -132,17 +132,20 @@ def draw(model: pm.Model, settings: SamplerSettings, monitor: Monitor | None = N
 
 def free(model):
     from .log_density import LogDensity
+
     return LogDensity(model).free
 
 
 def weights(model, draws):
     from .log_density import LogDensity
+
     return LogDensity(model).weights({name: draws.flat(name) for name in draws.variables})
 
 
 def log_prior(density: LogDensity, draws: Draws) -> dict[str, np.ndarray]:
     """Return the log prior density of each free variable, each of shape (chains, draws)."""
     from .log_density import LogDensity
+
     if not isinstance(density, LogDensity):
         density = LogDensity(density)
     flat = {name: draws.flat(name) for name in draws.variables}

@@ -17,17 +17,17 @@ estimator, a quadratic program.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from . import factor, qp
+from . import quadratic_program
 from .gram import Gram
-from .left_out import WithoutEach, kernel_sums
+from .linear_algebra import WithoutEach, cholesky_factor, kernel_sums, require_digits
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
-from .priors.variable import make_variable
+from .priors.foreign import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -81,11 +81,12 @@ def posterior(
     Raises
     ------
     ValueError
-        The prior is so wide that rounding decides; see ``factor.require_digits``.
+        The prior is so wide that rounding decides; see ``linear_algebra.require_digits``.
     """
     precision, shift = natural_parameters(gram, prior, likelihood_scale)
-    upper = factor.upper(precision, "BDD")
-    factor.require_digits(upper, gram, _normal(prior), "BDD")
+    upper = cholesky_factor(precision, "BDD")
+    prior = _normal(prior)
+    require_digits(upper, gram, prior.covariance(gram), prior.precision(gram), "BDD")
     mean = solve_triangular(upper, solve_triangular(upper, shift, trans="T"))
     return mean, upper
 
@@ -101,7 +102,7 @@ def left_out(
     r"""Return the posteriors without each point, and without the row that it is.
 
     Their means are the columns of the matrix (M, M), with 0 for the point itself. With
-    :math:`\Sigma_j` and P of :mod:`bsvdd.models.left_out`,
+    :math:`\Sigma_j` and P of :class:`~bsvdd.models.linear_algebra.WithoutEach`,
 
     .. math::
         \mu_j = \Sigma_j \left(\lambda (r - K_{\cdot j}) + P m -
@@ -124,7 +125,7 @@ def left_out(
     prior = _normal(prior)
     precision, shift = natural_parameters(gram, prior, likelihood_scale)
     P = prior.precision(gram)
-    without = WithoutEach.of(factor.upper(precision - likelihood_scale * gram.K, "BDD"), P)
+    without = WithoutEach.of(cholesky_factor(precision - likelihood_scale * gram.K, "BDD"), P)
     shifts = shift[:, None] - likelihood_scale * gram.K - P * (P @ prior.mean(gram) / np.diag(P))
     return without.times(shifts), without
 
@@ -175,18 +176,14 @@ class NormalPosterior:
     gram : Gram
     prior : GaussianPrior
     likelihood_scale : float
-    reason : str
     """
 
     gram: Gram
     prior: GaussianPrior
     likelihood_scale: float = 1.0
-    reason: str = "the posterior is normal"
 
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Dimensions of the variables."""
-        return {"w": ("point",), "alpha": ("point",)}
+    reason: ClassVar[str] = "the posterior is normal"
+    dims: ClassVar[dict[str, tuple[str, ...]]] = {"w": ("point",), "alpha": ("point",)}
 
     def draw(
         self, draws: int, tune: int, chains: int, rng: np.random.Generator
@@ -219,7 +216,7 @@ def closed_form(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> Norm
 
 def simplex_map(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> np.ndarray:
     """Return the posterior mode under sum w = 1, w >= 0, shape (M,)."""
-    return qp.minimize(*natural_parameters(gram, prior, likelihood_scale))
+    return quadratic_program.minimize(*natural_parameters(gram, prior, likelihood_scale))
 
 
 def _normal(prior: Prior) -> GaussianPrior:

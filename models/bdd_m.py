@@ -36,14 +36,14 @@ none: this product is a truncated normal again, with the precision :math:`\Sigma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from . import bdd_m_left_out
 from .bdd_m_posterior import (
     Posterior,
     draw,
+    leave_one_out,
     log_prior_of_majority,
     log_prior_of_minority,
     map_weights,
@@ -53,7 +53,7 @@ from .bdd_m_posterior import (
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior, TruncatedNormal
-from .priors.variable import make_variable
+from .priors.foreign import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -122,19 +122,15 @@ class TruncatedNormalPosterior:
     prior : GaussianPrior
     minority_prior : TruncatedNormal
     likelihood_scale : float
-    reason : str
     """
 
     gram: Gram
     prior: GaussianPrior
     minority_prior: TruncatedNormal
     likelihood_scale: float = 1.0
-    reason: str = "the posterior is normal on a cube"
 
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Dimensions of the variables."""
-        return {"w": ("point",), "alpha1": ("minority",)}
+    reason: ClassVar[str] = "the posterior is normal on a cube"
+    dims: ClassVar[dict[str, tuple[str, ...]]] = {"w": ("point",), "alpha1": ("minority",)}
 
     def draw(
         self, draws: int, tune: int, chains: int, rng: np.random.Generator
@@ -154,8 +150,8 @@ class TruncatedNormalPosterior:
     def leave_one_out(
         self, w: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the kernel sums and log weights of :mod:`.bdd_m_left_out`."""
-        return bdd_m_left_out.leave_one_out(
+        """Return the kernel sums and log weights of :func:`.bdd_m_posterior.leave_one_out`."""
+        return leave_one_out(
             self.gram, self.prior, self.minority_prior, self.likelihood_scale, w, rng
         )
 

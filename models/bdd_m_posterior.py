@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, solve, solve_triangular
 from scipy.optimize import lsq_linear
+from scipy.special import log_ndtr
 
-from . import factor
 from .geometry import squared_norm
 from .gram import Gram
+from .linear_algebra import WithoutEach, cholesky_factor, kernel_sums, require_digits
 from .priors import GaussianPrior, Prior, TruncatedNormal
 
 
@@ -91,7 +92,8 @@ def posterior(
     )
     precision0 = likelihood_scale * gram.n0 * gram.K[:m, :m] + prior.precision(gram)
     # else the system below has no digits either
-    factor.require_digits(factor.upper(precision0, "BDD-M"), gram, prior, "BDD-M")
+    upper = cholesky_factor(precision0, "BDD-M")
+    require_digits(upper, gram, prior.covariance(gram), prior.precision(gram), "BDD-M")
     # H00 alpha0 + c 1 = b0 + H01 alpha1, 1' alpha0 = 1 + 1' alpha1
     one = np.ones((m, 1))
     system = np.block([[H[:m, :m], one], [one.T, np.zeros((1, 1))]])
@@ -108,12 +110,12 @@ def draw(
 ) -> np.ndarray:
     """Return draws of w, shape (chains, draws, M): chains of alpha1, and alpha0 given alpha1.
 
-    The chains of alpha1 are those of :mod:`.truncated`; alpha0 is drawn independently each time.
+    The chains of alpha1 are exact (:mod:`.truncated_normal`); alpha0 is drawn anew each time.
     """
-    from . import truncated  # numba, which takes its time to import
+    from . import truncated_normal  # numba, which takes its time to import
 
-    alpha1 = truncated.draw(form.precision1, form.shift1, draws, tune, chains, rng)
-    upper = factor.upper(form.precision0, "BDD-M")
+    alpha1 = truncated_normal.draw(form.precision1, form.shift1, draws, tune, chains, rng)
+    upper = cholesky_factor(form.precision0, "BDD-M")
     gain = cho_solve((upper, False), np.ones(len(upper)))
     noise = solve_triangular(upper, rng.standard_normal((len(upper), chains * draws)))
     x = form.base + alpha1 @ form.slope.T + noise.T.reshape(chains, draws, -1)
@@ -160,7 +162,7 @@ def map_weights(
     form = posterior(gram, prior, minority_prior, likelihood_scale)
     if not gram.n1:
         return form.base
-    upper = factor.upper(form.precision1, "BDD-M")
+    upper = cholesky_factor(form.precision1, "BDD-M")
     target = solve_triangular(upper, form.shift1, trans="T")
     solved = lsq_linear(upper, target, bounds=(0.0, 1.0), method="bvls", tol=1e-14)
     if not solved.success:
@@ -168,7 +170,7 @@ def map_weights(
             f"the mode of BDD-M was not found in {solved.nit} iterations ({solved.message}); use a "
             "smaller likelihood_scale, or a smaller sd of minority_prior"
         )
-    return form.weights(solved.x)
+    return form.weights(np.clip(solved.x, 0.0, 1.0))  # the solver may be 1e-17 outside
 
 
 def require_normal(prior: Prior) -> GaussianPrior:
@@ -179,3 +181,168 @@ def require_normal(prior: Prior) -> GaussianPrior:
             f"priors.Flat, RowSum, StandardizedRowSum, Normal or GraphLaplacian, got {prior!r}"
         )
     return prior
+
+
+def leave_one_out(
+    gram: Gram,
+    prior: GaussianPrior,
+    minority_prior: TruncatedNormal,
+    likelihood_scale: float,
+    w: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the kernel sums (draws, M) of points with the centre without them, and log weights.
+
+    The posterior without row j is again alpha1 on the cube and alpha0 given alpha1, as in
+    :class:`Posterior`. Its alpha0 given alpha1 is normal on a hyperplane, so each draw
+    of the fit keeps its alpha1 and gets the alpha0 that belongs to it; and the draw counts by
+
+    .. math:: \omega_j \propto \frac{f_j(\alpha_1)}{f(\alpha_1)},
+
+    the ratio of the densities of alpha1 without row j and with it (importance weights). Nothing
+    else is approximate: the weights are exact, and with more draws so are their quantiles.
+
+    A minority row only leaves the dictionary. Where its weight is 0 the other weights have the
+    posterior without it, so that by the rule of Savage and Dickey
+
+    .. math:: \omega_j \propto \frac{p(\alpha_{1j} = 0 \mid \alpha_{1,-j}, x)}
+        {N(0 \mid \text{the prior of } \alpha_{1j} \text{ given } \alpha_{1,-j})}
+
+    with a normal on [0, 1] above, and a constant below where the minority weights are independent.
+    A majority row leaves the likelihood too: ``_majority``.
+
+    The posteriors are those of fits to the other rows whose priors have the means and covariances
+    of their weights; a mean of row sums, for instance, is that of all rows. Where row j is the
+    only majority point there is no centre without it, and its kernel sum is minus infinity.
+
+    Parameters
+    ----------
+    gram : Gram
+        Whose points are rows.
+    prior, minority_prior, likelihood_scale
+        As in :func:`posterior`.
+    w : ndarray of shape (draws, M)
+        Draws of the posterior.
+    rng : Generator
+    """
+    form = posterior(gram, prior, minority_prior, likelihood_scale)
+    majority = _majority(gram, prior, minority_prior, likelihood_scale, form, w, rng)
+    minority = _minority(gram, minority_prior, form, w)
+    f, log_weight = (np.hstack(both) for both in zip(majority, minority, strict=True))
+    return f, log_weight
+
+
+def _minority(
+    gram: Gram, prior: TruncatedNormal, form: Posterior, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leave out minority rows: alpha1_j goes to 0, and alpha0 follows by its slope."""
+    m, n1 = gram.n_majority_points, gram.n1
+    alpha1 = -w[:, m:]
+    there = np.vstack([-form.slope, np.eye(n1)])
+    f = kernel_sums(gram.K, w, [(alpha1, there)], np.arange(m, m + n1))
+    precision, P = np.diag(form.precision1), prior.precision(gram)
+    mean = alpha1 - (alpha1 @ form.precision1 - form.shift1) / precision  # given the others
+    prior_mean = alpha1 - (alpha1 - prior.location(gram)) @ P / np.diag(P)
+    return f, _log_density_at_zero(mean, precision) + prior_mean**2 * np.diag(P) / 2
+
+
+def _log_density_at_zero(mean: np.ndarray, precision: np.ndarray) -> np.ndarray:
+    """Return log N(0 | mean, 1/precision) on [0, 1], but for a constant."""
+    root = np.sqrt(precision)
+    low, high = -mean * root, (1.0 - mean) * root
+    flip = low > 0.0  # to the tail where Phi is small, and keeps its digits
+    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    log_mass = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
+    return -(mean**2) * precision / 2 - log_mass
+
+
+def _majority(
+    gram: Gram,
+    prior: GaussianPrior,
+    minority_prior: TruncatedNormal,
+    likelihood_scale: float,
+    form: Posterior,
+    w: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Leave out majority rows, from the dictionary and from the likelihood.
+
+    With :math:`\Sigma_j` and P of :class:`.WithoutEach`, alpha0 given alpha1 is normal given its
+    sum :math:`s = 1 + 1^\top \alpha_1`; without that condition its covariance is
+    :math:`\Sigma_j` and its mean
+
+    .. math::
+        \mu_j = \Sigma_j (y - g_j), \quad
+        y = \lambda r_0 + P m + \lambda (n_0 - 1) K_{01} \alpha_1, \quad
+        g_j = \lambda K_{\cdot j} + P_{\cdot j} P_{j \cdot} m / P_{jj},
+
+    and the density of alpha1 is
+
+    .. math::
+        f_j \propto p(\alpha_1) \exp\left(-\lambda \alpha_1^\top (r_1 - K_{1j}) -
+        \tfrac{\lambda (n_0 - 1)}{2} \alpha_1^\top K_{11} \alpha_1 + \tfrac12 (y - g_j)^\top
+        \Sigma_j (y - g_j)\right) \frac{N(s \mid 1^\top \mu_j, 1^\top \Sigma_j 1)}
+        {N(s \mid 1^\top m_{-j}, 1^\top \Sigma_{-j,-j} 1)}.
+    """
+    m, scale = gram.n_majority_points, likelihood_scale
+    K, r = gram.K, gram.r
+    alpha1 = -w[:, m:]
+    s = 1.0 + alpha1.sum(axis=1, keepdims=True)
+    if m == 1:
+        return np.full(s.shape, -np.inf), np.zeros(s.shape)
+    P, mean = prior.precision(gram), prior.mean(gram)
+    upper = cholesky_factor(form.precision0 - scale * K[:m, :m], "BDD-M")
+    without = WithoutEach.of(upper, P)
+    b, q, root_jj = without.b, without.q, np.sqrt(np.diag(without.S))
+    e = without.times(scale * K[:m, :m] + P * (P @ mean / np.diag(P)))  # Sigma_j g_j
+    S1 = without.S.sum(axis=1, keepdims=True)
+    gain = S1 - b * b.sum(axis=0) + q * q.sum(axis=0)  # Sigma_j 1
+    total = gain.sum(axis=0)
+    y = scale * r[:m] + P @ mean + scale * (gram.n0 - 1) * alpha1 @ K[m:, :m]
+
+    def sums(base: np.ndarray, on_b: np.ndarray, on_q: np.ndarray) -> np.ndarray:
+        of_base = base.sum(axis=1, keepdims=True)
+        return of_base + on_b * b.sum(axis=0) + on_q * q.sum(axis=0) - e.sum(axis=0)
+
+    # mu_j = Sy - (b_j'y) b_j + (q_j'y) q_j - e_j
+    Sy = y @ without.S
+    by, qy = Sy / root_jj, y @ q
+    quadratic = (y * Sy).sum(axis=1, keepdims=True) - by**2 + qy**2 - 2.0 * y @ e
+    Sigma = prior.covariance(gram)
+    prior_total = Sigma.sum() - 2.0 * Sigma.sum(axis=0) + np.diag(Sigma)
+    of_others = squared_norm(alpha1 - minority_prior.location(gram), minority_prior.precision(gram))
+    of_others += scale * (gram.n0 - 1) * squared_norm(alpha1, K[m:, m:])
+    log_f_j = (
+        -of_others[:, None] / 2
+        - scale * alpha1 @ (r[m:, None] - K[m:, :m])
+        + quadratic / 2
+        - (s - sums(Sy, -by, qy)) ** 2 / (2 * total)
+        + (s - mean.sum() + mean) ** 2 / (2 * prior_total)
+    )
+    log_f = alpha1 @ form.shift1 - squared_norm(alpha1, form.precision1) / 2
+
+    x = Sy + _noise(form, upper, w, rng)
+    on_b, on_q = -x / root_jj, qy + rng.standard_normal((len(w), 1))
+    lacking = s - sums(x, on_b, on_q)
+    moves = [(on_b, b), (on_q, q), (np.full((1, 1), -1.0), e), (lacking / total, gain)]
+    nothing = np.zeros((gram.n1, m))
+    moves = [(c, np.vstack([B, nothing])) for c, B in moves]
+    f = kernel_sums(K, np.hstack([x, -alpha1]), moves, np.arange(m))
+    return f, log_f_j - log_f[:, None]
+
+
+def _noise(
+    form: Posterior, upper: np.ndarray, w: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    r"""Return draws (draws, m) of N(0, S), made of the noise in draws of the posterior.
+
+    The noise of alpha0 has no sum; with a draw of what its sum had been it is normal with the
+    precision Lambda_0, and another factor makes its precision that of n0 - 1 rows. So what moves
+    all distances of a draw alike moves those of left-out rows too.
+    """
+    m = len(form.base)
+    root = cholesky_factor(form.precision0, "BDD-M")
+    gain = cho_solve((root, False), np.ones(m))
+    noise = w[:, :m] - form.base + w[:, m:] @ form.slope.T
+    noise += rng.standard_normal((len(w), 1)) * gain / np.sqrt(gain.sum())
+    return solve_triangular(upper, root @ noise.T).T

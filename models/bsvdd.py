@@ -22,7 +22,7 @@ from .geometry import squared_norm
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
-from .priors.variable import make_variable
+from .priors.foreign import make_variable
 from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:

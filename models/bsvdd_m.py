@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior
-from .priors.variable import make_variable
+from .priors.foreign import make_variable
 from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,9 +65,9 @@ class Gram:
         The resolved kernel of K, r and T.
     n1 : int
         Number of minority rows, the last points of the dictionary.
-    place : ndarray of int or None
+    index_in_full_fit : ndarray of int or None
         In a fold, the indices of its majority points among those of the whole fit.
-    minority_place : ndarray of int or None
+    minority_index_in_full_fit : ndarray of int or None
         In a fold, the indices of its minority points among those of the whole fit.
     unlabelled : ndarray of shape (u, p) or None
         Rows without a label; no statistic has them, but a prior may.
@@ -81,8 +80,8 @@ class Gram:
     points: np.ndarray
     kernel: Kernel
     n1: int = 0
-    place: np.ndarray | None = None
-    minority_place: np.ndarray | None = None
+    index_in_full_fit: np.ndarray | None = None
+    minority_index_in_full_fit: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -185,9 +184,5 @@ def _product(kernel: Kernel, points: np.ndarray, w: np.ndarray) -> np.ndarray:
         inputs = kernel.inputs(points)
         product: np.ndarray = inputs @ (inputs.T @ w)
         return product
-    return np.concatenate([kernel(rows, points) @ w for rows in _blocks(points)])
-
-
-def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, len(rows), BLOCK):
-        yield rows[start : start + BLOCK]
+    blocks = (points[start : start + BLOCK] for start in range(0, len(points), BLOCK))
+    return np.concatenate([kernel(rows, points) @ w for rows in blocks])

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import qp
+from . import quadratic_program
 from .gram import Gram
 
 INSIDE, ON_SPHERE, OUTSIDE = "inside", "on the sphere", "outside"
@@ -114,7 +114,7 @@ def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
             f"C must be at least 1/n0 = {1 / m:.6g} for {m} majority rows (their weights, of at "
             f"most C each, must sum to 1 or more), got {C1!r}: n0 C = {m * C1:.6g}"
         )
-    w = qp.minimize(gram.K, np.diag(gram.K) / 2.0, *_bounds(gram, C1, C2))
+    w = quadratic_program.minimize(gram.K, np.diag(gram.K) / 2.0, *_bounds(gram, C1, C2))
     return describe(w, gram, C1, C2)
 
 
@@ -123,8 +123,8 @@ def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> S
     Kw = gram.K @ w
     d2 = np.maximum(np.diag(gram.K) - 2.0 * Kw + w @ Kw, 0.0)
     lower, upper = _bounds(gram, C1, C2)
-    tolerance = qp.BOUND_TOLERANCE * (upper - lower)
-    case = qp.classify(w, lower, upper, tolerance, (INSIDE, ON_SPHERE, OUTSIDE))
+    tolerance = quadratic_program.BOUND_TOLERANCE * (upper - lower)
+    case = quadratic_program.classify(w, lower, upper, tolerance, (INSIDE, ON_SPHERE, OUTSIDE))
     return Sphere(w, d2, case, gram.n_majority_points, 4.0 * gram.rounding)
 
 

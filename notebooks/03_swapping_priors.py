@@ -27,8 +27,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from bsvdd.comparison import datasets
+from bsvdd.estimators.questions.other_prior import RefitNeededError
 from bsvdd.inference.metrics import evaluate
-from bsvdd.inference.reweighting import RefitNeededError
 from sklearn.model_selection import train_test_split
 
 from bsvdd import BSVDD, kernels, plots, priors
@@ -89,10 +89,10 @@ for warning in caught:
     print(f"{warning.category.__name__}: {warning.message}\n")
 
 # %%
-figure = plots.plot_prior_health(published)
+figure = plots.plot_prior_check(published)
 
 # %%
-published.prior_health().round(3)
+published.prior_check().round(3)
 
 # %% [markdown]
 # The prior rests on one or two rows, and the posterior on two or three. For all other rows the
@@ -110,8 +110,7 @@ published.prior_health().round(3)
 #    `priors.GaussianProcess()` does this too, and it makes the weights of neighbours similar; with
 #    `nugget=1`, half of the variance belongs to each row alone.
 #
-# `est.with_prior(...)` refits the model to the same rows. If only numbers change, nothing is
-# compiled again.
+# `est.with_prior(...)` refits the model to the same rows, with the same kernel matrix.
 
 # %%
 fits = {"published": published}
@@ -120,18 +119,18 @@ for name, prior in list(swaps.items())[1:]:
 
 table = {}
 for name, est in fits.items():
-    health = est.prior_health()
+    check = est.prior_check()
     metrics = evaluate(y_new, est.predict(X_new) == -1, -est.score_samples(X_new))
     table[name] = {
-        "effective support: prior": health.loc["effective_support", ("prior", "median")],
-        "posterior": health.loc["effective_support", ("posterior", "median")],
+        "effective support: prior": check.loc["effective_support", ("prior", "median")],
+        "posterior": check.loc["effective_support", ("posterior", "median")],
         "D_opt": est.cutoff_,
         **{key: metrics[key] for key in ("auc", "fpr", "fnr", "g_mean")},
     }
 pd.DataFrame(table).T.round(3)
 
 # %%
-figure = plots.plot_prior_health(fits["standardised"])
+figure = plots.plot_prior_check(fits["standardised"])
 
 # %% [markdown]
 # `auc` measures the ranking of the new rows. `fpr` and `fnr` measure the decisions: the share of

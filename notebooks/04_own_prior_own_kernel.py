@@ -34,7 +34,7 @@ import preliz
 import pymc as pm
 from bsvdd.comparison import datasets
 from bsvdd.inference.metrics import evaluate
-from bsvdd.models import bandwidth
+from bsvdd.models.kernels import bandwidth
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import train_test_split
 

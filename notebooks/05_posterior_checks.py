@@ -94,9 +94,8 @@ panels = az.plot_rank(few, figure_kwargs=size(8, 5), col_wrap=2)
 #
 # ## What bad draws look like
 #
-# This example has splinters of glass, the published prior and a wide bandwidth. It asks for
-# Laplace's approximation with Metropolis-Hastings, `sampler="laplace"`. The default,
-# `sampler="auto"`, would refuse these draws and use NUTS.
+# This example has splinters of glass, the published prior and a wide bandwidth. It asks for the
+# published sampler, random-walk Metropolis, which needs many more draws than these.
 
 # %%
 glass = datasets.embedded("glass_headlamps")
@@ -108,7 +107,7 @@ with warnings.catch_warnings(record=True) as caught:
     bad = BSVDD(
         kernel=kernels.Standardized(kernels.RBF("median")),
         prior=priors.RowSum(exponent=1),
-        sampler="laplace",
+        sampler="metropolis",
         draws=DRAWS,
         chains=4,
         random_state=0,
@@ -124,8 +123,8 @@ panels = az.plot_rank(few, figure_kwargs=size(8, 2.8), col_wrap=2)
 # %% [markdown]
 # The lines cross the envelope: each chain has stayed for a while at a distance of its own. The
 # plots of the two splinters are similar, because the centre consists of two or three rows and all
-# distances from it rise and fall together ([swapping priors](03_swapping_priors.ipynb)). Use NUTS
-# here, or better, another prior.
+# distances from it rise and fall together ([swapping priors](03_swapping_priors.ipynb)). Use the
+# default sampler here, or better, another prior.
 #
 # ## Effective sample size
 #

@@ -123,7 +123,7 @@ exact = figure.axes[0].plot(*formula[pair], "x", color="black", markersize=10)
 # $.9\, n_0$.
 
 # %%
-d = np.sort(bdd.training_distance().values.ravel()[~train.minority])
+d = np.sort(bdd.distance(common_norm=True).values.ravel()[~train.minority])
 print(f"d_(45) of 50: {d[44]:.6f}, est.cutoff_: {bdd.cutoff_:.6f}")
 
 # %% [markdown]
@@ -248,8 +248,7 @@ pd.DataFrame(metrics).T[columns].round(3)
 #
 # The slides have 10 pairs of 1,000 training rows and 10,000 test rows in 50 columns for each
 # $v = 5, 10, 20$. Ours are from `bsvdd study slides`: the same generator and the published priors,
-# but Laplace's approximation or NUTS instead of Metropolis, and $D_\mathrm{opt}$ by F1 and five
-# folds. The table is at $v = 10$.
+# but the default samplers instead of Metropolis, and $D_\mathrm{opt}$ by F1 and five folds. The table is at $v = 10$.
 
 # %%
 STUDY = Path("../docs/study")
@@ -302,8 +301,7 @@ pd.concat([by_distance.head(1), by_distance.tail(1)]).sort_values(["model", "dis
 #
 # - `as_published(name)` is one line for each model of the slides, and its fits agree with the
 #   formulas.
-# - Random-walk Metropolis settles at 50 rows after thousands of draws. NUTS and Laplace's
-#   approximation sample the same posterior in less time ([posterior
-#   checks](05_posterior_checks.ipynb)).
+# - Random-walk Metropolis settles at 50 rows after thousands of draws. Hamiltonian samplers draw
+#   from the same posterior in less time ([posterior checks](05_posterior_checks.ipynb)).
 # - The printed table compares cutoffs on data with hardly any signal. For data with a signal see
 #   [reading the study](07_reading_the_study.ipynb).

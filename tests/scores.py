@@ -1,14 +1,16 @@
 """Scores of distances, computed apart from the package's scoring rules.
 
-For a description the score of a row is its proximity c - d^2 with c = k(z, z) + ||a||^2, or the
-logarithm of it; for a hyperplane it is minus the distance. Of several draws the upper median
-counts.
+For a description the score of a row is UNIT s_z, where c - d^2 = 2 s_z with
+c = k(z, z) + ||a||^2, or the logarithm of it; for a hyperplane it is minus the distance. Of
+several draws the upper median counts.
 """
 
 import numpy as np
 from bsvdd.models.kernels import as_kernel
 
 from bsvdd import BDD, BSVDD, SVDD, kernels
+
+UNIT = 1.0
 
 
 def upper_median(draws):
@@ -17,10 +19,9 @@ def upper_median(draws):
 
 
 def weights_of(est):
-    """Return the weights of all draws, shape (draws, M); those of points that are pruned are 0."""
+    """Return the weights of all draws, shape (draws, M)."""
     w = est.idata_["posterior"]["w"].values
-    w = w.reshape(-1, w.shape[-1])
-    return np.where(np.isin(np.arange(w.shape[-1]), est.support_), w, 0.0)
+    return w.reshape(-1, w.shape[-1])
 
 
 def squared_norms(est):
@@ -38,7 +39,7 @@ def has_unit_values(est):
 
 
 def is_logarithmic(est):
-    """Return whether the score of a fitted description is the logarithm of the proximity."""
+    """Return whether the score of a fitted description is the logarithm of the similarity."""
     nonnegative = type(est) in (SVDD, BSVDD) or (type(est) is BDD and est.simplex)
     return has_unit_values(est) and nonnegative
 
@@ -52,7 +53,7 @@ def score_of(est, distance):
     """Return the scores of distances (their medians over draws) in the fit ``est``."""
     if not hasattr(est, "distance"):  # a hyperplane
         return -distance
-    proximity = limit(est) - distance**2
+    proximity = UNIT / 2.0 * (limit(est) - distance**2)
     return np.log(proximity) if is_logarithmic(est) else proximity
 
 
@@ -60,7 +61,8 @@ def distance_of(est, score):
     """Return the distances with these scores in the fit ``est``."""
     if not hasattr(est, "distance"):
         return -score
-    return np.sqrt(limit(est) - (np.exp(score) if is_logarithmic(est) else score))
+    proximity = np.exp(score) if is_logarithmic(est) else score
+    return np.sqrt(limit(est) - 2.0 / UNIT * proximity)
 
 
 def sphere_score(est):
@@ -81,3 +83,8 @@ def median_distance(est, rows):
         return upper_median(common_norm(est, est.distance(rows)))
     f = est.kernel_(rows, est.gram_.points) @ weights_of(est)[0]
     return -f - est.idata_["posterior"].attrs["offset"]
+
+
+def cutoff_of(est, policy, distance, minority):
+    """Return D_opt by the policy; it lies half-way between two scores."""
+    return distance_of(est, -policy.choose(-score_of(est, distance), minority))

@@ -23,11 +23,9 @@ def models() -> None:
     """List models and yardsticks: what each learns from, its parameters, where it comes from."""
     from rich.table import Table
 
-    from ..estimators.registry import REGISTRY, YARDSTICKS
+    from ..estimators.registry import BAYESIAN, REGISTRY, SHARED, YARDSTICKS
 
     console = _console()
-    parameters = {name: record.parameter_names for name, record in REGISTRY.items()}
-    shared = [p for p in parameters["SVDD"] if all(p in own for own in parameters.values())]
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("model", "class", "learns from", "posterior", "parameters", "reference"):
         table.add_column(title, overflow="fold", no_wrap=title == "model")
@@ -40,13 +38,13 @@ def models() -> None:
             record.class_name,
             ", ".join(record.learns_from),
             "yes" if record.bayesian else "no",
-            ", ".join(p for p in parameters[record.name] if p not in shared),
+            ", ".join([*(BAYESIAN if record.bayesian else ()), *record.own]),
             reference,
         )
     console.print(table)
     simple = ", ".join(f"{r.name} ({r.title}, {r.year})" for r in YARDSTICKS.values())
     console.print(f"yardsticks, simple methods of scikit-learn: {simple}", soft_wrap=True)
-    console.print(f"parameters of all models: {', '.join(shared)}")
+    console.print(f"parameters of all models: {', '.join(SHARED)}")
 
 
 @click.command()

@@ -193,7 +193,7 @@ def _takes_landmarks(candidate: Any) -> bool:
 
 def _grouped(refused: dict[tuple[str, str], str]) -> list[str]:
     """Return each reason once, with the models and data sets that it is about."""
-    from ..estimators.names import quoted
+    from ..estimators.messages import quoted
 
     groups: dict[tuple[str, str], list[str]] = {}
     for (data, model), reason in refused.items():
@@ -221,7 +221,7 @@ def _plan(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
 
 def _categories(csv: Path, layout: Any, data: Any) -> list[str]:
     """Return which columns are categories, and how they are compared."""
-    from ..estimators.names import columns
+    from ..estimators.messages import columns
     from ..estimators.rows.files import csv_header
     from ..models.kernels import Mixed
 
@@ -237,7 +237,7 @@ def _categories(csv: Path, layout: Any, data: Any) -> list[str]:
 
 def _changed(study: Any) -> list[str]:
     """Return the parameters that are not the defaults, with their models."""
-    from ..estimators.names import quoted
+    from ..estimators.messages import quoted
 
     models: dict[str, list[str]] = {}
     for candidate in study.candidates:
@@ -250,7 +250,7 @@ def _notes(
     study: Any, table: options.TableOptions, refused: dict[tuple[str, str], str]
 ) -> list[str]:
     """Return what the report says of columns, parameters and models."""
-    from ..estimators.names import columns
+    from ..estimators.messages import columns
 
     dropped = [f"{columns(table.drop)} left out"] if table.drop else []
     ids = [f"column {table.id!r} names the rows, and is no feature"] if table.id else []

@@ -10,7 +10,7 @@ from typing import TextIO
 
 import click
 
-from ..estimators.names import printable
+from ..estimators.messages import printable
 
 
 @contextmanager

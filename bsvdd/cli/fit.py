@@ -60,7 +60,7 @@ def fit(
         from ..comparison.run.protocol import Candidate, Protocol
         from ..comparison.scenarios.gaps import typical_values
         from ..comparison.scenarios.tables import read_features
-        from ..estimators.names import columns, quoted
+        from ..estimators.messages import columns, quoted
         from ..estimators.rows.categories import are_categories, encoded
         from ..estimators.rows.files import naming
         from ..models.priors import GraphLaplacian

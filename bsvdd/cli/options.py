@@ -82,7 +82,7 @@ class ModelOptions:
             No model has one of the parameters.
         """
         from ..comparison.run.protocol import Candidate
-        from ..estimators.names import quoted
+        from ..estimators.messages import quoted
         from ..estimators.registry import MODELS
 
         parameters = self.parameters()

@@ -35,7 +35,7 @@ def read_prior(text: str, minority: bool = False) -> Any:
     >>> read_prior("InverseRowSum(sd=0.5)")
     InverseRowSum(sd=0.5, power=0.5)
     """
-    from ..estimators.names import meant, quoted
+    from ..estimators.messages import did_you_mean, quoted
     from ..estimators.storage.encoding import decode
     from ..models import priors
 
@@ -44,7 +44,7 @@ def read_prior(text: str, minority: bool = False) -> Any:
     if kind not in families:
         raise ValueError(
             f"{kind!r} is no prior of the {'minority' if minority else 'majority'}'s weights"
-            f"{meant(kind, families)}; expected one of {quoted(families)}"
+            f"{did_you_mean(kind, families)}; expected one of {quoted(families)}"
         )
     return priors.from_dict({"type": kind, **{n: decode(v, {}) for n, v in fields.items()}})
 

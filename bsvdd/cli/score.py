@@ -135,7 +135,7 @@ def score(
 
 def _categories_of_fit(est: Any, layout: Any) -> list[str]:
     """Return the columns that are categories in the model."""
-    from ..estimators.names import columns
+    from ..estimators.messages import columns
 
     positions = list(est.kernel_.categorical_columns)
     names = getattr(est, "feature_names_in_", None)
@@ -150,7 +150,7 @@ def _categories_of_fit(est: Any, layout: Any) -> list[str]:
 def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
     from ..comparison.scenarios.tables import require_columns
-    from ..estimators.names import columns
+    from ..estimators.messages import columns
 
     names = getattr(est, "feature_names_in_", None)
     if names is None:
@@ -240,7 +240,7 @@ def as_in_fit(est: Any, X: pd.DataFrame) -> Any:
 
 def important_columns(est: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Return the most important columns of rows, by their names in the file, with their shares."""
-    from ..estimators.names import as_cell
+    from ..estimators.messages import as_cell
 
     important: pd.DataFrame = est.explain(as_in_fit(est, X), changes=False).top_columns()
     named = hasattr(est, "feature_names_in_")
@@ -289,7 +289,7 @@ def _count_unseen(est: Any, X: pd.DataFrame) -> None:
     """Say on stderr how many rows have a category that the rows of the fit do not have."""
     import numpy as np
 
-    from ..estimators.names import quoted
+    from ..estimators.messages import quoted
     from ..estimators.rows.categories import codes
 
     known = est.fit_.data.rows

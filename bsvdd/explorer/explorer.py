@@ -161,7 +161,7 @@ class Explorer:
         if not minority.any():
             self.choices["criterion"] = CRITERIA_WITHOUT_MINORITY
             self.choices["model"] = tuple(
-                name for name, record in models().items() if "minority" not in record.learns_from
+                name for name, record in models().items() if not record.needs_minority
             )
         self._requested = start
         self._paused = False

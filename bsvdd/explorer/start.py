@@ -8,7 +8,8 @@ from typing import Any, override
 import numpy as np
 
 from ..estimators.registry import REGISTRY
-from ..models import bandwidth, kernels
+from ..models import kernels
+from ..models.kernels import bandwidth
 from .ranges import Range, bandwidth_range, round_significant
 from .refit import FitResult, refit
 from .state import CRITERIA_WITHOUT_MINORITY, DEFAULT_MODEL, ExplorerState

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import Bayesian
-from ..estimators.published import as_published
 from ..estimators.registry import REGISTRY, Record
 from ..inference.cutoff import Cutoff
 from ..models import kernels, priors
@@ -167,7 +167,7 @@ default="InverseRowSum"
     def relevant(self) -> frozenset[str]:
         """The fields that have an effect with this model, prior and criterion."""
         names = {f.name for f in fields(self)}
-        if self._record.published is None:  # a user's model: it has no source
+        if self.model not in PUBLICATIONS:  # a user's model
             names -= {"published"}
         elif self.published:
             return frozenset(OPEN)

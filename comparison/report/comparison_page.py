@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ...estimators import plots
-from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
-from ...estimators.sources import Source
+from ...estimators.as_published import PUBLICATIONS
+from ...estimators.registry import MODELS, YARDSTICKS
 from ..run.protocol import Candidate, Protocol
 from ..run.runner import to_csv
 from ..scenarios.datasets import Dataset, moon
@@ -39,7 +39,7 @@ def pictures(
         name: protocol.estimator(special.get(name, name), seed).fit(data.X, y) for name in PICTURED
     }
     bayes = fitted["BSVDD"]
-    d = np.median(bayes.idata_.children["distance"].dataset["d"].values.reshape(-1, len(y)), axis=0)
+    d = np.median(bayes.distance().values.reshape(-1, len(y)), axis=0)
     central, border, remote = d.argmin(), np.abs(d - bayes.cutoff_).argmin(), d.argmax()
     names = ["most central row", "row nearest to the cutoff", "most remote row"]
     return {
@@ -97,7 +97,11 @@ def write(
         seed=seed,
         yardsticks=list(YARDSTICKS),
         notes=list(notes),
-        sources=_sources(results) if published else [],
+        publications=[
+            (name, PUBLICATIONS[name])
+            for name in results["model"].unique()
+            if published and name in PUBLICATIONS
+        ],
         replicates=int(results["replicate"].max()) + 1,
         metrics=list(METRICS.values()),
         sections=[_section(k, each, table, results) for k, each in enumerate(data, 1)],
@@ -105,13 +109,6 @@ def write(
     )
     pages.save(folder / "results.csv", to_csv(results).encode())
     return path
-
-
-def _sources(results: pd.DataFrame) -> list[tuple[str, Source]]:
-    """Return the models of the results with what their sources say."""
-    names = [name for name in dict.fromkeys(results["model"]) if name in REGISTRY]
-    sources = [(name, REGISTRY[name].published) for name in names]
-    return [(name, source) for name, source in sources if source is not None]
 
 
 def _section(

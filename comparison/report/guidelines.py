@@ -96,7 +96,7 @@ def _describe_ranking(ranking: Ranking, title: str) -> str:
 def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> list[Finding]:
     """Return how one-class models and yardsticks rank, and whether a yardstick is enough."""
     yardsticks = [c.name for c in candidates if c.is_yardstick]
-    models = [c.name for c in candidates if not (c.is_yardstick or c.learns_from_minority)]
+    models = [c.name for c in candidates if not (c.is_yardstick or c.needs_minority)]
     findings = []
     for metric, title in METRICS.items():
         means = scenario_means(results, metric).mean(skipna=False).dropna()
@@ -120,7 +120,7 @@ def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> list[Findin
 
 def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Finding:
     """Return the gain by labelled minority rows: the best model of each kind, by AUC."""
-    kind = {c.name: c.learns_from_minority for c in candidates}
+    kind = {c.name: c.needs_minority for c in candidates}
     values = results.pivot_table("auc", "data", "model", "mean", sort=False).astype(float)
     with_, without = (
         values[[m for m in values if kind[str(m)] is learns]].dropna(how="all")

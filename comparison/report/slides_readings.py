@@ -27,7 +27,8 @@ import pandas as pd
 from joblib import delayed
 from threadpoolctl import threadpool_limits
 
-from ...estimators.base import BaseDetector
+from ...estimators.as_published import PUBLICATIONS
+from ...estimators.detector import Detector
 from ...estimators.registry import REGISTRY
 from ...inference.cutoff import Cutoff
 from ...inference.metrics import evaluate
@@ -150,7 +151,8 @@ def _calls(
                     continue
                 est.set_params(cutoff=Cutoff("f1", cv=LEFT_OUT[rows]))
                 est.fit(train.X, train.minority.astype(int))
-                left_out = est.idata_.children["decision"].dataset["left_out"].values
+                scores: Any = est.fit_.left_out
+                left_out = est.fit_.center.distance_of(scores)
                 for rule in mine:
                     criterion = CRITERIA[rule.partition(",")[0]]
                     D_opt = Cutoff(criterion).choose(left_out, train.minority)
@@ -172,18 +174,17 @@ def _calls(
                 yield rule, est.predict(pair.test.X) == -1
 
 
-def _unfitted(reading: Reading, seed: int) -> BaseDetector:
-    source = REGISTRY[reading.model].published
-    said = {} if source is None else source.parameters
-    prior = {name: value for name, value in said.items() if name.endswith("prior")}
+def _unfitted(reading: Reading, seed: int) -> Detector:
+    published = PUBLICATIONS[reading.model].parameters
+    prior = {name: value for name, value in published.items() if name.endswith("prior")}
     parameters: dict[str, Any] = {"kernel": KERNELS[reading.kernel], "random_state": seed, **prior}
     if reading.model == "SVDD":
         parameters |= {"cutoff": "model", "C": 1.0 if reading.fit == "hard margin" else None}
     elif reading.fit == "mode":
-        parameters |= {"sampler": "map", "cutoff": said["cutoff"]}
+        parameters |= {"sampler": "map", "cutoff": published["cutoff"]}
     else:
         parameters |= {"draws": 300, "tune": 100, "minor_label": 1}
-    est: BaseDetector = REGISTRY[reading.model].estimator()(**parameters)
+    est: Detector = REGISTRY[reading.model].estimator()(**parameters)
     return est
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from ...estimators.base import BaseDetector
+from ...estimators.detector import Detector
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.kinds import KindPair
 from ..scenarios.scenario import STORED_AS_SETTING, Pair, Scenario
@@ -74,7 +74,6 @@ class Cell:
                 _SHOWN.add(place)  # once for all cells of a process: texts differ by their numbers
                 warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
         notes = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, ours))
-        diagnostics = est.idata_.children["diagnostics"].dataset
         return {
             **measure(
                 test.minority,
@@ -91,12 +90,12 @@ class Cell:
             "chosen": ", ".join(f"{name}={value}" for name, value in chosen.items()),
             "fit_seconds": fitted - start,
             "score_seconds": scored - fitted,
-            **{str(name): float(value) for name, value in diagnostics.items()},
+            **est.fit_.diagnostics,
             "notes": "\n".join(notes),
         }
 
 
-def _of_kinds(est: BaseDetector, pair: KindPair, decision: pd.DataFrame) -> dict[str, float]:
+def _of_kinds(est: Detector, pair: KindPair, decision: pd.DataFrame) -> dict[str, float]:
     """Return the metrics of seen and of unseen kinds, and proper scores of the probabilities.
 
     The names of those without a background, which are Platt's, begin with "platt_".

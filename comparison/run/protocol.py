@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ...estimators.base import BaseDetector
-from ...estimators.names import meant
+from ...estimators.as_published import PUBLICATIONS
+from ...estimators.detector import Detector
+from ...estimators.messages import did_you_mean
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
-from ...estimators.sources import Source
 from ...inference.cutoff import Cutoff
 from ...inference.metrics import evaluate
 from ...models import priors
@@ -57,7 +57,7 @@ class Candidate:
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise ValueError(
-                f"unknown model {self.model!r}{meant(self.model, MODELS)}; expected one of "
+                f"unknown model {self.model!r}{did_you_mean(self.model, MODELS)}; expected one of "
                 f"{', '.join(map(repr, [*REGISTRY, *YARDSTICKS]))}"
             )
 
@@ -67,14 +67,9 @@ class Candidate:
         return self.model in YARDSTICKS
 
     @property
-    def source(self) -> Source | None:
-        """What the model's source says of its parameters."""
-        return MODELS[self.model].published
-
-    @property
-    def learns_from_minority(self) -> bool:
+    def needs_minority(self) -> bool:
         """Whether the model's weights depend on minority rows."""
-        return "minority" in MODELS[self.model].learns_from
+        return MODELS[self.model].needs_minority
 
 
 @dataclass(frozen=True)
@@ -119,10 +114,10 @@ class Protocol:
     def _with_categories(self, kernel: Kernel) -> Kernel:
         return Mixed(kernel, categorical=self.categorical) if self.categorical else kernel
 
-    def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> BaseDetector:
+    def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> Detector:
         """Return the unfitted estimator of ``model`` under this protocol."""
         candidate = Candidate(model, model) if isinstance(model, str) else model
-        est: BaseDetector = MODELS[candidate.model].estimator()()
+        est: Detector = MODELS[candidate.model].estimator()()
         shared = {
             "kernel": self.kernel_of(candidate),
             "cutoff": self.cutoff,
@@ -163,25 +158,32 @@ class Protocol:
 
     def fit(
         self, candidate: Candidate, X: np.ndarray, minority: np.ndarray, seed: int
-    ) -> tuple[BaseDetector, dict[str, Any]]:
+    ) -> tuple[Detector, dict[str, Any]]:
         """Return the fitted estimator that is best on left-out rows, and the chosen parameters.
 
-        Without minority rows there is no criterion, and the first choice is taken.
+        Bandwidth and kernel matrix do not depend on the prior, so choices that differ in the prior
+        share them. Without minority rows there is no criterion, and the first choice is taken.
         """
         choices = self.choices(candidate)
         if not minority.any():
             choices = choices[:1]
         self.check(len(choices))
-        best: tuple[float, BaseDetector, dict[str, Any]] | None = None
+        best: tuple[float, Detector, dict[str, Any]] | None = None
+        last: tuple[Any, dict[str, Any]] | None = None  # a fit, and its choices but the priors
         errors = []
         for choice in choices:
-            est = self.estimator(candidate, seed, **choice)
+            prior = {name: value for name, value in choice.items() if name.endswith("prior")}
+            others = {name: value for name, value in choice.items() if name not in prior}
             try:
-                est.fit(X, minority.astype(int))
+                if prior and last is not None and last[1] == others:
+                    est = last[0].with_prior(**prior)
+                else:
+                    est = self.estimator(candidate, seed, **choice)
+                    last = est.fit(X, minority.astype(int)), others
             except ValueError as error:  # a penalty may be infeasible in a fold; others may not
                 errors.append(error)
                 continue
-            value = 0.0 if len(choices) == 1 else self._criterion_value(est, minority)
+            value = 0.0 if len(choices) == 1 else self._criterion_value(est)
             if best is None or value > best[0]:
                 best = value, est, choice
         if best is None:
@@ -202,11 +204,12 @@ class Protocol:
     def _criterion(self) -> str | float:
         return "g_mean" if self.cutoff.criterion == "auto" else self.cutoff.criterion
 
-    def _criterion_value(self, est: BaseDetector, minority: np.ndarray) -> float:
-        """Return the criterion on the left-out distances, at the cutoff chosen on them."""
-        left_out = est.idata_.children["decision"].dataset["left_out_score"].values
+    def _criterion_value(self, est: Detector) -> float:
+        """Return the criterion on the left-out scores, at the cutoff chosen on them."""
+        fit = est.fit_
+        left_out: Any = fit.left_out  # there are some: a criterion of TUNED_BY needs them
         available = ~np.isnan(left_out)
-        metrics = evaluate(minority[available], left_out[available] < est.offset_)
+        metrics = evaluate(fit.data.minority[available], left_out[available] < fit.cutoff)
         return metrics[str(self._criterion)]
 
 
@@ -226,7 +229,7 @@ PROTOCOLS = {"fair": FAIR, "published": PUBLISHED}
 _BOUNDARY = (
     priors.InverseRowSum(sd=0.5),
     priors.InverseRowSum(sd=0.5, power=1.0),
-    priors.SVDD(sd=0.5, outlier_fraction=FRACTIONS[0]),
+    priors.SVDDWeights(sd=0.5, outlier_fraction=FRACTIONS[0]),
 )
 _GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "BSVDD": {"prior": _BOUNDARY},
@@ -263,16 +266,16 @@ def published() -> list[Candidate]:
 
     SVDD decides by its own sphere. The others take the samplers of this package and the cutoff of
     the protocol, which their sources do not: :func:`as_published` has random-walk Metropolis for
-    BSVDD and BSVDD-M, and for BDD the posterior mode with its own rule. Laplace's approximation is
-    not safe for BSVDD-M with Beta(1, 1), and other samplers take seconds for a fit, so it takes
-    fewer draws, and 100 tuning draws.
+    BSVDD and BSVDD-M, and for BDD the posterior mode with its own rule. The posterior of BSVDD-M
+    with Beta(1, 1) takes seconds to sample, so it has fewer draws, and 100 tuning draws.
     """
     ours = {"BSVDD-M": {"draws": 300, "tune": 100}}
     models = {"SVDD": ["cutoff"], "BDD": ["prior"], "BSVDD": ["prior"]}
     models["BSVDD-M"] = ["prior", "minority_prior"]
     return [
-        Candidate(name, name, {n: _source(name).said[n].value for n in names} | ours.get(name, {}))
+        Candidate(name, name, {n: fixed[n].value for n in names} | ours.get(name, {}))
         for name, names in models.items()
+        for fixed in [PUBLICATIONS[name].fixed]
     ]
 
 
@@ -292,18 +295,15 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
     ValueError
         A model is unknown, or a yardstick without a source.
     """
-    names = [n for n in REGISTRY if REGISTRY[n].published] if models is None else models
-    return [
-        Candidate(name, name, {n: v for n, v in _source(name).parameters.items() if n not in own})
-        for name in names
-    ]
-
-
-def _source(name: str) -> Source:
-    source = Candidate(name, name).source
-    if source is None:
-        raise ValueError(
-            f"{name} is here for comparison, and no source sets its parameters; leave it "
-            "out of the models as published"
-        )
-    return source
+    found = []
+    for name in PUBLICATIONS if models is None else models:
+        candidate = Candidate(name, name)
+        if name not in PUBLICATIONS:
+            raise ValueError(
+                f"{name} is here for comparison, and no source sets its parameters; leave it "
+                "out of the models as published"
+            )
+        published = PUBLICATIONS[name].parameters
+        parameters = {n: value for n, value in published.items() if n not in own}
+        found.append(replace(candidate, parameters=parameters))
+    return found

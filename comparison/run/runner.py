@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...estimators.names import FORMULA, as_cell
+from ...estimators.messages import FORMULA, as_cell
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
@@ -82,7 +82,7 @@ class Study:
             for scenario in self.scenarios
             for replicate in range(self.replicates)
             for candidate in self.candidates
-            if scenario.labelled or not candidate.learns_from_minority
+            if scenario.labelled or not candidate.needs_minority
             if (scenario.name, candidate.name) not in self.left_out
         ]
 

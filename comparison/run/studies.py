@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...estimators.names import meant
+from ...estimators.messages import did_you_mean
 from ...estimators.registry import MODELS
 from ...models.kernels import RBF, Standardized
 from ..scenarios.datasets import Dataset
@@ -101,7 +101,7 @@ def one_class(data: list[Dataset], quick: bool = False, seed: int = 0, rows: int
     rows test. Nothing is tuned: all have their defaults, on standardised columns.
     """
     scenarios: list[Scenario] = [OneClass(each, rows) for each in data]
-    models = [c for c in candidates() if not c.learns_from_minority]
+    models = [c for c in candidates() if not c.needs_minority]
     return Study("one_class", scenarios, models, DEFAULTS, 2 if quick else 5, seed)
 
 
@@ -133,24 +133,19 @@ def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:
     for name in names:
         if name not in by_name:
             raise ValueError(
-                f"unknown model {name!r}{meant(name, by_name)}; expected one of "
+                f"unknown model {name!r}{did_you_mean(name, by_name)}; expected one of "
                 f"{', '.join(map(repr, by_name))}"
             )
     return [by_name[name] for name in names]
 
 
 def prior_candidates() -> list[Candidate]:
-    """Return each Bayesian model with each prior of the majority's weights.
-
-    With a Gaussian process BSVDD and BSVDD-M always take the draws of Laplace's approximation:
-    before there was ``hmc``, they needed minutes of NUTS where it is not safe. The results show
-    where chains disagree.
-    """
+    """Return each Bayesian model with each prior of the majority's weights."""
     return [
         Candidate(
             f"{c.name}, {label}",
             c.model,
-            {**c.parameters, "prior": prior, **_sampler(c.model, label)},
+            {**c.parameters, "prior": prior},
             choice=label,
         )
         for c in candidates()
@@ -158,11 +153,6 @@ def prior_candidates() -> list[Candidate]:
         for label, prior in PRIORS.items()
         if label != "inverse row sum" or c.model in LOG_WEIGHTS
     ]
-
-
-def _sampler(model: str, prior: str) -> dict[str, str]:
-    slow = prior == "Gaussian process" and model in ("BSVDD", "BSVDD-M")
-    return {"sampler": "laplace"} if slow else {}
 
 
 def bandwidth_candidates() -> list[Candidate]:

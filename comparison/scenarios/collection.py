@@ -10,7 +10,7 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from ...estimators.names import meant
+from ...estimators.messages import did_you_mean
 
 DATA = files(__package__) / "data"
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
@@ -115,7 +115,7 @@ def embedded(name: str) -> Dataset:
     """
     if name not in names():
         raise ValueError(
-            f"unknown data set {name!r}{meant(name, names())}; expected one of "
+            f"unknown data set {name!r}{did_you_mean(name, names())}; expected one of "
             f"{', '.join(map(repr, names()))}"
         )
     with as_file(DATA / f"{name}.npz") as path, np.load(path) as arrays:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_moons
 
-from ...estimators.names import printable
+from ...estimators.messages import printable
 from ...estimators.rows.categories import are_categories, encoded
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
 from .collection import DEFAULT as DEFAULT

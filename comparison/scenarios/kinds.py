@@ -18,7 +18,7 @@ from typing import override
 
 import numpy as np
 
-from ...estimators.names import meant
+from ...estimators.messages import did_you_mean
 from .collection import DATA, Dataset, Source
 from .collection import embedded as embedded_set
 from .scenario import Pair, Scenario, two_generators
@@ -92,8 +92,8 @@ def embedded(name: str) -> KindSet:
     records = _records()
     if name not in records:
         raise ValueError(
-            f"unknown set of several classes {name!r}{meant(name, names())}; expected one of "
-            f"{', '.join(map(repr, names()))}"
+            f"unknown set of several classes {name!r}{did_you_mean(name, names())}; expected one "
+            f"of {', '.join(map(repr, names()))}"
         )
     record = records[name]
     with as_file(FOLDER / f"{name}.npz") as path, np.load(path) as arrays:

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ...estimators.labels import minority_rows, read_labels
-from ...estimators.names import columns as the_columns
-from ...estimators.names import meant, quoted
+from ...estimators.messages import columns as the_columns
+from ...estimators.messages import did_you_mean, quoted
 from ...estimators.rows.files import COMMAS, CsvFormat, csv_header, csv_options, naming, reading_csv
 from ...inference.warning import DataWarning, warn
 from .gaps import MISSING
@@ -83,7 +83,7 @@ class Layout:
                 kind = "label column" if option == "--label" else "column"
                 raise ValueError(
                     f"{path}: {kind} {name!r} ({option}) is not in the table"
-                    f"{meant(name, columns)}; it has {quoted(columns)}"
+                    f"{did_you_mean(name, columns)}; it has {quoted(columns)}"
                 )
 
 
@@ -174,8 +174,8 @@ def require_columns(table: pd.DataFrame, names: list[str]) -> None:
     lacking = [name for name in names if name not in table.columns]
     if lacking:
         raise ValueError(
-            f"the table lacks {the_columns(lacking)}{meant(lacking[0], table.columns)}; it has "
-            f"{quoted(table.columns)}"
+            f"the table lacks {the_columns(lacking)}{did_you_mean(lacking[0], table.columns)}; it "
+            f"has {quoted(table.columns)}"
         )
 
 
@@ -372,8 +372,8 @@ def split_label(
     """
     if label not in table.columns:
         raise ValueError(
-            f"label column {label!r} is not in the table{meant(label, table.columns)}; it has "
-            f"{quoted(table.columns)}"
+            f"label column {label!r} is not in the table{did_you_mean(label, table.columns)}; it "
+            f"has {quoted(table.columns)}"
         )
     y = table[label].to_numpy()
     labelled = ~np.asarray(pd.isna(y))
@@ -395,7 +395,7 @@ def split_label(
             values = pd.unique(y)
             raise ValueError(
                 f"the minority value {minor!r} never occurs in column {label!r}"
-                f"{meant(minor, values)}; it has {quoted(values)}"
+                f"{did_you_mean(minor, values)}; it has {quoted(values)}"
             )
     X = features(table.drop(columns=label), None, label, form, categories)
     minority = minority_rows(y, len(y), value)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial.distance import pdist
 
-from ...models import bandwidth
+from ...models.kernels import bandwidth
 from .common import MAJORITY, MINORITY
 
 MAX_ROWS = 2000  # of whose pairs the histogram is made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -130,8 +130,8 @@ def explain(
     prob, top, changes
         As in :meth:`bsvdd.estimators.detector.Detector.explain`.
     """
-    decides: Any = fit.center
-    center: Center = decides.with_weights(decides.weights[draws])
+    decides = cast(Center, fit.center)
+    center = decides.with_weights(decides.weights[draws])
     data, cutoff = fit.data, fit.cutoff
     terms = parts.terms(center, rows, cutoff, prob, top)
     is_normal = decides.is_normal(rows, cutoff, fit.level)
@@ -264,7 +264,7 @@ def _changes(
     obs: dict[str, np.ndarray],
     names: Sequence[Any],
 ) -> xr.Dataset:
-    value, center = rows.copy(), fit.center
+    value, center = rows.copy(), cast(Center, fit.center)
     value[~normal] = changes_of.smallest_change(
         center, rows[~normal], fit.cutoff, fit.level, region
     )

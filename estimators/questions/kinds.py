@@ -9,8 +9,8 @@ The odds against "normal" are the sum of two parts,
 - s(z) is the score of the model, within the range of the scores of left-out rows. A and B are
   Platt's sigmoid, fitted to the left-out rows of both classes (Platt 1999, in the form of Lin, Lin
   and Weng 2007).
-- p(z) is the conformal p-value of z under the description of the normal class (:class:`Description`).
-  So the background has a level that is calibrated: a row at the q-quantile of left-out normal rows
+- p(z) is the conformal p-value of z under the :class:`Description` of the normal class. So the
+  background has a level that is calibrated: a row at the q-quantile of left-out normal rows
   is as likely of an unknown kind as normal. A density in many dimensions is far too sure of itself
   for such odds; a p-value is at least 1/(n + 1), so the odds are at most (q (n + 1))^(3/2). A
   normal row pays for the background with a log score of about 3.6 q. q = .01 and the power were
@@ -184,7 +184,9 @@ class Kind:
         order = rng.permutation(len(normal_rows))
         n = min(len(rows), len(order) // 2)
         others = Description.of(kernel, normal_rows[order[:n]])
-        return cls(Description.of(kernel, rows), np.sort(others.log_proximity(normal_rows[order[n:]])))
+        return cls(
+            Description.of(kernel, rows), np.sort(others.log_proximity(normal_rows[order[n:]]))
+        )
 
     @property
     def n(self) -> int:

@@ -46,8 +46,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ...inference.center import Center, Score
 from ...inference.left_out import folds, leave_one_out
 from ...models.gram import Gram
-from ...models.priors import GaussianPrior
-from ...models.priors.gaussian import CorrelatedPrior
+from ...models.priors import CorrelatedPrior, GaussianPrior
 from ..fit import Fit
 from ..training import TrainingData
 
@@ -90,7 +89,7 @@ def method_of(est: Any, method: str) -> Method:
     fit: Fit = est.fit_
     name = type(est).__name__
     if method == "left-out":
-        return by_left_out(fit, est.left_out_scores())
+        return partial(_by_scores, left_out=normal_left_out(est), level=fit.level)
     if method == "jackknife+":
         if not est._rescales_left_out:
             raise ValueError(
@@ -123,16 +122,10 @@ def refitted(est: Any, train: np.ndarray) -> Score:
 # "left-out" and "split": the scores of one fit
 
 
-def by_left_out(fit: Fit, scores: np.ndarray) -> Method:
-    """Return the method for left-out scores (n,) of the training rows; NaN counts as none."""
-    left_out = scores[~fit.data.minority & ~np.isnan(scores)]
-    return partial(_by_scores, left_out=np.sort(left_out), level=fit.level)
-
-
-def of_scores(method: Method, scores: np.ndarray) -> np.ndarray:
-    """Return the p-values of scores by the method of :func:`by_left_out`."""
-    known: Any = method
-    return p_values(scores, known.keywords["left_out"])
+def normal_left_out(est: Any) -> np.ndarray:
+    """Return the left-out scores of the normal training rows, in ascending order."""
+    scores = est.left_out_scores()
+    return np.sort(scores[~est.fit_.data.minority & ~np.isnan(scores)])
 
 
 def _by_scores(score: Score, rows: np.ndarray, left_out: np.ndarray, level: float) -> np.ndarray:

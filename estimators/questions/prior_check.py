@@ -27,8 +27,8 @@ from scipy.optimize import brentq, least_squares
 from ...inference.center import Center
 from ...inference.diagnostics import effective_support
 from ...models.gram import Gram
-from ...models.checks import is_number
-from ...models.priors.variable import describe
+from ...models.kernels.base import is_number
+from ...models.priors.foreign import describe
 from ..fit import Fit
 
 QUANTILES = {"effective_support": 0.5, "largest_weight": 0.95, "typical_distance": 0.5}

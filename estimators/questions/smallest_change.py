@@ -119,7 +119,9 @@ def smallest_change(
     x = x.reshape(starts, *rows.shape)[best]
     if rates is None:
         return _polished(center, mean, rows, x, cutoff, level, region)
-    return _settled(center, mean, rates, rows, x, region.normal_rows[nearest[best]], cutoff, level, region)
+    return _settled(
+        center, mean, rates, rows, x, region.normal_rows[nearest[best]], cutoff, level, region
+    )
 
 
 def _settled(
@@ -129,7 +131,8 @@ def _settled(
     rows: np.ndarray,
     x: np.ndarray,
     start: np.ndarray,
-    cutoff: float, level: float,
+    cutoff: float,
+    level: float,
     region: Region,
 ) -> np.ndarray:
     """Return rows that the posterior calls normal, from rough results ``x`` of normal ``start``."""
@@ -158,7 +161,8 @@ def _polished(
     mean: Center,
     rows: np.ndarray,
     normal: np.ndarray,
-    cutoff: float, level: float,
+    cutoff: float,
+    level: float,
     region: Region,
 ) -> np.ndarray:
     """Return rows that the posterior calls normal, by SLSQP from ``normal`` rows."""
@@ -176,7 +180,9 @@ def _nearer(rows: np.ndarray, a: np.ndarray, b: np.ndarray, region: Region) -> n
     return np.where((region.size(b - rows) < region.size(a - rows))[:, None], b, a)
 
 
-def _along_line(center: Center, normal: np.ndarray, end: np.ndarray, cutoff: float, level: float) -> np.ndarray:
+def _along_line(
+    center: Center, normal: np.ndarray, end: np.ndarray, cutoff: float, level: float
+) -> np.ndarray:
     """Return the last normal rows that bisection finds on the lines from ``normal`` rows."""
     inside, outside = np.zeros(len(end)), np.ones(len(end))
     middle = outside  # the end itself can be normal

@@ -244,9 +244,7 @@ def _surprise(center: Center, rows: np.ndarray, prob: float, top: int) -> RowTer
     )
 
 
-def _distance(
-    center: Center, rows: np.ndarray, margin: float, prob: float, top: int
-) -> RowTerms:
+def _distance(center: Center, rows: np.ndarray, margin: float, prob: float, top: int) -> RowTerms:
     gram, (weights, points) = center.gram, center.supported_points
     K = gram.kernel(rows, points)
     k_zz = np.zeros(len(rows)) if gram.kernel.normalized else gram.kernel.diag(rows)
@@ -272,15 +270,16 @@ def _distance(
     )
 
 
-def _linear_columns(
-    center: Center, rows: np.ndarray, own: np.ndarray | None = None
-) -> np.ndarray:
+def _linear_columns(center: Center, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
     """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns).
 
     ``own`` as in :func:`surprise_of_columns`.
     """
     weights, points = center.supported_points
-    z, centers = center.gram.kernel.inputs(rows)[:, None], weights @ center.gram.kernel.inputs(points)
+    z, centers = (
+        center.gram.kernel.inputs(rows)[:, None],
+        weights @ center.gram.kernel.inputs(points),
+    )
     if own is not None:
         w = np.where(own >= 0, center.weights[:, own], 0.0).T[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):  # no point is left

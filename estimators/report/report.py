@@ -16,7 +16,7 @@ from ...inference.heartbeat import steps
 from ...inference.warning import collected
 from ...models.kernels import Mixed, Standardized
 from ...models.kernels.distance import DistanceKernel
-from ...models.priors.variable import describe
+from ...models.priors.foreign import describe
 from .. import new_rows, plots
 from ..inputs import row_names
 from ..labels import minority_rows

@@ -19,7 +19,7 @@ import pandas as pd
 from ...inference import threads
 from ...models.gram import Sums
 from ...models.kernels import Kernel
-from ..names import columns, meant, quoted
+from ..messages import columns, did_you_mean, quoted
 from .categories import encoded
 
 BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
@@ -133,7 +133,7 @@ class NamedRows(Rows):
     def _use(self, names: list[str], label: str | None = None) -> None:
         if label is not None and label not in names:
             raise ValueError(
-                f"y={label!r} is no column of {self.origin}{meant(label, names)}, which has "
+                f"y={label!r} is no column of {self.origin}{did_you_mean(label, names)}, which has "
                 f"{quoted(names)}"
             )
         self.names = [name for name in names if name != label]

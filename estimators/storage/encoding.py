@@ -10,7 +10,7 @@ import numpy as np
 
 from ...inference.cutoff import Cutoff
 from ...models import kernels, landmarks, priors
-from ...models.priors.variable import is_foreign
+from ...models.priors.foreign import is_foreign
 
 VALUES: dict[str, type] = {
     value.__name__: value

@@ -69,7 +69,9 @@ def check(tree: xr.DataTree, kernel: Kernel) -> None:
     else:
         _values(tree, "score/f", (n,))
         attrs = tree.children["posterior"].attrs
-        if "seed" in attrs and not (float(attrs["seed"]).is_integer() and 0 <= attrs["seed"] <= MAX_SEED):
+        if "seed" in attrs and not (
+            float(attrs["seed"]).is_integer() and 0 <= attrs["seed"] <= MAX_SEED
+        ):
             raise ValueError(
                 f"posterior: expected a seed of at most 2^31 - 1, got {attrs['seed']!r}"
             )

@@ -1,7 +1,7 @@
 """Kernels k(x, y) as value objects: ``kernel(X, Y)`` returns the matrix of kernel values."""
 
 from .base import Kernel
-from .custom import Custom, as_kernel
+from .callable import Custom, as_kernel
 from .distance import RBF, Laplacian
 from .dot_product import Linear, Polynomial
 from .mixed import Mixed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy
 
 BLOCK_VALUES = 2**18  # kernel values per block of a sum: 2 MB, which stays in the cache
 SAMPLE = 100  # rows on which a kernel is checked
+SMALLEST = 1e-100  # its square and the inverse of its square are finite
 
 
 @dataclass(frozen=True)
@@ -19,19 +21,27 @@ class Kernel:
 
     A subclass computes the matrix in ``_matrix`` and its diagonal in ``_diag``. This class
     checks the shapes and the values for all of them.
+
+    Attributes
+    ----------
+    pairwise : bool
+        Whether the rows of X hold kernel values already.
+    takes_categories : bool
+        Whether columns can be categories, see :class:`~bsvdd.kernels.Mixed`.
+    normalized : bool
+        Whether k(x, x) = 1 and k >= 0, with the logarithm in :meth:`log`.
+    separable : bool
+        Whether k(x, y) is a product of one function for each column, see :meth:`by_column`.
+    euclidean : bool
+        Whether k(x, y) is the dot product of :meth:`inputs` of x and y.
     """
 
-    pairwise: ClassVar[bool] = False  # True where the rows of X hold kernel values already
-
-    @property
-    def normalized(self) -> bool:
-        """Whether k(x, x) = 1 and k >= 0, with the logarithm in :meth:`log`."""
-        return False
-
-    @property
-    def takes_categories(self) -> bool:
-        """Whether columns can be categories, see :class:`~bsvdd.kernels.Mixed`."""
-        return False
+    pairwise: ClassVar[bool] = False
+    takes_categories: ClassVar[bool] = False
+    # no fields: a kernel of another kernel takes these from it
+    normalized = False
+    separable = False
+    euclidean = False
 
     @property
     def categorical_columns(self) -> tuple[int, ...]:
@@ -79,7 +89,10 @@ class Kernel:
         if Y is None:
             return self._check_values(self._symmetric(X), (len(X), len(X)))
         Y = as_table("Y", Y)
-        self._check_columns(X, Y)
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"X and Y must have the same number of columns, got {X.shape[1]} and {Y.shape[1]}"
+            )
         return self._check_values(self._matrix(X, Y), (len(X), len(Y)))
 
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -91,11 +104,6 @@ class Kernel:
             The kernel is not :attr:`normalized`.
         """
         raise NotImplementedError(f"{self!r} has no logarithm")
-
-    @property
-    def separable(self) -> bool:
-        """Whether k(x, y) is a product of one function for each column, see :meth:`by_column`."""
-        return False
 
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
         r"""Yield :math:`-\log k_f(x_{if}, y_{jf})`, shape (n, m), for each column f, in one array.
@@ -118,11 +126,6 @@ class Kernel:
         """
         return None
 
-    @property
-    def euclidean(self) -> bool:
-        """Whether k(x, y) is the dot product of :meth:`inputs` of x and y."""
-        return False
-
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return sum_i k(x_i, y_j), shape (m,), without holding the whole matrix."""
         total = np.zeros(len(Y))
@@ -141,12 +144,6 @@ class Kernel:
         """Return k(x_i, x_i), shape (n,)."""
         X = as_table("X", X)
         return self._check_values(self._diag(X), (len(X),))
-
-    def _check_columns(self, X: np.ndarray, Y: np.ndarray) -> None:
-        if X.shape[1] != Y.shape[1]:
-            raise ValueError(
-                f"X and Y must have the same number of columns, got {X.shape[1]} and {Y.shape[1]}"
-            )
 
     def _check_values(self, values: Any, shape: tuple[int, ...]) -> np.ndarray:
         if np.iscomplexobj(values):
@@ -220,3 +217,8 @@ def as_table(name: str, X: Any) -> np.ndarray:
     if X.ndim != 2:
         raise ValueError(f"{name} must be a table (rows, columns), got {X.ndim} dimension(s)")
     return X
+
+
+def is_number(value: Any) -> bool:
+    """Return whether ``value`` is a real number; a boolean is not."""
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 import scipy
 
-from .. import bandwidth as criteria
-from ..checks import is_number
-from .base import Kernel, as_table
+from . import bandwidth as criteria
+from .base import Kernel, as_table, is_number
 
 BLOCK = 256  # rows per block of a kernel matrix
 GROUP = 64  # rows whose kernel values are added in their own precision, by BLAS
@@ -21,6 +20,8 @@ GROUP = 64  # rows whose kernel values are added in their own precision, by BLAS
 class DistanceKernel(Kernel):
     """A kernel exp(-gamma x distance) whose gamma follows from a bandwidth; k(x, x) = 1."""
 
+    normalized = True
+    separable = True
     bandwidth: float | str = "modified_mean"
     criterion: str | None = None
 
@@ -47,21 +48,11 @@ class DistanceKernel(Kernel):
             )
         return float(self.bandwidth)
 
-    @property
-    @override
-    def normalized(self) -> bool:
-        return True
-
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return -self.gamma * scipy.spatial.distance.cdist(
             as_table("X", X), as_table("Y", Y), self._metric
         )
-
-    @property
-    @override
-    def separable(self) -> bool:
-        return True
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
@@ -94,7 +85,7 @@ class RBF(DistanceKernel):
     ----------
     bandwidth : float or str, default="modified_mean"
         s, in the units of the columns, or the name of a criterion of
-        :mod:`bsvdd.models.bandwidth`.
+        :mod:`bsvdd.models.kernels.bandwidth`.
     criterion : str, optional
         The criterion that the number came from; set by :meth:`~bsvdd.kernels.Kernel.resolve`.
 
@@ -114,22 +105,10 @@ class RBF(DistanceKernel):
             raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
         return cls(bandwidth=float((2.0 * gamma) ** -0.5))
 
-    @classmethod
-    def from_width(cls, width: float) -> RBF:
-        """Return the kernel exp(-||x - y||^2 / width), that is width = 2 s^2."""
-        if not (is_number(width) and 0 < width < np.inf):
-            raise ValueError(f"width must be positive and finite, got {width!r}")
-        return cls(bandwidth=float((width / 2.0) ** 0.5))
-
     @property
     def gamma(self) -> float:
         """1 / (2 s^2)."""
         return 0.5 / self._s**2
-
-    @property
-    def width(self) -> float:
-        """2 s^2."""
-        return 2.0 * self._s**2
 
     @override
     def gaussian_rates(self, n_columns: int) -> np.ndarray:
@@ -217,7 +196,7 @@ class Laplacian(DistanceKernel):
     Parameters
     ----------
     bandwidth : float or str, default="modified_mean"
-        s, in the units of the columns, or a criterion of :mod:`bsvdd.models.bandwidth`. The
+        s, in the units of the columns, or a criterion of :mod:`bsvdd.models.kernels.bandwidth`. The
         criteria were derived for the Gaussian kernel; here they are rules of thumb.
     criterion : str, optional
         The criterion that the number came from; set by :meth:`~bsvdd.kernels.Kernel.resolve`.

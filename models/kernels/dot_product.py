@@ -7,8 +7,7 @@ from typing import override
 
 import numpy as np
 
-from ..checks import is_number
-from .base import Kernel
+from .base import Kernel, is_number
 
 
 @dataclass(frozen=True)
@@ -24,10 +23,7 @@ class Linear(Kernel):
     array([[11.]])
     """
 
-    @property
-    @override
-    def euclidean(self) -> bool:
-        return True
+    euclidean = True
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

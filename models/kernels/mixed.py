@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 import scipy
 
-from ..checks import is_number
-from .base import Kernel
-from .custom import as_kernel
+from .base import Kernel, is_number
+from .callable import as_kernel
 from .standardized import Standardized
 
 INDICATORS = 100  # categories of a column that have an indicator of their own in ``inputs``
@@ -71,30 +70,27 @@ class Mixed(Kernel):
     array([ 1, -1])
     """
 
+    takes_categories: ClassVar[bool] = True
     kernel: Kernel | Callable[..., Any] = Standardized()
     rho: float = 0.05
     categorical: tuple[int, ...] | None = None
     categories: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if self._of_numbers.pairwise:
+        kernel = as_kernel(self.kernel)
+        if kernel.pairwise:
             raise ValueError("Mixed needs rows; a precomputed kernel has no columns")
-        if self._of_numbers.takes_categories:
+        if kernel.takes_categories:
             raise ValueError(f"Mixed needs a kernel of numbers, got {self.kernel!r}")
         if not (is_number(self.rho) and 0.0 < self.rho < 1.0):
             raise ValueError(f"rho must lie between 0 and 1, got {self.rho!r}")
         if self.categorical is not None:
-            object.__setattr__(self, "categorical", _positions(self.categorical))
+            vars(self)["categorical"] = _positions(self.categorical)
+        vars(self).update(kernel=kernel, normalized=kernel.normalized, separable=kernel.separable)
 
     @property
     def _of_numbers(self) -> Kernel:
         return as_kernel(self.kernel)
-
-    @property
-    @override
-    def takes_categories(self) -> bool:
-        return True
 
     @property
     @override
@@ -163,21 +159,11 @@ class Mixed(Kernel):
             parts += [own, 1.0 - own.sum(axis=1, keepdims=True)]
         return np.concatenate(parts, axis=1)
 
-    @property
-    @override
-    def normalized(self) -> bool:
-        return self._of_numbers.normalized
-
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         values = self._of_numbers.log(self._numbers(X), self._numbers(Y))
         result: np.ndarray = values + np.log(self.rho) * self._differ(X, Y)
         return result
-
-    @property
-    @override
-    def separable(self) -> bool:
-        return self._of_numbers.separable
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 import scipy
 
-from ..checks import is_number
-from .base import Kernel, as_table
+from .base import Kernel, as_table, is_number
 
 
 @dataclass(frozen=True)

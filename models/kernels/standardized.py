@@ -9,7 +9,7 @@ from typing import Any, Self, override
 import numpy as np
 
 from .base import Kernel
-from .custom import as_kernel
+from .callable import as_kernel
 from .distance import RBF
 
 
@@ -47,57 +47,52 @@ class Standardized(Kernel):
     scale: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if as_kernel(self.kernel).pairwise:
+        kernel = as_kernel(self.kernel)
+        if kernel.pairwise:
             raise ValueError("Standardized needs rows; a precomputed kernel has no columns")
-        if as_kernel(self.kernel).takes_categories:
+        if kernel.takes_categories:
             raise ValueError(
                 "Standardized would scale the numbers of categories; put it inside: "
                 "kernels.Mixed(kernels.Standardized(...))"
             )
+        vars(self).update(
+            kernel=kernel,
+            normalized=kernel.normalized,
+            separable=kernel.separable,
+            euclidean=kernel.euclidean,
+        )
+
+    @property
+    def _inner(self) -> Kernel:
+        return as_kernel(self.kernel)
 
     @override
     def resolve(self, X: np.ndarray) -> Self:
         from sklearn.preprocessing import StandardScaler
 
         scaler = StandardScaler().fit(X)
-        kernel = as_kernel(self.kernel).resolve(scaler.transform(X))
+        kernel = self._inner.resolve(scaler.transform(X))
         mean, scale = tuple(scaler.mean_.tolist()), tuple(scaler.scale_.tolist())
         return replace(self, kernel=kernel, mean=mean, scale=scale)
 
     @override
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        return as_kernel(self.kernel).inputs(self._standardized(X))
-
-    @property
-    @override
-    def normalized(self) -> bool:
-        return as_kernel(self.kernel).normalized
+        return self._inner.inputs(self._standardized(X))
 
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return as_kernel(self.kernel).log(self._standardized(X), self._standardized(Y))
-
-    @property
-    @override
-    def separable(self) -> bool:
-        return as_kernel(self.kernel).separable
+        return self._inner.log(self._standardized(X), self._standardized(Y))
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
-        return as_kernel(self.kernel).by_column(self._standardized(X), self._standardized(Y))
+        return self._inner.by_column(self._standardized(X), self._standardized(Y))
 
     @override
     def gaussian_rates(self, n_columns: int) -> np.ndarray | None:
-        rates = as_kernel(self.kernel).gaussian_rates(n_columns)
+        rates = self._inner.gaussian_rates(n_columns)
         if rates is None or self.scale is None:
             return None
         return rates / np.square(self.scale)
-
-    @property
-    @override
-    def euclidean(self) -> bool:
-        return as_kernel(self.kernel).euclidean
 
     def _standardized(self, X: np.ndarray) -> np.ndarray:
         if self.mean is None:
@@ -106,21 +101,19 @@ class Standardized(Kernel):
 
     @override
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        Z = self._standardized(X)
-        return as_kernel(self.kernel).summed(Z, self._standardized(Y.astype(X.dtype)))
+        return self._inner.summed(self._standardized(X), self._standardized(Y.astype(X.dtype)))
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        Z = self._standardized(X)
-        return as_kernel(self.kernel)._matrix(Z, self._standardized(Y))
+        return self._inner._matrix(self._standardized(X), self._standardized(Y))
 
     @override
     def _symmetric(self, X: np.ndarray) -> np.ndarray:
-        return as_kernel(self.kernel)._symmetric(self._standardized(X))
+        return self._inner._symmetric(self._standardized(X))
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
-        return as_kernel(self.kernel)._diag(self._standardized(X))
+        return self._inner._diag(self._standardized(X))
 
     def __repr__(self) -> str:
         return f"Standardized({self.kernel!r})"

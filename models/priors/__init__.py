@@ -6,7 +6,7 @@ the variable of that name, for instance::
     lambda gram, name, dims: pm.StudentT(name, nu=3, dims=dims)
 
 A distribution of PreliZ and an object with ``create_variable(name)`` are priors too, see
-:mod:`.variable`.
+:mod:`.foreign`.
 
 The priors here pass their numbers as ``pm.Data``. Another prior of the same form changes only
 these numbers, so a compiled model is reused.
@@ -19,18 +19,17 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..gram import Gram
-from .gaussian import CorrelatedPrior, GaussianPrior
+from .base import CorrelatedPrior, GaussianPrior
+from .correlated import GaussianProcess, GraphLaplacian
 from .minority import Beta, TruncatedNormal
 from .normal import Flat, Normal
 from .row_sums import InverseRowSum, RowSum, StandardizedRowSum
-from .smooth import GaussianProcess, GraphLaplacian
-from .support import SVDD
+from .svdd import SVDDWeights
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
 __all__ = [
-    "SVDD",
     "Beta",
     "CorrelatedPrior",
     "Flat",
@@ -41,6 +40,7 @@ __all__ = [
     "Normal",
     "Prior",
     "RowSum",
+    "SVDDWeights",
     "StandardizedRowSum",
     "TruncatedNormal",
     "from_dict",
@@ -50,7 +50,7 @@ Prior = Callable[[Gram, str, str], "TensorVariable"]
 FAMILIES = [
     StandardizedRowSum,
     InverseRowSum,
-    SVDD,
+    SVDDWeights,
     RowSum,
     Flat,
     Normal,

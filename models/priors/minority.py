@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from ..gram import Gram
-from . import checks
+from .base import as_covariance, as_vector, indices, require_positive
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -51,18 +51,18 @@ class TruncatedNormal:
     sigma: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        checks.require_positive(self, "sd", self.sd)
+        require_positive(self, "sd", self.sd)
         if isinstance(self.mean, bool | str):
             raise TypeError(
                 "TruncatedNormal: mean must be a number, or one number for each minority row, got "
                 f"{self.mean!r}"
             )
         if not isinstance(self.mean, int | float | np.number):
-            object.__setattr__(self, "mean", checks.as_vector(self, "mean", self.mean))
+            object.__setattr__(self, "mean", as_vector(self, "mean", self.mean))
         elif not np.isfinite(self.mean):
             raise ValueError(f"TruncatedNormal: mean must be finite, got {self.mean!r}")
         if self.sigma is not None:
-            object.__setattr__(self, "sigma", checks.as_covariance(self, "sigma", self.sigma))
+            object.__setattr__(self, "sigma", as_covariance(self, "sigma", self.sigma))
 
     def location(self, gram: Gram) -> np.ndarray:
         """Return m, one value for each minority point of the dictionary."""
@@ -84,13 +84,13 @@ class TruncatedNormal:
         )
 
     def _indices(self, field: str, length: int, gram: Gram) -> np.ndarray:
-        return checks.indices(self, field, length, gram.n1, gram.minority_place, "minority")
+        return indices(self, field, length, gram.n1, gram.minority_index_in_full_fit, "minority")
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        from .distributions import truncated_normal
+        from .pymc_distributions import truncated_normal
 
         mean = pm.Data(f"{name}_mean", self.location(gram), dims=dims)
         if self.sigma is not None:
@@ -148,16 +148,16 @@ class Beta:
     total: float | None = None
 
     def __post_init__(self) -> None:
-        checks.require_positive(self, "a", self.a)
-        checks.require_positive(self, "b", self.b)
+        require_positive(self, "a", self.a)
+        require_positive(self, "b", self.b)
         if self.total is not None:
-            checks.require_positive(self, "total", self.total)
+            require_positive(self, "total", self.total)
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        from .distributions import probit_beta
+        from .pymc_distributions import probit_beta
 
         scale = 1.0 if self.total is None else self.total / gram.n1
         a, b = pm.Data(f"{name}_a", float(self.a)), pm.Data(f"{name}_b", float(self.b))

@@ -8,8 +8,7 @@ from typing import override
 import numpy as np
 
 from ..gram import Gram
-from . import checks
-from .gaussian import CorrelatedPrior, GaussianPrior
+from .base import CorrelatedPrior, GaussianPrior, as_covariance, as_vector, indices
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,9 @@ class Normal(CorrelatedPrior):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.m is not None:
-            object.__setattr__(self, "m", checks.as_vector(self, "m", self.m))
+            object.__setattr__(self, "m", as_vector(self, "m", self.m))
         if self.sigma is not None:
-            object.__setattr__(self, "sigma", checks.as_covariance(self, "sigma", self.sigma))
+            object.__setattr__(self, "sigma", as_covariance(self, "sigma", self.sigma))
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
@@ -83,4 +82,5 @@ class Normal(CorrelatedPrior):
         return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(i, i)]
 
     def _indices(self, field: str, length: int, gram: Gram) -> np.ndarray:
-        return checks.indices(self, field, length, gram.n_majority_points, gram.place, "majority")
+        n, fold = gram.n_majority_points, gram.index_in_full_fit
+        return indices(self, field, length, n, fold, "majority")

@@ -8,7 +8,7 @@ from typing import override
 import numpy as np
 
 from ..gram import Gram
-from .gaussian import GaussianPrior
+from .base import GaussianPrior
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def test_a_published_state_is_the_published_model_with_its_kernel(state):
 
 
 def test_a_model_without_a_source_has_nothing_published(monkeypatch):
-    record = dataclasses.replace(REGISTRY["BSVDD"], name="Mine", published=None)
+    record = dataclasses.replace(REGISTRY["BSVDD"], name="Mine")
     monkeypatch.setitem(REGISTRY, "Mine", record)
     state = ExplorerState(bandwidth=1.0, model="Mine", published=True)
     assert "published" not in state.relevant and not state.is_published

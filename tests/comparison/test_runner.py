@@ -13,11 +13,11 @@ from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import Real, halves
+from bsvdd.estimators.detector import Detector
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
-from bsvdd.inference.compiled import compilations
 from sklearn.metrics import f1_score, roc_auc_score
 
-from bsvdd import Cutoff, priors
+from bsvdd import Cutoff, kernels, priors
 
 SMALL = Protocol(draws=150, tune=150)
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -168,17 +168,22 @@ def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon):
     assert results.loc["SVM", "error"] == ""
 
 
-@pytest.mark.slow
-def test_each_structure_is_compiled_once_in_a_process(moon):
-    """Two models with a sampled posterior: two structures, whatever the cells."""
-    before = compilations()
-    for data in (moon, datasets.moon(n0=50, n1=10, seed=1)):
-        for model, prior in (("BSVDD", priors.RowSum()), ("BSVDD-M", priors.Flat())):
-            protocol = Protocol(cutoff=Cutoff("f1", cv=2), draws=40, tune=40)
-            candidate = Candidate(model, model, {"prior": prior})
-            row = Cell(Real(data), candidate, protocol, 0, 0).run()
-            assert "error" not in row
-    assert compilations() - before <= 2
+def test_priors_of_a_grid_share_one_fit_for_each_kernel(moon, monkeypatch):
+    """And the chosen fit is the one that a fit of its own gives."""
+    kernels_fitted, own_fit = [], Detector.fit
+    monkeypatch.setattr(
+        Detector, "fit", lambda est, X, y: kernels_fitted.append(est.kernel) or own_fit(est, X, y)
+    )
+    wide = kernels.Standardized(kernels.RBF("mean"))
+    grid = {"prior": (priors.RowSum(), priors.Flat(), priors.Flat(sd=0.5))}
+    protocol = replace(SMALL, alternatives=(wide,), tuned=True)
+    tuned = Candidate("BDD", "BDD", {}, grid)
+    est, chosen = protocol.fit(tuned, moon.X, moon.minority, 3)
+    assert kernels_fitted == [protocol.kernel_of(tuned), wide]
+    again = protocol.estimator("BDD", 3, prior=est.prior, kernel=est.kernel)
+    again.fit(moon.X, moon.minority.astype(int))
+    assert (again.cutoff_, str(again.kernel_)) == (est.cutoff_, chosen["kernel"])
+    np.testing.assert_array_equal(again.fit_.left_out, est.fit_.left_out)
 
 
 def test_any_error_of_a_cell_is_its_own(moon, monkeypatch):

@@ -7,7 +7,7 @@ from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.gaps import typical_values
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.comparison.scenarios.tables import Layout, read_features, read_table, read_texts
-from bsvdd.estimators.names import quoted
+from bsvdd.estimators.messages import quoted
 from bsvdd.estimators.rows.files import CsvFormat
 from bsvdd.inference.warning import DataWarning
 

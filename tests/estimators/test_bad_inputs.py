@@ -93,7 +93,6 @@ KERNELS = {
     "degree": [kernels.Polynomial],
     "gamma": [kernels.Polynomial, kernels.RBF.from_gamma],
     "coef0": [kernels.Polynomial],
-    "width": [kernels.RBF.from_width],
     "diagonal": [kernels.Precomputed],
     "sd": [priors.Flat, priors.RowSum, priors.StandardizedRowSum],
     "a": [priors.Beta],

@@ -1,4 +1,7 @@
-"""Labels are read by rule: -1 of {-1, 1}, 1 of {0, 1} and booleans, else minor_label."""
+"""Labels are read by rule: -1 of {-1, 1}, 1 of {0, 1} and booleans, else minor_label.
+
+Labels of a file have one type for the whole column, the same rows by every way in.
+"""
 
 import re
 import warnings
@@ -6,19 +9,21 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.labels import (
-    SAVED,
-    kinds_as_text,
-    kinds_of_text,
-    kinds_seen,
-    labels_as_text,
-    labels_of_text,
-    labels_seen,
-    minority_rows,
-)
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.rows.source import source
 from bsvdd.inference.warning import DataWarning
 
-from bsvdd import SVDD
+from bsvdd import BDD, SVDD, kernels, load
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
+
+
+def minority_rows(y, n, minor_label=None):
+    """Return which rows a fit takes as those of the minority."""
+    rows = np.random.default_rng(n).normal(size=(n, 2))
+    est = SVDD(kernel=kernels.RBF(1.0), cutoff=1.0, minor_label=minor_label).fit(rows, y)
+    return est.idata_["constant_data"]["minority"].values
+
 
 MIXED = [False, True, True, False]
 
@@ -49,13 +54,9 @@ def test_rules(y, minor_label):
     np.testing.assert_array_equal(found, MIXED)
 
 
-def test_without_y_all_rows_are_majority():
-    np.testing.assert_array_equal(minority_rows(None, 3), [False, False, False])
-
-
-def test_one_class_is_clear_when_the_minority_is_named():
-    np.testing.assert_array_equal(minority_rows([0, 0], 2, 1), [False, False])
-    np.testing.assert_array_equal(minority_rows(["a", "a"], 2, "b"), [False, False])
+@pytest.mark.parametrize(("y", "minor_label"), [(None, None), ([0, 0], 1), (["a", "a"], "b")])
+def test_all_rows_are_majority(y, minor_label):
+    np.testing.assert_array_equal(minority_rows(y, 2, minor_label), [False, False])
 
 
 @pytest.mark.parametrize("y", [[1, 1, 1], [0, 0, 0], [-1, -1, -1], [True] * 3, ["a"] * 3], ids=repr)
@@ -84,11 +85,6 @@ def test_minor_label_must_occur(y, minor_label):
         minority_rows(y, 2, minor_label)
 
 
-def test_every_row_minority():
-    with pytest.raises(ValueError, match="every row is minority, and no majority row is left"):
-        minority_rows(["a", "a"], 2, "a")
-
-
 @pytest.mark.parametrize("y", [[0, 1], [[0], [1], [0]], 0], ids=repr)
 def test_one_label_for_each_row(y):
     message = (
@@ -96,12 +92,6 @@ def test_one_label_for_each_row(y):
     )
     with pytest.raises(ValueError, match=message):
         minority_rows(y, 3)
-
-
-@pytest.mark.parametrize("missing", [np.nan, None])
-def test_missing_label_names_its_row(missing):
-    with pytest.raises(ValueError, match=r"y has no label \(NaN\) in row 1 \(2 in all\)"):
-        minority_rows([0, missing, 1, missing], 4)
 
 
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
@@ -132,56 +122,103 @@ SEEN = np.array(["ok", "b", "a", "ok", "b", "rare"])
 
 
 @pytest.mark.parametrize(
-    ("y", "minor_label", "kind", "names", "labels"),
+    ("y", "minor_label", "labels", "kept"),
     [
-        (SEEN, ["b", "rare"], [0, 1, 0, 0, 1, 2], ("b", "rare"), ("b", "rare", "a", "ok")),
-        (SEEN, ("rare", "b"), [0, 2, 0, 0, 2, 1], ("rare", "b"), ("rare", "b", "a", "ok")),
-        (SEEN, "b", [0, 1, 0, 0, 1, 0], ("b",), ("b", "a", "ok", "rare")),
-        ([0, 1, 1, 0, 1, 0], None, [0, 1, 1, 0, 1, 0], (1,), (1, 0)),
-        ([1, -1, 1, 1, -1, 1], None, [0, 1, 0, 0, 1, 0], (-1,), (-1, 1)),
-        ([0] * 6, 1, [0] * 6, (), (1, 0)),
+        (SEEN, ["b", "rare"], ("b", "rare", "a", "ok"), True),
+        (SEEN, ("rare", "b"), ("rare", "b", "a", "ok"), True),
+        (SEEN, "b", ("b", "a", "ok", "rare"), True),
+        ([0, 1, 1, 0, 1, 0], None, (1, 0), True),
+        ([1, -1, 1, 1, -1, 1], None, (-1, 1), True),
+        ([0] * 6, 1, (1, 0), True),
+        (None, None, (), True),
+        (np.arange(40), 0, tuple(range(40)), False),  # too many for a file
     ],
 )
-def test_kinds_and_labels(y, minor_label, kind, names, labels):
-    """Each row has the number of its kind, in the user's order; the minority's labels are first."""
-    minority = minority_rows(y, 6, minor_label)
-    found, found_names = kinds_seen(y, minority, minor_label)
-    assert found.dtype.kind == "i"
-    assert (found.tolist(), found_names) == (kind, names)
-    np.testing.assert_array_equal(found > 0, minority)
-    seen = labels_seen(y, minority, minor_label)
-    assert seen == labels and all(isinstance(v, int | str) for v in seen)  # no types of NumPy
-    assert labels_of_text(labels_as_text(seen)) == seen
-    assert kinds_of_text(kinds_as_text(names), seen, minority) == names
-
-
-def test_no_labels_and_no_kinds():
-    none = np.zeros(4, dtype=bool)
-    assert labels_seen(None, none, None) == ()
-    assert kinds_seen(None, none)[1] == kinds_of_text(None, ("b", "a"), none) == ()
-    assert kinds_seen(None, none)[0].dtype.kind == "i"
-    assert len(kinds_seen(None, none)[0]) == 4
-
-
-def test_what_a_file_keeps_of_labels():
-    """Many labels, and labels that JSON has no type for, are left out; their kinds are texts."""
-    many = tuple(range(SAVED + 1))
-    assert labels_of_text(labels_as_text(many)) == ()
-    assert labels_of_text(labels_as_text(many[:SAVED])) == many[:SAVED]
-    assert labels_of_text(labels_as_text((1, (2, 3)))) == ()
-    minority = np.array([True, False])
-    date = pd.Timestamp("2020-01-02")
-    assert kinds_of_text(kinds_as_text((date, 2.5)), (), minority) == (str(date), 2.5)
-    # a file of an earlier version has no kinds
-    assert kinds_of_text(None, ("b", "a"), minority) == ("b",)
-    assert kinds_of_text(None, (), minority) == ("minority",)
+def test_labels_of_a_fit_and_of_its_file(y, minor_label, labels, kept, tmp_path):
+    """The minority's labels are first, in the user's order; they are no types of NumPy."""
+    rows = np.random.default_rng(6).normal(size=(6 if y is None else len(y), 2))
+    est = SVDD(kernel=kernels.RBF(1.0), cutoff=1.0, minor_label=minor_label).fit(rows, y)
+    assert est.labels_ == labels and all(isinstance(v, int | str) for v in est.labels_)
+    est.save(tmp_path / "fit.nc")
+    assert load(tmp_path / "fit.nc").labels_ == (labels if kept else ())
 
 
 @pytest.mark.parametrize(
-    "text",
-    ['{"a": 1}', '"abc"', "3", "[[1]]", '[1, {"a": 2}]'],
-    ids=["dict", "text", "number", "list", "dict in a list"],
+    ("texts", "expected"),
+    [
+        (["0", "1", "1"], [0, 1, 1]),
+        (["-1", "+1"], [-1, 1]),
+        (["True", "False"], [True, False]),
+        (["0.0", "1.0"], [0.0, 1.0]),
+        (["0", "1.5"], [0.0, 1.5]),
+        (["01", "1"], ["01", "1"]),
+        (["NA", "None", "x"], ["NA", "None", "x"]),
+        (["nan", "1"], ["nan", "1"]),
+        (["0", "1", "unknown"], ["0", "1", "unknown"]),
+        (["9007199254740993", "9007199254740992"], [9007199254740993, 9007199254740992]),
+        (["99999999999999999999", "1"], ["99999999999999999999", "1"]),
+        (["True", "true", "False", "false"], [True, True, False, False]),
+        (["1E3", "2"], [1000.0, 2.0]),
+        (["1e3", "2"], [1000.0, 2.0]),
+        (["01e3", "2"], ["01e3", "2"]),
+        (["1", ""], [1, None]),
+        (["x", "", " "], ["x", None, None]),
+    ],
 )
-def test_labels_of_a_file_are_a_list_of_numbers_and_texts(text):
-    with pytest.raises(ValueError, match="labels: expected a list of numbers and texts, got"):
-        labels_of_text(text)
+def test_one_rule_for_a_column(texts, expected, tmp_path):
+    pd.DataFrame({"a": 1.5, "y": texts}).to_csv(tmp_path / "x.csv", index=False)
+    assert source(tmp_path / "x.csv").labels("y").tolist() == expected
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_blocks_of_a_file_agree_on_the_labels(tmp_path):
+    """250,000 rows of 0 and 1, and one "unknown" at the end: blocks differ in type."""
+    y = np.random.default_rng(0).binomial(1, 0.1, 250_000).astype(str).astype(object)
+    y[-1] = "unknown"
+    path, count = tmp_path / "x.csv", int((y == "1").sum())
+    pd.DataFrame({"a": np.arange(len(y)) % 7 / 8, "y": y}).to_csv(path, index=False)
+    frame = pd.read_csv(path, dtype={"y": str})
+    est = BDD(kernel=kernels.RBF(1.0), cutoff=1.0, dictionary=3, draws=20, minor_label="1")
+    for X, labels in ((path, "y"), (frame[["a"]], frame["y"])):
+        assert est.fit(X, labels).gram_.n0 == len(y) - count
+    assert datasets.from_csv(path, "y", "1").minority.sum() == count
+    assert datasets.split_label(frame, "y", "1")[1].sum() == count
+    with pytest.raises(ValueError, match="minor_label=1 does not occur in y, which has '"):
+        est.set_params(minor_label=1).fit(path, "y")
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0, "1", 1],
+        np.array(["x", 1.0], dtype=object),
+        [True, "a"],
+        pd.Series([0, "1", 1], dtype="category"),
+        pd.Categorical([1, "1"]),
+    ],
+    ids=["list", "array", "truth", "series", "categorical"],
+)
+def test_texts_and_numbers_together_are_refused(y):
+    with pytest.raises(ValueError, match=r"y mixes texts and numbers: row \d is .*, row \d is .*;"):
+        minority_rows(y, len(y), "1")
+
+
+@pytest.mark.parametrize("codes", [("01", "1"), (str(2**53 + 1), str(2**53)), ("NA", "EU")])
+def test_codes_stay_as_they_are_written(tmp_path, codes):
+    path = tmp_path / "x.csv"
+    path.write_text("a,y\n" + "".join(f"{i}.5,{codes[i >= 5]}\n" for i in range(20)))
+    for code, count in zip(codes, (5, 15), strict=True):
+        assert datasets.from_csv(path, "y", code).minority.sum() == count
+    minor = int(codes[0]) if len(codes[0]) > 9 else codes[0]
+    est = SVDD(kernel=kernels.RBF(1.0), cutoff=1.0, minor_label=minor).fit(path, "y")
+    assert est.idata_["constant_data"]["minority"].values.sum() == 5
+
+
+def test_a_blank_line_of_one_column_is_a_gap(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a\n1.0\n\n2.0\n3.0\n")
+    rows = source(path)
+    assert rows.n_rows == 4
+    with pytest.raises(ValueError, match=r"X\[1, 0\] is nan"):
+        rows.take(slice(None))
+    assert len(datasets.read_table(path)) == 4

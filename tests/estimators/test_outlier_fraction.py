@@ -103,14 +103,12 @@ def test_a_fraction_outside_its_range_is_an_error(make, table, value):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_landmarks_are_refused(make, table, spheres, name):
+def test_landmarks_are_refused(make, table, name):
     X, y = table
     for dictionary in (8, X[:8]):
         message = "needs the distance of every training row.*dictionary=None, or outlier_frac"
         with pytest.raises(ValueError, match=message):
             make(name, outlier_fraction=0.5, dictionary=dictionary).fit(X, y)
-        with pytest.raises(ValueError, match=message):
-            spheres[name].with_dictionary(dictionary, X, y)
     make("BSVDD", outlier_fraction=1, dictionary=8).fit(X)
 
 

@@ -1,19 +1,16 @@
 """p-values of fitted models, against refits by brute force, and what is decided by them."""
 
-from dataclasses import replace
-
 import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import dictionary
-from bsvdd.estimators.p_values import METHODS, Jackknife
 from bsvdd.inference.conformal import discoveries, discoveries_by_e_values, e_values
-from bsvdd.inference.scoring import CenterDraws
 from bsvdd.models import Gram, bdd
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import KFold
+from sklearn.utils import check_random_state
 
 import bsvdd
 from bsvdd import (
@@ -38,11 +35,7 @@ X = RNG.normal(size=(25, 2))
 NEW = np.concatenate([RNG.normal(size=(30, 2)), RNG.normal(size=(10, 2)) * 3, [[1e4, 0.0]]])
 KERNEL = kernels.RBF(0.9)
 QUICK = {"draws": 100, "tune": 100, "chains": 2}
-
-
-def uniform(n):
-    """Equal weights of n rows: BDD on the simplex with so large a prior precision."""
-    return BDD(kernel=KERNEL, simplex=True, prior=priors.Normal(sd=1e-4, m=(1 / n,) * n))
+SEED = int(check_random_state(0).randint(2**31 - 1))  # of a fit with random_state=0
 
 
 def count(left_out, new):
@@ -50,9 +43,13 @@ def count(left_out, new):
     return (1 + (np.asarray(left_out)[:, None] <= new).sum(axis=0)) / (len(left_out) + 1)
 
 
+# each method against refits
+
+
 def test_jackknife_is_by_refits_where_weights_are_equal():
     """Density estimates without each row in turn: rescaled weights are those of a refit."""
-    est = uniform(25).fit(X)
+    prior = priors.Normal(sd=1e-4, m=(1 / 25,) * 25)  # so large a precision makes weights equal
+    est = BDD(kernel=KERNEL, simplex=True, prior=prior).fit(X)
     np.testing.assert_allclose(est.idata_["posterior"]["w"], 1 / 25, rtol=1e-5)
     K, k_zu = KERNEL(X), KERNEL(NEW, X)
     at_least_as_far = np.zeros(len(NEW))
@@ -83,33 +80,119 @@ def test_jackknife_with_minority_rows_is_by_hand():
     np.testing.assert_allclose(est.p_value(NEW, "jackknife+"), expected)
 
 
+@pytest.mark.parametrize("prior", [priors.Flat(0.7), priors.RowSum(0.8, 0.5)], ids=repr)
+def test_full_conformal_is_by_refits_with_each_new_row(prior):
+    est = BDD(kernel=KERNEL, prior=prior, likelihood_scale=2.0, **QUICK).fit(X)
+    expected = []
+    for z in NEW:
+        gram = Gram.from_rows(KERNEL, np.concatenate([X, [z]]))
+        mean, _ = bdd.posterior(gram, prior, 2.0)
+        d2 = 1 - 2 * gram.K @ mean
+        expected.append((d2 >= d2[-1]).mean())
+    np.testing.assert_allclose(est.p_value(NEW, "full"), expected)
+
+
+@pytest.mark.parametrize("model", [SVDD, OCSVM], ids=lambda model: model.__name__)
+def test_cross_and_split_are_by_refits_with_their_own_bandwidth(model):
+    est = model(kernel=kernels.Standardized(kernels.RBF("median"))).fit(X)
+    count_ = np.ones(len(NEW))
+    for train, test in KFold(10, shuffle=True, random_state=SEED).split(X):
+        fold = clone(est).set_params(cutoff=1.0).fit(X[train])
+        assert fold.kernel_ != est.kernel_
+        left_out, new = fold.score_samples(X[test]), fold.score_samples(NEW)
+        count_ += (left_out[:, None] <= new).sum(axis=0)
+    np.testing.assert_allclose(est.p_value(NEW, "cross"), count_ / 26)
+    order = np.random.default_rng(SEED).permutation(25)
+    half = clone(est).set_params(cutoff=1.0).fit(X[np.sort(order[:12])])
+    expected = count(half.score_samples(X[order[12:]]), half.score_samples(NEW))
+    np.testing.assert_allclose(est.p_value(NEW, "split"), expected)
+
+
+@pytest.mark.parametrize("model", [SVDD, BDD])
+def test_e_values_are_the_mean_over_splits_with_fits_of_their_own(model):
+    more = {"likelihood_scale": 1e4, "draws": 500} if model is BDD else {}
+    est = model(kernel=KERNEL, **more).fit(X)
+    total = np.zeros(len(NEW))
+    for seed in range(SEED, SEED + 10):
+        order = np.random.default_rng(seed).permutation(np.arange(25))
+        half = clone(est).set_params(cutoff=1.0).fit(X[np.sort(order[:12])])
+        left_out = np.sort(half.score_samples(X[order[12:]]))
+        total += e_values(half.score_samples(NEW), left_out, 0.25)
+    selected = est.select(NEW, 0.5, "e-values")
+    np.testing.assert_array_equal(selected, discoveries_by_e_values(total / 10, 0.5))
+    np.testing.assert_array_equal(selected, est.select(da.from_array(NEW), 0.5, "e-values"))
+
+
+def test_p_values_of_draws_compare_rows_under_the_centre_of_the_draw():
+    est = BSVDD(kernel=KERNEL, **QUICK).fit(X)
+    found = est.p_value_draws(NEW, draws=20)
+    assert found.dims == ("chain", "draw", "obs")
+    assert found.sizes == {"chain": 2, "draw": 10, "obs": len(NEW)}
+    w = est.idata_["posterior"]["w"]
+    K, k_zu = KERNEL(X), KERNEL(NEW, X)
+    for chain in (0, 1):
+        for draw in found["draw"].values[[0, 4, 9]]:
+            v = w.sel(chain=chain).values[draw]
+            left_out = [np.delete(v, j) @ np.delete(K[j], j) / (1 - v[j]) for j in range(25)]
+            expected = count(left_out, k_zu @ v)
+            np.testing.assert_allclose(found.sel(chain=chain, draw=draw), expected)
+    assert (found.isel(obs=-1) == 1 / 26).all()  # far from all rows in each draw
+
+
+def test_left_out_scores_of_svdd_are_relative_to_the_sphere_of_the_fold():
+    """log(s/rho) of a fold is that of all rows; rho is s on the sphere."""
+    est = SVDD(kernel=KERNEL).fit(X)
+    expected = np.empty(25)
+    for train, test in KFold(10, shuffle=True, random_state=SEED).split(X):
+        fold = SVDD(kernel=KERNEL, cutoff=1.0).fit(X[train])
+        log_rho = scores.sphere_score(fold) - scores.sphere_score(est)
+        expected[test] = fold.score_samples(X[test]) - log_rho
+    np.testing.assert_allclose(est.left_out_scores(), expected, atol=1e-6)
+
+
+# promises
+
+
+@pytest.mark.parametrize("splits", [200, pytest.param(3000, marks=pytest.mark.long)])
+def test_split_keeps_its_promise_exactly(splits):
+    """P(p <= .1) of 1/(n + 1) steps, n = 19, is .1, within Monte Carlo error.
+
+    Given a fit, the share of new rows at or below the second smallest of 19 left-out scores is
+    Beta(2, 18). So 50 new rows of each fit say as much as 15 fits with a new row each.
+    """
+    rng = np.random.default_rng(71)
+    below = []
+    for _ in range(splits):
+        rows = rng.standard_t(3, size=(88, 2))
+        p = SVDD(cutoff=1.0).fit(rows[:38]).p_value(rows[38:], "split")
+        below.append((p <= 0.1).mean())
+    variance = stats.beta(2, 18).var() + (0.09 - stats.beta(2, 18).var()) / 50
+    assert abs(np.mean(below) - 0.1) < 4 * np.sqrt(variance / splits)
+    assert np.var(below) == pytest.approx(variance, rel=0.5)
+
+
+@pytest.mark.slow
+def test_e_values_hold_the_false_discovery_rate_and_find():
+    proportions, power = [], []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        batch = np.concatenate([rng.normal(size=(90, 2)), rng.normal(size=(10, 2)) + 6.0])
+        est = SVDD(kernel=KERNEL, random_state=seed, cutoff="model").fit(rng.normal(size=(300, 2)))
+        mask = est.select(batch, 0.2, "e-values")
+        proportions.append(mask[:90].sum() / max(1, mask.sum()))
+        power.append(mask[90:].mean())
+    assert np.mean(proportions) <= 0.2
+    assert np.mean(power) > 0.8
+
+
 @pytest.mark.parametrize("width", [0.05, 0.02])
 def test_a_narrow_kernel_takes_no_digits_from_any_method(width):
     """A row that is similar to no training row has the smallest p-value."""
     est = BSVDD(kernel=kernels.RBF(width), **QUICK).fit(X)
     for method in ("left-out", "jackknife+", "cross", "split"):
-        p = est.p_value([[1.2, 1.9], [0.5, 0.5]], method)
-        assert p.max() < 0.9
-    near = X[:1] + 1e-3
+        assert est.p_value([[1.2, 1.9], [0.5, 0.5]], method).max() < 0.9
     # but for the row itself, and for rows with a larger weight than the first in some draw
-    assert est.p_value(near, "jackknife+")[0] >= 0.9
-
-
-def test_a_point_with_all_the_weight_counts_as_remote():
-    """Without it there is no centre, so it is at least as far as any row."""
-    gram = Gram.from_rows(KERNEL, X)
-    weights = np.eye(25)[[3]]
-    center = CenterDraws.of(weights, gram)
-    data = BSVDD(kernel=KERNEL, **QUICK).fit(X)._fit.data
-    method = Jackknife.of(center, data)
-    found = method(center, np.array([[90.0, 90.0]]))
-    assert found[0] == 2 / 26
-
-
-def test_p_values_of_a_pruned_fit_are_those_of_the_whole_fit():
-    est = SVDD(kernel=KERNEL).fit(X)
-    for tolerance in (0.1, 0.3):
-        np.testing.assert_array_equal(est.pruned(tolerance).p_value(NEW), est.p_value(NEW))
+    assert est.p_value(X[:1] + 1e-3, "jackknife+")[0] >= 0.9
 
 
 @pytest.mark.parametrize("method", ["split", "cross"])
@@ -134,74 +217,8 @@ def test_folds_of_the_cross_method_do_not_depend_on_minority_rows():
     with_one = est.fit(np.concatenate([X, [[3.0, 3.0]]]), np.repeat([0, 1], [25, 1]))
     p = with_one.p_value(NEW, "cross")
     np.testing.assert_array_equal(p, est.fit(X).p_value(NEW, "cross"))
-    y = np.repeat([0, 1], [24, 1])
-    few = SVDDM(kernel=KERNEL, cutoff=1.0).fit(X, y)
+    few = SVDDM(kernel=KERNEL, cutoff=1.0).fit(X, np.repeat([0, 1], [24, 1]))
     assert few.p_value(NEW, "cross").min() == 1 / 25
-
-
-@pytest.mark.parametrize("prior", [priors.Flat(0.7), priors.RowSum(0.8, 0.5)], ids=repr)
-def test_full_conformal_is_by_refits_with_each_new_row(prior):
-    est = BDD(kernel=KERNEL, prior=prior, likelihood_scale=2.0, **QUICK).fit(X)
-    expected = []
-    for z in NEW:
-        gram = Gram.from_rows(KERNEL, np.concatenate([X, [z]]))
-        mean, _ = bdd.posterior(gram, prior, 2.0)
-        d2 = 1 - 2 * gram.K @ mean
-        expected.append((d2 >= d2[-1]).mean())
-    np.testing.assert_allclose(est.p_value(NEW, "full"), expected)
-
-
-def test_full_conformal_is_for_bdd_with_independent_normal_priors():
-    for est in (BSVDD(**QUICK), SVDD(), BDD(simplex=True), BDD(dictionary=10, **QUICK)):
-        with pytest.raises(ValueError, match="method='full' is for BDD"):
-            est.fit(X).p_value(NEW, "full")
-    est = BDD(prior=priors.Normal(sigma=tuple(map(tuple, np.eye(25) * 2.0))), **QUICK).fit(X)
-    with pytest.raises(ValueError, match="independent normal prior .* got Normal"):
-        est.p_value(NEW, "full")
-
-
-@pytest.mark.parametrize("model", [SVDD, OCSVM, BDD], ids=lambda model: model.__name__)
-def test_cross_is_by_refits_with_their_own_bandwidth(model):
-    changes = QUICK if model is BDD else {}
-    est = model(kernel=kernels.Standardized(kernels.RBF("median")), **changes).fit(X)
-    data = est._fit.data
-    count_ = np.ones(len(NEW))
-    for train, test in KFold(10, shuffle=True, random_state=data.seed).split(X):
-        fold = clone(est).set_params(cutoff=1.0, random_state=0)
-        fold.fit(X[train])
-        if model is BDD:  # a fold has the seed of the fit, which gives its draws
-            fold._fit = replace(fold._fit, rule=est._refit(data, train, own_kernel=True)[1])
-        assert fold.kernel_ != est.kernel_
-        left_out, new = fold.score_samples(X[test]), fold.score_samples(NEW)
-        count_ += (left_out[:, None] <= new).sum(axis=0)
-    np.testing.assert_allclose(est.p_value(NEW, "cross"), count_ / 26)
-
-
-def test_split_never_sees_the_left_out_half():
-    est = SVDD(kernel=kernels.RBF("median")).fit(X)
-    order = np.random.default_rng(est._fit.data.seed).permutation(25)
-    half = clone(est).set_params(cutoff=1.0).fit(X[np.sort(order[:12])])
-    assert half.kernel_ != est.kernel_
-    expected = count(half.score_samples(X[order[12:]]), half.score_samples(NEW))
-    np.testing.assert_allclose(est.p_value(NEW, "split"), expected)
-
-
-@pytest.mark.parametrize("splits", [200, pytest.param(3000, marks=pytest.mark.long)])
-def test_split_keeps_its_promise_exactly(splits):
-    """P(p <= .1) of 1/(n + 1) steps, n = 19, is .1, within Monte Carlo error.
-
-    Given a fit, the share of new rows at or below the second smallest of 19 left-out scores is
-    Beta(2, 18). So 50 new rows of each fit say as much as 15 fits with a new row each.
-    """
-    rng = np.random.default_rng(71)
-    below = []
-    for _ in range(splits):
-        rows = rng.standard_t(3, size=(88, 2))
-        p = SVDD(cutoff=1.0).fit(rows[:38]).p_value(rows[38:], "split")
-        below.append((p <= 0.1).mean())
-    variance = stats.beta(2, 18).var() + (0.09 - stats.beta(2, 18).var()) / 50
-    assert abs(np.mean(below) - 0.1) < 4 * np.sqrt(variance / splits)
-    assert np.var(below) == pytest.approx(variance, rel=0.5)
 
 
 ONE_CLASS = [SVDD(), OCSVM(), BDD(**QUICK), BSVDD(**QUICK), BSVDD(dictionary=12, **QUICK)]
@@ -223,46 +240,23 @@ def test_the_cutoff_of_a_rate_and_p_values_decide_alike(est, rate):
     np.testing.assert_array_equal(est.p_value(NEW), new.p_value(NEW))
 
 
-def test_p_values_do_not_depend_on_the_cutoff(est):
-    expected = est.p_value(NEW)
-    for cutoff in (0.7, Cutoff("false_alarm", cv="train")):
-        np.testing.assert_array_equal(est.with_cutoff(cutoff).p_value(NEW), expected)
-
-
-def test_a_saved_fit_has_the_same_p_values(est, tmp_path):
-    est.save(tmp_path / "model.nc")
-    same = bsvdd.load(tmp_path / "model.nc")
-    assert same.offset_ == est.offset_
-    for method in ("left-out", "split"):
-        np.testing.assert_array_equal(same.p_value(NEW, method), est.p_value(NEW, method))
-
-
-def test_a_file_of_before_scores_had_offsets(est, tmp_path, monkeypatch):
-    """It has the cutoff as a distance only; its p-values are computed anew."""
-    decision = est.idata_["decision"].dataset
-    kept = decision.drop_vars(["offset", "left_out_score"], errors="ignore")
-    old = clone(est)
-    old.__dict__.update(est.__dict__, idata_=est.idata_.copy())
-    old.idata_["decision"] = kept
-    old.save(tmp_path / "model.nc")
-    same = bsvdd.load(tmp_path / "model.nc")
-    assert same.offset_ == pytest.approx(est.offset_, rel=1e-9)
-    np.testing.assert_array_equal(same.p_value(NEW), est.p_value(NEW))
-    np.testing.assert_array_equal(same.predict(NEW), est.predict(NEW))
-
-
-def test_blocks_frames_and_dask_give_the_same(est):
+def test_blocks_dask_and_pruned_fits_give_the_same(est):
     expected = est.p_value(NEW)
     lazy = est.p_value(da.from_array(NEW, chunks=(7, 2)))
     assert hasattr(lazy, "__dask_graph__")
     np.testing.assert_array_equal(lazy.compute(), expected)
     np.testing.assert_array_equal(est.select(da.from_array(NEW)), discoveries(expected, 0.1))
+    np.testing.assert_array_equal(est.select(NEW, 0.3), discoveries(expected, 0.3))
     assert est.p_value(NEW[:1]).shape == (1,)
+    for tolerance in (0.1, 0.3) if hasattr(est, "pruned") else ():
+        np.testing.assert_array_equal(est.pruned(tolerance).p_value(NEW), expected)
 
 
-def test_an_unknown_method_is_refused(est):
-    message = ", ".join(f"'{m}'" for m in METHODS)
-    with pytest.raises(ValueError, match=f"method must be one of {message}".replace("+", r"\+")):
+# bad input
+
+
+def test_what_cannot_be_asked(est):
+    with pytest.raises(ValueError, match=r"method must be one of 'left-out', 'jackknife\+', .*"):
         est.p_value(NEW, "loo")
     with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
         est.select(NEW, fdr=0.0)
@@ -270,67 +264,25 @@ def test_an_unknown_method_is_refused(est):
         est.abnormal_at_least(NEW, confidence=1.0)
 
 
-def test_a_hyperplane_has_no_jackknife():
-    for model in (OCSVM(), SVDD(), BDD(**QUICK)):
-        with pytest.raises(ValueError, match=r"method='jackknife\+' is for BSVDD, BSVDD-M"):
-            model.fit(X).p_value(NEW, "jackknife+")
+SIGMA = priors.Normal(sigma=tuple(map(tuple, np.eye(25) * 2.0)))
 
 
-def test_p_values_of_draws_compare_rows_under_the_centre_of_the_draw():
-    est = BSVDD(kernel=KERNEL, **QUICK).fit(X)
-    found = est.p_value_draws(NEW, draws=20)
-    assert found.dims == ("chain", "draw", "obs")
-    assert found.sizes == {"chain": 2, "draw": 10, "obs": len(NEW)}
-    w = est.idata_["posterior"]["w"]
-    K, k_zu = KERNEL(X), KERNEL(NEW, X)
-    for chain in (0, 1):
-        for draw in found["draw"].values[[0, 4, 9]]:
-            v = w.sel(chain=chain).values[draw]
-            left_out = [np.delete(v, j) @ np.delete(K[j], j) / (1 - v[j]) for j in range(25)]
-            expected = count(left_out, k_zu @ v)
-            np.testing.assert_allclose(found.sel(chain=chain, draw=draw), expected)
-    assert (found.isel(obs=-1) == 1 / 26).all()  # far from all rows in each draw
-
-
-def test_p_values_of_draws_need_left_out_rows_in_each_draw():
-    with pytest.raises(ValueError, match="leaves rows out by refits only"):
-        SVDD().fit(X).p_value_draws(NEW)
-
-
-def test_selected_rows_are_those_of_the_procedure_on_all_p_values(est):
-    for method in ("left-out", "split"):
-        p = est.p_value(NEW, method)
-        np.testing.assert_array_equal(est.select(NEW, 0.3, method), discoveries(p, 0.3))
-
-
-@pytest.mark.parametrize("model", [SVDD, BSVDD])
-def test_e_values_are_the_mean_over_splits_with_fits_of_their_own(model):
-    est = model(kernel=KERNEL).fit(X)
-    total, majority = np.zeros(len(NEW)), np.arange(len(X))
-    seed = est._fit.data.seed
-    for s in range(seed, seed + 10):
-        order = np.random.default_rng(s).permutation(majority)
-        half = len(order) // 2
-        rule = est._fold_rule(np.sort(order[:half]))
-        left_out = np.sort(rule.scores(X[order[half:]], est.level_))
-        total += e_values(rule.scores(NEW, est.level_), left_out, 0.25)
-    selected = est.select(NEW, 0.5, "e-values")
-    np.testing.assert_array_equal(selected, discoveries_by_e_values(total / 10, 0.5))
-    np.testing.assert_array_equal(selected, est.select(da.from_array(NEW), 0.5, "e-values"))
-
-
-@pytest.mark.slow
-def test_e_values_hold_the_false_discovery_rate_and_find():
-    proportions, power = [], []
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        batch = np.concatenate([rng.normal(size=(90, 2)), rng.normal(size=(10, 2)) + 6.0])
-        est = SVDD(kernel=KERNEL, random_state=seed, cutoff="model").fit(rng.normal(size=(300, 2)))
-        mask = est.select(batch, 0.2, "e-values")
-        proportions.append(mask[:90].sum() / max(1, mask.sum()))
-        power.append(mask[90:].mean())
-    assert np.mean(proportions) <= 0.2
-    assert np.mean(power) > 0.8
+@pytest.mark.parametrize(
+    ("est", "method", "message"),
+    [
+        *((e, "jackknife+", r"'jackknife\+' is for BSVDD, BSVDD-M") for e in ONE_CLASS[:3]),
+        *((e, "full", "method='full' is for BDD") for e in (BSVDD(**QUICK), SVDD())),
+        (BDD(simplex=True), "full", "method='full' is for BDD"),
+        (BDD(dictionary=10, **QUICK), "full", "method='full' is for BDD"),
+        (BDD(prior=SIGMA, **QUICK), "full", "independent normal prior .* got Normal"),
+        (SVDD(), "draws", "leaves rows out by refits only"),
+    ],
+    ids=range(9),
+)
+def test_methods_that_are_not_for_a_model(est, method, message):
+    est = clone(est).fit(X)
+    with pytest.raises(ValueError, match=message):
+        est.p_value_draws(NEW) if method == "draws" else est.p_value(NEW, method)
 
 
 def test_a_fit_of_few_rows_says_how_many_a_rate_needs():
@@ -360,17 +312,3 @@ def test_undecided_rows_are_in_the_decision():
     assert set(certain["decision"]) == {"normal", "abnormal"}
     assert "decision" not in BDD(**QUICK).fit(X).decision(NEW)
     assert isinstance(table, pd.DataFrame)
-
-
-def test_left_out_scores_of_svdd_are_relative_to_the_sphere_of_the_fold():
-    """log(f/rho) of a fold is that of all rows; rho is f on the sphere."""
-    est = SVDD(kernel=KERNEL).fit(X)
-
-    def log_rho(fit):
-        return scores.score_of(fit, fit.with_cutoff("model").cutoff_)
-
-    expected = np.empty(25)
-    for train, test in KFold(10, shuffle=True, random_state=est._fit.data.seed).split(X):
-        fold = SVDD(kernel=KERNEL, cutoff=1.0).fit(X[train])
-        expected[test] = fold.score_samples(X[test]) - log_rho(fold) + log_rho(est)
-    np.testing.assert_allclose(est.idata_["decision"]["left_out_score"], expected, atol=1e-6)

@@ -44,14 +44,6 @@ def test_boundary_has_a_panel_a_model_with_its_probabilities(two):
         assert len(rows) == 2  # majority and minority
 
 
-def test_boundary_of_a_fit_to_a_data_frame(two):
-    frame = pd.DataFrame(DATA.X, columns=["left", "up"])
-    est = SVDD(kernel=kernels.RBF(0.4)).fit(frame, Y)
-    (image,) = plots.plot_boundary(est, frame, Y, resolution=11).axes[0].get_images()
-    (same,) = plots.plot_boundary(two["SVDD"], DATA.X, Y, resolution=11).axes[0].get_images()
-    np.testing.assert_array_equal(image.get_array(), same.get_array())
-
-
 def test_posterior_of_d_has_the_cutoff_as_a_line_and_the_probability_written_in(two):
     est = two["BDD"]
     figure = plots.plot_distance_posterior(est, DATA.X[:3], ["a", "b", "c"])
@@ -61,6 +53,7 @@ def test_posterior_of_d_has_the_cutoff_as_a_line_and_the_probability_written_in(
     ]
     for ax in figure.axes:
         assert any(np.allclose(line.get_xdata(), est.cutoff_) for line in ax.lines)
+    assert len({ax.get_xlim() for ax in figure.axes}) == 1
 
 
 def test_distances_are_posterior_medians_with_the_cutoff(two):
@@ -90,11 +83,6 @@ def test_saturated_distances_are_shown_by_their_surprise():
     assert (surprise > cutoff).tolist() == (est.predict(far) == -1).tolist()
 
 
-def test_all_panels_of_the_posterior_of_d_have_one_scale(two):
-    axes = plots.plot_distance_posterior(two["BDD"], DATA.X[[0, 45]]).axes
-    assert len({ax.get_xlim() for ax in axes}) == 1
-
-
 def test_weights_shows_the_largest(two):
     est = two["BDD"]
     (ax,) = plots.plot_weights(est, most=5).axes
@@ -113,28 +101,27 @@ def test_bad_input_is_named(two):
         plots.plot_distance_posterior(two["BDD"], DATA.X[:2], ["a"])
     with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
         plots.plot_prior_check(two["SVDD"])
-
-
-@pytest.mark.parametrize("plot", [plots.plot_weights, plots.plot_distances])
-def test_a_hyperplane_has_no_distance_to_show(plot):
-    with pytest.raises(ValueError, match="OCSVM has a hyperplane and no distance from a centre"):
-        plot(OCSVM())
-
-
-def test_the_functions_of_the_package_are_public():
-    assert set(plots.__all__) == {
-        "plot_bandwidths",
-        "plot_boundary",
-        "plot_calibration",
-        "plot_distance_posterior",
-        "plot_distances",
-        "plot_explanation",
-        "plot_prior_check",
-        "plot_roc",
-        "plot_weights",
-        "plot_weights_pair",
-        "show_probability",
-    }
+    for plot in (plots.plot_weights, plots.plot_distances):
+        with pytest.raises(ValueError, match="OCSVM has a hyperplane and no distance from a cent"):
+            plot(OCSVM())
+    hyperplane = OCSVM(kernel=kernels.RBF(0.4)).fit(DATA.X)
+    for call in (
+        lambda: plots.plot_weights_pair(hyperplane),
+        lambda: plots.plot_explanation(hyperplane, DATA.X[0]),
+    ):
+        with pytest.raises(ValueError, match="hyperplane"):
+            call()
+    with pytest.raises(ValueError, match="no posterior to show"):
+        plots.plot_weights_pair(two["SVDD"])
+    with pytest.raises(ValueError, match="prob must lie between 0.5 and 1"):
+        plots.plot_weights_pair(two["BDD"], prob=0.4)
+    for points in ((3, 3), (0, 40), (-1, 2), (1, 2, 3), (0.5, 1)):
+        with pytest.raises(ValueError, match="two different points from 0 to 39"):
+            plots.plot_weights_pair(two["BDD"], points)
+    with pytest.raises(ValueError, match="x must be one row, got 2"):
+        plots.plot_explanation(two["BDD"], DATA.X[:2])
+    with pytest.raises(TypeError, match="must be a fitted estimator, got Explanation; the second"):
+        plots.plot_explanation(two["SVDD"].explain(DATA.X[:1]), 0)
 
 
 def test_prior_check_shows_both_as_shares_of_draws(two):
@@ -183,6 +170,10 @@ def test_a_pair_of_weights_has_its_mode():
     (ax,) = plots.plot_weights_pair(est, (3, 8), prob=0.8).axes
     rows = np.flatnonzero(Y == 0)[[3, 8]]
     assert [ax.get_xlabel(), ax.get_ylabel()] == [f"weight of row {row}" for row in rows]
+    size = np.abs(est.idata_["posterior"]["w"]).mean(("chain", "draw")).values
+    largest = np.flatnonzero(Y == 0)[np.sort(np.argsort(-size)[:2])]  # the default
+    shown = plots.plot_weights_pair(est).axes[0]
+    assert [shown.get_xlabel(), shown.get_ylabel()] == [f"weight of row {r}" for r in largest]
     (marker,) = ax.lines
     mode = np.concatenate(marker.get_xydata())
     w = est.idata_["posterior"]["w"].values.reshape(-1, 40)[:, [3, 8]]
@@ -190,29 +181,6 @@ def test_a_pair_of_weights_has_its_mode():
     (lines,) = [c for c in ax.collections if hasattr(c, "levels")]
     inside = [path.contains_points(w).mean() for path in lines.get_paths()]
     assert inside == pytest.approx([0.8, 0.5], abs=0.03)
-
-
-def test_a_pair_of_weights_is_by_default_that_of_the_largest(two):
-    est = two["BDD"]
-    size = np.abs(est.idata_["posterior"]["w"]).mean(("chain", "draw")).values
-    rows = np.flatnonzero(Y == 0)[np.sort(np.argsort(-size)[:2])]
-    (ax,) = plots.plot_weights_pair(est).axes
-    assert [ax.get_xlabel(), ax.get_ylabel()] == [f"weight of row {row}" for row in rows]
-
-
-@pytest.mark.parametrize("points", [(3, 3), (0, 40), (-1, 2), (1, 2, 3), (0.5, 1)])
-def test_points_of_a_pair_are_two_different_ones(two, points):
-    with pytest.raises(ValueError, match="two different points from 0 to 39"):
-        plots.plot_weights_pair(two["BDD"], points)
-
-
-def test_a_pair_of_weights_needs_a_posterior(two):
-    with pytest.raises(ValueError, match="no posterior to show"):
-        plots.plot_weights_pair(two["SVDD"])
-    with pytest.raises(ValueError, match="hyperplane"):
-        plots.plot_weights_pair(OCSVM(kernel=kernels.RBF(0.4)).fit(DATA.X))
-    with pytest.raises(ValueError, match="prob must lie between 0.5 and 1"):
-        plots.plot_weights_pair(two["BDD"], prob=0.4)
 
 
 def test_explanation_has_the_terms_of_columns_and_the_training_rows(two):
@@ -233,12 +201,6 @@ def test_explanation_has_the_terms_of_columns_and_the_training_rows(two):
     assert "abnormal; surprise" in figure.get_suptitle()
 
 
-def test_explanation_without_columns_has_the_training_rows_alone(two):
-    (ax,) = plots.plot_explanation(two["BDD"], DATA.X[:1], most=6).axes
-    why = two["BDD"].explain(DATA.X[:1], top=6)
-    assert [b.get_width() for b in ax.patches] == pytest.approx(why.points["mean"].values[0])
-
-
 def test_explanation_of_a_linear_kernel_and_of_landmarks():
     frame = pd.DataFrame(DATA.X, columns=["left", "$up"])
     est = BDD(kernel=kernels.Linear(), dictionary=DATA.X[:9] + 0.01).fit(frame)
@@ -247,13 +209,6 @@ def test_explanation_of_a_linear_kernel_and_of_landmarks():
     assert {t.get_text().partition(" ")[0] for t in columns.get_yticklabels()} == {"left", "$up"}
     assert points.get_yticklabels()[0].get_text().startswith("landmark ")
     columns.figure.canvas.draw()
-
-
-def test_explanation_of_several_rows_or_a_hyperplane_is_an_error(two):
-    with pytest.raises(ValueError, match="x must be one row, got 2"):
-        plots.plot_explanation(two["BDD"], DATA.X[:2])
-    with pytest.raises(ValueError, match="hyperplane"):
-        plots.plot_explanation(OCSVM().fit(DATA.X), DATA.X[0])
 
 
 def test_a_pixel_of_p_normal_is_centred_on_its_grid_point():
@@ -266,9 +221,3 @@ def test_a_pixel_of_p_normal_is_centred_on_its_grid_point():
     np.testing.assert_allclose(bottom + height * (np.arange(3) + 0.5), [10, 12, 14])
     assert (ax.get_xlim(), ax.get_ylim()) == ((0, 6), (10, 14))
     plt.close(figure)
-
-
-def test_what_is_no_estimator_is_refused_by_its_type(two):
-    why = two["SVDD"].explain(DATA.X[:1])
-    with pytest.raises(TypeError, match="must be a fitted estimator, got Explanation; the second"):
-        plots.plot_explanation(why, 0)

@@ -7,16 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from bsvdd.estimators import bdd, registry, svdd, svm
+from bsvdd.estimators import bdd, registry, svdd, svm, yardsticks
 from bsvdd.estimators import bsvdd as bsvdd_module
 from bsvdd.estimators.base import BaseDetector
 from bsvdd.estimators.bayesian import BayesianDataDescription
-from bsvdd.estimators.declared import declared
-from bsvdd.estimators.registry import MODELS, REGISTRY, YARDSTICKS
+from bsvdd.estimators.registry import BAYESIAN, MODELS, REGISTRY, SHARED, YARDSTICKS
 
 import bsvdd
-
-RECORDS = pytest.mark.parametrize("record", REGISTRY.values(), ids=REGISTRY)
 
 
 def test_names_and_estimators_are_unique():
@@ -27,78 +24,48 @@ def test_names_and_estimators_are_unique():
         if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "Record"
     ]
     assert written == [*REGISTRY, *YARDSTICKS]  # a dict would hide a name that comes twice
-    assert [record.name for record in [*REGISTRY.values(), *YARDSTICKS.values()]] == written
+    assert all(record.name == name for name, record in MODELS.items())
     assert len({record.class_name for record in MODELS.values()}) == len(written)
 
 
-def test_every_estimator_of_the_package_has_its_record():
+@pytest.mark.parametrize(
+    ("records", "modules"),
+    [(REGISTRY, (svdd, bdd, bsvdd_module, svm)), (YARDSTICKS, (yardsticks,))],
+    ids=["models", "yardsticks"],
+)
+def test_every_estimator_of_the_package_has_its_record(records, modules):
     classes = {
         name
-        for module in (svdd, bdd, bsvdd_module, svm)
+        for module in modules
         for name, value in vars(module).items()
-        if inspect.isclass(value) and value.__module__ == module.__name__
-    } - {"HyperplaneDetector", "SoftmaxDescription"}
-    assert {record.class_name for record in REGISTRY.values()} == classes
+        if inspect.isclass(value)
+        and issubclass(value, BaseDetector)
+        and value.__module__ == module.__name__
+    } - {"HyperplaneDetector", "DensityWeighted", "SoftmaxDescription", "Yardstick"}
+    assert {record.class_name for record in records.values()} == classes
 
 
-@RECORDS
-def test_the_estimator_is_public(record):
-    cls = getattr(bsvdd, record.class_name)
-    assert issubclass(cls, BaseDetector)
-    assert cls.__name__ == record.class_name
-
-
-@RECORDS
-def test_bayesian_models_are_those_with_a_posterior(record):
-    cls = getattr(bsvdd, record.class_name)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_record_says_what_its_class_does(name):
+    record = MODELS[name]
+    cls = record.estimator()
+    assert cls.__name__ == record.class_name and issubclass(cls, BaseDetector)
+    assert record.needs_minority == ("minority" in record.learns_from) == cls._learns_from_minority
+    assert record.bayesian == ("unlabelled" in record.learns_from)
     assert record.bayesian == issubclass(cls, BayesianDataDescription)
-
-
-@RECORDS
-def test_names_of_parameters_are_those_of_the_class(record):
-    assert record.parameter_names == list(record.parameters)
-
-
-def test_names_of_a_class_that_its_module_imports():
-    assert declared("bsvdd.estimators.bayesian:DataDescription") == declared(
-        "bsvdd.estimators.description:DataDescription"
-    )
-    assert declared("bsvdd.estimators.description:BaseDetector")["_folds"] == 5
-    assert declared("bsvdd.estimators.description:Missing") == {}
-
-
-@RECORDS
-def test_learns_from_minority_rows(record):
-    cls = getattr(bsvdd, record.class_name)
-    assert ("minority" in record.learns_from) == cls._learns_from_minority
-    assert "majority" in record.learns_from
-    assert set(record.learns_from) <= {"majority", "minority", "unlabelled"}
-
-
-@RECORDS
-def test_where_a_model_comes_from(record):
-    assert record.title and record.reference
-    assert 1990 < record.year < 2100
-    assert re.fullmatch(r"\d+\.\d+", record.since)
+    family = (*SHARED, *(BAYESIAN if record.bayesian else ()))
+    own = (p for p in record.parameters if p not in family)
+    assert set(record.parameters) == {*family, *record.own} and record.own == tuple(own)
+    assert record.parameters == cls().get_params(deep=False)
+    assert record.title and record.reference and 1990 < record.year < 2100
     assert record.doi is None or re.fullmatch(r"10\.\d{4,}/\S+", record.doi)
 
 
-@RECORDS
-def test_the_module_has_the_formula(record):
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_model_is_public_and_its_module_has_the_formula(name):
+    record = REGISTRY[name]
+    assert record.estimator() is getattr(bsvdd, record.class_name)
     module = importlib.import_module(record.module)
     assert module.__name__.startswith(("bsvdd.models.", "bsvdd.estimators."))
     assert ".. math::" in module.__doc__
     assert hasattr(module, "build" if record.bayesian else "solve")
-
-
-@RECORDS
-def test_the_path_leads_to_the_public_class(record):
-    assert record.estimator() is getattr(bsvdd, record.class_name)
-
-
-@RECORDS
-def test_parameters_are_those_of_the_estimator(record):
-    est = record.estimator()()
-    assert set(record.parameters) == set(est.get_params(deep=False))
-    for name, default in record.parameters.items():
-        assert getattr(est, name) == default

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from contextlib import nullcontext
 
 import dask
 import dask.array as da
@@ -11,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators.rows import blocks as rows_module
-from bsvdd.estimators.rows.source import source
 
 import bsvdd
-from bsvdd import BDD, BSVDDM, SVDD, kernels, priors
+from bsvdd import BDD, SVDD, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -113,40 +111,12 @@ def test_named_columns(expected, tmp_path, suffix):
     same(est, expected)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_sums_do_not_depend_on_threads(monkeypatch, threads):
-    monkeypatch.setattr(rows_module.threads, "one", lambda: nullcontext(threads))
-    kernel, none = kernels.RBF(1.0), np.zeros(320, dtype=bool)
-    found = source(X).sums(kernel, X[:9], none)
-    blocks = [kernel.summed(X[i : i + 50], X[:9]) for i in range(0, 320, 50)]
-    np.testing.assert_array_equal(found.r, sum(blocks, start=np.zeros(9)))
-    np.testing.assert_allclose(found.r, kernel(X[:9], X).sum(axis=1), rtol=1e-13)
-    assert found.n == 320
-
-
-def test_minority_rows_are_no_part_of_the_sums():
-    kernel = kernels.Polynomial(2)
-    found = source(X).sums(kernel, X[:9], Y == 1)
-    np.testing.assert_allclose(found.r, kernel(X[:9], X[Y == 0]).sum(axis=1), rtol=1e-12)
-    assert pytest.approx(kernel.diag(X[Y == 0]).sum(), rel=1e-12) == found.T
-
-
 def test_float32_stays_float32(tmp_path):
     est = make().fit(X.astype(np.float32), FRAME["label"])
     exact = make().fit(X.astype(np.float32).astype(float), FRAME["label"])
     np.testing.assert_allclose(est.gram_.r, exact.gram_.r, rtol=1e-6)
     assert (est.gram_.r != exact.gram_.r).any()
     assert est.gram_.r.dtype == est.gram_.K.dtype == est.gram_.points.dtype == np.float64
-
-
-def test_integers_and_booleans(tmp_path):
-    counts = RNG.poisson(5.0, size=(60, 3))
-    frame = pd.DataFrame(counts, columns=["a", "b", "c"]).assign(d=counts[:, 0] > 5)
-    frame.to_parquet(tmp_path / "x.parquet")
-    a = make(dictionary=9).fit(tmp_path / "x.parquet").gram_
-    b = make(dictionary=9).fit(frame.to_numpy(float)).gram_
-    np.testing.assert_array_equal(a.r, b.r)
-    np.testing.assert_array_equal(make(dictionary=9).fit(counts).gram_.n0, 60)
 
 
 def test_models_without_a_dictionary_read_files_whole(tmp_path):
@@ -164,14 +134,6 @@ def test_progress_is_shown_on_stderr(capfd):
     make().fit(X, FRAME["label"])
     out, err = capfd.readouterr()
     assert not out and err.count("rows") == 1
-
-
-def test_a_fit_of_blocks_is_saved(expected, tmp_path):
-    est = make().fit(npy(tmp_path), FRAME["label"])
-    est.save(tmp_path / "fit.nc")
-    np.testing.assert_array_equal(
-        bsvdd.load(tmp_path / "fit.nc").score_samples(X), est.score_samples(X)
-    )
 
 
 # --- bad input
@@ -216,12 +178,6 @@ def test_files_of_too_few_rows(tmp_path, name, content, n):
         make(dictionary=2).fit(path)
 
 
-def test_an_empty_file_with_labels(tmp_path):
-    FRAME[:0].to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=r"X has 0 row\(s\); expected at least 2"):
-        make().fit(tmp_path / "x.parquet", "label")
-
-
 @pytest.mark.parametrize("kind", ["parquet", "dask"])
 def test_columns_that_may_have_nulls(tmp_path, kind):
     def data(frame):
@@ -241,11 +197,16 @@ def test_columns_that_may_have_nulls(tmp_path, kind):
 
 
 def test_other_bad_input(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no file"):
+    with pytest.raises(FileNotFoundError, match=r"X: there is no file .*no\.npy"):
         make().fit(tmp_path / "no.npy")
     FRAME.to_parquet(tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=r"y='class' is no column of .*, which has 'a', 'b'"):
         make().fit(tmp_path / "x.parquet", "class")
+    with pytest.raises(ValueError, match=r"is no column of .* \(did you mean 'label'\?\), which"):
+        make().fit(tmp_path / "x.parquet", "Label")
+    FRAME[["label"]].to_csv(tmp_path / "x.csv", index=False)
+    with pytest.raises(ValueError, match="has no column besides that of the labels"):
+        make().fit(tmp_path / "x.csv", "label")
     with pytest.raises(TypeError, match="column 'label' is not numeric .* y='name'"):
         make().fit(tmp_path / "x.parquet")
     with pytest.raises(ValueError, match="the name of a column is for rows with named columns"):
@@ -294,14 +255,6 @@ def test_scores_of_a_dask_frame():
     )
     with pytest.raises(ValueError, match="feature names should match"):
         est.predict(frame[["a", "c", "b", "d"]]).compute()
-
-
-def test_a_dask_frame_whose_columns_are_numbers():
-    frame = pd.DataFrame(X).assign(label=Y)
-    est = make(minor_label=None).fit(dd.from_pandas(frame[[0, 1, 2, 3]], npartitions=4), Y)
-    assert not hasattr(est, "feature_names_in_")  # as of a data frame of pandas
-    lazy = est.predict(dd.from_pandas(frame[[0, 1, 2, 3]], npartitions=3))
-    np.testing.assert_array_equal(lazy.compute(), est.predict(X))
 
 
 def test_a_missing_value_is_found_in_its_block(expected):
@@ -410,19 +363,16 @@ def test_a_cluster_gives_the_same(expected, client):
         make(dictionary=3).fit(bad)
 
 
-@pytest.mark.slow
-def test_minority_models_on_a_cluster(client):
-    est = BSVDDM(
-        draws=40, tune=60, dictionary=20, minority_prior=priors.Beta(total=1), kernel=kernels.RBF(2)
-    )
-    ours = est.fit(da.from_array(X, chunks=70), Y)
-    assert (ours.gram_.n1, ours.gram_.n0) == (20, 280)
-    np.testing.assert_allclose(
-        ours.gram_.r, kernels.RBF(2)(ours.gram_.points, X[Y == 0]).sum(axis=1), rtol=1e-10
-    )
-
-
 # --- memory
+
+
+def test_a_copy_on_write_map_keeps_its_changes(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).normal(size=(3000, 2)))  # several pages
+    private = np.load(tmp_path / "x.npy", mmap_mode="c")
+    private[1000] = 7.0
+    make().fit(private)
+    assert private[1000].tolist() == [7.0, 7.0]
+
 
 MEASURE = """
 import resource, sys

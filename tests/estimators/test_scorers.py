@@ -16,18 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from bsvdd import SVDD, kernels, load, scorers
 
 FOLDS = StratifiedKFold(3)
-NAMES = ["roc_auc", "average_precision", "g_mean", "balanced_accuracy"]
 ADVICE = "need the labels of predict, -1 for abnormal.*use scoring=scorers.roc_auc, or another"
-
-
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(3)
-    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(2.5, 1.0, size=(15, 2))])
-    return X, np.repeat([False, True], [60, 15])
-
-
-CODES = {
+RNG = np.random.default_rng(3)
+X = np.concatenate([RNG.normal(size=(60, 2)), RNG.normal(2.5, 1.0, size=(15, 2))])
+MINORITY = np.repeat([False, True], [60, 15])
+CODES = {  # labels of normal and abnormal rows, and which of them is minority
     "signs": ((1, -1), None),
     "numbers": ((0, 1), None),
     "truth": ((False, True), None),
@@ -37,60 +30,74 @@ CODES = {
 }
 
 
-@pytest.fixture(params=CODES)
-def coded(request, rows):
-    """Return rows, labels, which are minority, the estimator, and the name of the labels."""
+@pytest.fixture(scope="module", params=CODES)
+def coded(request):
+    """Return the labels, the estimator fitted to them, and whether they are those of predict."""
     (normal, abnormal), minor_label = CODES[request.param]
-    X, minority = rows
+    y = np.where(MINORITY, abnormal, normal)
     est = SVDD(kernel=kernels.RBF(1.5), cutoff="g_mean", minor_label=minor_label)
-    return X, np.where(minority, abnormal, normal), minority, est, request.param
+    return y, est.fit(X, y), request.param == "signs"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_scorer_gives_the_metric_of_the_minority_for_any_labels(name, coded):
-    X, y, minority, est, _ = coded
-    est.fit(X, y)
+def test_a_scorer_gives_the_metric_of_the_minority_for_any_labels(coded, tmp_path):
+    y, est, are_signs = coded
     score = -est.decision_function(X)
     expected = {
-        **evaluate(minority, est.predict(X) == -1, score),
-        "roc_auc": roc_auc_score(minority, score),
-        "average_precision": get_scorer("average_precision")._score_func(minority, score),
+        **evaluate(MINORITY, est.predict(X) == -1, score),
+        "roc_auc": roc_auc_score(MINORITY, score),
+        "average_precision": get_scorer("average_precision")._score_func(MINORITY, score),
     }
-    scorer = getattr(scorers, name)
-    assert scorer(est, X, y) == expected[name] > 0.6
-    assert pickle.loads(pickle.dumps(scorer)) == scorer
-    assert repr(scorer) == f"scorers.{name}"
+    est.save(tmp_path / "model.nc")
+    same = load(tmp_path / "model.nc")
+    assert same.labels_ == est.labels_
+    assert [type(label) for label in same.labels_] == [type(label) for label in est.labels_]
+    assert hasattr(same, "classes_") == hasattr(est, "classes_") == are_signs
+    for name in ("roc_auc", "average_precision", "g_mean", "balanced_accuracy"):
+        scorer = getattr(scorers, name)
+        assert scorer(est, X, y) == scorer(same, X, y) == expected[name] > 0.6
+        assert pickle.loads(pickle.dumps(scorer)) == scorer
+        assert repr(scorer) == f"scorers.{name}"
 
 
 @pytest.mark.parametrize("own", ["roc_auc", "accuracy", "balanced_accuracy", "matthews_corrcoef"])
 def test_scorers_of_scikit_learn_are_right_or_refused(own, coded):
-    X, y, minority, est, labels = coded
-    est.fit(X, y)
-    if labels == "signs":
-        expected = get_scorer(own)._score_func(
-            ~minority, est.decision_function(X) if own == "roc_auc" else est.predict(X) == 1
-        )
+    y, est, are_signs = coded
+    if are_signs:
+        said = est.decision_function(X) if own == "roc_auc" else est.predict(X) == 1
+        expected = get_scorer(own)._score_func(~MINORITY, said)
         assert get_scorer(own)(est, X, y) == expected > 0.3
     else:
         with pytest.raises(AttributeError, match=ADVICE):
             get_scorer(own)(est, X, y)
 
 
-def test_the_advice_reaches_the_user_of_cross_validation(rows):
-    X, minority = rows
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_calibration_is_right_or_refused(method, coded):
+    y, est, are_signs = coded
+    calibrated = CalibratedClassifierCV(est, cv=FOLDS, method=method)
+    if not are_signs:
+        with pytest.raises(AttributeError, match=ADVICE):
+            calibrated.fit(X, y)
+        return
+    calibrated.fit(X, y)
+    assert calibrated.classes_.tolist() == [-1, 1]
+    inside, outside = calibrated.predict_proba([[0.0, 0.0], [4.0, 4.0]])[:, 1]
+    assert outside < 0.3 < 0.8 < inside
+
+
+def test_the_advice_reaches_the_user_of_cross_validation():
     with pytest.warns(
         UserWarning, match="use scoring=scorers.roc_auc, or another of bsvdd.scorers"
     ):
-        found = cross_val_score(SVDD(cutoff="g_mean"), X, minority, scoring="roc_auc", cv=FOLDS)
+        found = cross_val_score(SVDD(cutoff="g_mean"), X, MINORITY, scoring="roc_auc", cv=FOLDS)
     assert np.isnan(found).all()
 
 
-def test_model_selection_with_any_labels_chooses_the_same(rows):
-    X, minority = rows
+def test_model_selection_with_any_labels_chooses_the_same():
     pipeline = make_pipeline(StandardScaler(), SVDD(cutoff="g_mean"))
     grid = {"svdd__kernel": [kernels.RBF(s) for s in (0.5, 1.0)]}
     found = []
-    for y in (minority, minority.astype(int), np.where(minority, -1, 1)):
+    for y in (MINORITY, MINORITY.astype(int), np.where(MINORITY, -1, 1)):
         search = GridSearchCV(pipeline, grid, scoring=scorers.roc_auc, cv=FOLDS).fit(X, y)
         found.append(search.cv_results_["mean_test_score"])
         assert scorers.roc_auc(search, X, y) > 0.9
@@ -102,48 +109,36 @@ def test_models_that_learn_from_the_minority_have_scores(fitted, table):
     assert scorers.roc_auc(fitted("BSVDDM"), *table) > 0.7
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
-def test_calibration_is_right_or_refused(method, coded):
-    X, y, _, est, labels = coded
-    calibrated = CalibratedClassifierCV(est, cv=FOLDS, method=method)
-    if labels != "signs":
-        with pytest.raises(AttributeError, match=ADVICE):
-            calibrated.fit(X, y)
-        return
-    calibrated.fit(X, y)
-    assert calibrated.classes_.tolist() == [-1, 1]
-    inside, outside = calibrated.predict_proba([[0.0, 0.0], [4.0, 4.0]])[:, 1]
-    assert outside < 0.3 < 0.8 < inside
-
-
-def test_a_loaded_fit_knows_its_labels(coded, tmp_path):
-    X, y, _, est, labels = coded
-    est.fit(X, y).save(tmp_path / "model.nc")
-    same = load(tmp_path / "model.nc")
-    assert same.labels_ == est.labels_
-    assert [type(label) for label in same.labels_] == [type(label) for label in est.labels_]
-    assert scorers.roc_auc(same, X, y) == scorers.roc_auc(est, X, y)
-    assert hasattr(same, "classes_") == hasattr(est, "classes_") == (labels == "signs")
-
-
-def test_a_fit_without_labels_is_an_outlier_detector_of_scikit_learn(rows):
-    X, minority = rows
-    est = SVDD().fit(X[~minority])
+def test_a_fit_without_labels_is_an_outlier_detector_of_scikit_learn():
+    est = SVDD().fit(X[~MINORITY])
     assert est.labels_ == () and est.classes_.tolist() == [-1, 1]
-    y = np.where(minority, -1, 1)
-    assert get_scorer("roc_auc")(est, X, y) == scorers.roc_auc(est, X, minority)
+    y = np.where(MINORITY, -1, 1)
+    assert get_scorer("roc_auc")(est, X, y) == scorers.roc_auc(est, X, MINORITY)
 
 
-def test_many_labels_are_known_and_not_saved(rows, tmp_path):
-    X, minority = rows
-    y = np.where(minority, -1, np.arange(len(X)))
+def test_many_labels_are_known_and_not_saved(tmp_path):
+    y = np.where(MINORITY, -1, np.arange(len(X)))
     est = SVDD(cutoff="g_mean", minor_label=-1).fit(X, y)
     assert len(est.labels_) == 61 and est.labels_[0] == -1
     with pytest.raises(AttributeError, match=r"-1 for abnormal and 0, 1, 2, \.\.\. for normal"):
         _ = est.classes_
     est.save(tmp_path / "model.nc")
-    assert load(tmp_path / "model.nc").labels_ == ()
-    assert scorers.roc_auc(load(tmp_path / "model.nc"), X, y) == scorers.roc_auc(est, X, y)
+    same = load(tmp_path / "model.nc")
+    assert same.labels_ == () and scorers.roc_auc(same, X, y) == scorers.roc_auc(est, X, y)
+
+
+def test_every_kind_of_the_minority_is_abnormal(tmp_path):
+    rng = np.random.default_rng(5)
+    groups = ((0, 60), (4, 3), (-4, 30))
+    rows = np.concatenate([rng.normal(mean, 1.0, size=(n, 2)) for mean, n in groups])
+    y = np.repeat(["ok", "leak", "burst"], [60, 3, 30])
+    est = SVDD(cutoff="g_mean", minor_label=["leak", "burst"]).fit(rows, y)
+    est.save(tmp_path / "model.nc")
+    auc = roc_auc_score(np.where(y == "ok", 1, -1), est.decision_function(rows))
+    for fit in (est, load(tmp_path / "model.nc")):
+        assert scorers.roc_auc(fit, rows, y) == auc > 0.9
+        g_mean = evaluate(y != "ok", est.predict(rows) == -1)["g_mean"]
+        assert scorers.g_mean(fit, rows, y) == g_mean
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "[[1]]", "7"])
@@ -152,28 +147,21 @@ def test_labels_in_a_file_are_a_list(text):
         labels_of_text(text)
 
 
-def test_every_kind_of_the_minority_is_abnormal(tmp_path):
-    rng = np.random.default_rng(5)
-    groups = ((0, 60), (4, 3), (-4, 30))
-    X = np.concatenate([rng.normal(mean, 1.0, size=(n, 2)) for mean, n in groups])
-    y = np.repeat(["ok", "leak", "burst"], [60, 3, 30])
-    est = SVDD(cutoff="g_mean", minor_label=["leak", "burst"]).fit(X, y)
-    est.save(tmp_path / "model.nc")
-    signs = np.where(y == "ok", 1, -1)
-    for fit in (est, load(tmp_path / "model.nc")):
-        assert scorers.roc_auc(fit, X, y) == roc_auc_score(signs, est.decision_function(X)) > 0.9
-        assert scorers.g_mean(fit, X, y) == evaluate(y != "ok", est.predict(X) == -1)["g_mean"]
+OURS, OTHERS = SVDD(cutoff="g_mean"), LogisticRegression()
+ALL = np.full(len(X), True)
 
 
-def test_scorers_refuse_what_they_cannot_score(rows):
-    X, minority = rows
-    est = SVDD(cutoff="g_mean").fit(X, minority.astype(int))
-    for part, name in ((~minority, "60 majority"), (minority, "15 minority")):
-        with pytest.raises(ValueError, match=f"both classes, got {name} rows.*StratifiedKFold"):
-            scorers.roc_auc(est, X[part], minority[part].astype(int))
-    with pytest.raises(
-        ValueError, match=r"the label np.int64\(-1\), but the labels of fit were 1, 0"
-    ):
-        scorers.roc_auc(est, X, np.where(minority, -1, 1))
-    with pytest.raises(TypeError, match=r"for estimators of bsvdd,.*got LogisticRegression"):
-        scorers.roc_auc(LogisticRegression().fit(X, minority), X, minority)
+@pytest.mark.parametrize(
+    ("est", "rows", "shift", "error", "message"),
+    [
+        (OURS, ~MINORITY, 0, ValueError, "both classes, got 60 majority rows.*StratifiedKFold"),
+        (OURS, MINORITY, 0, ValueError, "both classes, got 15 minority rows.*StratifiedKFold"),
+        (OURS, ALL, 1, ValueError, r"the label np.int64\(2\), but the labels of fit were 1, 0"),
+        (OTHERS, ALL, 0, TypeError, r"for estimators of bsvdd,.*got LogisticRegression"),
+    ],
+)
+def test_scorers_refuse_what_they_cannot_score(est, rows, shift, error, message):
+    y = MINORITY.astype(int)
+    est.fit(X, y)
+    with pytest.raises(error, match=message):
+        scorers.roc_auc(est, X[rows], y[rows] + shift)

@@ -230,7 +230,7 @@ def test_a_precomputed_kernel_takes_no_gaps(table):
 
 
 def test_too_many_rows_for_a_graph(monkeypatch, table):
-    monkeypatch.setattr("bsvdd.estimators.unlabelled.MAX_POINTS", 39)
+    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 39)
     with pytest.raises(ValueError, match=r"graph of 40 majority and unlabelled rows needs"):
         make(BDD).fit(*table)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -16,6 +19,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.rows import blocks
+from bsvdd.estimators.rows.files import CsvFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -153,18 +157,24 @@ ODDITIES = {
     "full-width digits": ("a,b\n\uff11,2\n3,4\n5,7\n", "not numeric"),
     "more than 64 bits": ("a,b\n123456789012345678901234567890,2\n3,4\n5,7\n", "not numeric"),
     "comment": ("a,b\n#x\n1,2\n3,4\n5,7\n", "not numeric"),
-    "tabs": ("a\tb\n1\t2\n3\t4\n5\t7\n", "name the separator"),
+    "tabs": ("a\tb\n1\t2\n3\t4\n5\t7\n", r"'\\t' 1 times; name the separator: --sep 'tab'"),
+    "bars": ("a|b\n1|2\n3|4\n5|7\n", r"name the separator: --sep '\|'"),
     "NA": ("a,b\n1,2\nNA,4\n5,7\n", "NaN"),
     "empty field": ("a,b\n1,2\n,4\n5,7\n", "NaN"),
     "short row": ("a,b\n1,2\n3\n5,7\n", "NaN"),
     "infinity": ("a,b\n1,2\n-Infinity,4\n5,7\n", "infinity"),
     "overflow": ("a,b\n1e400,2\n3,4\n5,7\n", "infinity"),
-    "decimal comma": ("a;b\n1,5;2\n3,5;4\n5;7\n", "name the separator"),
-    "trailing comma": ("a,b\n1,2,\n3,4,\n5,7,\n", "damaged"),
-    "trailing comma in the header": ("a,b,\n1,2,\n3,4,\n5,7,\n", "has no name"),
-    "long row": ("a,b\n1,2\n3,4,5\n5,7\n", "damaged"),
-    "open quote": ('a,b\n"1,2\n3,4\n5,7\n', "damaged"),
-    "one name twice": ("a,a\n1,2\n3,4\n5,7\n", "twice"),
+    "decimal comma": ("a;b\n1,5;2\n3,5;4\n5;7\n", "name the separator: --sep ';'"),
+    "trailing comma": ("a,b\n1,2,\n3,4,\n5,7,\n", r"x.csv .* Expected 2 fields in line 2, saw 3"),
+    "trailing comma in the header": ("a,b,\n1,2,\n", r"column 2 \(counted from 0\) has no name"),
+    "an index": (",a\n0,1\n", r"column 0 .* no name .* to_csv\(index=False\)"),
+    "long row": ("a,b\n1,2\n3,4,5\n5,7\n", r"x.csv .* Expected 2 fields in line 3, saw 3"),
+    "long rows": ("a,b\n1,2,3\n4,5,6\n", "header that names every field"),
+    "open quote": ('a,b\n"1,2\n3,4\n5,7\n', r"x\.csv is damaged.* EOF inside string"),
+    "one name twice": ("a,a\n1,2\n3,4\n5,7\n", "x.csv: the header has the column 'a' twice"),
+    "nothing": ("", r"x\.csv is empty"),
+    "no names": ("\n\n", r"x\.csv is damaged, or not CSV .* No columns to parse"),
+    "another encoding": ("a,b\n1,2\n3,é\n".encode("latin1"), r"x\.csv .* not CSV in UTF-8"),
     "only a header": ("a,b\n", "row"),
 }
 
@@ -173,7 +183,7 @@ ODDITIES = {
 @pytest.mark.parametrize(("text", "error"), ODDITIES.values(), ids=ODDITIES)
 def test_oddities_of_csv(tmp_path, text, error):
     path = tmp_path / "x.csv"
-    path.write_text(text, encoding="utf-8", newline="")
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     est = SVDD(kernel=kernels.RBF(1.0), cutoff=1.0)
     if error is None:
         rows = est.fit(path).idata_["constant_data"]["X"].values
@@ -182,6 +192,74 @@ def test_oddities_of_csv(tmp_path, text, error):
     else:
         with pytest.raises((ValueError, TypeError), match=error):
             est.fit(path)
+
+
+def saved(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+ROWS = np.arange(46.0).reshape(23, 2) ** 1.5 / 7.0
+
+
+def parquet_without_its_body(path: Path) -> None:
+    pd.DataFrame(ROWS, columns=["a", "b"]).to_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:200] = bytes(196)
+    path.write_bytes(content)
+
+
+BAD_FILES = [
+    ("x.npy", b"", "x.npy is empty"),
+    ("x.npy", b"no table at all, but text", "x.npy .*pickled arrays.* not read"),
+    ("x.npy", saved(ROWS)[:50], r"x.npy is damaged, or not a \.npy file of numbers"),
+    ("x.npy", saved(ROWS)[:400], r"x.npy is damaged, or not a \.npy file of numbers"),
+    ("x.npy", saved(ROWS[:2].astype(object)), "x.npy .*pickled arrays.* not read"),
+    ("x.npy", saved(np.ones(5)), r"expected a table of numbers .* shape \(5,\)"),
+    ("x.npy", saved(np.array([["a"] * 2] * 3)), "expected a table of numbers .* type <U1"),
+    ("x.parquet", b"PAR1 and so on", "x.parquet is damaged, or not Parquet"),
+    ("x.parquet", parquet_without_its_body, "x.parquet is damaged, or not Parquet"),
+    ("x.parquet", Path.mkdir, "x.parquet is a directory.*dask.dataframe.read_parquet"),
+    ("x.xls", b"a", r"expected a file named \.npy, \.parquet, \.csv"),
+    *((f"x.{kind}", os.mkfifo, "is no regular file") for kind in ("csv", "npy", "parquet")),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD_FILES, ids=lambda v: str(v)[:20])
+def test_bad_files(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_bytes(content) if isinstance(content, bytes) else content(path)
+    with pytest.raises(ValueError, match=message) as raised:
+        SVDD(kernel=kernels.RBF(1.0), cutoff=1.0).fit(path)
+    assert str(path) in str(raised.value) and "allow_pickle" not in str(raised.value)
+
+
+def test_parquet_needs_pyarrow(tmp_path, monkeypatch):
+    path = by_parquet(pd.DataFrame(ROWS, columns=["a", "b"]), tmp_path)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ImportError, match=r"needs pyarrow; .*bsvdd\[parquet\]"):
+        SVDD().fit(path)
+
+
+@pytest.mark.parametrize("sign", ["", ",,", '"', "\n", "\r", "\0", "a", "1", "äö"])
+def test_signs_that_separate_no_fields(sign):
+    with pytest.raises(ValueError, match="sep must be one character between fields, such as ';'"):
+        CsvFormat(sign)
+
+
+def test_signs_of_a_file():
+    assert CsvFormat("tab").sep == CsvFormat("\\t").sep == CsvFormat("\t").sep == "\t"
+    with pytest.raises(ValueError, match=r"decimal must be '\.' or ',', got ';'"):
+        CsvFormat(",", ";")
+    with pytest.raises(ValueError, match="sep and decimal are both ','"):
+        CsvFormat(",", ",")
+    texts = pd.Series(["1,5", "2", "1.5", "x", None, "1.000,5"])
+    for numbers, expected in (
+        (CsvFormat(";", ",").numbers(texts), [1.5, 2.0] + [np.nan] * 4),
+        (CsvFormat().numbers(texts), [np.nan, 2.0, 1.5] + [np.nan] * 3),
+    ):
+        np.testing.assert_array_equal(numbers.to_numpy(dtype=float), expected)
 
 
 @pytest.mark.parametrize("block", [10**6, 20])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bsvdd.inference.log_density import LogDensity
+from bsvdd.inference.density import Density
 from bsvdd.models import bsvdd
 
 from benchmarks import __main__ as table
@@ -65,13 +65,13 @@ def test_exponent():
 
 @pytest.mark.parametrize("name", PRIORS)
 def test_the_naive_model_is_the_same_posterior(name):
-    """Equal log densities but for the constant of the data."""
     g = gram(15, 3)
-    ours = LogDensity(bsvdd.build(g, PRIORS[name]))
+    x = np.random.default_rng(0).normal(size=(3, 15))
+    ours, _ = Density.of(bsvdd.build(g, PRIORS[name])).value_and_gradient(x)
     # a few calls: nothing has to be compiled
-    theirs = naive(g, PRIORS[name]).compile_logp(mode="FAST_COMPILE")
-    for x in np.random.default_rng(0).normal(size=(3, 15)):
-        assert theirs({"beta": x}) == pytest.approx(ours.logp_and_gradient(x)[0], rel=1e-10)
+    log_density = naive(g, PRIORS[name]).compile_logp(mode="FAST_COMPILE")
+    theirs = [log_density({"beta": each}) for each in x]
+    assert np.diff(ours) == pytest.approx(np.diff(theirs), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["ecoli_imU", "abalone_9v18", "vehicle_van"])

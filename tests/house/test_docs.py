@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from bsvdd.estimators.registry import REGISTRY
 from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram, bandwidth
+from bsvdd.models import Gram
 from bsvdd.models.geometry import potential
+from bsvdd.models.kernels import bandwidth
 from sphinx.util.inventory import InventoryFile
 
 import bsvdd
@@ -127,6 +128,14 @@ def test_every_model_has_its_page(site, documented, record):
     picture = DOCS / "pictures" / f"{record.class_name}.png"
     assert 5_000 < picture.stat().st_size < MOST
     assert re.search(rf"<img[^>]*{record.class_name}\.png", text)
+
+
+def test_the_page_of_the_house_names_what_is_there():
+    page = (DOCS / "contributing" / "house.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+/[\w/]*(?:\.py)?)`", page))
+    assert len(named) > 30
+    assert not {each for each in named if not (ROOT / each).exists()}
+    assert len(page.splitlines()) < 100  # one screen
 
 
 def test_pictures_are_those_of_the_models():

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 FLOORS = ["models", "inference", "estimators", "comparison"]
 LINE = (
     'Record("SoftplusDD", "bsvdd.estimators.softplus:SoftplusDD", "Softplus weights", '
-    '"An example", 2026),'
+    '"An example", 2026, bayesian=True),'
 )
 
 USE = """

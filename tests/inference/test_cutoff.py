@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference.cutoff import as_cutoff, candidates
+from bsvdd.inference.cutoff import as_cutoff
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,75 +21,68 @@ MINORITY = np.array([0, 0, 0, 1, 0, 1, 0, 1], dtype=bool)
 #  6.5     2          1  1    1/3  1/5    4/15       17/30      2/5
 #  7.5     1          1  0    1/3  0      1/3        2/3        2/4
 #  8       0          0  0    0    0      0          1/2        0
+TABLE = DISTANCE, MINORITY
+COMPARING = ["g_mean", "balanced_accuracy", "f1", "cost"]
 
 
-@pytest.mark.parametrize("criterion", ["g_mean", "balanced_accuracy", "f1", "auto"])
-def test_best_split_of_the_table_above(criterion):
-    assert Cutoff(criterion).choose(DISTANCE, MINORITY) == 3.5
+def rows(majority, minority):
+    """Distances of the majority, then of the minority."""
+    y = np.repeat([False, True], [len(majority), len(minority)])
+    return np.array([*majority, *minority], dtype=float), y
+
+
+# n0 = 3 majority at 1, 3, 4; minority at 2, 5, 6, 7, 8.
+# cutoff 1.5: TP 5 FP 2, G^2 = 1/3, F1 = 10/12; 4.5: TP 4 FP 0, G^2 = 4/5, F1 = 8/9;
+# below 1: TP 5 FP 3, F1 = 10/13. With misses at 10: cost 2 at 1.5, 10 at 4.5, 3 below 1.
+DISAGREE = rows([1, 3, 4], [2, 5, 6, 7, 8])
+# < 1: F1 4/6, G 0; 1.5: TP 1 FP 2, F1 2/5, G 0; 2.5: TP 1 FP 1, F1 1/2, G^2 1/4;
+# 3.5: TP 0 FP 1, F1 0, G 0; 4: none flagged
+NO_SIGNAL = rows([2, 4], [1, 3])
+# G^2 is 2/5 x 1/2 at .5 and 1/5 x 1 at 1.5, and 1 - 4/5 is not quite 1/5
+ROUNDING = rows([0] * 4 + [1] * 4, [0, 0, 0, 1, 2])
+TEN = rows(range(1, 11), [])
 
 
 @pytest.mark.parametrize(
-    ("miss_cost", "expected"),
-    # costs FP + c FN from the table: c = 1/4 gives 3/4 at 8 (none flagged), and 1/2 at 7.5
-    # c = 1: 2 at 3.5, 3 at 5.5, 2 at 7.5 (the largest wins); c = 10: 2 at 3.5
-    [(0.25, 7.5), (1.0, 7.5), (10.0, 3.5), (0.6, 7.5)],
+    ("policy", "table", "expected"),
+    [
+        *((Cutoff(c), TABLE, 3.5) for c in ("g_mean", "balanced_accuracy", "f1", "auto")),
+        # costs FP + c FN from the table: c = 1/4 gives 3/4 at 8 (none flagged), and 1/2 at 7.5
+        # c = 1: 2 at 3.5, 3 at 5.5, 2 at 7.5 (the largest wins); c = 10: 2 at 3.5
+        *((Cutoff("cost", miss_cost=c), TABLE, 7.5) for c in (0.25, 0.6, 1.0)),
+        (Cutoff("cost", miss_cost=10.0), TABLE, 3.5),
+        *((Cutoff(c), DISAGREE, 4.5) for c in ("g_mean", "f1", "cost")),
+        (Cutoff("cost", miss_cost=10), DISAGREE, 1.5),
+        # < 1: F1 2/3 (TP 2, FP 2); 1.5: TP 2 FP 1, F1 4/5, G^2 1/2
+        (Cutoff("f1"), rows([1, 4], [2, 3]), 1.5),
+        (Cutoff("g_mean"), NO_SIGNAL, 2.5),
+        # of equally good cutoffs the largest: F1 is 2/3 with all flagged and with 4 alone
+        (Cutoff("f1"), rows([2, 3], [1, 4]), 3.5),
+        # balanced accuracy 3/4 at 1.5 and at 3.5
+        *((Cutoff(c), rows([1, 3], [2, 4]), 3.5) for c in ("balanced_accuracy", "g_mean", "cost")),
+        (Cutoff("g_mean"), ROUNDING, 1.5),
+        # of ten rows number ceil((1 - rate) 11): 10 of .1 and .09, 9 of .2, 8 of .3, 6 of .5
+        *(
+            (Cutoff("false_alarm", false_alarm_rate=rate), TEN, c)
+            for rate, c in ((0.0910, 10), (0.1, 10), (0.2, 9), (0.3, 8), (0.5, 6))
+        ),
+        (Cutoff("auto", false_alarm_rate=0.2), TEN, 9),
+        # majority at 1, 2, 3, 5, 7: number 5 of 6
+        (Cutoff("false_alarm", false_alarm_rate=0.2), TABLE, 7.0),
+        *((Cutoff("rank", rank=r), TABLE, c) for r, c in ((1, 1.0), (np.int64(4), 5.0), (5, 7.0))),
+        (Cutoff("g_mean"), rows([1, 2], [np.inf, np.inf]), 2.0),
+        *((Cutoff(v, level=0.3), t, v) for v in (0, 0.7, -2.0) for t in (TABLE, TEN)),
+    ],
+    ids=str,
 )
-def test_cost(miss_cost, expected):
-    assert Cutoff("cost", miss_cost=miss_cost).choose(DISTANCE, MINORITY) == expected
+def test_cutoffs_by_hand(policy, table, expected):
+    found = policy.choose(*table)
+    assert type(found) is float and found == expected
 
 
-def test_criteria_can_disagree():
-    """Distances - + - - + +++: three cutoffs, each the best of its criterion.
-
-    n0 = 3 majority at 1, 3, 4; minority at 2, 5, 6, 7, 8.
-    cutoff 1.5: TP 5 FP 2, G^2 = 1/3, F1 = 10/12; 4.5: TP 4 FP 0, G^2 = 4/5, F1 = 8/9;
-    below 1: TP 5 FP 3, F1 = 10/13. With misses at 10: cost 2 at 1.5, 10 at 4.5, 3 below 1.
-    """
-    d = np.arange(1.0, 9.0)
-    minority = np.isin(d, [2, 5, 6, 7, 8])
-    assert Cutoff("g_mean").choose(d, minority) == 4.5
-    assert Cutoff("f1").choose(d, minority) == 4.5
-    assert Cutoff("cost", miss_cost=10).choose(d, minority) == 1.5
-    assert Cutoff("cost", miss_cost=1).choose(d, minority) == 4.5
-
-
-def test_f1_flags_everything_on_no_signal_and_the_g_mean_does_not():
+def test_f1_flags_everything_on_no_signal():
     """Minority at 1, 3, majority at 2, 4: all flagged has F1 4/6, the most there is."""
-    d, minority = np.array([1.0, 4.0, 2.0, 3.0]), np.array([0, 0, 1, 1], dtype=bool)
-    # < 1: F1 2/3 (TP 2, FP 2); 1.5: TP 2 FP 1, F1 4/5, G^2 1/2
-    assert Cutoff("f1").choose(d, minority) == 1.5
-    d = np.array([2.0, 4.0, 1.0, 3.0])
-    # < 1: F1 4/6, G 0; 1.5: TP 1 FP 2, F1 2/5, G 0; 2.5: TP 1 FP 1, F1 1/2, G^2 1/4;
-    # 3.5: TP 0 FP 1, F1 0, G 0; 4: none flagged
-    assert Cutoff("f1").choose(d, minority) < 1.0
-    assert Cutoff("g_mean").choose(d, minority) == 2.5
-
-
-def test_of_equally_good_cutoffs_the_largest_is_taken():
-    """Majority at 2, 3, minority at 1, 4: F1 is 2/3 with all flagged and with 4 alone."""
-    d, minority = np.array([2.0, 3.0, 1.0, 4.0]), np.array([0, 0, 1, 1], dtype=bool)
-    assert Cutoff("f1").choose(d, minority) == 3.5
-    # majority at 1, 3, minority at 2, 4: balanced accuracy 3/4 at 1.5 and at 3.5
-    d = np.array([1.0, 3.0, 2.0, 4.0])
-    assert Cutoff("balanced_accuracy").choose(d, minority) == 3.5
-    assert Cutoff("g_mean").choose(d, minority) == 3.5
-    assert Cutoff("cost").choose(d, minority) == 3.5
-
-
-def test_equally_good_but_for_rounding_is_equally_good():
-    """G^2 is 2/5 x 1/2 at .5 and 1/5 x 1 at 1.5, and 1 - 4/5 is not quite 1/5."""
-    d = np.repeat([0.0, 1.0, 0.0, 1.0, 2.0], [4, 4, 3, 1, 1])
-    minority = np.repeat([False, True], [8, 5])
-    assert Cutoff("g_mean").choose(d, minority) == 1.5
-
-
-def test_false_alarm_is_an_order_statistic():
-    """Of ten rows number ceil((1 - rate) 11): 10 of .1 and .09, 9 of .2, 8 of .3, 6 of .5."""
-    d = np.arange(1.0, 11.0)
-    none = np.zeros(10, dtype=bool)
-    for rate, expected in [(0.0910, 10.0), (0.1, 10.0), (0.2, 9.0), (0.3, 8.0), (0.5, 6.0)]:
-        assert Cutoff("false_alarm", false_alarm_rate=rate).choose(d, none) == expected
-    assert Cutoff("auto", false_alarm_rate=0.2).choose(d, none) == 9.0
+    assert Cutoff("f1").choose(*NO_SIGNAL) < 1.0
 
 
 @pytest.mark.parametrize("step", [1, 3])
@@ -121,75 +114,15 @@ def test_a_new_row_is_above_the_cutoff_at_no_more_than_the_rate(n, rate):
     assert above > rate - 1 / (n + 1)  # and no smaller cutoff would do
 
 
-@pytest.mark.parametrize("rate", [0.0, 1.0, -0.1, 1.5, np.nan])
-def test_a_false_alarm_rate_lies_between_zero_and_one(rate):
-    with pytest.raises(ValueError, match="false_alarm_rate must lie between 0 and 1"):
-        Cutoff("false_alarm", false_alarm_rate=rate)
-
-
-@pytest.mark.parametrize("rank", [1, 3, np.int64(5), 8])
-def test_a_rank_is_the_place_among_the_majority(rank):
-    d = np.array([5.0, 0.5, 3.0, 9.0, 1.0, 7.0, 2.0, 8.0, 4.0, 6.0])
-    minority = np.isin(np.arange(10), [1, 3])
-    ordered = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]  # without .5 and 9
-    assert Cutoff("rank", rank=rank).choose(d, minority) == ordered[rank - 1]
-
-
-def test_a_rank_as_a_share_rounds_up():
-    """c = ceil(share n0) for each share in hundredths, in whole numbers."""
-    wrong = []
-    for n in (7, 10, 30, 100):
-        for k in range(1, 100):
-            c = Cutoff("rank", rank=k / 100).choose(np.arange(1.0, n + 1), np.zeros(n, dtype=bool))
-            if c != -(-k * n // 100):
-                wrong.append((n, k))
-    assert wrong == []
-
-
-def test_a_rank_beyond_the_rows_says_how_many_there_are():
-    policy, none = Cutoff("rank", rank=11), np.zeros(10, dtype=bool)
-    message = r"rank=11 is out of range: there are 10 majority rows .* from 1 to 10, or a share"
-    for call in (lambda: policy.check(none), lambda: policy.choose(np.arange(10.0), none)):
-        with pytest.raises(ValueError, match=message):
-            call()
-
-
-@pytest.mark.parametrize("rank", [None, 0, -1, 1.0, 1.5, 0.0, True, "3", np.nan])
-def test_a_rank_is_a_whole_number_or_a_share(rank):
-    with pytest.raises(ValueError, match="needs rank=c, a whole number from 1 .* a share"):
-        Cutoff("rank", rank=rank)
-
-
-def test_a_rank_needs_its_criterion():
-    with pytest.raises(ValueError, match="rank=3 belongs to criterion='rank', got 'g_mean'"):
-        Cutoff("g_mean", rank=3)
-
-
-def test_a_rate_on_training_distances_is_the_cth_smallest_too():
-    """A rate of 1 - c/(n0 + 1)."""
-    none = {n: np.zeros(n, dtype=bool) for n in range(1, 101)}
-    wrong = [
-        (c, n)
-        for n in none
-        for c in range(1, n + 1)
-        if Cutoff("false_alarm", false_alarm_rate=1 - c / (n + 1)).choose(
-            np.arange(1.0, n + 1), none[n]
-        )
-        != c
-    ]
-    assert wrong == []
-
-
-def test_a_cutoff_lies_where_the_middle_says():
-    """Geometric means in place of the half-way points, as for distances on a log scale."""
-    d, minority = np.array([1.0, 4.0, 9.0, 16.0]), np.array([0, 0, 1, 1], dtype=bool)
-    assert Cutoff("g_mean").choose(d, minority, lambda a, b: np.sqrt(a * b)) == 6.0
-    assert Cutoff("g_mean").choose(d, minority, lambda a, b: b + 1.0) == 4.0  # not between
-
-
-def test_false_alarm_ignores_minority_rows():
-    policy = Cutoff("false_alarm", false_alarm_rate=0.2)
-    assert policy.choose(DISTANCE, MINORITY) == 7.0  # majority at 1, 2, 3, 5, 7: number 5 of 6
+@pytest.mark.parametrize("n", [7, 10, 30, 100])
+def test_ranks_in_whole_numbers(n):
+    """Number ceil(share n) of a share; a rate of 1 - c/(n + 1) is number c."""
+    d, none = np.arange(1.0, n + 1), np.zeros(n, dtype=bool)
+    found = [Cutoff("rank", rank=k / 100).choose(d, none) for k in range(1, 100)]
+    assert found == [-(-k * n // 100) for k in range(1, 100)]
+    rates = [1 - c / (n + 1) for c in range(1, n + 1)]
+    found = [Cutoff("false_alarm", false_alarm_rate=rate).choose(d, none) for rate in rates]
+    assert found == d.tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=2, max_size=25))
@@ -219,133 +152,86 @@ def test_choice_is_the_best_of_all_cutoffs(rows):
         assert cost(c) > least or (d > c).sum() >= (d > best).sum()
 
 
-def test_candidates_split_at_the_middle_and_at_both_ends():
-    found = candidates(np.array([3.0, 1.0, 1.0, 2.0, np.inf]))
-    assert found[0] < 1.0
-    np.testing.assert_array_equal(found[1:], [1.5, 2.5, 3.0])
+# bad input
 
 
-def test_infinite_distances_are_flagged_by_every_finite_cutoff():
-    d = np.array([1.0, 2.0, np.inf, np.inf])
-    minority = np.array([False, False, True, True])
-    assert Cutoff("g_mean").choose(d, minority) == 2.0
-    with pytest.raises(ValueError, match="every left-out distance is infinite"):
-        Cutoff("g_mean").choose(d[2:], np.array([True, False]))
-
-
-def test_false_alarm_cutoff_is_finite():
-    """Half of the rows infinitely far: no cutoff that is a number lets nine tenths in."""
-    d = np.repeat([1.0, np.inf], [5, 5])
-    with pytest.raises(ValueError, match="infinite"):
-        Cutoff("false_alarm").choose(d, np.zeros(10, dtype=bool))
-
-
-@pytest.mark.parametrize("criterion", ["g_mean", "balanced_accuracy", "f1", "cost"])
-def test_comparing_criteria_need_minority_rows(criterion):
-    with pytest.raises(ValueError, match=f"criterion='{criterion}' compares .*use criterion='fals"):
-        Cutoff(criterion).choose(DISTANCE, np.zeros(8, dtype=bool))
+@pytest.mark.parametrize(
+    ("policy", "table", "message"),
+    [
+        *((Cutoff(c), TEN, f"'{c}' compares .*use criterion='false_alarm'") for c in COMPARING),
+        (
+            Cutoff("rank", rank=11),
+            TEN,
+            r"rank=11 .*: there are 10 majority rows .* from 1 to 10",
+        ),
+        (Cutoff("model"), TABLE, "criterion='model' is the model's own .*; use another"),
+        (Cutoff("g_mean"), rows([np.inf], [np.inf]), "every left-out distance is infinite"),
+        # half of the rows infinitely far: no cutoff that is a number lets nine tenths in
+        (Cutoff("false_alarm"), rows([1.0] * 5 + [np.inf] * 5, []), "infinite"),
+    ],
+    ids=range(8),
+)
+def test_rows_of_which_there_is_no_cutoff(policy, table, message):
+    with pytest.raises(ValueError, match=message):
+        policy.choose(*table)
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("criterion", "youden"),
-        ("criterion", "radius"),
-        ("criterion", np.nan),
-        ("criterion", np.inf),
-        ("cv", None),
-        ("cv", 0),
-        ("cv", 2.5),
-        ("cv", 1),
-        ("cv", True),
-        ("cv", "kfold"),
-        ("level", 1.0),
-        ("level", -0.1),
-        ("false_alarm_rate", 1.0),
-        ("miss_cost", 0.0),
-        ("miss_cost", np.inf),
+        *(("criterion", v) for v in ("youden", "radius", np.nan, np.inf)),
+        *(("cv", v) for v in (None, 0, 2.5, 1, True, "kfold")),
+        *(("level", v) for v in (1.0, -0.1)),
+        *(("false_alarm_rate", v) for v in (0.0, 1.0, -0.1, 1.5, np.nan)),
+        *(("miss_cost", v) for v in (0.0, np.inf)),
     ],
 )
 def test_fields_are_checked(field, value):
     named = "a number" if field == "criterion" and not isinstance(value, str) else field
-    with pytest.raises(ValueError, match=f"cutoff: {named} must .* got {value!r}"):
+    with pytest.raises(ValueError, match=f"cutoff: {named} must .* got {value!r}|{field} must lie"):
         Cutoff(**{field: value})
 
 
-@pytest.mark.parametrize("value", [0, 0.7, np.float64(0.7), np.float32(0.5), -2.0], ids=repr)
-def test_a_number_is_chosen_whatever_the_distances_are(value):
-    for minority in (MINORITY, np.zeros(8, dtype=bool)):
-        found = Cutoff(value, level=0.3).choose(DISTANCE, minority)
-        assert type(found) is float
-        assert found == float(value)
+@pytest.mark.parametrize("rank", [None, 0, -1, 1.0, 1.5, 0.0, True, "3", np.nan])
+def test_a_rank_is_a_whole_number_or_a_share(rank):
+    with pytest.raises(ValueError, match="needs rank=c, a whole number from 1 .* a share"):
+        Cutoff("rank", rank=rank)
+    with pytest.raises(ValueError, match="rank=3 belongs to criterion='rank', got 'g_mean'"):
+        Cutoff("g_mean", rank=3)
 
 
-def test_the_boundary_of_a_model_is_no_choice_among_distances():
-    with pytest.raises(ValueError, match="criterion='model' is the model's own .*; use another"):
-        Cutoff("model").choose(DISTANCE, MINORITY)
+@pytest.mark.parametrize(
+    ("policy", "n0", "n1", "message"),
+    [
+        *((Cutoff(c), 8, 0, f"'{c}' compares .*use criterion='false_alarm'") for c in COMPARING),
+        *((Cutoff(c), 5, 3, None) for c in COMPARING),
+        *((Cutoff(c), 8, 0, None) for c in ("auto", "false_alarm", "model", 0.7)),
+        (Cutoff("rank", rank=11), 10, 0, "rank=11 .*: there are 10 majority rows"),
+        (Cutoff("g_mean", cv=4), 5, 3, "cv=4 folds need at least 4 minority rows, got 3; use"),
+        (Cutoff("g_mean", cv=3), 9, 1, "cv=3 folds need at least 3 minority rows, got 1; use"),
+        (Cutoff(cv=9), 8, 0, "cv=9 folds need at least 9 majority rows, got 8; use"),
+        (Cutoff("g_mean", cv=3), 5, 3, None),
+        (Cutoff(cv=8), 8, 0, None),  # a class that is not there needs no fold
+    ],
+)
+def test_numbers_of_rows_are_checked(policy, n0, n1, message):
+    minority = np.repeat([False, True], [n0, n1])
+    if message is None:
+        policy.check(minority)
+    else:
+        with pytest.raises(ValueError, match=message):
+            policy.check(minority)
 
 
-@pytest.mark.parametrize("criterion", ["g_mean", "balanced_accuracy", "f1", "cost"])
-def test_check_needs_minority_rows_to_compare_with(criterion):
-    with pytest.raises(ValueError, match=f"criterion='{criterion}' compares .*use criterion='fals"):
-        Cutoff(criterion).check(np.zeros(8, dtype=bool))
-    Cutoff(criterion).check(MINORITY)
-
-
-@pytest.mark.parametrize("criterion", ["auto", "false_alarm", "model", 0.7])
-def test_check_needs_no_minority_rows_where_none_are_compared(criterion):
-    Cutoff(criterion).check(np.zeros(8, dtype=bool))
-
-
-def test_check_counts_the_rows_of_each_class_for_the_folds():
-    with pytest.raises(ValueError, match="cv=4 folds need at least 4 minority rows, got 3; use"):
-        Cutoff("g_mean", cv=4).check(MINORITY)
-    with pytest.raises(ValueError, match="cv=9 folds need at least 9 majority rows, got 8; use"):
-        Cutoff(cv=9).check(np.zeros(8, dtype=bool))
-    Cutoff("g_mean", cv=3).check(MINORITY)
-    Cutoff(cv=8).check(np.zeros(8, dtype=bool))  # a class that is not there needs no fold
-
-
-def test_as_cutoff():
-    assert as_cutoff(None) == Cutoff()
-    assert as_cutoff("f1") == Cutoff("f1")
-    assert as_cutoff(Cutoff("cost", cv=5)) == Cutoff("cost", cv=5)
-    assert as_cutoff(np.float64(0.7)) == Cutoff(0.7)
-    assert as_cutoff(0) == Cutoff(0)
-    for wrong in (np.nan, np.inf, -np.inf):
-        with pytest.raises(ValueError, match=f"cutoff: a number must be finite, got {wrong}"):
-            as_cutoff(wrong)
+def test_what_stands_for_a_cutoff():
+    for value, expected in (
+        (None, Cutoff()),
+        ("f1", Cutoff("f1")),
+        (Cutoff("cost", cv=5), Cutoff("cost", cv=5)),
+        (np.float64(0.7), Cutoff(0.7)),
+        (0, Cutoff(0)),
+    ):
+        assert as_cutoff(value) == expected
     for wrong in (True, [1.0], object):
         with pytest.raises(TypeError, match="cutoff must be None, a criterion's name, a Cutoff or"):
             as_cutoff(wrong)
-
-
-@pytest.mark.parametrize("cv", ["auto", "loo", "train", 2, 5])
-def test_ways_to_leave_rows_out(cv):
-    assert Cutoff(cv=cv).cv == cv
-
-
-def test_a_level_of_zero_calls_normal_whatever_may_be():
-    assert Cutoff(level=0).level == 0
-
-
-@pytest.mark.parametrize("criterion", ["false_alarm", "auto"])
-def test_a_rate_needs_its_rows_before_a_fit(criterion):
-    """1/rate - 1 majority rows, where the cutoff comes from a rate: 9 for .1."""
-    policy = Cutoff(criterion, false_alarm_rate=0.1)
-    policy.check_rate(np.zeros(9, dtype=bool))
-    few = np.zeros(8, dtype=bool)
-    with pytest.raises(ValueError, match="at least 9 left-out majority rows, got 8"):
-        policy.check_rate(few)
-    compared = np.append(few, True)  # with a minority row, "auto" is the G-mean
-    if criterion == "auto":
-        policy.check_rate(compared)
-    else:
-        with pytest.raises(ValueError, match="got 8"):
-            policy.check_rate(compared)
-    Cutoff("rank", rank=1).check_rate(few)
-
-
-def test_one_row_of_a_class_is_too_few_for_folds():
-    with pytest.raises(ValueError, match="need at least 3 minority rows, got 1"):
-        Cutoff("g_mean", cv=3).check(np.array([True] + [False] * 9))

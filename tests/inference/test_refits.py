@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bsvdd.inference.decision import distance_quantile
 
 from bsvdd import BDD, BSVDD, Cutoff, kernels, priors
+from tests.scores import upper_median
 
 pytestmark = [
     pytest.mark.slow,
@@ -65,7 +65,7 @@ def test_cutoff_is_that_of_refits(rows, prior, correlation):
     kernel = kernels.RBF("modified_mean").resolve(majority)
     X, y = np.concatenate(rows), np.repeat([0, 1], [25, 10])
     est = BSVDD(kernel=kernel, prior=prior, draws=DRAWS, tune=500).fit(X, y)
-    d = distance_quantile(est.idata_["distance"]["d"].values.reshape(2 * DRAWS, 35))
+    d = upper_median(est.idata_["distance"]["d"].values.reshape(2 * DRAWS, 35))
 
     closed = est.idata_["decision"]["left_out"].values
     refitted = d.copy()  # minority rows are in no fit, so nothing of theirs changes
@@ -92,8 +92,8 @@ def at_full_norm(est, fold, row):
     norms = []
     for each in (est, fold):
         w = each.idata_["posterior"]["w"].values.reshape(-1, each.gram_.n_points)
-        norms.append(distance_quantile(np.einsum("di,ij,dj->d", w, each.gram_.K, w)[:, None])[0])
-    d2 = distance_quantile(fold.distance(row).values.reshape(-1, 1) ** 2)[0]
+        norms.append(upper_median(np.einsum("di,ij,dj->d", w, each.gram_.K, w)[:, None])[0])
+    d2 = upper_median(fold.distance(row).values.reshape(-1, 1) ** 2)[0]
     return np.sqrt(d2 - norms[1] + norms[0])
 
 
@@ -104,7 +104,7 @@ def test_cutoff_of_bdd_is_that_of_refits(rows, kernel, scale):
     X, y = np.concatenate(rows), np.repeat([0, 1], [25, 10])
     same = dict(kernel=kernel, prior=priors.Flat(0.8), likelihood_scale=scale, draws=3000)
     est = BDD(**same).fit(X, y)
-    d = distance_quantile(est.idata_["distance"]["d"].values.reshape(-1, 35))
+    d = upper_median(est.idata_["distance"]["d"].values.reshape(-1, 35))
     refitted = d.copy()
     for j in range(25):
         keep = np.arange(25) != j

@@ -1,23 +1,22 @@
-"""Bandwidth criteria against explicit pairwise distances and published reference numbers."""
+"""Bandwidth criteria against direct formulas, independent solvers and published numbers."""
 
 import math
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from bsvdd.models import bandwidth
-from bsvdd.models.checks import SMALLEST
-from scipy.spatial.distance import pdist
-from sklearn.svm import OneClassSVM
+from bsvdd.models.kernels import bandwidth
+from bsvdd.models.kernels.base import SMALLEST
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import gaussian_kde
+from sklearn.svm import SVC, OneClassSVM
 
-from bsvdd import kernels
+from bsvdd import kernels, plots
 
-X = np.random.default_rng(3).normal(size=(60, 4)) * [1.0, 2.0, 0.5, 3.0]
-
-
-def mean_square(rows):
-    pairs = [((a - b) ** 2).sum() for i, a in enumerate(rows) for b in rows[:i]]
-    return sum(pairs) / len(pairs)
+X = np.random.default_rng(60).normal(size=(120, 3)) * [1.0, 2.0, 0.5]
+D2 = np.array([((a - b) ** 2).sum() for i, a in enumerate(X) for b in X[:i]])  # of the pairs
+SEEING = sorted(set(bandwidth.CRITERIA) - {"auto"})  # which looks at no row
 
 
 def published_delta(n):
@@ -32,38 +31,39 @@ def published_delta(n):
     )
 
 
-def test_mean_squared_pairwise_distance_is_that_of_the_pairs():
-    assert bandwidth.mean_squared_pairwise_distance(X) == pytest.approx(mean_square(X), rel=1e-12)
+def by_mean(delta, n=120):
+    return math.sqrt(D2.mean() / math.log((n - 1) / delta**2))
 
 
-@pytest.mark.parametrize("n", [3, 10, 60])
-def test_mean_criteria_are_the_formula(n):
-    rows = X[:n]
-    for criterion, delta in [("mean", math.sqrt(2) * 1e-6), ("modified_mean", published_delta(n))]:
-        squared = mean_square(rows) / math.log((n - 1) / delta**2)
-        assert bandwidth.resolve(criterion, rows) ** 2 == pytest.approx(squared, rel=1e-12)
+def density_rule(rule):
+    """SciPy's factor on the mean sd of the columns."""
+    sd = math.sqrt(np.mean([np.var(column, ddof=1) for column in X.T]))
+    return gaussian_kde(X.T, bw_method=rule).factor * sd
 
 
-def test_median_is_the_median_distance():
-    pairs = [np.linalg.norm(a - b) for i, a in enumerate(X) for b in X[:i]]
-    assert bandwidth.resolve("median", X) == pytest.approx(np.median(pairs), rel=1e-12)
-
-
-def test_median_of_many_rows_is_that_of_a_sample(monkeypatch):
-    rows = np.random.default_rng(4).normal(size=(3000, 2))
-    full = np.median(pdist(rows))
-    monkeypatch.setattr(bandwidth, "MEDIAN_ROWS", 1000)
-    sampled = bandwidth.resolve("median", rows)
-    assert sampled != full
-    assert sampled == pytest.approx(full, rel=0.05)
-    assert sampled == bandwidth.resolve("median", rows)
-
-
-def test_scale_is_that_of_scikit_learn():
-    s = bandwidth.resolve("scale", X)
-    theirs = OneClassSVM(gamma="scale").fit(X).decision_function(X)
-    ours = OneClassSVM(gamma=1 / (2 * s**2)).fit(X).decision_function(X)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+@pytest.mark.parametrize(
+    ("criterion", "expected"),
+    [
+        ("mean", by_mean(math.sqrt(2) * 1e-6)),
+        ("modified_mean", by_mean(published_delta(120))),
+        ("median", np.median(np.sqrt(D2))),
+        ("scott", density_rule("scott")),
+        ("silverman", density_rule("silverman")),
+        ("auto", (2 * SVC(gamma="auto").fit(X, np.arange(120) % 2)._gamma) ** -0.5),
+        ("scale", (2 * SVC(gamma="scale").fit(X, np.arange(120) % 2)._gamma) ** -0.5),
+        (3, 3.0),
+        (0.5, 0.5),
+        (np.float32(0.5), 0.5),
+        (np.int64(2), 2.0),
+        (SMALLEST, SMALLEST),
+        (1 / SMALLEST, 1 / SMALLEST),
+    ],
+)
+def test_criteria_are_their_formulas(criterion, expected):
+    found = bandwidth.resolve(criterion, X)
+    assert type(found) is float
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert bandwidth.mean_squared_pairwise_distance(X) == pytest.approx(D2.mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,95 @@ def test_reference_numbers_on_a_standard_normal(criterion, reference, seed):
     assert bandwidth.resolve(criterion, rows) == pytest.approx(reference, rel=0.02)
 
 
-def test_criteria_are_in_the_units_of_the_columns():
-    for criterion in ("mean", "median", "modified_mean", "scale", "scott", "silverman"):
-        s = bandwidth.resolve(criterion, X)
-        assert bandwidth.resolve(criterion, 10 * X + 5) == pytest.approx(10 * s, rel=1e-10)
+def test_max_variance_ratio_is_no_worse_than_any_bandwidth_of_a_fine_grid():
+    def ratio(s):
+        k = np.exp(-D2 / (2 * s**2))
+        return k.var() / (k.mean() + 1 / len(X))
+
+    found = bandwidth.resolve("max_variance_ratio", X)
+    grid = np.geomspace(0.01, 10, 400) * np.median(np.sqrt(D2))
+    assert ratio(found) >= max(ratio(s) for s in grid) - 1e-6
+
+
+def test_peak_is_where_the_svdd_objective_falls_fastest():
+    found = bandwidth.resolve("peak", X)
+    square = squareform(pdist(X, "sqeuclidean"))
+
+    def objective(s):  # by scikit-learn: the hard-margin SVDD is a one-class SVM with nu = 1/n
+        K = np.exp(-square / (2 * s**2))
+        svm = OneClassSVM(kernel="precomputed", nu=1 / len(X), tol=1e-8).fit(K)
+        w = np.zeros(len(X))
+        w[svm.support_] = svm.dual_coef_[0]
+        return 1 - w @ K @ w / w.sum() ** 2
+
+    grid = np.linspace(0.05, 2.0, 40) * np.median(np.sqrt(D2))
+    slope = np.gradient([objective(s) for s in grid], grid)
+    valleys = np.flatnonzero((slope[1:-1] < slope[:-2]) & (slope[1:-1] < slope[2:])) + 1
+    assert abs(found - grid[valleys[0]]) <= 1.5 * (grid[1] - grid[0])
+
+
+def left_out_log_density(rows, s):
+    """Mean over rows of the log density of all rows that differ from it, one by one."""
+    total = 0.0
+    for x in rows:
+        d2 = ((rows - x) ** 2).sum(axis=1)
+        others = d2[d2 > 0]
+        total += np.log(np.exp(-others / (2 * s**2)).sum() / (s ** rows.shape[1]))
+    return total / len(rows)
+
+
+@pytest.mark.parametrize("rows", [X, np.concatenate([X, X])], ids=["rows", "each row twice"])
+def test_likelihood_is_the_largest_left_out_log_density(rows):
+    """A row is left out with its copies: their density would grow without bound as s -> 0."""
+    found = bandwidth.resolve("likelihood", rows)
+    grid, values = bandwidth.log_density(rows)
+    expected = np.array([left_out_log_density(rows, s) for s in grid])
+    np.testing.assert_allclose(np.diff(values), np.diff(expected), rtol=1e-8, atol=1e-11)
+    assert found == grid[expected.argmax()]
+    assert 0 < expected.argmax() < len(grid) - 1
+    fine = np.geomspace(grid[0], grid[-1], 200)
+    best = fine[np.argmax([left_out_log_density(rows, s) for s in fine])]
+    assert abs(np.log(found / best)) <= np.log(grid[1] / grid[0])
+    np.testing.assert_allclose(grid[-1], bandwidth.log_density(X)[0][-1], rtol=0.01)
+    assert found == pytest.approx(bandwidth.resolve("likelihood", X), rel=0.25)
+
+
+def test_likelihood_of_few_values_and_of_many_rows():
+    """Ones and zeros have many copies; beyond 1,000 rows, a sample is used."""
+    alone = bandwidth.resolve("likelihood", X)
+    binary = (np.random.default_rng(61).random((300, 8)) < 0.3).astype(float)
+    assert 0.1 < bandwidth.resolve("likelihood", binary) < 2.0
+    many = np.random.default_rng(62).normal(size=(1500, 3)) * [1.0, 2.0, 0.5]
+    assert 0.4 < bandwidth.resolve("likelihood", many) / alone < 1.0
+    constant = np.column_stack([X, np.full(len(X), 7.0)])  # a column that counts for nothing
+    assert bandwidth.resolve("likelihood", constant) == alone
+    assert bandwidth.resolve("likelihood", X[:2]) > 0
+
+
+def test_criteria_of_many_rows_use_a_sample(monkeypatch):
+    rows = np.random.default_rng(4).normal(size=(3000, 2))
+    full = np.median(pdist(rows))
+    monkeypatch.setattr(bandwidth, "MEDIAN_ROWS", 1000)
+    sampled = bandwidth.resolve("median", rows)
+    assert sampled != full
+    assert sampled == pytest.approx(full, rel=0.05)
+    assert sampled == bandwidth.resolve("median", rows)
+    rows = np.arange(200.0)[:, None]
+    assert len(np.unique(bandwidth._sample(rows, 199))) == 199
+    np.testing.assert_array_equal(bandwidth._sample(rows, 200), rows)  # in their order
+
+
+@pytest.mark.parametrize("name", SEEING)
+def test_every_criterion_is_in_the_units_of_the_columns_and_ignores_their_origin(name):
+    s = bandwidth.resolve(name, X)
+    rel = 1e-4 if name in ("peak", "max_variance_ratio") else 1e-10
+    for factor, shift in ((1 / 64, 0.0), (3.0, 0.0), (1.0, 5.0), (10.0, 5.0)):
+        assert bandwidth.resolve(name, factor * X + shift) == pytest.approx(factor * s, rel=rel)
+    with pytest.raises(ValueError, match=f"'{name}' gives 0.0 on these 9 .*the bandwidth as a num"):
+        bandwidth.resolve(name, np.ones((9, 2)))
+    for size in (1e-200, 1e200):  # an error and no warning
+        with pytest.raises(ValueError, match="too large or small to be squared"):
+            bandwidth.resolve(name, X * size)
 
 
 NO_BANDWIDTH = ["nearest", 0, -2.0, np.nan, np.inf, True, None, [1.0, 2.0], 1 + 0j]
@@ -92,57 +177,33 @@ def test_bandwidth_must_be_a_positive_number_or_a_criterion(value):
         "'silverman'], got "
         f"{value!r}"
     )
-    with pytest.raises(ValueError, match=message):
-        bandwidth.resolve(value, X)
-    for cls in (kernels.RBF, kernels.Laplacian):
+    for make in (lambda v: bandwidth.resolve(v, X), kernels.RBF, kernels.Laplacian):
         with pytest.raises(ValueError, match=message):
-            cls(value)
-
-
-@pytest.mark.parametrize("value", [3, 0.5, np.float32(0.5), np.int64(2)], ids=repr)
-def test_a_number_is_the_bandwidth(value):
-    assert bandwidth.resolve(value, X) == float(value)
-    assert type(bandwidth.resolve(value, X)) is float
-
-
-@pytest.mark.parametrize("criterion", sorted(set(bandwidth.CRITERIA) - {"auto"}))
-def test_zero_spread(criterion):
-    with pytest.raises(ValueError, match=f"bandwidth='{criterion}' gives 0.0 on these 9 majority"):
-        bandwidth.resolve(criterion, np.ones((9, 2)))
-
-
-def test_too_few_rows():
-    with pytest.raises(ValueError, match="'median' needs at least 2 majority rows, got 1; give"):
-        bandwidth.resolve("median", X[:1])
-    with pytest.raises(ValueError, match="'modified_mean' needs at least 3 majority rows, got 2"):
-        bandwidth.resolve("modified_mean", X[:2])
-
-
-def test_a_sample_holds_each_row_once_and_is_always_the_same():
-    rows = np.arange(200.0)[:, None]
-    sample = bandwidth._sample(rows, 199)
-    assert len(np.unique(sample)) == 199
-    np.testing.assert_array_equal(sample, bandwidth._sample(rows, 199))
-    np.testing.assert_array_equal(bandwidth._sample(rows, 200), rows)  # in their order
+            make(value)
 
 
 @pytest.mark.parametrize(
-    ("value", "beyond"), [(SMALLEST, SMALLEST / 1.5), (1 / SMALLEST, 1.5 / SMALLEST)]
+    ("value", "rows", "message"),
+    [
+        ("median", X[:1], "'median' needs at least 2 majority rows, got 1; give"),
+        ("modified_mean", X[:2], "'modified_mean' needs at least 3 majority rows, got 2"),
+        (SMALLEST / 1.5, X, "bandwidth must lie between 1e-100 and 1e"),
+        (1.5 / SMALLEST, X, "bandwidth must lie between 1e-100 and 1e"),
+    ],
 )
-def test_the_smallest_and_the_largest_bandwidth(value, beyond):
-    assert bandwidth.resolve(value, X) == value
-    with pytest.raises(ValueError, match="bandwidth must lie between 1e-100 and 1e"):
-        bandwidth.resolve(beyond, X)
+def test_too_few_rows_and_too_small_or_large_a_number(value, rows, message):
+    with pytest.raises(ValueError, match=message):
+        bandwidth.resolve(value, rows)
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e200])
-@pytest.mark.parametrize("criterion", sorted(set(bandwidth.CRITERIA) - {"auto"}))
-def test_rows_that_cannot_be_squared_are_an_error_and_no_warning(criterion, size):
-    with pytest.raises(ValueError, match="too large or small to be squared"):
-        bandwidth.resolve(criterion, X * size)
-
-
-@pytest.mark.parametrize("criterion", ["peak", "max_variance_ratio"])
-def test_searched_criteria_scale_down_too(criterion):
-    s = bandwidth.resolve(criterion, X)
-    assert bandwidth.resolve(criterion, X / 64) == pytest.approx(s / 64, rel=1e-4)
+def test_the_picture_shows_every_criterion_at_its_value():
+    figure = plots.plot_bandwidths(X)
+    by_label = {ax.get_xlabel(): ax for ax in figure.axes}
+    dots, curve = by_label["bandwidth s, and distance"], by_label["bandwidth s"]
+    names = [text.get_text().split(":")[0] for text in dots.get_yticklabels()]
+    shown = dict(zip(names, dots.collections[-1].get_offsets()[:, 0], strict=True))
+    assert shown == {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
+    density, best = curve.lines
+    s, values = density.get_data()
+    assert set(best.get_xdata()) == {s[values.argmax()]} == {shown["likelihood"]}
+    plt.close(figure)

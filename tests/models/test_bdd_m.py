@@ -1,10 +1,8 @@
 """BDD-M against quadrature, against a general QP solver, and against BDD on the hyperplane."""
 
-import cvxopt
 import numpy as np
+import pymc as pm
 import pytest
-from bsvdd.inference.compiled import compilations
-from bsvdd.inference.log_density import LogDensity
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd_m, bdd_m_posterior
 from numpy.polynomial.legendre import leggauss
@@ -16,12 +14,10 @@ from sklearn.utils import check_random_state
 from bsvdd import BDDM, Cutoff, kernels, priors
 from tests.scores import distance_of
 
+from .helpers import moments_z, quadratic_program, rbf, squared_norm
+
 SCALE = 5.0  # lambda
 QUICK = dict(draws=50, tune=50, chains=2)
-
-
-def squared_norm(w, K):
-    return np.einsum("...i,ij,...j->...", w, K, w)
 
 
 def minority_rows_in_the_middle(seed, n0, n1):
@@ -29,12 +25,9 @@ def minority_rows_in_the_middle(seed, n0, n1):
     return rng.normal(size=(n0, 2)), rng.normal(size=(n1, 2)) * 0.8
 
 
-@pytest.fixture(scope="module")
-def data():
-    majority, minority = minority_rows_in_the_middle(30, 24, 8)
-    return np.concatenate([majority, minority]), np.repeat([0, 1], [24, 8])
-
-
+MAJORITY, MINORITY = minority_rows_in_the_middle(30, 24, 8)
+DATA = np.concatenate([MAJORITY, MINORITY]), np.repeat([0, 1], [24, 8])
+GRAM = Gram.from_rows(kernels.RBF(1.0), MAJORITY, MINORITY)
 CORRELATED = 0.4 * np.eye(8) + 0.1  # a covariance of eight minority weights
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -68,7 +61,7 @@ quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWa
     ],
     ids=lambda p: p if isinstance(p, str) else type(p).__name__,
 )
-def test_constraints_hold_in_every_draw(data, prior, minority_prior, sampler):
+def test_constraints_hold_in_every_draw(prior, minority_prior, sampler):
     est = BDDM(
         kernel=kernels.RBF(1.0),
         prior=prior,
@@ -76,7 +69,7 @@ def test_constraints_hold_in_every_draw(data, prior, minority_prior, sampler):
         sampler=sampler,
         cutoff=Cutoff(cv="train"),
         **QUICK,
-    ).fit(*data)
+    ).fit(*DATA)
     assert est.idata_["posterior"].attrs["sampler"] == sampler
     w = est.idata_["posterior"]["w"].values
     assert w.shape == (2, 50, 32)
@@ -87,8 +80,7 @@ def test_constraints_hold_in_every_draw(data, prior, minority_prior, sampler):
     assert np.ptp(alpha1, axis=(0, 1)).min() > 0
     np.testing.assert_array_equal(alpha1, est.idata_["posterior"]["alpha1"].values)
     # and the centre is that of these weights
-    d = est.distance(data[0]).values
-    K = np.exp(-((data[0][:, None] - data[0][None]) ** 2).sum(axis=2) / 2)
+    d, K = est.distance(DATA[0]).values, rbf(DATA[0], DATA[0])
     np.testing.assert_allclose(d**2, 1 - 2 * w @ K + squared_norm(w, K)[..., None], atol=1e-10)
 
 
@@ -135,11 +127,8 @@ def small_posterior(m1, S1, m2, sd2, scale, K, kzu, kzz):
 @pytest.mark.parametrize("sampler", ["exact", "nuts"])
 @pytest.mark.parametrize(("prior", "m1", "S1", "minority"), SMALL_PRIORS, ids=["flat", "full"])
 def test_small_posterior_by_quadrature(worst_z, prior, m1, S1, minority, sampler):
-    def k(A, B):
-        return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / (2 * 1.1**2))
-
     arguments = (m1, S1, *minority)
-    kernel_values = (k(SMALL, SMALL), k(SMALL_Z, SMALL), np.ones(4))
+    kernel_values = rbf(SMALL, SMALL, 1.1), rbf(SMALL_Z, SMALL, 1.1), np.ones(4)
     mean, variance = small_posterior(*arguments, SCALE, *kernel_values)
     prior_mean, prior_variance = small_posterior(*arguments, 0.0, *kernel_values)
 
@@ -194,29 +183,25 @@ def pair_posterior(m2, S2, scale, K):
 @pytest.mark.parametrize("sampler", ["exact", pytest.param("nuts", marks=pytest.mark.long)])
 def test_correlated_minority_prior_by_quadrature(worst_z, sampler):
     m2, sd = np.array([0.3, 0.8]), 0.4
-    K = np.exp(-((PAIR[:, None] - PAIR[None]) ** 2).sum(axis=2) / (2 * 1.1**2))
+    K = rbf(PAIR, PAIR, 1.1)
     mean, covariance = pair_posterior(m2, sd**2 * PAIR_SIGMA, SCALE, K)
     gram = Gram.from_rows(kernels.RBF(1.1), PAIR[:2], PAIR[2:])
     prior = priors.TruncatedNormal(m2, sd, PAIR_SIGMA)
     w = weights_of(gram, priors.Flat(), prior, SCALE, sampler, 4000)
     alpha1 = -w[..., 2:]
-    error = alpha1 - mean
-    product = error[..., :, None] * error[..., None, :]
-    assert worst_z(alpha1, mean) < 4.5
-    assert worst_z(product, covariance) < 4.5
+    assert moments_z(worst_z, alpha1, mean, covariance) < 4.5
     # the draws can tell the correlation from none, and the posterior from the prior
     independent = pair_posterior(m2, sd**2 * np.diag(np.diag(PAIR_SIGMA)), SCALE, K)
-    assert worst_z(product, independent[1]) > 10
+    error = alpha1 - mean
+    assert worst_z(error[..., :, None] * error[..., None, :], independent[1]) > 10
     without_data = pair_posterior(m2, sd**2 * PAIR_SIGMA, 0.0, K)
     assert worst_z(alpha1, without_data[0]) > 10
 
 
 @pytest.mark.long  # half a minute, which numba compiles; quadrature has the exact draws too
-def test_exact_draws_are_those_of_nuts(data, worst_z):
+def test_exact_draws_are_those_of_nuts(worst_z):
     """Mean and squares of w, of 24 and 8 rows, with weights at both walls."""
-    majority, minority = data[0][:24], data[0][24:]
-    gram = Gram.from_rows(kernels.RBF(1.0), majority, minority)
-    arguments = gram, priors.StandardizedRowSum(), priors.TruncatedNormal(0.5, sigma=CORRELATED)
+    arguments = GRAM, priors.StandardizedRowSum(), priors.TruncatedNormal(0.5, sigma=CORRELATED)
     exact = weights_of(*arguments, 1.0, "exact", 20_000)
     nuts = weights_of(*arguments, 1.0, "nuts", 2000)
     center = exact.mean(axis=(0, 1))
@@ -232,7 +217,7 @@ def conditional(m1, S1):
 
 
 def mode(K, n0, m1, S1, m2, S2, scale):
-    """Minimise minus the log density of alpha0 and alpha1 as it is defined, by cvxopt.
+    """Minimise minus the log density of alpha0 and alpha1 as it is defined, by interior points.
 
     The normal density on the hyperplane is that of the pseudo-inverse of the singular
     conditional covariance.
@@ -250,14 +235,9 @@ def mode(K, n0, m1, S1, m2, S2, scale):
     P, q = P + J.T @ V @ J, q - J.T @ V @ c
     # prior of alpha1
     P[n0:, n0:] += np.linalg.inv(S2)
-    q[n0:] -= np.linalg.solve(S2, np.full(n1, m2))
-    G = np.hstack([np.zeros((2 * n1, n0)), np.vstack([-np.eye(n1), np.eye(n1)])])
-    h = np.concatenate([np.zeros(n1), np.ones(n1)])
-    options = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
-    x = cvxopt.solvers.qp(
-        *map(cvxopt.matrix, (P, q, G, h, sign[None], np.ones(1))), options=options
-    )["x"]
-    x = np.ravel(x)
+    q[n0:] -= np.linalg.solve(S2, np.broadcast_to(m2, n1))
+    lower, upper = (np.repeat(pair, [n0, n1]) for pair in ([-np.inf, 0.0], [np.inf, 1.0]))
+    x = quadratic_program(P, q, lower, upper, sign)
 
     def objective(x):
         return x @ P @ x / 2 + q @ x
@@ -265,9 +245,13 @@ def mode(K, n0, m1, S1, m2, S2, scale):
     return x * sign, lambda w: objective(w * sign)
 
 
+def random_covariance(rng, n):
+    A = rng.normal(size=(n, n))
+    return A @ A.T / n + 0.2 * np.eye(n)
+
+
 def random_prior(rng, n0):
-    A = rng.normal(size=(n0, n0))
-    m1, S1 = rng.normal(size=n0), A @ A.T / n0 + 0.2 * np.eye(n0)
+    m1, S1 = rng.normal(size=n0), random_covariance(rng, n0)
     return priors.Normal(sd=1.3, m=m1, sigma=S1), m1, 1.69 * S1
 
 
@@ -279,69 +263,55 @@ MODES = [
     (5, 10, 5, -3.0, 0.5, 0.1),  # all at 0
     (6, 10, 5, 4.0, 0.5, 0.1),  # all at 1
     (7, 15, 30, 0.5, 3.0, 3.0),  # some at each bound
+    (8, 14, 9, np.random.default_rng(8).uniform(-0.5, 1.5, 9), 0.7, 0.5),  # correlated
 ]
 
 
-@pytest.mark.parametrize("case", MODES, ids=str)
+@pytest.mark.parametrize("case", MODES, ids=lambda case: str(case[0]))
 def test_map_by_a_general_solver(case):
     seed, n0, n1, m2, sd2, scale = case
     majority, minority = minority_rows_in_the_middle(seed, n0, n1)
-    rows = np.concatenate([majority, minority])
-    K = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2) / (2 * 0.9**2))
-    prior, m1, S1 = random_prior(np.random.default_rng(seed + 100), n0)
-    theirs, objective = mode(K, n0, m1, S1, m2, sd2**2 * np.eye(n1), scale)
     gram = Gram.from_rows(kernels.RBF(0.9), majority, minority)
-    w = bdd_m.map_weights(gram, prior, priors.TruncatedNormal(m2, sd2), scale)
+    K = rbf(gram.points, gram.points, 0.9)
+    rng = np.random.default_rng(seed + 100)
+    prior, m1, S1 = random_prior(rng, n0)
+    sigma = random_covariance(rng, n1) if seed == 8 else np.eye(n1)
+    theirs, objective = mode(K, n0, m1, S1, m2, sd2**2 * sigma, scale)
+    minority_prior = priors.TruncatedNormal(m2, sd2, sigma if seed == 8 else None)
+    w = bdd_m.map_weights(gram, prior, minority_prior, scale)
     assert w.sum() == pytest.approx(1.0, abs=1e-9)
     alpha1 = -w[n0:]
     assert alpha1.min() >= 0
     assert alpha1.max() <= 1
     assert objective(w) <= objective(theirs) + 1e-8
     np.testing.assert_allclose(w, theirs, atol=1e-5)
-    if seed == 5:
-        np.testing.assert_allclose(alpha1, 0.0, atol=1e-9)
-    if seed == 6:
-        np.testing.assert_allclose(alpha1, 1.0, atol=1e-9)
+    if seed in (5, 6):
+        np.testing.assert_allclose(alpha1, seed - 5.0, atol=1e-9)
     if seed == 7:
         assert (alpha1 < 1e-9).any()
         assert (alpha1 > 1 - 1e-9).any()
         assert ((alpha1 > 1e-3) & (alpha1 < 1 - 1e-3)).any()
+    if seed == 8:
+        diagonal, _ = mode(K, n0, m1, S1, m2, sd2**2 * np.diag(np.diag(sigma)), scale)
+        assert np.abs(w - diagonal).max() > 0.02
 
 
-def test_map_with_a_mean_and_covariance_of_the_minority():
-    rng = np.random.default_rng(8)
-    majority, minority = minority_rows_in_the_middle(8, 14, 9)
-    rows = np.concatenate([majority, minority])
-    K = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2) / (2 * 0.9**2))
-    prior, m1, S1 = random_prior(rng, 14)
-    A, m2 = rng.normal(size=(9, 9)), rng.uniform(-0.5, 1.5, 9)
-    S2 = A @ A.T / 9 + 0.1 * np.eye(9)
-    theirs, objective = mode(K, 14, m1, S1, m2, 0.49 * S2, 0.5)
-    gram = Gram.from_rows(kernels.RBF(0.9), majority, minority)
-    w = bdd_m.map_weights(gram, prior, priors.TruncatedNormal(m2, 0.7, S2), 0.5)
-    assert objective(w) <= objective(theirs) + 1e-8
-    np.testing.assert_allclose(w, theirs, atol=1e-5)
-    diagonal, _ = mode(K, 14, m1, S1, m2, 0.49 * np.diag(np.diag(S2)), 0.5)
-    assert np.abs(w - diagonal).max() > 0.02
-
-
-def test_a_mode_that_is_not_found_is_an_error(data, monkeypatch):
-    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
+def test_a_mode_that_is_not_found_is_an_error(monkeypatch):
     monkeypatch.setattr(
         bdd_m_posterior,
         "lsq_linear",
         lambda *a, **k: OptimizeResult(success=False, nit=3, message="no"),
     )
     with pytest.raises(RuntimeError, match=r"mode of BDD-M was not found in 3 iterations \(no\)"):
-        bdd_m.map_weights(gram, priors.Flat(), priors.TruncatedNormal())
+        bdd_m.map_weights(GRAM, priors.Flat(), priors.TruncatedNormal())
 
 
 @quiet
-def test_map_of_the_estimator(data):
-    X, y = data
-    rbf, few = kernels.RBF(1.0), {**QUICK, "cutoff": 1.0}
-    est = BDDM(kernel=rbf, prior=priors.Flat(0.8), likelihood_scale=2.0, **few).fit(X, y)
-    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 2)
+def test_map_of_the_estimator():
+    est = BDDM(
+        kernel=kernels.RBF(1.0), prior=priors.Flat(0.8), likelihood_scale=2.0, cutoff=1.0, **QUICK
+    ).fit(*DATA)
+    K = rbf(DATA[0], DATA[0])
     theirs, _ = mode(K, 24, np.zeros(24), 0.64 * np.eye(24), 0.0, np.eye(8), 2.0)
     np.testing.assert_allclose(est.map_weights_, theirs, atol=1e-5)
 
@@ -354,7 +324,7 @@ def on_the_hyperplane():
     _, m1, S1 = random_prior(np.random.default_rng(32), 7)
     m1 += 1.0  # far from sum 1, and with a small scale the prior has a say
     prior, scale = priors.Normal(m=m1, sigma=S1), 0.05
-    K = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2) / (2 * 1.2**2))
+    K = rbf(rows, rows, 1.2)
     covariance = np.linalg.inv(scale * 7 * K + np.linalg.inv(S1))
     mean = covariance @ (scale * K.sum(axis=1) + np.linalg.inv(S1) @ m1)
     a, g, S = conditional(mean, covariance)
@@ -362,73 +332,57 @@ def on_the_hyperplane():
 
 
 @pytest.mark.parametrize("sampler", ["exact", pytest.param("nuts", marks=pytest.mark.long)])
-def test_without_minority_rows_draws_are_bdd_on_the_hyperplane(on_the_hyperplane, worst_z, sampler):
+def test_without_minority_rows_it_is_bdd_on_the_hyperplane(on_the_hyperplane, worst_z, sampler):
     gram, prior, scale, free_mean, mean, covariance = on_the_hyperplane
     w = weights_of(gram, prior, priors.TruncatedNormal(), scale, sampler, 2000)
     assert np.abs(w.sum(axis=2) - 1).max() <= 1e-10
-    error = w - mean
-    assert worst_z(w, mean) < 4.5
-    assert worst_z(error[..., :, None] * error[..., None, :], covariance) < 4.5
+    assert moments_z(worst_z, w, mean, covariance) < 4.5
     assert worst_z(w, free_mean) > 20  # of weights with a free sum
-
-
-def test_without_minority_rows_the_map_is_bdd_on_the_hyperplane(on_the_hyperplane):
-    gram, prior, scale, free_mean, mean, _ = on_the_hyperplane
-    w = bdd_m.map_weights(gram, prior, priors.TruncatedNormal(), scale)
-    np.testing.assert_allclose(w, mean, atol=1e-9)
-    assert w.sum() == pytest.approx(1.0, abs=1e-12)
+    mode = bdd_m.map_weights(gram, prior, priors.TruncatedNormal(), scale)
+    np.testing.assert_allclose(mode, mean, atol=1e-9)
+    assert mode.sum() == pytest.approx(1.0, abs=1e-12)
     assert abs(free_mean.sum() - 1) > 0.1
+    model = bdd_m.build(gram, priors.Flat(), None)
+    w = pm.draw(model["w"], 3, random_seed=5, mode="FAST_COMPILE")
+    np.testing.assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
+    assert np.ptp(w, axis=0).min() > 0.01
 
 
 def student(gram, name, dims):
-    import pymc as pm
-
     return pm.StudentT(name, 3.0, dims=dims)
 
 
-def test_prior_of_alpha0_must_be_normal(data):
-    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
+@quiet
+def test_which_priors_the_model_and_its_closed_form_need():
     message = r"prior of alpha0: BDD-M conditions a normal prior .* got "
     for prior in (student, priors.Beta(), priors.TruncatedNormal()):
-        with pytest.raises(TypeError, match=message):
-            bdd_m.build(gram, prior, priors.TruncatedNormal())
-        with pytest.raises(TypeError, match=message):
-            bdd_m.map_weights(gram, prior, priors.TruncatedNormal())
+        for function in (bdd_m.build, bdd_m.map_weights, bdd_m.closed_form):
+            with pytest.raises(TypeError, match=message):
+                function(GRAM, prior, priors.TruncatedNormal())
     with pytest.raises(TypeError, match=message):
-        BDDM(prior=student, **QUICK).fit(*data)
-
-
-@quiet
-def test_closed_form_needs_a_truncated_normal_minority_prior(data):
-    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
+        BDDM(prior=student, **QUICK).fit(*DATA)
     message = r"needs priors.TruncatedNormal .*got Beta.*; use draws with sampler='nuts'"
     for closed_form in (bdd_m.posterior, bdd_m.map_weights):
         with pytest.raises(TypeError, match=message):
-            closed_form(gram, priors.Flat(), priors.Beta())
+            closed_form(GRAM, priors.Flat(), priors.Beta())
     est = BDDM(minority_prior=priors.Beta(), cutoff=1.0, sampler="exact", **QUICK)
     with pytest.raises(TypeError, match=r"exact' needs .*TruncatedNormal.*minority_prior=Beta"):
-        est.fit(*data)
-    est.set_params(sampler="auto").fit(*data)
+        est.fit(*DATA)
+    est.set_params(sampler="auto").fit(*DATA)
     assert not hasattr(est, "map_weights_")
     with pytest.raises(AttributeError, match=r"map_weights_ .*TruncatedNormal.*Beta"):
         est.map_weights_  # noqa: B018
 
 
 @quiet
-def test_prior_given_row_by_row_can_be_fitted_by_default(data):
-    """Mean and covariance are arguments; left-out rows and folds take them with them."""
+def test_priors_given_row_by_row_go_with_their_rows_into_folds():
+    """The folds of the estimator are refits by hand with the rows' own mean and covariance."""
     prior = priors.Normal(m=np.full(24, 1 / 24), sigma=0.5 + 0.5 * np.eye(24))
-    est = BDDM(kernel=kernels.RBF(1.0), prior=prior, **QUICK).fit(*data)
+    est = BDDM(kernel=kernels.RBF(1.0), prior=prior, **QUICK).fit(*DATA)
     assert est.cutoff_ > 0
     assert est.with_cutoff(Cutoff(cv=5)).cutoff_ > 0
-
-
-@quiet
-def test_minority_prior_given_row_by_row_goes_with_its_rows_into_folds(data):
-    """The folds of the estimator are refits by hand with the rows' own mean and covariance."""
-    X, y = data
     order = np.random.default_rng(33).permutation(32)
-    X, y = X[order], y[order]
+    X, y = DATA[0][order], DATA[1][order]
     m, S = np.linspace(-1.0, 2.0, 8), np.diag(np.linspace(0.2, 1.5, 8)) + 0.1
     arguments = dict(kernel=kernels.RBF(1.0), **QUICK)
     est = BDDM(
@@ -445,32 +399,6 @@ def test_minority_prior_given_row_by_row_goes_with_its_rows_into_folds(data):
     assert est.cutoff_ == pytest.approx(Cutoff("g_mean").choose(d, y == 1), rel=1e-9)
 
 
-def test_numbers_of_the_minority_prior_compile_nothing_new(data):
-    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
-    other = Gram.from_rows(kernels.RBF(1.0), data[0][:20], data[0][27:])
-    for first, second in (
-        (priors.TruncatedNormal(), priors.TruncatedNormal(np.arange(5) / 5, 0.3)),
-        (
-            priors.TruncatedNormal(0.2, sigma=CORRELATED),
-            priors.TruncatedNormal(np.arange(5) / 5, sigma=CORRELATED[:5, :5]),
-        ),
-    ):
-        LogDensity(bdd_m.build(gram, priors.Flat(), first))
-        before = compilations()
-        LogDensity(bdd_m.build(other, priors.Flat(), second))
-        assert compilations() == before
-
-
-@quiet
-def test_exact_sampling_compiles_no_model(data):
-    before = compilations()
-    est = BDDM(kernel=kernels.RBF(1.0), **QUICK).fit(*data)
-    assert compilations() == before
-    found = est.idata_["diagnostics"]
-    assert float(found["r_hat"]) < 1.2
-    assert {"w", "alpha1"} == set(est.idata_["posterior"].data_vars)
-
-
 def test_prior_given_the_total_is_a_density():
     """On the line of all pairs of one sum it integrates to one, for whichever sum."""
     gram = Gram.from_rows(kernels.RBF(1.2), np.array([[0.0], [0.7]]), np.array([[2.0]]))
@@ -483,41 +411,21 @@ def test_prior_given_the_total_is_a_density():
         assert 12 * weight @ density == pytest.approx(1.0, abs=1e-10)
 
 
-def test_without_minority_points_the_weights_of_the_model_sum_to_one():
-    gram = Gram.from_rows(kernels.RBF(1.2), np.random.default_rng(4).normal(size=(7, 2)))
-    density = LogDensity(bdd_m.build(gram, priors.Flat(), None))
-    x = np.random.default_rng(5).normal(size=(3, density.size))
-    w = density.named(x)["w"]
-    assert w.shape == (3, 7)
-    np.testing.assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
-    assert np.ptp(w, axis=0).min() > 0.01
-
-
-def test_minority_prior_is_the_normal_density_but_for_a_constant(data):
+def test_minority_prior_is_the_normal_density_but_for_a_constant():
     """Ratios of densities of weights, by SciPy's multivariate normal."""
-    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
     prior = priors.TruncatedNormal(np.linspace(0.0, 1.0, 8), 0.5, CORRELATED)
     alpha1 = np.random.default_rng(48).uniform(size=(6, 8))
     w = np.hstack([np.zeros((6, 24)), -alpha1])
-    found = bdd_m.log_prior_of_minority(gram, prior, w)
-    expected = multivariate_normal(prior.location(gram), 0.25 * CORRELATED).logpdf(alpha1)
+    found = bdd_m.log_prior_of_minority(GRAM, prior, w)
+    expected = multivariate_normal(prior.location(GRAM), 0.25 * CORRELATED).logpdf(alpha1)
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9)
 
 
-def test_the_closed_form_has_the_scale_of_the_likelihood(data):
-    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
-    arguments = gram, priors.Flat(), priors.TruncatedNormal()
-    assert bdd_m.closed_form(*arguments).likelihood_scale == 1.0
-    assert bdd_m.closed_form(*arguments, SCALE).likelihood_scale == SCALE
-
-
-def test_weights_of_alpha1_are_the_most_probable_alpha0_and_sum_to_one(data):
+def test_weights_of_alpha1_are_the_most_probable_alpha0_and_sum_to_one():
     """For one alpha1 and for many: majority first, and then minus alpha1."""
-    gram = Gram.from_rows(kernels.RBF(1.0), data[0][:24], data[0][24:])
-    form = bdd_m_posterior.posterior(gram, priors.Flat(), priors.TruncatedNormal(), SCALE)
+    form = bdd_m_posterior.posterior(GRAM, priors.Flat(), priors.TruncatedNormal(), SCALE)
     alpha1 = np.random.default_rng(49).uniform(size=(3, 8))
     many = form.weights(alpha1)
-    assert many.shape == (3, 32)
     np.testing.assert_allclose(many.sum(axis=1), 1.0, rtol=1e-10)
     np.testing.assert_array_equal(many[:, 24:], -alpha1)
     np.testing.assert_allclose(form.weights(alpha1[1]), many[1], rtol=1e-12)

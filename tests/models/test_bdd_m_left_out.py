@@ -10,7 +10,7 @@ from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.inference.decision import weighted_distance_quantile
 from bsvdd.inference.metrics import evaluate
 from bsvdd.inference.warning import DiagnosticWarning
-from bsvdd.models import Gram, bdd_m, bdd_m_left_out
+from bsvdd.models import Gram, bdd_m, bdd_m_posterior
 from numpy.polynomial.legendre import leggauss
 from scipy import stats
 
@@ -46,8 +46,10 @@ def without(j):
     """Statistics of the other rows, which know their place in the priors, and which these are."""
     rest = np.arange(N0 + N1) != j
     gram = Gram.from_rows(kernels.RBF(1.0), ROWS[:N0][rest[:N0]], ROWS[N0:][rest[N0:]])
-    place, minority_place = np.flatnonzero(rest[:N0]), np.flatnonzero(rest[N0:])
-    return replace(gram, place=place, minority_place=minority_place), rest
+    place, minority_index_in_full_fit = np.flatnonzero(rest[:N0]), np.flatnonzero(rest[N0:])
+    return replace(
+        gram, index_in_full_fit=place, minority_index_in_full_fit=minority_index_in_full_fit
+    ), rest
 
 
 def log_density(found, alpha1):
@@ -61,7 +63,7 @@ def draws(found, seed, chains=2, n=500):
 
 def leave_one_out(gram, prior, minority_prior, w, seed=0):
     rng = np.random.default_rng(seed)
-    return bdd_m_left_out.leave_one_out(gram, prior, minority_prior, SCALE, w, rng)
+    return bdd_m_posterior.leave_one_out(gram, prior, minority_prior, SCALE, w, rng)
 
 
 @pytest.mark.parametrize(("prior", "minority_prior"), CASES)
@@ -152,7 +154,7 @@ def test_density_of_a_minority_weight_at_zero():
             root = precision**0.5
             expected = stats.truncnorm.logpdf(0.0, -mean * root, (1 - mean) * root, mean, 1 / root)
             expected -= np.log(root / (2 * np.pi) ** 0.5)
-            found = bdd_m_left_out._log_density_at_zero(np.array([mean]), np.array([precision]))
+            found = bdd_m_posterior._log_density_at_zero(np.array([mean]), np.array([precision]))
             np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-9)
 
 
@@ -174,22 +176,18 @@ def test_the_only_row_of_a_class():
     assert abs(stats.ttest_ind(f[:, 3], v @ gram.K[:3, 3]).statistic) < 4.5
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(30)
-    return np.concatenate([rng.normal(size=(24, 2)), rng.normal(size=(8, 2)) * 0.8]), np.repeat(
-        [0, 1], [24, 8]
-    )
+X = np.random.default_rng(30).normal(size=(32, 2)) * np.repeat([1.0, 0.8], [24, 8])[:, None]
+Y = np.repeat([0, 1], [24, 8])
 
 
 @quiet
-def test_automatic_cutoff_is_by_leave_one_out(data):
+def test_automatic_cutoff_is_by_leave_one_out():
     order = np.random.default_rng(47).permutation(32)
-    X, y = data[0][order], data[1][order]
-    est = BDDM(**QUICK).fit(X, y)
+    y = Y[order]
+    est = BDDM(**QUICK).fit(X[order], y)
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
     rng = np.random.default_rng(est._fit.data.seed)
-    f, log_weight = bdd_m_left_out.leave_one_out(
+    f, log_weight = bdd_m_posterior.leave_one_out(
         est.gram_, est.prior, est.minority_prior, 1.0, w, rng
     )
     d2 = 1 - 2 * f + upper_median(np.einsum("di,ij,dj->d", w, est.gram_.K, w))
@@ -205,38 +203,38 @@ def test_automatic_cutoff_is_by_leave_one_out(data):
 
 @pytest.mark.long
 @quiet
-def test_another_minority_prior_has_folds(data):
-    est = BDDM(minority_prior=priors.Beta(2, 2), cutoff=1.0, sampler="nuts", **QUICK).fit(*data)
+def test_another_minority_prior_has_folds():
+    est = BDDM(minority_prior=priors.Beta(2, 2), cutoff=1.0, sampler="nuts", **QUICK).fit(X, Y)
     message = r"cutoff: BDDM has no leave-one-out in closed form.*; use cv='auto' or a number"
     with pytest.raises(ValueError, match=message):
         est.with_cutoff(Cutoff(cv="loo"))
     with pytest.raises(ValueError, match=message):
-        BDDM(minority_prior=priors.Beta(2, 2), cutoff=Cutoff(cv="loo")).fit(*data)
+        BDDM(minority_prior=priors.Beta(2, 2), cutoff=Cutoff(cv="loo")).fit(X, Y)
     automatic, folds = est.with_cutoff("g_mean"), est.with_cutoff(Cutoff("g_mean", cv=5))
     assert automatic.cutoff_ == folds.cutoff_
 
 
 @quiet
-def test_draws_of_any_sampler_can_be_left_out(data):
-    exact = BDDM(**{**QUICK, "draws": 1000}).fit(*data)
-    nuts = BDDM(**{**QUICK, "draws": 1000, "tune": 500}, sampler="nuts").fit(*data)
+def test_draws_of_any_sampler_can_be_left_out():
+    exact = BDDM(**{**QUICK, "draws": 1000}).fit(X, Y)
+    nuts = BDDM(**{**QUICK, "draws": 1000, "tune": 500}, sampler="nuts").fit(X, Y)
     found = [est.idata_["decision"]["left_out"].values for est in (exact, nuts)]
     np.testing.assert_allclose(*found, atol=0.03)
-    inside = np.median(exact.distance(data[0]).values.reshape(-1, 32), axis=0)
+    inside = np.median(exact.distance(X).values.reshape(-1, 32), axis=0)
     assert np.abs(found[0] - inside).max() > 0.1
 
 
-def test_few_draws_that_count_are_warned_of(data, monkeypatch):
+def test_few_draws_that_count_are_warned_of(monkeypatch):
     """Weights of one draw in a hundred, for three rows."""
-    est = BDDM(cutoff=1.0, **{**QUICK, "draws": 1000}).fit(*data)
-    true = bdd_m_left_out.leave_one_out
+    est = BDDM(cutoff=1.0, **{**QUICK, "draws": 1000}).fit(X, Y)
+    true = bdd_m.leave_one_out
 
     def uneven(*arguments):
         d, log_weight = true(*arguments)
         log_weight[:, 5:8] = np.where(np.arange(2000)[:, None] % 100 == 0, -900.0, -910.0)
         return d, log_weight
 
-    monkeypatch.setattr(bdd_m_left_out, "leave_one_out", uneven)
+    monkeypatch.setattr(bdd_m, "leave_one_out", uneven)
     message = (
         r"leave-one-out of 3 of 32 rows depends on few draws \(as few as 20\.\d effective draws of"
     )

@@ -260,14 +260,14 @@ def test_svdd_prior_has_the_weights_of_svdd_as_median():
     machine = OneClassSVM(kernel="rbf", gamma=0.5, nu=0.2, tol=1e-10).fit(rows)
     alpha = np.zeros(40)
     alpha[machine.support_] = machine.dual_coef_[0] / machine.dual_coef_.sum()
-    found = np.exp(priors.SVDD(outlier_fraction=0.2, floor=0.05).mean(gram))
+    found = np.exp(priors.SVDDWeights(outlier_fraction=0.2, floor=0.05).mean(gram))
     expected = alpha + 0.05 / 40
     np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)
     with_minority = Gram.from_rows(kernels.RBF(1.0), rows[:30], rows[30:])
     alone = Gram.from_rows(kernels.RBF(1.0), rows[:30])
     np.testing.assert_allclose(
-        priors.SVDD().mean(with_minority), priors.SVDD().mean(alone), atol=1e-9
+        priors.SVDDWeights().mean(with_minority), priors.SVDDWeights().mean(alone), atol=1e-9
     )
     for changes in ({"outlier_fraction": 0.0}, {"floor": 0.0}, {"floor": 2.0}):
         with pytest.raises(ValueError, match="must lie in"):
-            priors.SVDD(**changes)
+            priors.SVDDWeights(**changes)

@@ -1,135 +1,142 @@
-"""SVDD against scikit-learn's one-class SVM and against a general QP solver."""
+"""SVDD, without and with minority rows: against a general solver, libsvm, and by hand."""
 
-import cvxopt
 import numpy as np
 import pytest
 from bsvdd.models import Gram, svdd
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import OneClassSVM
+from sklearn.utils import check_random_state
 
-from bsvdd import SVDD, Cutoff, kernels
+from bsvdd import SVDD, SVDDM, Cutoff, kernels
+
+from .helpers import quadratic_program, squared_distances
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(40, 2)) * [1.0, 1.5]
 Z = RNG.normal(size=(30, 2)) * 3
+KERNELS = [kernels.RBF(1.3), kernels.Linear(), kernels.Polynomial(2, 0.3)]
+PENALTIES = [(0.052, 0.045), (0.047, 1.0), (0.21, 0.3), (1.0, 0.04), (3.0, 2.0)]
 
 
-def quadratic_program(K, C):
-    """Solve the dual of SVDD as it stands, by cvxopt's interior points."""
-    n = len(K)
-    P, q = cvxopt.matrix(2 * K), cvxopt.matrix(-np.diag(K))
-    G = cvxopt.matrix(np.vstack([-np.eye(n), np.eye(n)]))
-    h = cvxopt.matrix(np.r_[np.zeros(n), np.full(n, C)])
-    A, b = cvxopt.matrix(np.ones((1, n))), cvxopt.matrix(1.0)
-    options = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
-    return np.ravel(cvxopt.solvers.qp(P, q, G, h, A, b, options=options)["x"])
+def instance(seed, n0=30, n1=6):
+    """Rows of a majority, and of a minority of which some lie inside the majority's cloud."""
+    rng = np.random.default_rng(seed)
+    majority = rng.normal(size=(n0, 2)) * [1.0, 1.5]
+    minority = rng.normal(size=(n1, 2)) * np.linspace(0.3, 2.5, n1)[:, None]
+    return np.concatenate([majority, minority]), np.repeat([0, 1], [n0, n1])
 
 
-def distances(w, K, k_uz, k_zz):
-    return np.sqrt(np.maximum(k_zz - 2 * w @ k_uz + w @ K @ w, 0))
+def solved(kernel, rows, y, C1, C2):
+    return svdd.solve(Gram.from_rows(kernel, rows[y == 0], rows[y == 1]), C1, C2)
+
+
+def dual(w, K):
+    return w @ np.diag(K) - w @ K @ w
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("penalties", PENALTIES, ids=str)
+@pytest.mark.parametrize("n1", [0, 6])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_the_sphere_is_that_of_a_general_solver_and_meets_its_conditions(
+    kernel, n1, penalties, seed
+):
+    """The dual in alpha0 and alpha1 as printed, by interior points; then the gradient.
+
+    One multiplier mu of the sum: gradient = mu where free, <= mu at 0, >= mu at the bound.
+    For alpha1 the constraint enters with -1, so -gradient is what mu is compared with.
+    """
+    rows, y = instance(seed, n1=n1)
+    K, sign = kernel(rows), np.where(y == 0, 1.0, -1.0)
+    penalty = np.where(y == 0, *penalties)
+    sphere = solved(kernel, rows, y, *penalties)
+    w, alpha = sphere.weights, sign * sphere.weights
+    best = quadratic_program(2 * np.outer(sign, sign) * K, -sign * np.diag(K), 0.0, penalty, sign)
+    theirs = sign * best
+    assert w.sum() == pytest.approx(1.0, abs=1e-10)
+    assert alpha.min() >= -1e-12
+    assert (alpha <= penalty * (1 + 1e-8)).all()
+    rel = 1e-6 if n1 else 1e-9
+    assert dual(w, K) == pytest.approx(dual(theirs, K), rel=rel, abs=rel)
+    # the same sphere: R^2 from their own free weights
+    free = (best > 1e-4 * penalty) & (best < (1 - 1e-4) * penalty)
+    assert free.any()
+    R2 = squared_distances(theirs, K, K, np.diag(K))[free].mean()
+    assert sphere.radius**2 == pytest.approx(R2, rel=1e-5)
+    # the gradient of each class, and the case by the weights
+    tolerance = 1e-6 * np.abs(K).max()
+    excess = sign * (np.diag(K) - 2 * K @ w) - sign * (sphere.radius**2 - w @ K @ w)
+    zero, full = alpha <= 1e-6 * penalty, alpha >= (1 - 1e-6) * penalty
+    np.testing.assert_allclose(excess[~zero & ~full], 0.0, atol=tolerance)
+    assert (excess[zero] <= tolerance).all()
+    assert (excess[full] >= -tolerance).all()
+    assert 0 <= sphere.kkt_residual <= tolerance
+    np.testing.assert_array_equal(sphere.case == "inside", np.where(y == 0, zero, full))
+    np.testing.assert_array_equal(sphere.case == "outside", np.where(y == 0, full, zero))
+    # the same decisions, away from the boundary
+    cls, more = (SVDDM, {"C2": penalties[1]}) if n1 else (SVDD, {})
+    est = cls(kernel=kernel, C=penalties[0], cutoff="model", **more).fit(rows, y if n1 else None)
+    np.testing.assert_array_equal(est.weights_, w)
+    d = np.sqrt(squared_distances(theirs, K, kernel(rows, Z), kernel.diag(Z)))
+    clear = np.abs(d - R2**0.5) > 1e-6
+    np.testing.assert_array_equal(est.predict(Z)[clear], np.where(d <= R2**0.5, 1, -1)[clear])
+    np.testing.assert_array_equal(est.support_case_, sphere.case)
 
 
 @pytest.mark.parametrize("C", [0.05, 0.1, 0.37, 1.0])
 def test_rbf_is_the_one_class_svm(C):
     est = SVDD(kernel=kernels.RBF(1.3), C=C, cutoff="model").fit(X)
     svm = OneClassSVM(gamma=kernels.RBF(1.3).gamma, nu=1 / (C * len(X)), tol=1e-10).fit(X)
-    theirs = svm.decision_function(Z)
     # R^2 - d^2 = 2 (sum_j w_j k(u_j, z) - rho'), and libsvm scales w by nu n
     ours = est.radius_**2 - est.distance(Z).values[0, 0] ** 2
-    np.testing.assert_allclose(ours, 2 * theirs * C, atol=1e-7)
+    np.testing.assert_allclose(ours, 2 * svm.decision_function(Z) * C, atol=1e-7)
     np.testing.assert_array_equal(est.predict(Z), svm.predict(Z))
     assert {-1, 1} == set(est.predict(Z))
 
 
-@pytest.mark.parametrize("C", [0.05, 0.2, 1.0])
-@pytest.mark.parametrize("kernel", [kernels.Linear(), kernels.Polynomial(2)], ids=repr)
-def test_other_kernels_solve_the_qp(kernel, C):
-    gram = Gram.from_rows(kernel, X)
-    w, reference = svdd.solve(gram, C).weights, quadratic_program(gram.K, C)
-    assert w.sum() == pytest.approx(1.0, abs=1e-12)
-    assert w.min() >= 0
-    assert w.max() <= C * (1 + 1e-8)
-
-    def dual(v):
-        return v @ np.diag(gram.K) - v @ gram.K @ v
-
-    # several w can give one centre (a linear kernel of rank 2), so compare what is unique
-    assert dual(w) == pytest.approx(dual(reference), rel=1e-9)
-    k_uz, k_zz = kernel(X, Z), kernel.diag(Z)
-    np.testing.assert_allclose(
-        distances(w, gram.K, k_uz, k_zz), distances(reference, gram.K, k_uz, k_zz), rtol=1e-5
-    )
+BY_HAND = {
+    # C = 1/2: no weight is free, and any R^2 in [1, 16] is optimal: the middle
+    "no free weight": ([-4, -1, 1, 4], [], 0.5, None, [0.5, 0, 0, 0.5], 8.5),
+    # C = 1/n: every weight is at its bound, and the nearest row gives the only end
+    "one end": ([-3, -1, 4], [], 1 / 3, None, [1 / 3] * 3, 1.0),
+    # R = max(c + 1, 2 - c), and its square plus C2 times the minority's slack, 1.75 - c for c < .5
+    # and 5c - 1.25 above, is least at c = .5; alpha0 follows from sum = 1 + C2 and centre = .5
+    **{
+        f"minority, C2={C2}": ([-1, 2], [1.5], 10, C2, [0.5 + C2 / 6, 0.5 + 5 * C2 / 6, -C2], 2.25)
+        for C2 in (0.3, 0.9, 2.4)
+    },
+}
 
 
-@pytest.mark.parametrize("C", [0.05, 0.1, 0.15])
-def test_radius_is_that_of_free_support_vectors_only(C):
-    gram = Gram.from_rows(kernels.RBF(1.3), X)
-    w = svdd.solve(gram, C).weights
-    d = distances(w, gram.K, gram.K, np.diag(gram.K))
-    R = svdd.describe(w, gram, C).radius
-    free, bounded = (w > 1e-5 * C) & (w < C * (1 - 1e-5)), w > C * (1 - 1e-5)
-    assert free.any()
-    assert bounded.any()
-    np.testing.assert_allclose(d[free], R, atol=1e-6)
-    assert (d[bounded] >= R - 1e-6).all()
-    assert d[bounded].mean() > R + 1e-3  # so a radius averaged over them would be too large
-    assert (d[w <= 1e-5 * C] <= R + 1e-6).all()
-
-
-def test_radius_without_a_free_support_vector_is_the_middle():
-    """Points -4, -1, 1, 4 and C = 1/2: w = (1/2, 0, 0, 1/2), centre 0, R^2 in [1, 16]."""
-    points = np.array([[-4.0], [-1.0], [1.0], [4.0]])
-    gram = Gram.from_rows(kernels.Linear(), points)
-    w = svdd.solve(gram, 0.5).weights
-    np.testing.assert_allclose(w, [0.5, 0, 0, 0.5], atol=1e-9)
-    assert svdd.describe(w, gram, 0.5).radius ** 2 == pytest.approx((1 + 16) / 2)
-
-
-def test_radius_with_one_end_only():
-    """C = 1/n: every weight is at its bound, and the nearest row gives the only end."""
-    points = np.array([[-3.0], [-1.0], [4.0]])
-    gram = Gram.from_rows(kernels.Linear(), points)
-    w = svdd.solve(gram, 1 / 3).weights
-    np.testing.assert_allclose(w, 1 / 3)
-    assert svdd.describe(w, gram, 1 / 3).radius == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("C", [1.0, 5.0, 1e4])
-@pytest.mark.parametrize("kernel", [kernels.RBF(1.3), kernels.Linear()], ids=repr)
-def test_hard_margin_encloses_every_row(kernel, C):
-    est = SVDD(kernel=kernel, C=C).fit(X)
-    assert est.distance(X).values.max() <= est.radius_ * (1 + 1e-6)
-    np.testing.assert_allclose(est.weights_, SVDD(kernel=kernel, C=1.0).fit(X).weights_)
+@pytest.mark.parametrize(
+    ("majority", "minority", "C1", "C2", "weights", "R2"), BY_HAND.values(), ids=BY_HAND
+)
+def test_rows_on_a_line_by_hand(majority, minority, C1, C2, weights, R2):
+    rows = np.array([[*majority, *minority]], dtype=float).T
+    y = np.repeat([0, 1], [len(majority), len(minority)])
+    sphere = solved(kernels.Linear(), rows, y, C1, C2)
+    np.testing.assert_allclose(sphere.weights, weights, atol=1e-6 if minority else 1e-9)
+    assert sphere.radius**2 == pytest.approx(R2, abs=2e-6)
+    assert sphere.boundary**2 == pytest.approx(R2, abs=2e-6)
+    d2 = (rows[:, 0] - np.dot(weights, rows[:, 0])) ** 2
+    np.testing.assert_allclose(sphere.squared_distances, d2, atol=1e-6)
+    if minority:
+        assert sphere.case.tolist() == ["on the sphere", "on the sphere", "inside"]
 
 
 @pytest.mark.parametrize("kernel", [kernels.RBF(0.9), kernels.Polynomial(2)], ids=repr)
 @pytest.mark.parametrize("C", [0.04, 0.1, 0.3, 1.0])
 def test_boundary_is_the_largest_distance_of_a_row_below_its_bound(kernel, C):
     gram = Gram.from_rows(kernel, X)
-    w = svdd.solve(gram, C).weights
-    d = distances(w, gram.K, gram.K, np.diag(gram.K))
+    sphere = svdd.solve(gram, C)
+    w, R, boundary = sphere.weights, sphere.radius, sphere.boundary
+    d = np.sqrt(squared_distances(w, gram.K, gram.K, np.diag(gram.K)))
     below = w < C * (1 - 1e-6)
-    boundary, R = svdd.describe(w, gram, C).boundary, svdd.describe(w, gram, C).radius
     assert boundary == pytest.approx(max(R, d[below].max()), rel=1e-12)
     assert R <= boundary <= R * (1 + 1e-5)  # above the radius by no more than rounding
     assert (d[below] <= boundary * (1 + 1e-12)).all()
     est = SVDD(kernel=kernel, C=C, cutoff="model").fit(X)
     assert est.cutoff_ == pytest.approx(boundary, rel=1e-12)
-
-
-def test_boundary_without_a_row_below_its_bound_is_the_radius():
-    points = np.array([[-3.0], [-1.0], [4.0]])
-    gram = Gram.from_rows(kernels.Linear(), points)
-    w = svdd.solve(gram, 1 / 3).weights
-    assert svdd.describe(w, gram, 1 / 3).boundary == pytest.approx(
-        svdd.describe(w, gram, 1 / 3).radius, rel=1e-12
-    )
-
-
-def test_boundary_without_a_free_support_vector_lets_rows_inside_in():
-    """Points -4, -1, 1, 4 and C = 1/2: R^2 = 17/2 is beyond both rows with w < C."""
-    gram = Gram.from_rows(kernels.Linear(), np.array([[-4.0], [-1.0], [1.0], [4.0]]))
-    w = svdd.solve(gram, 0.5).weights
-    assert svdd.describe(w, gram, 0.5).boundary ** 2 == pytest.approx(17 / 2)
 
 
 SEVERAL = [
@@ -143,73 +150,119 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize("kernel", SEVERAL, ids=repr)
-def test_hard_margin_flags_no_training_row(kernel):
+def test_no_more_rows_are_flagged_than_the_outlier_fraction_and_none_by_a_hard_margin(kernel):
     """Nor when the rows are scored one by one, whose digits are not quite the same."""
     for seed in range(30):
         rng = np.random.default_rng(seed)
         n, p = rng.integers(5, 120), rng.integers(1, 8)
         rows = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 3) + rng.normal(size=p)
         est = SVDD(kernel=kernel, C=1, cutoff="model").fit(rows)
-        assert (est.predict(rows) == 1).all()
-        assert (est.predict(rows[rng.permutation(n)]) == 1).all()
-        assert all(est.predict(rows[[i]])[0] == 1 for i in range(0, n, 7))
+        for these in (rows, rows[rng.permutation(n)], *(rows[[i]] for i in range(0, n, 7))):
+            assert (est.predict(these) == 1).all()
         assert est.radius_ <= est.cutoff_ <= est.radius_ * (1 + 1e-5)
+        if seed < 20 and n >= 20:
+            for fraction in (0.05, 0.1, 0.3, 0.5, 1.0):
+                est = SVDD(kernel=kernel, outlier_fraction=fraction, cutoff="model").fit(rows)
+                assert (est.predict(rows) == -1).mean() <= fraction + 1e-12
 
 
-@pytest.mark.parametrize("kernel", SEVERAL, ids=repr)
-def test_no_more_rows_are_flagged_than_the_outlier_fraction(kernel):
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        rows = rng.normal(size=(rng.integers(20, 120), rng.integers(1, 8)))
-        for fraction in (0.05, 0.1, 0.3, 0.5, 1.0):
-            est = SVDD(kernel=kernel, outlier_fraction=fraction, cutoff="model").fit(rows)
-            assert (est.predict(rows) == -1).mean() <= fraction + 1e-12
-
-
-def test_c_below_one_over_n():
-    with pytest.raises(
-        ValueError, match=r"C must be at least 1/n0 = 0.025 for 40 .*got 0.02: n0 C = 0.8$"
-    ):
-        SVDD(C=0.02).fit(X)
+@pytest.mark.parametrize("n0", [60, 150])
+@pytest.mark.parametrize("seed", range(8))
+def test_majority_rows_on_the_sphere_are_not_flagged(seed, n0):
+    """Equal to R but for rounding, they belong to the description."""
+    rows, y = instance(seed, n0=n0, n1=12)
+    for cls in (SVDDM, SVDD):
+        est = cls(kernel=kernels.RBF(1.3), cutoff="model").fit(rows, y)
+        flagged = est.predict(rows[:n0]) == -1
+        np.testing.assert_array_equal(flagged, est.support_case_[:n0] == "outside")
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.3, 0.5])
-def test_outlier_fraction_is_nu(fraction):
+def test_outlier_fraction_is_nu_and_the_penalties_are_those_of_tax(fraction):
     """At most nu n rows are outside, and at least nu n are support vectors."""
     est = SVDD(kernel=kernels.RBF(0.6), outlier_fraction=fraction).fit(X)
     assert pytest.approx(1 / (40 * fraction)) == est.C_
     outside = (est.distance(X).values[0, 0] > est.radius_ + 1e-6).mean()
     assert outside <= fraction <= (est.weights_ > 1e-8).mean()
+    rows, y = instance(1)
+    est = SVDDM(outlier_fraction=fraction, minority_fraction=0.5, kernel=KERNELS[0]).fit(rows, y)
+    given = SVDDM(C=1 / (30 * fraction), C2=1 / 3, kernel=KERNELS[0]).fit(rows, y)
+    np.testing.assert_allclose(est.weights_, given.weights_, atol=1e-12)
 
 
-def test_the_default_cutoff_is_a_false_alarm_rate_by_refitted_folds():
-    est = SVDD(kernel=kernels.RBF(0.6)).fit(X)
-    assert est.cutoff is None
-    folds = est.with_cutoff(Cutoff("false_alarm", cv=10))
-    assert est.cutoff_ == folds.cutoff_ == est.with_cutoff(Cutoff(cv="auto")).cutoff_
-    assert est.cutoff_ > est.with_cutoff("model").cutoff_  # new rows lie outside of the sphere
-    assert (est.idata_["decision"]["left_out"].values > est.cutoff_).sum() == 3  # 37 of 41 within
+@pytest.mark.parametrize("seed", range(4))
+def test_minority_rows_inside_the_cloud_leave_the_sphere_as_c1_falls(seed):
+    """With minority rows ignored (sum alpha = 1) every one of them would have weight 0."""
+    rng = np.random.default_rng(seed)
+    majority, minority = rng.normal(size=(60, 2)), rng.uniform(-0.9, 0.9, size=(12, 2))
+    plain = SVDD(kernel=kernels.RBF(2.0), C=1.0, cutoff="model").fit(majority)
+    assert (plain.predict(minority) == 1).all()  # they do lie inside of the target's cloud
+    rows, y = np.concatenate([majority, minority]), np.repeat([0, 1], [60, 12])
+    left, inside_cost = [], []
+    for C1 in (1.0, 0.5, 0.2, 0.1, 0.05, 0.03, 0.02):
+        est = SVDDM(kernel=kernels.RBF(2.0), C=C1, C2=1.0, cutoff="model").fit(rows, y)
+        d = est.distance(minority).values[0, 0]
+        assert est.weights_[60:].min() < -1e-3
+        left.append((d >= est.radius_ - 1e-6).sum())
+        inside_cost.append(est.radius_**2 + np.maximum(est.radius_**2 - d**2, 0).sum())
+    assert (np.diff(left) >= 0).all()
+    assert left[-1] > left[0] > 0
+    # of min F + C1 G, F at the solution cannot grow as C1 falls
+    assert (np.diff(inside_cost) <= 1e-6).all()
+    assert inside_cost[-1] < inside_cost[0] - 0.1
 
 
-def test_a_row_is_left_out_by_a_refit_only():
+def test_errors():
+    rows, y = instance(2)
+    gram = Gram.from_rows(kernels.RBF(1.0), rows[:30], rows[30:])
+    message = r"C must be at least 1/n0 = 0\.0333333 for 30 majority rows .*got 0\.02: n0 C = 0\.6$"
+    for fit in (lambda: svdd.solve(gram, 0.02, 0.5), lambda: SVDDM(C=0.02, C2=5.0).fit(rows, y)):
+        with pytest.raises(ValueError, match=message):
+            fit()
+    with pytest.raises(ValueError, match=r"1/n0 = 0.025 for 40 .*got 0.02: n0 C = 0.8$"):
+        SVDD(C=0.02).fit(X)
+    with pytest.raises(ValueError, match=r"^C2, the penalty on .* is required .* n1 = 6$"):
+        svdd.solve(gram, 0.5)
+    with pytest.raises(ValueError, match=r"SVDDM learns from minority rows, .*\(n1 = 0\)"):
+        SVDDM().fit(rows)
+    for wrong in ({"C2": 0.0}, {"C2": -1.0}, {"minority_fraction": 0.0}, {"C": 0.0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            SVDDM(**wrong).fit(rows, y)
+
+
+def test_a_row_is_left_out_by_refitted_folds_only():
     """Without a support vector, the other weights are those of another problem."""
-    message = r"cutoff: SVDD has no leave-one-out in closed form.*use cv='auto' or a number"
-    with pytest.raises(ValueError, match=message):
-        SVDD(cutoff=Cutoff(cv="loo")).fit(X)
-    with pytest.raises(ValueError, match=message):
-        SVDD(cutoff="model").fit(X).with_cutoff(Cutoff("false_alarm", cv="loo"))
-
-
-def test_a_parameter_that_is_set_after_the_fit_changes_nothing_of_it():
-    est = SVDD(kernel=kernels.RBF(1.0)).fit(X)
-    case, boundary = est.support_case_.tolist(), est.with_cutoff("model").cutoff_
-    est.set_params(outlier_fraction=0.5)
+    for cls in (SVDD, SVDDM):
+        message = rf"cutoff: {cls.__name__} has no leave-one-out in closed form.*use cv='auto' or a"
+        est = cls(kernel=kernels.RBF(0.6)).fit(*instance(1, n0=40))
+        assert est.cutoff is None
+        with pytest.raises(ValueError, match=message):
+            est.with_cutoff(Cutoff("false_alarm", cv="loo"))
+    assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv=6)).cutoff_  # as minority rows
+    est = SVDD(kernel=kernels.RBF(0.6)).fit(X)
+    assert est.cutoff_ == est.with_cutoff(Cutoff("false_alarm", cv=10)).cutoff_
+    assert est.cutoff_ == est.with_cutoff(Cutoff(cv="auto")).cutoff_
+    model = est.with_cutoff("model").cutoff_
+    assert est.cutoff_ > model  # new rows lie outside of the sphere
+    assert (est.idata_["decision"]["left_out"].values > est.cutoff_).sum() == 3  # 37 of 41 within
+    case = est.support_case_.tolist()
+    est.set_params(outlier_fraction=0.5)  # changes nothing of a fit
     assert est.support_case_.tolist() == case
-    assert est.with_cutoff("model").cutoff_ == boundary
+    assert est.with_cutoff("model").cutoff_ == model
 
 
-def test_a_second_fit_is_the_first():
-    est = SVDD(C=0.1)
-    first = est.fit(X).weights_.copy()
-    np.testing.assert_array_equal(est.fit(X).weights_, first)
-    assert est.C == 0.1
+@pytest.mark.parametrize("seed", [1, 3, 4, 8, 11])
+def test_scores_of_folds_with_and_without_negative_weights_are_of_one_kind(seed):
+    """A left-out row is about as far as in its fold, also where a fold ignores its minority."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.normal(size=(40, 2)), rng.normal(1.8, 0.8, size=(12, 2))])
+    y, kernel = np.repeat([0, 1], [40, 12]), kernels.RBF(1.5)
+    est = SVDDM(kernel=kernel, cutoff=Cutoff("g_mean", cv=5)).fit(rows, y)
+    d, ignored = np.empty(52), []
+    folds = StratifiedKFold(5, shuffle=True, random_state=check_random_state(0).randint(2**31 - 1))
+    for train, test in folds.split(rows, y):
+        fold = SVDDM(kernel=kernel, cutoff="model").fit(rows[train], y[train])
+        d[test] = fold.distance(rows[test]).values[0, 0]
+        ignored.append((fold.weights_ >= 0).all())
+    assert 0 < sum(ignored) < 5
+    np.testing.assert_allclose(est.idata_["decision"]["left_out"].values, d, atol=0.1)

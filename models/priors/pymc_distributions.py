@@ -13,7 +13,7 @@ from pymc.distributions.transforms import Interval
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
-from .. import truncated
+from .. import truncated_normal as exact
 
 TRUNCATED_TUNE = 50  # steps of the chain whose last state is one draw
 
@@ -127,7 +127,7 @@ class TruncatedNormalRV(RandomVariable):
     ) -> np.ndarray:
         """Return draws, with the shape ``size`` before that of a vector."""
         n = int(np.prod(size or ()))  # one chain for each draw
-        x = truncated.draw(precision, precision @ mean, 1, TRUNCATED_TUNE, n, rng)
+        x = exact.draw(precision, precision @ mean, 1, TRUNCATED_TUNE, n, rng)
         return x.reshape(*(size or ()), len(mean))
 
 

@@ -4,14 +4,14 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from bsvdd.models import truncated
+from bsvdd.models import truncated_normal
 from scipy.stats import truncnorm
 
 
 def chains(mean, covariance, draws=4000, tune=30, seed=0):
     precision = np.linalg.inv(covariance)
     rng = np.random.default_rng(seed)
-    return truncated.draw(precision, precision @ mean, draws, tune, 2, rng)
+    return truncated_normal.draw(precision, precision @ mean, draws, tune, 2, rng)
 
 
 def r_hat(x):
@@ -70,5 +70,5 @@ def test_draws_are_seeded_and_tuning_is_left_out():
 
 
 def test_no_coordinates():
-    x = truncated.draw(np.zeros((0, 0)), np.zeros(0), 5, 5, 2, np.random.default_rng(0))
+    x = truncated_normal.draw(np.zeros((0, 0)), np.zeros(0), 5, 5, 2, np.random.default_rng(0))
     assert x.shape == (2, 5, 0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.svm import OneClassSVM
 
-from . import qp
+from . import quadratic_program
 from .gram import Gram
 
 ZERO_NORM = 1e-7  # ||w||^2 / max k(x, x) below this is 0 at the precision of libsvm
@@ -91,8 +91,8 @@ def _libsvm(gram: Gram, nu: float, tol: float) -> Plane:
 def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
     """Return the hyperplane of the solved weights ``alpha``."""
     bound = 1.0 / (nu * len(alpha))
-    tolerance = qp.BOUND_TOLERANCE * min(bound, 1.0)
-    case = qp.classify(alpha, 0.0, bound, tolerance, (INSIDE, ON_PLANE, BEYOND))
+    tolerance = quadratic_program.BOUND_TOLERANCE * min(bound, 1.0)
+    case = quadratic_program.classify(alpha, 0.0, bound, tolerance, (INSIDE, ON_PLANE, BEYOND))
     g = gram.K @ alpha
     if (case == ON_PLANE).any():
         rho = g[case == ON_PLANE].mean()

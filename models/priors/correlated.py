@@ -11,8 +11,7 @@ import scipy
 
 from ..gram import Gram
 from ..kernels import Kernel, as_kernel
-from . import checks
-from .gaussian import CorrelatedPrior
+from .base import CorrelatedPrior, require_positive
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class GaussianProcess(CorrelatedPrior):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.require_positive(self, "nugget", self.nugget)
+        require_positive(self, "nugget", self.nugget)
         if self.kernel is not None and as_kernel(self.kernel).pairwise:
             raise ValueError(
                 "GaussianProcess: kernel must be a function of rows, got a precomputed kernel; "

@@ -10,11 +10,11 @@ import numpy as np
 
 from .. import svdd
 from ..gram import Gram
-from .gaussian import GaussianPrior
+from .base import GaussianPrior
 
 
 @dataclass(frozen=True)
-class SVDD(GaussianPrior):
+class SVDDWeights(GaussianPrior):
     r"""The weights of SVDD, :math:`m_j = \log(\alpha_j + \epsilon / n)` less their mean.
 
     For log weights, as those of BSVDD. :math:`\alpha` solves SVDD with C = 1/(n
@@ -46,7 +46,7 @@ class SVDD(GaussianPrior):
     >>> from bsvdd import kernels, priors
     >>> from bsvdd.models import Gram
     >>> gram = Gram.from_rows(kernels.Linear(), np.array([[0.0], [1.0], [3.0]]))
-    >>> priors.SVDD(outlier_fraction=0.5, floor=0.3).mean(gram).round(2)
+    >>> priors.SVDDWeights(outlier_fraction=0.5, floor=0.3).mean(gram).round(2)
     array([ 0.6 , -1.19,  0.6 ])
     """
 
@@ -55,9 +55,9 @@ class SVDD(GaussianPrior):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("outlier_fraction", "floor"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"SVDD: {name} must lie in (0, 1], got {getattr(self, name)!r}")
+        for name, value in (("outlier_fraction", self.outlier_fraction), ("floor", self.floor)):
+            if not 0 < value <= 1:
+                raise ValueError(f"SVDDWeights: {name} must lie in (0, 1], got {value!r}")
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
@@ -70,7 +70,5 @@ class SVDD(GaussianPrior):
 def _weights(gram: Gram, outlier_fraction: float) -> np.ndarray:
     """Return the weights of SVDD on the majority points."""
     m = gram.n_majority_points
-    majority = replace(
-        gram, K=gram.K[:m, :m], r=gram.r[:m], points=gram.points[:m], n1=0, minority_place=None
-    )
+    majority = replace(gram, K=gram.K[:m, :m], r=gram.r[:m], points=gram.points[:m], n1=0)
     return svdd.solve(majority, 1.0 / (m * outlier_fraction)).weights

@@ -25,7 +25,7 @@ import numba
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from . import factor
+from .linear_algebra import cholesky_factor
 
 TIMES = (math.pi / 4, math.pi / 2)  # range of the random time of a move
 BOUNCES = 1_000_000  # in one move; 40 minority rows with likelihood_scale=1e6 need 16,661
@@ -55,7 +55,7 @@ def draw(
     n = len(shift)
     if n == 0:
         return np.empty((chains, draws, 0))
-    root = solve_triangular(factor.upper(precision, "BDD-M"), np.eye(n))  # Sigma = root root'
+    root = solve_triangular(cholesky_factor(precision, "BDD-M"), np.eye(n))  # Sigma = root root'
     covariance = root @ root.T
     mean = covariance @ shift
     out = np.empty((chains, tune + draws, n))

@@ -1,4 +1,4 @@
-"""Names of the user's in messages and cells: quoted, counted, and the one that was meant."""
+"""Names in messages and cells: quoted, counted, made printable, and "did you mean"."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def quoted(names: Iterable[object], shown: int = SHOWN) -> str:
 
     Examples
     --------
-    >>> from bsvdd.estimators.names import quoted
+    >>> from bsvdd.estimators.messages import quoted
     >>> quoted(["a", "b"]), quoted("abcd", shown=2)
     ("'a', 'b'", "'a', 'b' and 2 more")
     """
@@ -37,7 +37,7 @@ def columns(names: Iterable[object], one: str = "", many: str = "") -> str:
 
     Examples
     --------
-    >>> from bsvdd.estimators.names import columns
+    >>> from bsvdd.estimators.messages import columns
     >>> columns(["a"], "is", "are"), columns("ab", "is", "are")
     ("column 'a' is", "columns 'a', 'b' are")
     """
@@ -46,13 +46,13 @@ def columns(names: Iterable[object], one: str = "", many: str = "") -> str:
     return f"{text}{quoted(every)}{verb and ' '}{verb}"
 
 
-def meant(name: object, names: Iterable[object]) -> str:
+def did_you_mean(name: object, names: Iterable[object]) -> str:
     """Return the question whether another of ``names`` was meant, or nothing if none is near.
 
     Examples
     --------
-    >>> from bsvdd.estimators.names import meant
-    >>> meant("BSVD", ["BDD", "BSVDD"]), meant("forest", ["BDD", "BSVDD"])
+    >>> from bsvdd.estimators.messages import did_you_mean
+    >>> did_you_mean("BSVD", ["BDD", "BSVDD"]), did_you_mean("forest", ["BDD", "BSVDD"])
     (" (did you mean 'BSVDD'?)", '')
     """
     by_upper = {str(n).upper(): str(n) for n in names if len(str(n)) <= LENGTH}
@@ -67,7 +67,7 @@ def printable(text: str) -> str:
 
     Examples
     --------
-    >>> from bsvdd.estimators.names import printable
+    >>> from bsvdd.estimators.messages import printable
     >>> printable("a\x1b[2Jb"), printable("\u03bc = 1")
     ('a\\x1b[2Jb', 'μ = 1')
     """
@@ -79,7 +79,7 @@ def as_cell(text: str) -> str:
 
     Examples
     --------
-    >>> from bsvdd.estimators.names import as_cell
+    >>> from bsvdd.estimators.messages import as_cell
     >>> as_cell("=1+1"), as_cell("1+1")
     ("'=1+1", '1+1')
     """

@@ -1,4 +1,4 @@
-"""Models as their sources have them: each parameter, the sentences of the docstring, errors."""
+"""Models as published: each parameter, the sentences of the docstring, errors."""
 
 import inspect
 
@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from bsvdd.comparison.run import protocol
 from bsvdd.comparison.run.protocol import Candidate
+from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY
 
 import bsvdd
 from bsvdd import Cutoff, as_published, kernels, priors
 
-HAVING = {name: record for name, record in REGISTRY.items() if record.published}
 TECHNICAL = {"kernel", "minor_label", "random_state", "progressbar"}
-with_source = pytest.mark.parametrize("name", HAVING)
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 
@@ -24,56 +23,54 @@ def rows():
     return X, np.repeat([0, 1], [40, 10])
 
 
-def test_the_models_with_a_source():
-    assert set(REGISTRY) - set(HAVING) == {"SVM", "LS-SVM"}
+def test_all_models_but_two_are_published():
+    assert [n for n in REGISTRY if n not in ("SVM", "LS-SVM")] == list(PUBLICATIONS)
 
 
-@with_source
-def test_every_parameter_is_said_or_open(name):
+@pytest.mark.parametrize("name", PUBLICATIONS)
+def test_every_parameter_is_fixed_or_open_and_the_estimator_has_it(name):
     """One estimate has no draws; all other parameters change the result and are told."""
-    record = HAVING[name]
-    said, left = set(record.published.said), set(record.published.open)
-    assert not said & left
-    rest = set(record.parameters) - said - left
+    record, publication = REGISTRY[name], PUBLICATIONS[name]
+    assert not set(publication.fixed) & set(publication.open)
     without_draws = {"draws", "tune", "chains"} if name == "BDD" else set()
+    rest = set(record.parameters) - set(publication.parameters)
     assert rest == (TECHNICAL | without_draws) & set(record.parameters)
-    for each in (*record.published.said.values(), *record.published.open.values()):
-        assert each.words
+    assert all(choice.words for choice in (publication.fixed | publication.open).values())
+    for est in (as_published(name), as_published(record.class_name)):
+        assert type(est) is record.estimator() and not hasattr(est, "cutoff_")
+        assert {p: getattr(est, p) for p in publication.parameters} == publication.parameters
 
 
-@with_source
-def test_the_estimator_has_what_is_published(name):
-    est, record = as_published(name), HAVING[name]
-    assert type(est) is record.estimator()
-    assert not hasattr(est, "cutoff_")
-    for parameter, value in record.published.parameters.items():
-        assert getattr(est, parameter) == value
-    assert type(as_published(record.class_name)) is type(est)
+OF_SVMS = {"cutoff": "model", "neighbors": 5, "count_self": True, "density": "train"}
+OF_BSVDD = {"sampler": "metropolis", "prior": priors.RowSum(exponent=1), "likelihood_scale": 1}
 
 
-def test_what_the_sources_say():
-    """The formulas of the sources, apart from the registry."""
-    assert as_published("BDD").get_params()["sampler"] == "map"
-    assert as_published("BDD").cutoff == Cutoff("rank", cv="train", rank=0.9)
-    assert 0 < as_published("BDD").prior.exponent < 1
-    for name in ("BSVDD", "BSVDD-M"):
-        est = as_published(name)
-        assert (est.sampler, est.prior, est.likelihood_scale) == (
-            "metropolis",
-            priors.RowSum(exponent=1),
-            1,
-        )
-        assert est.cutoff.level == 0.5 and est.cutoff.cv == "loo"
-    assert as_published("BSVDD-M").minority_prior == priors.Beta(1, 1, total=None)
-    for name in ("SVDD", "SVDD-M", "OCSVM", "DSVM-CIL", "IDLSSVM-CIL"):
-        assert as_published(name).cutoff == "model"
-    for name in ("DSVM-CIL", "IDLSSVM-CIL"):
-        est = as_published(name)
-        assert (est.neighbors, est.count_self, est.density) == (5, True, "train")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("SVDD", {"cutoff": "model", "outlier_fraction": 0.1}),
+        ("SVDD-M", {"cutoff": "model", "outlier_fraction": 0.1, "minority_fraction": 0.1}),
+        ("OCSVM", {"cutoff": "model", "nu": 0.1}),
+        ("DSVM-CIL", OF_SVMS),
+        ("IDLSSVM-CIL", {**OF_SVMS, "epsilon": 0.001}),
+        ("BDD", {"sampler": "map", "cutoff": Cutoff("rank", cv="train", rank=0.9)}),
+        ("BDD", {"prior": priors.RowSum(exponent=0.5)}),
+        ("BSVDD", {**OF_BSVDD, "cutoff": Cutoff("auto", cv="loo", level=0.5)}),
+        ("BSVDD-M", {**OF_BSVDD, "minority_prior": priors.Beta(1, 1, total=None)}),
+    ],
+)
+def test_what_the_sources_say(name, expected):
+    """The formulas of the sources, apart from the table, and the docstring names each choice."""
+    est = as_published(name)
+    assert {parameter: getattr(est, parameter) for parameter in expected} == expected
+    table = inspect.getdoc(as_published).partition("The kernel is our choice")[0]
+    assert f"\n{name} " in table
+    for words in ("nu = .5", "c = .9 n0", "C = 1/(.1 n0)", "C2 = 1/(.1 n1)", "epsilon = .001"):
+        assert words in table
 
 
 @quiet
-@pytest.mark.parametrize("name", [name for name in HAVING if not name.startswith("BSVDD")])
+@pytest.mark.parametrize("name", [name for name in PUBLICATIONS if not name.startswith("BSVDD")])
 def test_it_fits_and_decides(name, rows):
     X, y = rows
     est = as_published(name, kernel=kernels.RBF("median")).fit(X, y)
@@ -170,22 +167,6 @@ def test_bad_names(name, changes, error, message):
         as_published(name, **changes)
 
 
-def test_the_docstring_names_each_model_and_each_choice():
-    text = inspect.getdoc(as_published)
-    table = text.partition("model        from the source")[2].partition("The kernel is our choice")[
-        0
-    ]
-    for name in HAVING:
-        assert f"\n{name} " in table
-    for words in ("nu = .5", "c = .9 n0", "C = 1/(.1 n0)", "C2 = 1/(.1 n1)", "epsilon = .001"):
-        assert words in table
-    assert as_published("BDD").prior.exponent == 0.5 and as_published("BDD").cutoff.rank == 0.9
-    assert (
-        as_published("SVDD-M").outlier_fraction == as_published("SVDD-M").minority_fraction == 0.1
-    )
-    assert as_published("IDLSSVM-CIL").epsilon == 0.001
-
-
 # the study, and a comparison
 
 
@@ -203,8 +184,8 @@ def test_the_study_keeps_its_candidates():
 
 def test_candidates_as_published():
     found = {c.name: c.parameters for c in protocol.as_published()}
-    assert list(found) == list(HAVING)
-    assert found["BDD"] == REGISTRY["BDD"].published.parameters
+    assert list(found) == list(PUBLICATIONS)
+    assert found["BDD"] == PUBLICATIONS["BDD"].parameters
     own = protocol.as_published(["BSVDD"], own=["draws"])[0].parameters
     assert "draws" not in own and own["sampler"] == "metropolis"
     est = protocol.Protocol(draws=7).estimator(protocol.as_published(["BSVDD"], ["draws"])[0], 1)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from . import qp
-from .checks import SMALLEST, is_number
+from .. import quadratic_program
+from .base import SMALLEST, is_number
 
 MEDIAN_ROWS = 5000  # the 12.5 million distances of so many rows fit in 100 MB
 LIKELIHOOD_ROWS, LIKELIHOOD_GRID = 1000, 25  # largest sample, and number of candidates
@@ -120,7 +120,7 @@ def peak(X: np.ndarray) -> float:
     objective = []
     for s in grid:
         K = np.exp(-D2 / (2.0 * s**2))
-        w = qp.minimize(2.0 * K, np.zeros(len(K)))
+        w = quadratic_program.minimize(2.0 * K, np.zeros(len(K)))
         objective.append(1.0 - w @ K @ w)
     second = scipy.interpolate.make_smoothing_spline(grid, np.array(objective)).derivative(2)
     fine = np.linspace(grid[0], grid[-1], 2000)

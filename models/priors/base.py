@@ -1,0 +1,152 @@
+"""The base classes of normal priors, and the checks of the fields of all priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, override
+
+import numpy as np
+import scipy
+
+from ..gram import Gram
+from ..kernels.base import SMALLEST
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+
+@dataclass(frozen=True)
+class GaussianPrior:
+    r"""Base class of normal priors, :math:`N(m, \Sigma)` with :math:`\Sigma = \sigma^2 I`.
+
+    A subclass gives the mean m, and :class:`bsvdd.priors.CorrelatedPrior` another covariance.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma, in the units of the weights of BDD, or of the log weights of BSVDD.
+
+    Raises
+    ------
+    TypeError, ValueError
+        sd is not a positive number.
+    """
+
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(self, "sd", self.sd)
+
+    def mean(self, gram: Gram) -> np.ndarray:
+        """Return m, one value for each majority point of the dictionary."""
+        raise NotImplementedError
+
+    def covariance(self, gram: Gram) -> np.ndarray:
+        """Return Sigma, a matrix over the majority points of the dictionary."""
+        return float(self.sd) ** 2 * np.eye(gram.n_majority_points)
+
+    def precision(self, gram: Gram) -> np.ndarray:
+        """Return the inverse of Sigma."""
+        return float(self.sd) ** -2 * np.eye(gram.n_majority_points)
+
+    def log_density(self, gram: Gram, x: np.ndarray) -> np.ndarray:
+        """Return log N(x; m, Sigma), shape (..., M) -> (...)."""
+        U = scipy.linalg.cholesky(self.precision(gram))  # the precision is U'U
+        e = (x - self.mean(gram)) @ U.T
+        constant = np.log(np.diag(U)).sum() - len(U) / 2 * np.log(2 * np.pi)
+        value: np.ndarray = constant - np.square(e).sum(axis=-1) / 2
+        return value
+
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        """Make the variable in the PyMC model in context."""
+        import pymc as pm
+
+        mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
+        sd = pm.Data(f"{name}_sd", float(self.sd))
+        return pm.Normal(name, mean, sd, dims=dims)
+
+
+@dataclass(frozen=True)
+class CorrelatedPrior(GaussianPrior):
+    """Base class of normal priors with a full covariance; a subclass gives mean and covariance."""
+
+    @override
+    def precision(self, gram: Gram) -> np.ndarray:
+        return scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(self.covariance(gram)), np.eye(gram.n_majority_points)
+        )
+
+    @override
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        import pymc as pm
+
+        mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
+        chol = pm.Data(f"{name}_chol", scipy.linalg.cholesky(self.covariance(gram), lower=True))
+        return pm.MvNormal(name, mean, chol=chol, dims=dims)
+
+
+def require_positive(prior: Any, field: str, value: Any) -> None:
+    """Raise an error unless ``value`` and its square are positive and finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{type(prior).__name__}: {field} must be a number, got {value!r}")
+    if not SMALLEST <= value <= 1 / SMALLEST:
+        square = " (its square is not)" if 0 < value < np.inf else ""
+        raise ValueError(
+            f"{type(prior).__name__}: {field} must be positive and finite, got {value!r}{square}"
+        )
+
+
+# The next two return tuples, so that a prior stays a value that can be compared and saved.
+
+
+def as_vector(prior: Any, field: str, value: Any) -> tuple[float, ...]:
+    """Return ``value`` as a tuple of finite numbers."""
+    v = np.asarray(value, dtype=float)
+    if v.ndim != 1 or not np.isfinite(v).all():
+        raise ValueError(
+            f"{type(prior).__name__}: {field} must be a list of finite numbers, got {value!r}"
+        )
+    return tuple(v.tolist())
+
+
+def as_covariance(prior: Any, field: str, value: Any) -> tuple[tuple[float, ...], ...]:
+    """Return ``value`` as a symmetric and positive definite matrix."""
+    name, S = type(prior).__name__, np.asarray(value, dtype=float)
+    if S.ndim != 2 or S.shape[0] != S.shape[1]:
+        raise ValueError(f"{name}: {field} must be a square matrix, got shape {S.shape}")
+    symmetric = np.isfinite(S).all() and np.allclose(S, S.T)
+    if not symmetric or np.linalg.eigvalsh(S)[0] <= 0:
+        raise ValueError(f"{name}: {field} must be symmetric and positive definite")
+    return tuple(map(tuple, S.tolist()))
+
+
+def indices(
+    prior: Any, field: str, length: int, n: int, fold: np.ndarray | None, kind: str
+) -> np.ndarray:
+    """Return the indices of the values of a field that belong to the n points of the dictionary.
+
+    Parameters
+    ----------
+    prior : prior
+    field : str
+    length : int
+        Number of values in the field.
+    n : int
+        Number of points.
+    fold : ndarray of int, shape (n,), or None
+        In a fold, the indices of its points among those of the whole fit.
+    kind : {"majority", "minority"}
+        The class of the points, for the error.
+
+    Raises
+    ------
+    ValueError
+        The number of values is not the number of points.
+    """
+    if fold is not None and fold.max() < length:
+        return fold
+    if length != n:
+        raise ValueError(
+            f"{type(prior).__name__}: {field} has {length} values, but there are {n} {kind} rows"
+        )
+    return np.arange(n)

@@ -1,0 +1,63 @@
+"""Shared by the tests of models: an independent solver, kernels by loops, errors of draws."""
+
+import cvxopt
+import numpy as np
+
+OPTIONS = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
+
+
+def interior_points(P, q, G, h, A=None, b=None):
+    """Minimise x'Px/2 + q'x under Gx <= h and Ax = b, by cvxopt."""
+    equality = () if A is None else (np.atleast_2d(A), np.atleast_1d(b))
+    arguments = (cvxopt.matrix(np.asarray(a, dtype=float)) for a in (P, q, G, h, *equality))
+    return np.ravel(cvxopt.solvers.qp(*arguments, options=OPTIONS)["x"])
+
+
+def quadratic_program(P, q, lower, upper, a=None):
+    """Minimise x'Px/2 + q'x under a'x = 1 (by default the sum) and lower <= x <= upper."""
+    n = len(q)
+    a = np.ones(n) if a is None else a
+    x, upper = (np.array(np.broadcast_to(bound, n), dtype=float) for bound in (lower, upper))
+    free = upper > x  # interior points need room
+    P_free = P[np.ix_(free, free)]
+    q_free = q[free] + P[np.ix_(free, ~free)] @ x[~free]
+    G, h = np.vstack([-np.eye(n), np.eye(n)])[:, free], np.concatenate([-x, upper])
+    kept = np.isfinite(h) & np.tile(free, 2)
+    x[free] = interior_points(P_free, q_free, G[kept], h[kept], a[free], 1 - a[~free] @ x[~free])
+    return x
+
+
+def by_loops(k, A, B):
+    """Return the matrix k(a, b), one pair at a time."""
+    return np.array([[k(a, b) for b in B] for a in A])
+
+
+def rbf(A, B, s=1.0):
+    """Return the Gaussian kernel by its formula."""
+    return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / (2 * s**2))
+
+
+def squared_norm(w, K):
+    return np.einsum("...i,ij,...j->...", w, K, w)
+
+
+def squared_distances(w, K, k_uz, k_zz):
+    return k_zz - 2 * w @ k_uz + squared_norm(w, K)
+
+
+def z_of(draws, other):
+    """Difference of the mean of independent draws from other draws or from a number."""
+    other = np.atleast_1d(other)
+    variance = draws.var() / len(draws) + other.var() / len(other)
+    return abs(draws.mean() - other.mean()) / np.sqrt(variance)
+
+
+def z_of_moments(draws, mean, variance):
+    """The larger z of the mean and of the variance of independent draws of one number."""
+    return max(z_of(draws, mean), z_of((draws - mean) ** 2, variance))
+
+
+def moments_z(worst_z, draws, mean, covariance):
+    """The larger z of the mean and the covariance of draws (chain, draw, n)."""
+    error = draws - mean
+    return max(worst_z(draws, mean), worst_z(error[..., :, None] * error[..., None, :], covariance))

@@ -1,0 +1,123 @@
+"""The quadratic program of weights that sum to one, against cvxopt's interior points."""
+
+import numpy as np
+import pytest
+from bsvdd.models.quadratic_program import minimize
+
+from . import helpers
+
+
+def program(seed, n, fixed=0):
+    """A strictly convex program, so that its solution is unique, with a bound for each weight."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(n, n + 3))
+    lower = -rng.uniform(0.0, 0.5, n)
+    upper = lower + rng.uniform(0.4, 1.5, n) + 1.5 / n
+    upper[:fixed] = lower[:fixed]
+    return A @ A.T / n, rng.normal(size=n), lower, upper
+
+
+def assert_feasible(w, lower, upper):
+    assert w.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (w >= lower - 1e-12).all()
+    assert (w <= upper + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("H", "b", "lower", "upper"),
+    [
+        *(program(seed, n) for n in (2, 5, 30) for seed in range(4)),
+        *(program(seed, 12, fixed=3) for seed in range(5)),
+        *(
+            (*program(10, 20)[:2], *bounds)
+            for bounds in [(0.0, 1.0), (0.0, 0.1), (-0.2, 0.4), (-1.0, 5.0), (0.02, 0.2)]
+        ),
+    ],
+)
+def test_the_solution_is_that_of_interior_points(H, b, lower, upper):
+    before = H.copy(), b.copy(), np.copy(lower)
+    w = minimize(H, b, lower, upper)
+    assert_feasible(w, lower, upper)
+    np.testing.assert_allclose(w, helpers.quadratic_program(H, -b, lower, upper), atol=2e-6)
+    low, high = (np.broadcast_to(bound, len(b)) for bound in (lower, upper))
+    np.testing.assert_array_equal(w[low == high], low[low == high])
+    np.testing.assert_array_equal(w, minimize(H, b, low, high))
+    for given, was in zip((H, b, lower), before, strict=True):
+        np.testing.assert_array_equal(given, was)
+    if np.ndim(lower) == 0 and (lower, upper) == (0.0, 1.0):
+        np.testing.assert_array_equal(w, minimize(H, b))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "tolerance"),
+    # 1e-7 is what the docstring promises
+    [(0.0, 0.1, 1e-8), (0.0, 0.5, 1e-8), (0.0, 1.0, 1e-8), (-0.3, 0.4, 1e-7)],
+)
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_optimality_conditions(lower, upper, tolerance, factor):
+    """Gradient Hw - b: equal inside the bounds, not smaller at the lower, not larger at the upper.
+
+    The matrix has rank 12 of 30, so the solution need not be unique.
+    """
+    rng = np.random.default_rng(7)
+    A, b = rng.normal(size=(30, 12)), factor * rng.normal(size=30)
+    H = factor * A @ A.T
+    w = minimize(H, b, lower, upper)
+    assert_feasible(w, lower, upper)
+    gradient = (H @ w - b) / np.abs(H).max()
+    low, high = w <= lower + 1e-9, w >= upper - 1e-9 * (upper - lower)
+    free = ~low & ~high
+    assert free.any()
+    level = gradient[free].mean()
+    np.testing.assert_allclose(gradient[free], level, atol=tolerance)
+    assert (gradient[low] >= level - tolerance).all()
+    assert (gradient[high] <= level + tolerance).all()
+
+
+LOWER, UPPER = np.repeat([0.0, -0.1], [25, 5]), np.repeat([0.2, 0.0], [25, 5])
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 0.15), (LOWER, UPPER)], ids=["simplex", "sign"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_centre_of_rows_far_from_the_origin(seed, lower, upper):
+    """Linear kernel, rows shifted by 1e5: K is 1e10, and the centre is where it was, shifted."""
+    X = np.random.default_rng(seed).normal(size=(30, 2))
+    best = helpers.quadratic_program(2 * X @ X.T, -(X * X).sum(axis=1), lower, upper)
+    Y = X + 1e5
+    w = minimize(2 * Y @ Y.T, (Y * Y).sum(axis=1), lower, upper)
+    assert_feasible(w, lower, upper)
+    np.testing.assert_allclose(w @ Y - 1e5, best @ X, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "sums"),
+    [
+        (0.0, 0.2, "the lower bounds sum to 0, the upper bounds to 0.8"),
+        (0.3, 1.0, "the lower bounds sum to 1.2, the upper bounds to 4"),
+        ([0.0, 0.0, 0.0, 0.6], [1.0, 1.0, 1.0, 0.5], "the lower bounds sum to 0.6, .* to 3.5"),
+        (-0.5, [0.1, 0.2, 0.3, 0.3], "the lower bounds sum to -2, the upper bounds to 0.9"),
+    ],
+)
+def test_bounds_that_leave_no_weights(lower, upper, sums):
+    with pytest.raises(ValueError, match=f"no weights within their bounds sum to 1: {sums}"):
+        minimize(np.eye(4), np.ones(4), lower, upper)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "only"),
+    [
+        ([0.5, 0.7, -0.2], 1.0, [0.5, 0.7, -0.2]),
+        (-2.0, [0.5, 0.7, -0.2], [0.5, 0.7, -0.2]),
+        (0.0, 1 / 3, [1 / 3] * 3),
+        (1 / 3, 1.0, [1 / 3] * 3),
+        ([0.5, 0.7, -0.2], [0.5, 0.7, -0.2], [0.5, 0.7, -0.2]),
+        ([0.1, -0.3, -2.0], [0.1, -0.3, 2.0], [0.1, -0.3, 1.2]),  # one that is not fixed
+        (0.0, 1.0, [1.0]),
+        (-3.0, 3.0, [1.0]),
+    ],
+)
+def test_the_only_feasible_weights(lower, upper, only):
+    H, b, *_ = program(12, len(only))
+    w = minimize(H, b, lower, upper)
+    np.testing.assert_allclose(w, only, rtol=0, atol=1e-12)
+    assert not np.shares_memory(w, lower)

@@ -1,0 +1,320 @@
+"""SVM, DSVM-CIL, LS-SVM and IDLSSVM-CIL: their systems written out, and scikit-learn."""
+
+import numpy as np
+import pytest
+from bsvdd.estimators import svm as machines
+from bsvdd.inference.warning import DataWarning
+from bsvdd.models import Gram, ls_svm, svm
+from scipy.sparse.linalg import LinearOperator
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import bsvdd
+from bsvdd import DSVM, IDLSSVM, LSSVM, SVM, Cutoff, kernels
+
+from . import helpers
+
+S = 1.2  # bandwidth
+RBF = kernels.RBF(S)
+N0, N1 = 40, 12
+SIGN = np.repeat([1.0, -1.0], [N0, N1])
+MACHINES = [SVM, DSVM, LSSVM, IDLSSVM]
+DENSITY = [DSVM, IDLSSVM]
+RNG = np.random.default_rng(40)
+# each class has one far row, whose density weight is 0
+MAJORITY, MINORITY = RNG.normal(size=(N0, 2)), RNG.normal(size=(N1, 2)) * 0.7 + [1.3, 0.8]
+MAJORITY[7], MINORITY[3] = [-6.0, 5.0], [6.0, 7.0]
+Z = RNG.normal(size=(50, 2)) * 2
+X, Y = np.concatenate([MAJORITY, MINORITY]), np.repeat([0, 1], [N0, N1])
+
+
+def rbf(A, B):
+    return helpers.rbf(A, B, S)
+
+
+def few(n1):
+    """Return all majority rows and the first minority rows."""
+    return X[: N0 + n1], Y[: N0 + n1]
+
+
+def loop_weights(rows, k=5, count_self=False):
+    """Density weights by the definition, one row and one distance at a time."""
+    d = []
+    for i in range(len(rows)):
+        others = [j for j in range(len(rows)) if j != i]
+        others.sort(key=lambda j: np.linalg.norm(rows[i] - rows[j]))
+        order = [i, *others] if count_self else others
+        neighbour = rows[order[k - 1]]
+        farthest = max(np.linalg.norm(row - neighbour) for row in rows)
+        d.append(1 - np.linalg.norm(rows[i] - neighbour) / farthest)
+    return np.array(d)
+
+
+def both_classes(k=5, count_self=False):
+    return np.concatenate([loop_weights(rows, k, count_self) for rows in (MAJORITY, MINORITY)])
+
+
+def bordered(rows, sign, ridge):
+    """Solve [0 y'; y Omega + diag(ridge)] [b; alpha] = [0; 1] with Omega_ij = y_i y_j K_ij."""
+    n = len(sign)
+    A = np.zeros((n + 1, n + 1))
+    A[0, 1:] = A[1:, 0] = sign
+    A[1:, 1:] = np.outer(sign, sign) * rbf(rows, rows)
+    A[np.arange(1, n + 1), np.arange(1, n + 1)] += ridge
+    solution = np.linalg.solve(A, np.concatenate([[0.0], np.ones(n)]))
+    return solution[1:], solution[0]
+
+
+# least squares: the given arguments, and which rows' weights are 0 by them
+
+LEAST_SQUARES = [
+    *((LSSVM, {"C": C}) for C in (0.1, 1.0, 50.0)),
+    (LSSVM, {"C": 2.0, "epsilon": 0.3}),
+    *((IDLSSVM, {"C": C, "count_self": own}) for C in (0.1, 1.0, 50.0) for own in (False, True)),
+    (IDLSSVM, {"C": 1.5, "neighbors": 3, "count_self": True, "epsilon": 0.05}),
+    (IDLSSVM, {"C": 1.5, "epsilon": 0.2, "zero_weight": "drop"}),
+    *((IDLSSVM, {"C": 1.5, "epsilon": e, "zero_weight": "epsilon"}) for e in (0.01, 0.2)),
+]
+
+
+@pytest.mark.parametrize(("cls", "arguments"), LEAST_SQUARES, ids=str)
+def test_least_squares_solve_the_bordered_system(cls, arguments):
+    """Dropped rows are as if they had not been there, but for the density of the others.
+
+    With zero_weight="epsilon" they have the ridge epsilon alone: they are fitted nearly exactly.
+    """
+    k, count_self = arguments.get("neighbors", 5), arguments.get("count_self", False)
+    d = np.ones(N0 + N1) if cls is LSSVM else both_classes(k, count_self)
+    zero, C, epsilon = d <= 0, arguments["C"], arguments.get("epsilon", 0.0)
+    assert zero.sum() == (0 if cls is LSSVM else 2)
+    ridge = np.where(zero, 0.0, 1 / (C * np.where(zero, 1.0, d) ** 2)) + epsilon
+    keep = ~zero | (arguments.get("zero_weight") == "epsilon")
+    est = cls(kernel=RBF, **arguments).fit(X, Y)
+    alpha, b = bordered(X[keep], SIGN[keep], ridge[keep])
+    np.testing.assert_allclose((SIGN * est.weights_)[keep], alpha, rtol=1e-8, atol=1e-10)
+    np.testing.assert_array_equal(est.weights_[~keep], 0.0)
+    assert np.abs(alpha[zero[keep]]).min(initial=1.0) > 0.01
+    assert est.intercept_ == pytest.approx(b, abs=1e-9)
+    f = rbf(Z, X[keep]) @ (SIGN[keep] * alpha) + b
+    np.testing.assert_allclose(est.decision_function(Z), f, atol=1e-9)
+    np.testing.assert_array_equal(est.predict(Z), np.where(f >= 0, 1, -1))
+    # the conditions: sum of y alpha = 0, slack = ridge alpha
+    slack = 1 - SIGN * (rbf(X, X) @ est.weights_ + est.intercept_)
+    np.testing.assert_allclose(est.slack_, slack, atol=1e-10)
+    np.testing.assert_allclose(slack[keep], ridge[keep] * alpha, atol=1e-8)
+    residual = max(np.abs(slack[keep] - ridge[keep] * alpha).max(), abs(est.weights_.sum()))
+    assert est.kkt_residual_ <= 1e-8
+    assert est.kkt_residual_ == pytest.approx(residual, abs=1e-12)
+    if cls is IDLSSVM:
+        np.testing.assert_allclose(est.density_weights_, d, atol=1e-12)
+
+
+def test_the_ridge_in_every_entry_solves_another_problem():
+    """As the published note adds it: its slack is not ridge x alpha."""
+    ridge = np.full(N0 + N1, 1 / 1.5)
+    alpha, _ = bordered(X, SIGN, ridge)
+    A = np.zeros((N0 + N1 + 1, N0 + N1 + 1))
+    A[0, 1:] = A[1:, 0] = SIGN
+    A[1:, 1:] = np.outer(SIGN, SIGN) * rbf(X, X) + ridge[:, None]  # every entry of row i
+    wrong = np.linalg.solve(A, np.concatenate([[0.0], np.ones(N0 + N1)]))
+    slack = 1 - SIGN * (rbf(X, X) @ (SIGN * wrong[1:]) + wrong[0])
+    assert np.abs(wrong[1:] - alpha).max() > 1e-2
+    assert np.abs(slack - ridge * wrong[1:]).max() > 1e-2
+
+
+def test_density_of_one_is_the_plain_machine(monkeypatch):
+    monkeypatch.setattr(svm, "density_weights", lambda rows, *args: np.ones(len(rows)))
+    for epsilon in (0.0, 0.3):
+        est, plain = (cls(kernel=RBF, C=2.0, epsilon=epsilon).fit(X, Y) for cls in (IDLSSVM, LSSVM))
+        np.testing.assert_array_equal(est.weights_, plain.weights_)
+
+
+@pytest.mark.parametrize(
+    "est",
+    [
+        LSSVM(kernel=RBF, C=3.0),
+        IDLSSVM(kernel=RBF, C=3.0),
+        IDLSSVM(kernel=RBF, C=3.0, zero_weight="epsilon", epsilon=0.1),
+        IDLSSVM(kernel=kernels.Standardized(RBF), C=0.2, count_self=True),
+    ],
+    ids=repr,
+)
+def test_without_a_kernel_matrix(monkeypatch, tmp_path, est):
+    """Conjugate gradients on products K v give what the Cholesky factor gives."""
+    dense = clone(est).fit(X, Y)
+    monkeypatch.setattr(machines, "DENSE_ROWS", 10)
+    monkeypatch.setattr("bsvdd.models.gram.BLOCK", 7)  # more than one block of rows
+    free = est.fit(X, Y)
+    assert isinstance(free.gram_.K, LinearOperator)
+    np.testing.assert_allclose(free.weights_, dense.weights_, atol=1e-8)
+    assert free.intercept_ == pytest.approx(dense.intercept_, abs=1e-8)
+    np.testing.assert_allclose(free.decision_function(Z), dense.decision_function(Z), atol=1e-8)
+    assert free.kkt_residual_ <= 1e-8
+    f = free.decision_function(free.gram_.points)
+    np.testing.assert_allclose(free.slack_, 1 - SIGN * f, atol=1e-12)
+    assert np.isfinite(free.with_cutoff(Cutoff("f1", cv=2)).cutoff_)
+    free.save(tmp_path / "free.nc")
+    loaded = bsvdd.load(tmp_path / "free.nc")
+    np.testing.assert_array_equal(loaded.score_samples(Z), free.score_samples(Z))
+
+
+def test_conjugate_gradients_that_fail_say_so(monkeypatch):
+    gram = Gram.matrix_free(RBF, MAJORITY, MINORITY)
+    monkeypatch.setattr(ls_svm, "cg", lambda A, b, **how: (b, 1))
+    with pytest.raises(RuntimeError, match="conjugate gradients did not reach"):
+        ls_svm.solve(gram, 1.0, np.ones(N0 + N1))
+
+
+def test_a_large_residual_is_said(recwarn):
+    LSSVM(kernel=RBF, C=1e3).fit(X, Y)
+    assert not recwarn.list
+    with pytest.warns(DataWarning, match=r"of LSSVM has a residual of .*use a smaller C"):
+        est = LSSVM(kernel=kernels.Linear(), C=1e12).fit(X, Y)
+    assert est.kkt_residual_ > 1e-6
+
+
+# machines of libsvm
+
+
+@pytest.mark.parametrize(
+    ("cls", "arguments"),
+    [
+        *((SVM, {"C": C}) for C in (0.3, 1.0, 10.0)),
+        (SVM, {"C": 1.0, "balanced": False}),
+        *(
+            (DSVM, {"C": C, "balanced": balanced, "count_self": count_self})
+            for C in (0.5, 20.0)
+            for balanced in (False, True)
+            for count_self in (False, True)
+        ),
+        *((DSVM, {"C": 2.0, "density": "train", "count_self": own}) for own in (False, True)),
+    ],
+    ids=str,
+)
+def test_support_vector_machines_are_svc_with_a_price_of_each_row(cls, arguments):
+    """With density weights the factors are n / (2 n_y) of all rows.
+
+    SVC's own would leave the rows of weight 0 uncounted.
+    """
+    C, balanced, d = arguments["C"], arguments.get("balanced", cls is SVM), np.ones(N0 + N1)
+    if cls is DSVM:
+        weights = loop_weights(X, 5, arguments["count_self"])
+        d = weights if "density" in arguments else both_classes(5, arguments["count_self"])
+        assert (d == 0).any() or "density" in arguments
+    factors = {0: (N0 + N1) / (2 * N0), 1: (N0 + N1) / (2 * N1)} if balanced else {0: 1.0, 1: 1.0}
+    price = d * np.array([factors[label] for label in Y])
+    svc = SVC(C=C, kernel="rbf", gamma=1 / (2 * S**2), tol=1e-9)
+    if cls is SVM:
+        svc.set_params(class_weight="balanced" if balanced else None).fit(X, Y)
+    else:
+        svc.fit(X, Y, sample_weight=price)
+    est = cls(kernel=RBF, **arguments).fit(X, Y)
+    theirs = -svc.decision_function(Z)  # its positive class is 1, our minority
+    np.testing.assert_allclose(est.decision_function(Z), theirs, atol=1e-5)
+    clear = np.abs(theirs) > 1e-5
+    np.testing.assert_array_equal(est.predict(Z)[clear], np.where(theirs > 0, 1, -1)[clear])
+    assert est.weights_.sum() == pytest.approx(0.0, abs=1e-8)
+    alpha = SIGN * est.weights_
+    assert alpha.min() >= 0
+    assert (alpha <= C * price * (1 + 1e-9) + 1e-12).all()
+    if (price != 1).any():
+        without = SVC(C=C, kernel="rbf", gamma=1 / (2 * S**2), tol=1e-9).fit(X, Y)
+        assert np.abs(without.decision_function(Z) + theirs).max() > 1e-2
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1.0, 1e4])
+def test_svm_does_not_depend_on_the_size_of_the_kernel(factor):
+    """k -> factor k with C -> C / factor leaves f as it is."""
+    est = SVM(kernel=lambda A, B: factor * rbf(A, B), C=2.0 / factor).fit(X, Y)
+    plain = SVM(kernel=RBF, C=2.0).fit(X, Y)
+    np.testing.assert_allclose(est.decision_function(Z), plain.decision_function(Z), atol=1e-5)
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+@pytest.mark.parametrize("labels", [(0, 1), (1, -1), ("keep", "flag")], ids=str)
+def test_f_is_positive_for_the_majority(cls, labels):
+    """In whatever order the classes come, and though the minority is the positive label."""
+    rng = np.random.default_rng(41)
+    rows = np.concatenate([rng.normal(size=(12, 2)) + 5.0, rng.normal(size=(40, 2))])
+    y = np.repeat([labels[1], labels[0]], [12, 40])
+    est = cls(kernel=kernels.RBF(2.0), C=10.0, minor_label=labels[1]).fit(rows, y)
+    f = est.decision_function(rows)
+    assert f[12:].mean() > 0.5
+    assert f[:12].mean() < -0.5
+    np.testing.assert_array_equal(est.predict([[0.0, 0.0], [5.0, 5.0]]), [1, -1])
+    np.testing.assert_array_equal(est.score_samples(rows) - est.offset_, f)
+    assert est.cutoff_ == 0.0
+
+
+# density weights
+
+
+@pytest.mark.parametrize("count_self", [False, True])
+@pytest.mark.parametrize("k", [1, 3, 5, 11])
+def test_density_weights_by_a_double_loop(monkeypatch, k, count_self):
+    monkeypatch.setattr(svm, "BLOCK", 7)
+    for rows in (MAJORITY, MINORITY):
+        d = svm.density_weights(rows, k, count_self)
+        np.testing.assert_allclose(d, loop_weights(rows, k, count_self), atol=1e-12)
+        assert d.min() >= 0
+        assert d.max() <= 1
+        moved = svm.density_weights(1000.0 * rows + 7.0, k, count_self)
+        np.testing.assert_allclose(moved, d, atol=1e-9)
+
+
+def test_density_weights_of_equal_rows():
+    np.testing.assert_array_equal(svm.density_weights(np.ones((9, 2)), 5), 1.0)
+    rows = np.repeat([[0.0, 0.0], [3.0, 4.0]], [6, 4], axis=0)
+    # the third neighbour of a row is its copy: weight 1; the fifth of the four is not
+    np.testing.assert_array_equal(svm.density_weights(rows, 3), 1.0)
+    np.testing.assert_array_equal(svm.density_weights(rows, 5), np.repeat([1.0, 0.0], [6, 4]))
+
+
+def test_density_weights_are_taken_in_the_columns_of_the_kernel():
+    """Standardised columns where the kernel standardises; by the majority's mean and sd."""
+    stretched = X * [1.0, 1000.0]
+    est = IDLSSVM(kernel=kernels.Standardized(RBF)).fit(stretched, Y)
+    V = StandardScaler().fit(stretched[:N0]).transform(stretched)
+    expected = np.concatenate([loop_weights(V[:N0]), loop_weights(V[N0:])])
+    np.testing.assert_allclose(est.density_weights_, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("n1", [2, N1])
+def test_density_weights_over_the_training_set(n1):
+    """Neighbour and maximum among all rows: a small minority has neighbours there too."""
+    rows, y = few(n1)
+    est = IDLSSVM(kernel=RBF, C=2.0, density="train").fit(rows, y)
+    d = loop_weights(rows)
+    np.testing.assert_allclose(est.density_weights_, d, atol=1e-12)
+    keep, sign = d > 0, np.where(y == 0, 1.0, -1.0)
+    alpha, b = bordered(rows[keep], sign[keep], 1 / (2.0 * d[keep] ** 2))
+    f = rbf(Z, rows[keep]) @ (sign[keep] * alpha) + b
+    np.testing.assert_allclose(est.decision_function(Z), f, atol=1e-9)
+
+
+@pytest.mark.parametrize("cls", DENSITY)
+def test_what_density_weights_cannot_do(cls):
+    assert "rows of each class" in " ".join(cls.__doc__.split())
+    with pytest.raises(ValueError, match=r"neighbors=5 need at least 6 rows of each class, got 5"):
+        cls(kernel=RBF).fit(*few(5))
+    cls(kernel=RBF, count_self=True).fit(*few(5))
+    cls(kernel=RBF, neighbors=4).fit(*few(5))
+    with pytest.raises(ValueError, match=r"neighbors=5 need at least 5 rows of each class, got 4"):
+        svm.density_weights(MAJORITY[:4], 5, count_self=True)
+    with pytest.raises(ValueError, match="need at least 6 rows of the training set, got 5"):
+        cls(kernel=RBF, density="train").fit(X[N0 - 3 : N0 + 2], Y[N0 - 3 : N0 + 2])
+    # two minority rows and k = 1: each is the farthest from the other, so both weigh 0
+    with pytest.raises(ValueError, match="density|neighbors"):
+        cls(kernel=RBF, neighbors=1).fit(*few(2))
+
+
+def test_errors():
+    with pytest.raises(ValueError, match=r"zero_weight='epsilon' gives 2 row\(s\) .*epsilon > 0"):
+        IDLSSVM(kernel=RBF, zero_weight="epsilon").fit(X, Y)
+    for wrong in ({"C": 0.0}, {"epsilon": -0.1}, {"neighbors": 0}, {"zero_weight": "keep"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            IDLSSVM(kernel=RBF, **wrong).fit(X, Y)
+    for cls in MACHINES:  # the folds of cv='auto' leave rows of both classes
+        with pytest.raises(ValueError, match="minority|rows of each class"):
+            cls(kernel=RBF, cutoff="f1").fit(*few(1))
