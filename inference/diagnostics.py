@@ -104,7 +104,7 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     if added:
         warn(
             f"draws of the prior ignore the potential(s) {', '.join(added)} that the prior adds, "
-            "so prior_health and the prior's effective support describe the prior without them",
+            "so prior_check and the prior's effective support describe the prior without them",
             DiagnosticWarning,
         )
     try:

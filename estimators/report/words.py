@@ -165,18 +165,11 @@ def code(est: Any) -> str:
         if repr(value) != repr(defaults[name].default)
     }
     call = f"{type(est).__name__}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
-    names = list(dict.fromkeys(re.findall(r"\b([A-Z]\w*)\(", call)))
-    lines = []
-    for place, module in (("bsvdd.kernels", kernels), ("bsvdd.priors", priors)):
-        inside = [name for name in names if hasattr(module, name)]
-        if inside:
-            lines.append(f"from {place} import {', '.join(inside)}")
-            names = [name for name in names if name not in inside]
-    first = f"from bsvdd import {', '.join(names)}"
+    names = dict.fromkeys(re.findall(r"\b(kernels|priors|(?<!\.)[A-Z]\w*)[.(]", call))
     fit = "est.fit(X, y)"
     if est.minor_label is not None:  # ``bsvdd fit`` has 1 for what --minor names
         fit += f"  # y is {est.minor_label!r} in minority rows"
-    return "\n".join([first, *lines, "", f"est = {call}", fit])
+    return f"from bsvdd import {', '.join(names)}\n\nest = {call}\n{fit}"
 
 
 def _code(value: Any) -> str:
@@ -187,7 +180,11 @@ def _code(value: Any) -> str:
             for each in fields(value)
             if each.init and repr(getattr(value, each.name)) != repr(each.default)
         ]
-        return f"{type(value).__name__}({', '.join(arguments)})"
+        name = type(value).__name__
+        for module in (kernels, priors):
+            if hasattr(module, name):
+                name = f"{module.__name__.rpartition('.')[2]}.{name}"
+        return f"{name}({', '.join(arguments)})"
     if isinstance(value, np.ndarray):
         return "array"
     return getattr(value, "__name__", None) or repr(value)

@@ -200,7 +200,7 @@ def test_an_explanation_holds_no_formula(csv, tmp_path):
 
 def test_score_offers_all_methods_of_p_values():
     """The command has a list of its own, so that it need not import the estimators to show help."""
-    from bsvdd.estimators import p_values
+    from bsvdd.estimators.questions import p_values
 
     from bsvdd.cli.score import METHODS
 
