@@ -301,6 +301,7 @@ class Bayesian(Detector):
     def _warn_of(self, fit: Fit) -> None:
         if not self._one_estimate:
             diagnostics.warn_of_draws(fit.diagnostics, *fit.draws.shape, fit.data.gram.n1)
+        diagnostics.warn_of_collapse(fit.diagnostics, fit.data.gram.n_points)
         super()._warn_of(fit)
 
     # another prior

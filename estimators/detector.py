@@ -357,7 +357,6 @@ class Detector(OutlierMixin, BaseEstimator):
         """Warn if numbers of the fit are unreliable."""
         if self._centered:
             _warn_of_rounding(fit)
-            diagnostics.warn_of_collapse(fit.diagnostics, fit.data.gram.n_points)
 
     def _diagnose(
         self, draws: Draws, score: Score, data: TrainingData, prior: xr.Dataset | None
