@@ -32,9 +32,7 @@ class FitResult:
         return list(dict.fromkeys(message for message, _ in self.warnings))
 
 
-def refit(
-    new: Bayesian, previous: FitResult | None, X: Any, y: Any = None
-) -> FitResult:
+def refit(new: Bayesian, previous: FitResult | None, X: Any, y: Any = None) -> FitResult:
     """Fit ``new`` to X and y, with as little work as its changed parameters allow.
 
     Parameters

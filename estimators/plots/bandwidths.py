@@ -46,6 +46,7 @@ def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
     """
     X = np.asarray(X, dtype=float)
     bandwidths = {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
+    names = sorted(bandwidths, key=lambda name: bandwidths[name])
     distances = pdist(X[:MAX_ROWS])
     figure, axes = plt.subplot_mosaic(
         [["distances", "density"], ["criteria", "density"]],
@@ -57,19 +58,22 @@ def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
     ax, dots, curve = axes["distances"], axes["criteria"], axes["density"]
     ax.hist(distances, bins=60, color=MAJORITY, alpha=0.35)
     ax.set(ylabel="pairs", title="Distances of two rows, and the bandwidth of each criterion")
-    ordered = sorted(bandwidths.items(), key=lambda item: item[1])
-    place, s = np.arange(len(ordered)), np.array([value for _, value in ordered])
+    place, s = np.arange(len(names)), np.array([bandwidths[name] for name in names])
     dots.hlines(place, 0, s, color="#dddddd", linewidth=1, zorder=1)
     dots.scatter(s, place, color=MINORITY, s=26, zorder=3)
-    dots.set_yticks(place, [f"{name}: {value:.3g}" for name, value in ordered])
-    dots.set_ylim(len(ordered) - 0.4, -0.6)
+    dots.set_yticks(place, [f"{name}: {bandwidths[name]:.3g}" for name in names])
+    dots.set_ylim(len(names) - 0.4, -0.6)
     dots.set_xlabel("bandwidth s, and distance")
     for each in (ax, dots):
         each.set_xlim(0, 1.05 * max(distances.max(), s.max(), used or 0.0))
         each.spines[["top", "right"]].set_visible(False)
+    grid, log_density = bandwidth.log_density(X)
+    curve.plot(grid, log_density, color=MAJORITY)
+    curve.axvline(bandwidths["likelihood"], color=MINORITY, linewidth=1)
+    curve.set(xlabel="bandwidth s", title="Leave-one-out log density of the rows")
     if used is not None:
         ax.set_ylim(top=1.25 * ax.get_ylim()[1])  # room for the label above the bars
-        for each in (ax, dots):
+        for each in (ax, dots, curve):
             each.axvline(used, color="#222222", linestyle="--", linewidth=1.6)
         ax.annotate(
             f"used: s = {used:.3g}",
@@ -80,10 +84,4 @@ def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
             va="top",
             weight="bold",
         )
-    grid, log_density = bandwidth.log_density(X)
-    curve.plot(grid, log_density, color=MAJORITY)
-    curve.axvline(bandwidths["likelihood"], color=MINORITY, linewidth=1)
-    if used is not None:
-        curve.axvline(used, color="#222222", linestyle="--", linewidth=1.6)
-    curve.set(xlabel="bandwidth s", title="Leave-one-out log density of the rows")
     return figure

@@ -68,15 +68,9 @@ def plot_boundary(
 
     n_columns = min(2, len(fits))
     n_lines = -(-len(fits) // n_columns)
-    figure, axes = plt.subplots(
-        n_lines,
-        n_columns,
-        figsize=(4.2 * n_columns + 0.8, 3.6 * n_lines),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
+    size = 4.2 * n_columns + 0.8, 3.6 * n_lines
+    shape: dict[str, Any] = {"sharex": True, "sharey": True, "squeeze": False}
+    figure, axes = plt.subplots(n_lines, n_columns, figsize=size, layout="constrained", **shape)
     for ax, (name, est) in zip(axes.flat, fits.items(), strict=False):
         decision = est.decision(with_feature_names(est, grid))
         p = decision["probability_normal"].to_numpy().reshape(x1.shape)
@@ -95,13 +89,7 @@ def plot_boundary(
 
 def _scatter_rows(ax: Axes, X: np.ndarray, minority: np.ndarray) -> None:
     for members, color, marker, label in row_classes(minority):
-        ax.scatter(
-            X[members, 0],
-            X[members, 1],
-            s=18 if marker == "o" else 30,
-            color=color,
-            marker=marker,
-            label=label,
-            edgecolors="white" if marker == "o" else "black",  # visible on the orange of P = 0
-            linewidths=0.4 if marker == "o" else 0.8,
-        )
+        # a black edge is visible on the orange of P = 0
+        edge, width, size = ("white", 0.4, 18) if marker == "o" else ("black", 0.8, 30)
+        mark: dict[str, Any] = {"color": color, "marker": marker, "s": size, "label": label}
+        ax.scatter(*X[members].T, edgecolors=edge, linewidths=width, **mark)

@@ -120,20 +120,16 @@ def _p_values(
             "training rows can be left out only if the fit holds all of them and the kernel is "
             "not precomputed; give new normal rows, plot_calibration(est, X)"
         )
+    # rows of a fit have no types that would tell columns of categories
+    kernel = as_kernel(est.kernel).with_categorical(data.kernel.categorical_columns)
+    unlabelled = data.rows[:0] if data.gram.unlabelled is None else data.gram.unlabelled
     p = np.empty(len(data.rows))
-    y = data.minority.astype(int)
-    parts = list(folds(data.minority, LEFT_OUT_FOLDS, data.seed))
-    for i, (train, test) in enumerate(parts, 1):
+    for i, (train, test) in enumerate(folds(data.minority, LEFT_OUT_FOLDS, data.seed), 1):
         if on_fit is not None:
-            on_fit(i, len(parts))
-        new = clone(est)
-        # rows of a fit have no types that would tell columns of categories
-        kernel = as_kernel(new.kernel).with_categorical(data.kernel.categorical_columns)
-        new.set_params(minor_label=1, kernel=kernel)
-        rows, labels = data.rows[train], y[train]
-        if (unlabelled := data.gram.unlabelled) is not None:
-            rows = np.concatenate([rows, unlabelled])
-            labels = np.concatenate([labels, np.full(len(unlabelled), np.nan)])
-        new.fit(with_feature_names(est, rows), labels)
+            on_fit(i, LEFT_OUT_FOLDS)
+        new = clone(est).set_params(minor_label=1, kernel=kernel)
+        rows = np.concatenate([data.rows[train], unlabelled])
+        y = np.concatenate([data.minority[train], np.full(len(unlabelled), np.nan)])
+        new.fit(with_feature_names(est, rows), y)
         p[test] = new.p_value(with_feature_names(est, data.rows[test]), method)
     return p[~data.minority]

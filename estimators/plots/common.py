@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,22 +21,10 @@ PRIOR = "#999999"
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
 
 
-class RowClass(NamedTuple):
-    """The rows of one class, and how a plot shows them."""
-
-    members: np.ndarray  # True for the rows of the class
-    color: str
-    marker: str
-    label: str
-
-
-def row_classes(minority: np.ndarray) -> list[RowClass]:
-    """Return the classes that have rows, majority first."""
-    classes = [
-        RowClass(~minority, MAJORITY, "o", "majority"),
-        RowClass(minority, MINORITY, "^", "minority"),
-    ]
-    return [c for c in classes if c.members.any()]
+def row_classes(minority: np.ndarray) -> list[tuple[np.ndarray, str, str, str]]:
+    """Return rows (as a mask), colour, marker and label of the classes that have rows."""
+    classes = [(~minority, MAJORITY, "o", "majority"), (minority, MINORITY, "^", "minority")]
+    return [each for each in classes if each[0].any()]
 
 
 def by_name(est: Fitted | Mapping[str, Fitted]) -> dict[str, Fitted]:

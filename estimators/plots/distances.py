@@ -69,18 +69,15 @@ def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = N
         )
     p = est.probability_normal(X)
     tree = xr.DataTree.from_dict({"posterior": d.assign_coords(obs=names).to_dataset(name="d")})
+    size = 3.4 * min(3, len(names)), 2.5 * -(-len(names) // 3)
     panels = az.plot_dist(
         tree,
         backend="matplotlib",
         col_wrap=3,
         visuals={"title": False, "point_estimate": False, "point_estimate_text": False},
-        figure_kwargs={
-            "figsize": (3.4 * min(3, len(names)), 2.5 * -(-len(names) // 3)),
-            "layout": "constrained",
-        },
+        figure_kwargs={"figsize": size, "layout": "constrained"},
     )
-    values = [*d.values.ravel(), est.cutoff_]
-    low, high = min(values), max(values)
+    low, high = min(d.values.min(), est.cutoff_), max(d.values.max(), est.cutoff_)
     space = 0.04 * (high - low)
     for name, probability in zip(names, p, strict=True):
         ax = panels.viz["plot"]["d"].sel(obs=name).item()
@@ -104,12 +101,10 @@ def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = N
 
 def saturated(est: Fitted) -> bool:
     """Return whether remote rows have nearly one distance, so that their surprise says more."""
-    fit = est.fit_
-    return bool(
-        fit.has_center
-        and fit.center.logarithmic
-        and est.cutoff_ > SATURATED * fit.center.distance_of(-np.inf)
-    )
+    center: Any = est.fit_.center
+    if not (est.fit_.has_center and center.logarithmic):
+        return False
+    return bool(est.cutoff_ > SATURATED * center.distance_of(-np.inf))
 
 
 def plot_distances(

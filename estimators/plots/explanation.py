@@ -68,19 +68,14 @@ def plot_explanation(est: Fitted, x: Any, most: int = 10, prob: float = 0.9) -> 
         X = with_feature_names(est, X)
     why = est.explain(X, prob=prob, top=most)
     row = why.rows.iloc[0]
-    of_columns = why.columns is not None
-    figure, axes = plt.subplots(
-        1,
-        1 + of_columns,
-        figsize=(9 if of_columns else 6, 1.6 + 0.28 * most),
-        layout="constrained",
-        squeeze=False,
-    )
+    n = 1 if why.columns is None else 2
+    size = 3 + 3 * n, 1.6 + 0.28 * most
+    figure, axes = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False)
     if why.columns is not None:
         _columns(axes[0, 0], why, why.columns, _values(est, X), most)
-    _points(axes[0, -1], why, est)
+    _points(axes[0, -1], why, point_names(est))
     decision = "normal" if row["normal"] else "abnormal"
-    what = {"surprise": "surprise", "distance": "$d_z^2 - D^2$"}[why.kind]
+    what = "surprise" if why.kind == "surprise" else "$d_z^2 - D^2$"
     interval = "" if why.draws == 1 else f" [{row['low']:.3g}, {row['high']:.3g}]"
     figure.suptitle(
         f"{type(est).__name__}: {decision}; {what} {row['mean']:.3g}{interval}, "
@@ -112,15 +107,13 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
         if why.changes is not None and abs(why.changes["standardized"].values[0, column]) > SHOWN:
             label += f" → {why.changes['value'].values[0, column]:.3g}"
         labels.append(label)
-    place = np.arange(len(order))
-    ax.barh(place, mean[order], color=MINORITY, alpha=0.55, height=0.62)
-    ax.hlines(place, of_row["low"][order], of_row["high"][order], color="#333333", linewidth=1.5)
-    typical = of_row["typical"].values[order]
+    shown = of_row.isel(column=order)
+    place = _bars(ax, shown, MINORITY, labels)
+    typical = shown["typical"].values
     ax.vlines(typical, place - 0.4, place + 0.4, color=MAJORITY, linewidth=2, label="normal rows")
-    for at, column in zip(place, order, strict=True):
-        share = f" {of_row['share'].values[column]:.0%}"
-        end = max(of_row["high"].values[column], of_row["typical"].values[column])
-        ax.text(end, float(at), share, va="center", fontsize=8)
+    ends = np.maximum(shown["high"].values, typical)
+    for at, end, share in zip(place, ends, shown["share"].values, strict=True):
+        ax.text(end, float(at), f" {share:.0%}", va="center", fontsize=8)
     ax.margins(x=0.12)
     ax.set_xlim(left=0.0)
     remainder = why.rows["remainder"].iloc[0]
@@ -128,34 +121,29 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
     if why.kind == "surprise":
         xlabel = f"term in the surprise, and its share; concentration {remainder:.3g}"
     ax.set(xlabel=xlabel, title="Columns")
-    ax.set_yticks(place, labels, parse_math=False)
-    ax.set_ylim(max(len(place), 5) - 0.5, -0.5)
     ax.legend(frameon=False, loc="lower right", fontsize=8)
 
 
-def _points(ax: Axes, why: Explanation, est: Fitted) -> None:
-    of_row = why.points.isel(obs=0)
+def _points(ax: Axes, why: Explanation, names: list[str]) -> None:
+    of_row, xlabel = why.points.isel(obs=0), "term of the training row in $d_z^2 - D^2$"
     if why.kind == "surprise":
         of_row = of_row.isel(rank=of_row["mean"].values >= SHOWN)
-    place = np.arange(of_row.sizes["rank"])
-    colors = np.where(of_row["minority"], MINORITY, MAJORITY)
-    ax.barh(place, of_row["mean"], color=list(colors), alpha=0.55, height=0.62)
-    ax.hlines(place, of_row["low"], of_row["high"], color="#333333", linewidth=1.5)
+        xlabel = "share $q_j$ of the training row"
+    minority = of_row["minority"].values
+    labels = [
+        f"{names[point]} (minority)" if is_minority else names[point]
+        for point, is_minority in zip(of_row["point"].values, minority, strict=True)
+    ]
+    _bars(ax, of_row, np.where(minority, MINORITY, MAJORITY).tolist(), labels)
     ax.axvline(0.0, color=PRIOR, linewidth=0.8)
-    names = point_names(est)
-    labels = [names[point] for point in of_row["point"].values]
-    ax.set_yticks(
-        place,
-        [
-            f"{label} (minority)" if minority else label
-            for label, minority in zip(labels, of_row["minority"].values, strict=True)
-        ],
-        parse_math=False,
-    )
-    ax.set_ylim(max(len(place), 5) - 0.5, -0.5)
-    xlabel = (
-        "share $q_j$ of the training row"
-        if why.kind == "surprise"
-        else "term of the training row in $d_z^2 - D^2$"
-    )
     ax.set(xlabel=xlabel, title="Training rows")
+
+
+def _bars(ax: Axes, terms: xr.Dataset, color: Any, labels: list[str]) -> np.ndarray:
+    """Draw a bar with its interval for each term, from above, and return their places."""
+    place = np.arange(len(labels))
+    ax.barh(place, terms["mean"], color=color, alpha=0.55, height=0.62)
+    ax.hlines(place, terms["low"], terms["high"], color="#333333", linewidth=1.5)
+    ax.set_yticks(place, labels, parse_math=False)
+    ax.set_ylim(max(len(place), 5) - 0.5, -0.5)
+    return place

@@ -47,20 +47,17 @@ def plot_prior_check(est: Fitted) -> Figure:
     >>> est = BDD().fit(X)
     >>> figure = plots.plot_prior_check(est)
     """
-    draws = summaries(est)
-    prior, posterior = draws["prior"], draws["posterior"]
+    groups = summaries(est)
+    names = list(groups["prior"])
     figure, axes = plt.subplots(
-        1, len(prior), figsize=(3.5 * len(prior), 3.0), squeeze=False, layout="constrained"
+        1, len(names), figsize=(3.5 * len(names), 3.0), squeeze=False, layout="constrained"
     )
-    for ax, name in zip(axes.ravel(), prior, strict=False):
-        bins = _set_scale(ax, np.concatenate([prior[name], posterior[name]]))
-        for draws, label, color in (
-            (prior[name], "prior", PRIOR),
-            (posterior[name], "posterior", MAJORITY),
-        ):
-            share = np.full(len(draws), 1 / len(draws))
-            ax.hist(draws, bins, weights=share, alpha=0.6, color=color, label=label)
-        ax.set(xlabel=LABELS.get(name, name), yticks=[])
+    for ax, name in zip(axes.ravel(), names, strict=True):
+        bins = _set_scale(ax, np.concatenate([of_group[name] for of_group in groups.values()]))
+        for color, (label, of_group) in zip((PRIOR, MAJORITY), groups.items(), strict=True):
+            share = np.full(len(of_group[name]), 1 / len(of_group[name]))
+            ax.hist(of_group[name], bins, weights=share, alpha=0.6, color=color, label=label)
+        ax.set(xlabel=LABELS[name], yticks=[])
         ax.spines[["left", "right", "top"]].set_visible(False)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)

@@ -64,9 +64,8 @@ def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -
         auc = f"{plain(name)}: AUC {roc_auc_score(minority, score):.3f}"
         ap = f"{plain(name)}: AP {average_precision_score(minority, score):.3f}"
         # the curves of random ranks lie below these lines, so the labels have room there
-        line: dict[str, Any] = {"color": color, "linewidth": 1.8}
-        of_roc += roc.plot(false_alarms, hits, label=auc, drawstyle="steps-post", **line)
-        of_pr += pr.plot(recall, precision, label=ap, drawstyle="steps-pre", **line)
+        of_roc += roc.plot(false_alarms, hits, color, label=auc, drawstyle="steps-post", lw=1.8)
+        of_pr += pr.plot(recall, precision, color, label=ap, drawstyle="steps-pre", lw=1.8)
         found = (minority & flagged).sum() / minority.sum()
         alarms = (~minority & flagged).sum() / (~minority).sum()
         at_cutoff: dict[str, Any] = {
@@ -81,18 +80,11 @@ def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -
     of_roc += roc.plot([0, 1], [0, 1], label="random ranks: AUC 0.5", **random)
     base = float(np.mean(rates))
     of_pr += [pr.axhline(base, label=f"base rate {base:.3g}", **random)]
-    roc.set(
-        xlabel="false alarms: share of the majority called abnormal",
-        ylabel="hits: share of the minority called abnormal",
-        title="ROC; the dot is the cutoff",
-    )
-    pr.set(
-        xlabel="hits: share of the minority called abnormal",
-        ylabel="precision: share of minority rows among those",
-        title="Precision and recall; the dot is the cutoff",
-    )
-    for ax, lines in ((roc, of_roc), (pr, of_pr)):
-        ax.set(xlim=(0, 1), ylim=(0, 1.02))
+    hit = "hits: share of the minority called abnormal"
+    roc.set(xlabel="false alarms: share of the majority called abnormal", ylabel=hit)
+    pr.set(xlabel=hit, ylabel="precision: share of minority rows among those")
+    for ax, lines, title in ((roc, of_roc, "ROC"), (pr, of_pr, "Precision and recall")):
+        ax.set(xlim=(0, 1), ylim=(0, 1.02), title=f"{title}; the dot is the cutoff")
         # by its lines, as a label that starts with "_" hides a line
         ax.legend(handles=lines, frameon=False, fontsize=9, loc="best")
     return figure

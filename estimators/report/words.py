@@ -18,6 +18,7 @@ from ...inference import diagnostics
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.warning import collected
 from ...models import kernels, priors
+from ..fit import Fit
 from ..plots.common import Fitted
 from ..registry import MODELS, Record
 
@@ -38,61 +39,54 @@ SAMPLERS = {
 
 def record_of(est: Any) -> Record | None:
     """Return the record of the model; None for a class that is not in the registry."""
-    name = type(est).__name__
-    found = [record for record in MODELS.values() if record.class_name == name]
-    return found[0] if found else None
+    found = (record for record in MODELS.values() if record.class_name == type(est).__name__)
+    return next(found, None)
 
 
 def convergence(est: Fitted) -> list[str]:
     """Return whether the draws can be trusted, and why."""
-    return list(_convergence(est))
+    return list(_convergence(est.fit_))
 
 
-def _convergence(est: Fitted) -> Iterator[str]:
-    posterior = est.idata_.children["posterior"]
-    value = est.idata_.children["diagnostics"].to_dataset()
-    numbers = {str(name): float(v) for name, v in value.items()}
-    M = posterior.dataset.sizes.get("point", 0)
-    sampler = str(posterior.attrs.get("sampler", "none"))
-    if sampler == "none":
+def _convergence(fit: Fit) -> Iterator[str]:
+    report, numbers, gram = fit.draws.report, fit.diagnostics, fit.data.gram
+    if not fit.draws.is_posterior:
         yield (
             "The model has one solution and no posterior, so there is nothing to converge. "
             "P(normal) is 0 or 1, and there are no intervals."
         )
     else:
-        chains, draws = posterior.dataset.sizes["chain"], posterior.dataset.sizes["draw"]
-        seconds = posterior.attrs.get("seconds")
-        time = "" if seconds is None else f" in {float(seconds):.2g} s"
-        yield f"{SAMPLERS.get(sampler, sampler)} {chains} chains of {draws} draws{time}."
-        if "why" in posterior.attrs:
-            yield f"Why this sampler: {posterior.attrs['why']}."
+        chains, draws = fit.draws.shape
+        time = "" if report.seconds is None else f" in {report.seconds:.2g} s"
+        sampler = SAMPLERS.get(report.sampler, report.sampler)
+        yield f"{sampler} {chains} chains of {draws} draws{time}."
+        if report.why is not None:
+            yield f"Why this sampler: {report.why}."
         with collected() as messages:
-            diagnostics.warn_of_draws(value, chains, draws, est.gram_.n1)
-        if messages:
-            yield from (f"Do not trust the draws yet: {text}." for text, _ in messages)
-        else:
+            diagnostics.warn_of_draws(numbers, chains, draws, gram.n1)
+        yield from (f"Do not trust the draws yet: {text}." for text, _ in messages)
+        if not messages:
             agree = (
                 f"The chains agree: R-hat of d is at most {numbers['r_hat']:.3f}, below "
                 f"{diagnostics.MAX_R_HAT}. "
-                if chains > 1
-                else ""
             )
-            error = 0.5 / np.sqrt(numbers["ess"])
             yield (
-                f"{agree}The smallest effective sample size of d is {numbers['ess']:.0f} of "
-                f"{chains * draws} draws, so the Monte Carlo error of P(normal) is at most "
-                f"{error:.2g}. No diagnostic gave a warning."
+                f"{agree if chains > 1 else ''}The smallest effective sample size of d is "
+                f"{numbers['ess']:.0f} of {chains * draws} draws, so the Monte Carlo error of "
+                f"P(normal) is at most {0.5 / np.sqrt(numbers['ess']):.2g}. No diagnostic gave a "
+                "warning."
             )
-        if "pareto_k" in posterior.attrs:
-            yield f"Pareto k of the importance weights is {float(posterior.attrs['pareto_k']):.2f}."
+        if report.pareto_k is not None:
+            yield f"Pareto k of the importance weights is {report.pareto_k:.2f}."
     if "effective_support" in numbers:
         with collected() as messages:
-            diagnostics.warn_of_collapse(value, M)
+            diagnostics.warn_of_collapse(numbers, gram.n_points)
         yield from (f"{text[0].upper()}{text[1:]}." for text, _ in messages)
         if not messages:
             yield (
                 f"The weights are spread over an effective number of "
-                f"{numbers['effective_support']:.1f} of {M} points: they have not collapsed."
+                f"{numbers['effective_support']:.1f} of {gram.n_points} points: they have not "
+                "collapsed."
             )
     if "nystroem_residual" in numbers:
         yield (
@@ -102,24 +96,20 @@ def _convergence(est: Fitted) -> Iterator[str]:
 
 def cutoff(est: Fitted) -> list[str]:
     """Return how the cutoff was chosen, and how often left-out majority rows exceed it."""
-    policy = as_cutoff(est.cutoff)
-    minority = est._fit.data.minority
+    is_minority, scores = est.fit_.data.minority, est.left_out_scores()
+    known, normal = ~np.isnan(scores), scores >= est.offset_
+    majority, minority = known & ~is_minority, known & is_minority
+    alarms = share(int((majority & ~normal).sum()), int(majority.sum()))
     sentences = [
         f"A row is normal if P(d ≤ {est.cutoff_:.6g} | data) exceeds {est.level_:g}. "
-        + _chosen(policy, bool(minority.any()))
+        + _chosen(as_cutoff(est.cutoff), bool(is_minority.any())),
+        f"Realised false alarms: {alarms} of the majority rows are called abnormal when they are "
+        "left out.",
     ]
-    scores = est.left_out_scores()
-    known = ~np.isnan(scores)
-    flagged = scores < est.offset_
-    k, n = int((flagged & ~minority & known).sum()), int((~minority & known).sum())
-    sentences.append(
-        f"Realised false alarms: {share(k, n)} of the majority rows are called abnormal when they "
-        "are left out."
-    )
     if minority.any():
-        k, n = int((~flagged & minority & known).sum()), int((minority & known).sum())
-        if n:
-            sentences.append(f"Realised misses: {share(k, n)} of the minority rows are normal.")
+        misses = share(int((minority & normal).sum()), int(minority.sum()))
+        sentences.append(f"Realised misses: {misses} of the minority rows are normal.")
+    if is_minority.any():
         sentences.append(
             "The cutoff was chosen on these rows, so both rates are a little too good; new rows "
             "with labels, est.report(path, X, y), have no such advantage."
@@ -129,26 +119,22 @@ def cutoff(est: Fitted) -> list[str]:
 
 def _chosen(policy: Cutoff, labels: bool) -> str:
     criterion = policy.criterion
-    if not isinstance(criterion, str):
-        return "This cutoff was given as a number."
-    if criterion == "model":
-        return "This cutoff is the model's own boundary."
     if criterion == "auto":
         criterion = "g_mean" if labels else "false_alarm"
-    if criterion == "false_alarm":
-        return (
-            f"This cutoff asks for a false-alarm rate of {policy.false_alarm_rate:g}, by the "
-            "conformal quantile of left-out rows."
-        )
-    if criterion == "rank":
-        return f"This cutoff is the distance number {policy.rank!r} of the majority."
-    names = {
+    best = {
         "g_mean": "the G-mean of both classes",
         "balanced_accuracy": "the balanced accuracy",
         "f1": "F1 of the minority",
         "cost": f"the cost, with a miss at {policy.miss_cost:g} false alarms",
     }
-    return f"This cutoff has the best value of {names[criterion]} on left-out rows."
+    said = {
+        "model": "is the model's own boundary",
+        "false_alarm": f"asks for a false-alarm rate of {policy.false_alarm_rate:g}, by the "
+        "conformal quantile of left-out rows",
+        "rank": f"is the distance number {policy.rank!r} of the majority",
+        **{name: f"has the best value of {what} on left-out rows" for name, what in best.items()},
+    }
+    return f"This cutoff {said.get(str(criterion), 'was given as a number')}."
 
 
 def share(k: int, n: int) -> str:
@@ -209,10 +195,10 @@ def _code(value: Any) -> str:
 
 def rerun(est: Fitted) -> dict[str, str]:
     """Return what has to be the same for the same numbers."""
-    rows = np.ascontiguousarray(est._fit.data.rows)
+    data = est.fit_.data
     return {
-        "seed of the fit": str(est._fit.data.seed),
-        "SHA-256 of the rows that the fit holds": hashlib.sha256(rows.tobytes()).hexdigest(),
+        "seed of the fit": str(data.seed),
+        "SHA-256 of the rows that the fit holds": hashlib.sha256(data.rows.tobytes()).hexdigest(),
         "Python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
     }

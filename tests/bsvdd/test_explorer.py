@@ -518,7 +518,8 @@ def test_the_left_out_distances_are_those_that_the_cutoff_was_chosen_by(fitted, 
     est, minority = fitted("BSVDD"), table[1] == 1
     for policy in (Cutoff("f1"), Cutoff("cost", miss_cost=3), Cutoff("false_alarm")):
         new = est.with_cutoff(policy)
-        assert policy.choose(new.idata_["decision"]["left_out"].values, minority) == new.cutoff_
+        score = -policy.choose(-new.fit_.left_out, minority)
+        assert new.fit_.center.distance_of(score) == new.cutoff_
     assert "left_out" not in est.with_cutoff(0.9).idata_["decision"]
 
 

@@ -18,8 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bsvdd
 from bsvdd import BDD, Cutoff, kernels, priors
 from tests.scores import (
-    cutoff_of,
     common_norm,
+    cutoff_of,
     distance_of,
     is_logarithmic,
     median_distance,

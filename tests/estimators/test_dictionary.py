@@ -11,8 +11,8 @@ import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, Landmarks, kernels, priors
 from tests.scores import (
     UNIT,
-    cutoff_of,
     common_norm,
+    cutoff_of,
     is_logarithmic,
     median_distance,
     score_of,

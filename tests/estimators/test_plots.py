@@ -1,7 +1,5 @@
 """The plots show the numbers of the estimator."""
 
-import math
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -10,7 +8,7 @@ from bsvdd.comparison.scenarios import datasets
 from scipy.special import logsumexp
 
 from bsvdd import BDD, OCSVM, SVDD, kernels, plots
-from tests.scores import UNIT, common_norm
+from tests.scores import common_norm
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -80,7 +78,7 @@ def test_saturated_distances_are_shown_by_their_surprise():
     shown = ax.collections[1].get_offsets()[:, 1]
     np.testing.assert_allclose(shown, surprise)
     assert ax.get_title() == "SVDD: surprise by row"
-    cutoff = math.log(UNIT) - est.offset_
+    cutoff = -est.offset_
     assert any(np.allclose(line.get_ydata(), cutoff) for line in ax.lines)
     assert (surprise > cutoff).tolist() == (est.predict(far) == -1).tolist()
 
@@ -101,8 +99,8 @@ def test_bad_input_is_named(two):
         plots.plot_distance_posterior(two["SVDD"], DATA.X[:2])
     with pytest.raises(ValueError, match="names must have one entry for each of 2 rows"):
         plots.plot_distance_posterior(two["BDD"], DATA.X[:2], ["a"])
-    with pytest.raises(ValueError, match="SVDD has no prior and no posterior"):
-        plots.plot_prior_health(two["SVDD"])
+    with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
+        plots.plot_prior_check(two["SVDD"])
     for plot in (plots.plot_weights, plots.plot_distances):
         with pytest.raises(ValueError, match="OCSVM has a hyperplane and no distance from a cent"):
             plot(OCSVM())
@@ -126,9 +124,9 @@ def test_bad_input_is_named(two):
         plots.plot_explanation(two["SVDD"].explain(DATA.X[:1]), 0)
 
 
-def test_prior_health_shows_both_as_shares_of_draws(two):
+def test_prior_check_shows_both_as_shares_of_draws(two):
     est = two["BDD"]
-    figure = plots.plot_prior_health(est)
+    figure = plots.plot_prior_check(est)
     shown = [ax for ax in figure.axes if ax.get_visible()]
     assert [ax.get_xlabel() for ax in shown] == [
         "effective number of support points",

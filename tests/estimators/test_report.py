@@ -71,7 +71,7 @@ def test_the_page_has_the_numbers_of_the_fit(bayes, written):
     misses = int((scores >= bayes.offset_)[minority].sum())
     assert f"{alarms} of 24 (" in text and f"{misses} of 6 (" in text
     assert f"{bayes.cutoff_:.6g}" in text and repr(bayes.kernel_) in text
-    support = bayes.prior_health().loc["effective_support"]
+    support = bayes.prior_check().loc["effective_support"]
     assert f"{support['prior', 'median']:.3g} [" in text
     assert f"{support['posterior', 'median']:.3g} [" in text
     for words_ in ("What P(normal) is", "Oh", "R-hat", "SHA-256"):

@@ -60,16 +60,14 @@ def test_norm_of_pairs_has_no_bias_over_samples(gram):
 
 
 def test_norm_of_pairs_of_unequal_weights(gram):
+    """Of several centres at once too; it depends on the centre and the shares only."""
     w = np.array([0.5, 0.3, 0.2])
     K = gram.K[:3, :3]
     pairs = 2 * (0.15 * K[0, 1] + 0.10 * K[0, 2] + 0.06 * K[1, 2]) / (1 - 0.38)
-    assert bootstrap.norm_of_pairs(w, w, K) == pytest.approx(pairs, rel=1e-12)
+    norms = bootstrap.norm_of_pairs(np.array([[w, 2 * w]]), np.array([[w, w]]), K)
+    assert norms.shape == (1, 2)
     # of twice the centre, four times the squared norm
-    assert bootstrap.norm_of_pairs(2 * w, w, K) == pytest.approx(4 * pairs, rel=1e-12)
-
-
-def test_norm_of_pairs_depends_on_the_centre_and_the_shares_only():
-    """Two sets of weights of one centre: rows in a plane have many."""
+    np.testing.assert_allclose(norms, [[pairs, 4 * pairs]], rtol=1e-12)
     rows = np.random.default_rng(3).normal(size=(6, 2))
     K, shares = rows @ rows.T, np.full(6, 1.0 / 6.0)
     ones_and_rows = np.column_stack([rows, np.ones(6)])
@@ -97,9 +95,15 @@ def test_ratio_of_variances_against_projections_row_by_row(gram, width):
     assert bootstrap.variance_ratio(gram) == pytest.approx(ratio_row_by_row(gram), rel=1e-4)
 
 
-def test_the_ratio_has_a_limit_where_no_row_is_similar_to_another(gram):
-    alone = Gram.from_rows(kernels.RBF(0.01), gram.points)
+def test_the_ratio_has_a_limit_and_the_unit_of_one_over_the_kernel(gram):
+    """Also where rows are alike, so that the jitter of the projection counts."""
+    alone, wide = (Gram.from_rows(kernels.RBF(width), gram.points) for width in (0.01, 20.0))
     assert bootstrap.variance_ratio(alone) == bootstrap.MOST_RATIO
+    hundredfold = kernels.Custom(lambda X, Y: 100.0 * wide.kernel(X, Y))
+    large = Gram.from_rows(hundredfold, gram.points)
+    assert bootstrap.variance_ratio(large) == pytest.approx(
+        bootstrap.variance_ratio(wide) / 100.0, rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("mode", [bsvdd_mode, bdd_mode])
@@ -137,25 +141,6 @@ def test_lambda_grows_by_so_many_steps_at_most(gram, monkeypatch):
     monkeypatch.setattr(bootstrap, "MOST_STEPS", 3)
     found = Calibrated.of(gram, bdd_mode(gram, 0.05), False)
     assert found.scale == pytest.approx(found.ratio * bootstrap.STEP**3)
-
-
-def test_norms_of_several_centres_are_those_of_each(gram):
-    w = np.random.default_rng(5).dirichlet(np.ones(N), size=(2, 4))
-    shares = np.random.default_rng(6).dirichlet(np.ones(N), size=(2, 4))
-    norms = bootstrap.norm_of_pairs(w, shares, gram.K)
-    each = [bootstrap.norm_of_pairs(*pair, gram.K) for pair in zip(w[1], shares[1], strict=True)]
-    assert norms.shape == (2, 4)
-    assert norms[1] == pytest.approx(each, rel=1e-12)
-
-
-def test_the_ratio_has_the_unit_of_one_over_the_kernel(gram):
-    """Also where rows are alike, so that the jitter of the projection counts."""
-    wide = Gram.from_rows(kernels.RBF(20.0), gram.points)
-    hundredfold = kernels.Custom(lambda X, Y: 100.0 * wide.kernel(X, Y))
-    large = Gram.from_rows(hundredfold, gram.points)
-    assert bootstrap.variance_ratio(large) == pytest.approx(
-        bootstrap.variance_ratio(wide) / 100.0, rel=1e-8
-    )
 
 
 def test_draws_of_weights_are_those_of_rows_counted_by_chance(gram):
