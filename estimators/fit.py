@@ -44,7 +44,7 @@ class Fit:
     draws : Draws
         Of the weights; one for a model without a posterior.
     center : Score
-        The score of a row: of a description, a :class:`Center`.
+        The score of a row: of a description, a :class:`bsvdd.inference.center.Center`.
     diagnostics : dict of float
         See :func:`bsvdd.inference.diagnostics.diagnose`.
     cutoff, level : float

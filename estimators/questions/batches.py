@@ -16,7 +16,7 @@ SPLITS = 10  # over which e-values are averaged
 
 
 def select(est: Any, X: Any, fdr: float, method: str) -> np.ndarray:
-    """Return the rows of a batch to call abnormal, a mask; see :meth:`Detector.select`."""
+    """Return the rows of a batch to call abnormal, a mask; see ``est.select``."""
     check_rate("fdr", fdr)
     if method == "e-values":
         return discoveries_by_e_values(_mean_e_values(est, X, fdr), fdr)

@@ -259,7 +259,7 @@ def some_draws(fit: Fit, draws: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
-    """Return draws of the p-values of rows; see :meth:`Detector.p_value_draws`."""
+    """Return draws of the p-values of rows; see ``est.p_value_draws``."""
     fit: Fit = est.fit_
     if not est._has_loo or est._left_out_sums(fit.data, fit.center.weights[:1]) is None:
         raise ValueError(

@@ -101,7 +101,7 @@ class Kernel:
         Raises
         ------
         NotImplementedError
-            The kernel is not :attr:`normalized`.
+            The kernel is not ``normalized``.
         """
         raise NotImplementedError(f"{self!r} has no logarithm")
 
@@ -115,7 +115,7 @@ class Kernel:
         Raises
         ------
         NotImplementedError
-            The kernel is not :attr:`separable`.
+            The kernel is not ``separable``.
         """
         raise NotImplementedError(f"{self!r} is no product over columns")
 
