@@ -26,7 +26,6 @@ from ..inference.warning import DiagnosticWarning, warn
 from ..models import bootstrap
 from ..models.checks import is_number
 from ..models.closed_form import ClosedForm
-from ..models.geometry import squared_distance_of_points
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
@@ -228,10 +227,7 @@ class BayesianDataDescription(DataDescription):
         if self.sampler == "exact" or (self.sampler == "auto" and closed_form is not None):
             return self._draw_exactly(closed_form, settings)
         model = model or self._build(gram)
-        monitor = None  # a model without these quantities is judged by its weights
-        if {"Kw", "squared_norm"} <= {variable.name for variable in model.deterministics}:
-            monitor = functools.partial(_distances_of_points, gram)
-        return sampling.draw(model, settings, monitor)
+        return sampling.draw(model, settings)
 
     def _draw_exactly(self, closed_form: ClosedForm | None, settings: SamplerSettings) -> Draws:
         if closed_form is None:
@@ -661,10 +657,3 @@ class BayesianDataDescription(DataDescription):
         w = weight_summaries.weights(prior)
         center = CenterDraws.of(w, data.gram)
         return Draws({"w": w[None]}, SamplerReport("prior")).of_rows(center.values(rows))
-
-
-def _distances_of_points(gram: Gram, named: dict[str, np.ndarray]) -> np.ndarray:
-    """Return d (draws, points) of the monitored dictionary points."""
-    j = diagnostics.spread(gram.n_points)
-    d2 = squared_distance_of_points(named["Kw"][:, j], named["squared_norm"], np.diag(gram.K)[j])
-    return np.sqrt(d2)

@@ -61,23 +61,18 @@ def log_prior(draws: Draws, model: pm.Model) -> dict[str, np.ndarray]:
         The draws lack a free variable of ``model``, or ``model`` gives other weights for the same
         variables.
     """
-    from ..inference.log_density import LogDensity
-
-    density = LogDensity(model)
-    lacking = sorted(set(density.free) - set(draws.variables))
+    lacking = sorted(set(sampling.free(model)) - set(draws.variables))
     if lacking:
         raise RefitNeededError(
             f"the new prior has the free variable(s) {', '.join(lacking)}, of which the fit "
             "has no draws; refit, with est.with_prior(...)"
         )
-    variables = {name: draws.flat(name) for name in draws.variables}
-    w = density.weights(variables)
-    if not np.allclose(w, draws.weights, rtol=1e-6, atol=1e-9):
+    if not np.allclose(sampling.weights(model, draws), draws.weights, rtol=1e-6, atol=1e-9):
         raise RefitNeededError(
             "the new prior makes other weights of the same variables, as Beta with another "
             "total does, so the draws cannot be reweighted; refit, with est.with_prior(...)"
         )
-    return sampling.log_prior(density, draws)
+    return sampling.log_prior(model, draws)
 
 
 def reweighted_draws(
