@@ -195,11 +195,12 @@ def diagnose(draws: Draws, d: np.ndarray, prior: xr.Dataset | None = None) -> xr
     """
     report, w = draws.report, draws.w
     values: dict[str, float] = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
-    if report.r_hat is not None and report.ess is not None:  # from the sampler
-        values["r_hat"], values["ess"] = report.r_hat, report.ess
-    elif d.shape[1] >= MIN_DRAWS:
+    if report.ess is None and d.shape[1] >= MIN_DRAWS:
         verdict = Verdict.of(d[:, :, spread(d.shape[2])])
         values["r_hat"], values["ess"] = verdict.r_hat, verdict.ess
+    for name in ("r_hat", "ess"):  # from the sampler
+        if (value := getattr(report, name)) is not None:
+            values[name] = value
     if report.divergences is not None:  # from the sampler
         values["divergences"] = report.divergences
     elif "diverging" in draws.statistics:
@@ -233,7 +234,8 @@ def warn_of_draws(diagnostics: xr.Dataset, chains: int, draws: int, n1: int = 0)
             bound = ", or bound the minority weights: priors.Beta(total=1)" if n1 else ""
             warn(
                 f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree, "
-                f"as they do if the posterior has several modes; use more draws, and more tune for NUTS{bound}",
+                "as they do if the posterior has several modes; use more draws, and more tune for "
+                f"NUTS{bound}",
                 DiagnosticWarning,
             )
         if not value["ess"] >= MIN_ESS_PER_CHAIN * chains:

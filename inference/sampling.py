@@ -6,10 +6,10 @@
 - ``metropolis``: random-walk Metropolis, as published for BSVDD and BSVDD-M
   (:mod:`.samplers.metropolis`).
 
-``auto`` is ``hmc``, and ``nuts`` where the draws of ``hmc`` are not safe or the model has no density
-in numbers. The draws are judged by R-hat and effective sample size of d_z of some points, and by
-their divergences (:class:`.diagnostics.Verdict`). Chains start dispersed, so several modes show in
-R-hat.
+``auto`` is ``hmc``, and ``nuts`` where the draws of ``hmc`` are not safe, or the model has no
+density in numbers. The draws are judged by R-hat and effective sample size of d_z of some points,
+and by their divergences (:class:`.diagnostics.Verdict`). Chains start dispersed, so several modes
+show in R-hat.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _apart(kernel: Kernel, state: State, chains: int) -> np.ndarray:
 
 @contextmanager
 def _progress(settings: SamplerSettings, what: str) -> Iterator[Callable[[], None]]:
-    """Give a function to be called after each trajectory, with a progress bar if it is asked for."""
+    """Give a function to be called after each trajectory, with a progress bar if asked for."""
     if not settings.progressbar:
         yield lambda: None
         return

@@ -55,8 +55,6 @@ class Softmax:
         return (pull,)
 
 
-
-
 def build(
     gram: Gram, prior: Prior, likelihood_scale: float = 1.0, outlier_fraction: float = 1.0
 ) -> pm.Model:

@@ -130,8 +130,8 @@ def svdd_potential(
     .. math:: -\frac{\lambda n_0}{2} \Big(R^2
         + \sum_j C_j \left(y_j \left(d_j^2 - R^2\right)\right)_+\Big).
 
-    These numbers are ``pm.Data``. The density takes one product with K and its gradient one more. ``squared_norm`` is
-    :math:`w^\top K w`.
+    These numbers are ``pm.Data``. The density takes one product with K and its gradient one more.
+    ``squared_norm`` is :math:`w^\top K w`.
 
     Parameters
     ----------

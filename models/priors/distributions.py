@@ -24,9 +24,9 @@ def probit_beta(name: str, a: TensorVariable, b: TensorVariable, dims: str) -> T
     .. math::
         \log p(x) = (a - 1) \log \Phi(x) + (b - 1) \log \Phi(-x) + \log \varphi(x) - \log B(a, b)
 
-    For a uniform u, x is normal. This helps a sampler: log odds would have longer tails. The density is written in x because u rounds to 1 for x > 8.3. The term
-    :math:`\log \varphi(x)` is the log Jacobian of u, not a part of the prior of u; it is stored
-    as ``tag.log_jacobian``.
+    For a uniform u, x is normal. This helps a sampler: log odds would have longer tails. The
+    density is written in x because u rounds to 1 for x > 8.3. The term :math:`\log \varphi(x)` is
+    the log Jacobian of u, not a part of the prior of u; it is stored as ``tag.log_jacobian``.
     """
     x = ProbitBeta(f"{name}_probit", a, b, dims=dims)
     x.tag.log_jacobian = _log_normal(x)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import override
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -24,61 +24,48 @@ TRUNCATED_TUNE = 50  # steps of the chain whose last state is one draw
 Values = dict[str, np.ndarray]
 
 
-class Numbers(Protocol):
-    """A free variable in numbers.
-
-    Attributes
-    ----------
-    start : ndarray of shape (n,)
-        The middle of the points where chains start.
-    """
-
-    @property
-    def start(self) -> np.ndarray: ...  # noqa: D102
-
-    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log density (S,) and its gradient (S, n)."""
-        ...
-
-    def named(self, x: np.ndarray) -> Values:
-        """Return the free variable on its own scale, and the deterministics of the prior."""
-        ...
-
-    def deterministics(self, free: Values) -> Values:
-        """Return the deterministics of the prior from the free variable."""
-        ...
-
-    def slope(self, x: np.ndarray) -> np.ndarray | float:
-        """Return the slope of the variable that the model takes by x."""
-        ...
-
-    def log_prior(self, free: Values) -> np.ndarray:
-        """Return the log prior density (S,) of the free variable on its own scale."""
-        ...
-
-    def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """Return n draws of the free variable; an error if the prior is improper."""
-        ...
-
-
-class _Unconstrained:
-    """What all numbers have in common: the free variable is x, and the model takes it."""
+class Numbers:
+    """A free variable in numbers; by default it is x itself, and the model takes it."""
 
     name: str
 
+    @property
+    def start(self) -> np.ndarray:
+        """The middle of the points where chains start, shape (n,)."""
+        raise NotImplementedError
+
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log density (S,) of x and its gradient (S, n)."""
+        raise NotImplementedError
+
+    def log_prior(self, free: Values) -> np.ndarray:
+        """Return the log prior density (S,) of the free variable on its own scale."""
+        return self.value_and_gradient(free[self.name])[0]
+
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        """Return n draws of the free variable on its own scale."""
+        raise NotImplementedError
+
+    def free(self, x: np.ndarray) -> np.ndarray:
+        """Return the free variable on its own scale."""
+        return x
+
     def deterministics(self, free: Values) -> Values:
+        """Return the deterministics of the prior from the free variable."""
         return {}
 
-    def slope(self, x: np.ndarray) -> np.ndarray | float:
-        return 1.0
-
     def named(self, x: np.ndarray) -> Values:
-        free = {self.name: x}
+        """Return the free variable on its own scale, and the deterministics of the prior."""
+        free = {self.name: self.free(x)}
         return {**free, **self.deterministics(free)}
+
+    def slope(self, x: np.ndarray) -> np.ndarray | float:
+        """Return the slope of the variable that the model takes by x."""
+        return 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Independent(_Unconstrained):
+class Independent(Numbers):
     r"""Independent normal variables, :math:`N(m, \sigma^2 I)`.
 
     Attributes
@@ -93,6 +80,7 @@ class Independent(_Unconstrained):
     sd: float
 
     @property
+    @override
     def start(self) -> np.ndarray:
         return self.mean
 
@@ -101,21 +89,20 @@ class Independent(_Unconstrained):
         """The square root of the covariance."""
         return self.sd
 
+    @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         gradient = x - self.mean
         gradient *= -1.0 / self.sd**2
         value = np.vecdot(gradient, gradient) * (-(self.sd**2) / 2)
         return value - len(self.mean) * (math.log(self.sd) + LOG_2PI / 2), gradient
 
-    def log_prior(self, free: Values) -> np.ndarray:
-        return self.value_and_gradient(free[self.name])[0]
-
+    @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
         return {self.name: self.mean + self.sd * rng.standard_normal((n, len(self.mean)))}
 
 
 @dataclass(frozen=True, eq=False)
-class Correlated(_Unconstrained):
+class Correlated(Numbers):
     r"""A normal vector, :math:`N(m, L L^\top)`.
 
     Attributes
@@ -131,24 +118,24 @@ class Correlated(_Unconstrained):
     root: np.ndarray
 
     @property
+    @override
     def start(self) -> np.ndarray:
         return self.mean
 
+    @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         z = solve_triangular(self.root, (x - self.mean).T, lower=True, check_finite=False)
         gradient = -solve_triangular(self.root, z, lower=True, trans=1, check_finite=False).T
         constant = np.log(np.diag(self.root)).sum() + len(self.mean) * LOG_2PI / 2
         return -np.square(z).sum(axis=0) / 2 - constant, gradient
 
-    def log_prior(self, free: Values) -> np.ndarray:
-        return self.value_and_gradient(free[self.name])[0]
-
+    @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
         return {self.name: self.mean + rng.standard_normal((n, len(self.mean))) @ self.root.T}
 
 
 @dataclass(frozen=True, eq=False)
-class Probits(_Unconstrained):
+class Probits(Numbers):
     r"""The probits x of independent beta variables, :math:`\alpha = c\, \Phi(x)`.
 
     .. math::
@@ -172,22 +159,26 @@ class Probits(_Unconstrained):
     scale: float
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:  # type: ignore[override] # follows from the variable's
         """The name of the free variable."""
         return f"{self.variable}_probit"
 
     @property
+    @override
     def start(self) -> np.ndarray:
         return np.zeros(self.n)
 
+    @override
     def deterministics(self, free: Values) -> Values:
         share = ndtr(free[self.name])
         return {f"{self.variable}_share": share, self.variable: self.scale * share}
 
+    @override
     def slope(self, x: np.ndarray) -> np.ndarray | float:
         slope: np.ndarray = self.scale * np.exp(-0.5 * (x**2 + LOG_2PI))
         return slope
 
+    @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         log_normal, below, above = -0.5 * (x**2 + LOG_2PI), log_ndtr(x), log_ndtr(-x)
         gradient = (self.a - 1.0) * np.exp(log_normal - below)
@@ -196,11 +187,13 @@ class Probits(_Unconstrained):
         value = (self.a - 1.0) * below + (self.b - 1.0) * above + log_normal
         return value.sum(axis=1) - self.n * betaln(self.a, self.b), gradient
 
+    @override
     def log_prior(self, free: Values) -> np.ndarray:
         x = free[self.name]
         value: np.ndarray = self.value_and_gradient(x)[0] + 0.5 * (x**2 + LOG_2PI).sum(axis=1)
         return value
 
+    @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
         return {self.name: beta_probits(self.a, self.b, (n, self.n), rng)}
 
@@ -217,7 +210,7 @@ def beta_probits(
 
 
 @dataclass(frozen=True, eq=False)
-class OnCube(_Unconstrained):
+class OnCube(Numbers):
     r"""A normal vector on the cube :math:`[0, 1]^n`, with x the log odds.
 
     Attributes
@@ -233,6 +226,7 @@ class OnCube(_Unconstrained):
     precision: float | np.ndarray
 
     @property
+    @override
     def start(self) -> np.ndarray:
         return np.zeros(len(self.mean))
 
@@ -250,27 +244,35 @@ class OnCube(_Unconstrained):
     def _of_alpha(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log density of the variable, and its gradient by the variable."""
         e = alpha - self.mean
-        gradient = -(e * self.precision if isinstance(self.precision, float) else e @ self.precision)
+        gradient = -(
+            e * self.precision if isinstance(self.precision, float) else e @ self.precision
+        )
         return np.vecdot(gradient, e) / 2 + self._constant, gradient
 
-    def named(self, x: np.ndarray) -> Values:
-        return {self.name: expit(x)}
+    @override
+    def free(self, x: np.ndarray) -> np.ndarray:
+        alpha: np.ndarray = expit(x)
+        return alpha
 
+    @override
     def slope(self, x: np.ndarray) -> np.ndarray | float:
         slope: np.ndarray = expit(x) * expit(-x)
         return slope
 
+    @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         alpha, slope = expit(x), self.slope(x)
         value, gradient = self._of_alpha(alpha)
         log_jacobian = -(np.logaddexp(0.0, x) + np.logaddexp(0.0, -x)).sum(axis=1)
         return value + log_jacobian, gradient * slope + 1.0 - 2.0 * alpha
 
+    @override
     def log_prior(self, free: Values) -> np.ndarray:
         alpha = free[self.name]
         inside = ((alpha >= 0.0) & (alpha <= 1.0)).all(axis=1)
         return np.where(inside, self._of_alpha(alpha)[0], -np.inf)
 
+    @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
         m = len(self.mean)
         if isinstance(self.precision, float):
@@ -284,7 +286,7 @@ class OnCube(_Unconstrained):
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredRadius(_Unconstrained):
+class SquaredRadius(Numbers):
     """The squared radius of a sphere, with a flat prior on the positive numbers; x is its log.
 
     Attributes
@@ -296,24 +298,30 @@ class SquaredRadius(_Unconstrained):
     name = "squared_radius"
 
     @property
+    @override
     def start(self) -> np.ndarray:
         return np.log([self.initial])
 
+    @override
     def deterministics(self, free: Values) -> Values:
         return {"radius": np.sqrt(free[self.name])}
 
-    def named(self, x: np.ndarray) -> Values:
-        free = {self.name: np.exp(x[:, 0])}
-        return {**free, **self.deterministics(free)}
+    @override
+    def free(self, x: np.ndarray) -> np.ndarray:
+        return np.exp(x[:, 0])
 
+    @override
     def slope(self, x: np.ndarray) -> np.ndarray | float:
         return np.exp(x)
 
+    @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return x[:, 0], np.ones_like(x)
 
+    @override
     def log_prior(self, free: Values) -> np.ndarray:
         return np.where(free[self.name] >= 0.0, 0.0, -np.inf)
 
+    @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
         raise NotImplementedError("the prior of the squared radius is improper: it has no draws")

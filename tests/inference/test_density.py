@@ -46,7 +46,7 @@ def not_centred(gram, name, dims):
 
 def with_potential(gram, name, dims):
     x = pm.Normal(name, dims=dims)
-    pm.Potential(f"{name}_sum", -pm.math.sum(x) ** 2)
+    pm.Potential(f"{name}_sum", -(pm.math.sum(x) ** 2))
     return x
 
 

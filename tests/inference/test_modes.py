@@ -42,13 +42,13 @@ def test_chains_of_nuts_start_in_different_modes(sampler):
 
 @pytest.mark.parametrize("chains", [1, 2])
 def test_fits_to_two_modes_warn(chains):
-    est = BSVDD(
-        prior=two_halves, kernel=kernels.RBF(1.0), draws=300, tune=200, chains=chains
-    )
+    est = BSVDD(prior=two_halves, kernel=kernels.RBF(1.0), draws=300, tune=200, chains=chains)
     with pytest.warns(DiagnosticWarning) as caught:
         est.fit(ROWS)
     said = [str(each.message) for each in caught]
-    assert any("the chains disagree, as they do if the posterior has several modes" in m for m in said)
+    assert any(
+        "the chains disagree, as they do if the posterior has several modes" in m for m in said
+    )
 
 
 def near_modes(gram, name, dims):
