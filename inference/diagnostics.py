@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import xarray as xr
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pymc as pm
 
 MAX_R_HAT = 1.01
+HOPEFUL = 1.1  # R-hat: beyond it, a few times as many draws do not help
 MIN_ESS_PER_CHAIN = 100
 MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
@@ -50,40 +52,95 @@ def spread(n: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(POINTS, n)).astype(int)
 
 
-def mixing(values: np.ndarray) -> tuple[float, float]:
-    """Return the largest R-hat and the smallest bulk effective sample size of several values.
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of draws.
 
-    As in ArviZ, both use the normal scores of ranks and split chains (Vehtari et al. 2021).
-
-    Parameters
+    Attributes
     ----------
-    values : ndarray of shape (chains, draws, q)
-
-    Returns
-    -------
-    tuple of float
-        Both are NaN if a value never changes; R-hat is NaN for one chain too.
+    r_hat, ess : float
+        The largest R-hat and the smallest bulk effective sample size of several values, by the
+        normal scores of their ranks (Vehtari et al. 2021). Both are NaN if a value never changes;
+        R-hat is NaN for one chain too.
+    chains : int
+        The chains that were asked for.
+    divergences : int
     """
+
+    r_hat: float
+    ess: float
+    chains: int
+    divergences: int = 0
+
+    @classmethod
+    def of(cls, values: np.ndarray, divergences: int = 0) -> Self:
+        """Return the verdict on values (chains, draws, q); as in ArviZ, each chain is split."""
+        half = values.shape[1] // 2
+        scores, folded = _scores(np.concatenate([values[:, :half], values[:, -half:]]))
+        chains = len(values)
+        r_hat = np.nan if chains == 1 else max(_r_hat(scores), _r_hat(folded))
+        return cls(r_hat, _ess(scores), chains, divergences)
+
+    @classmethod
+    def of_parallel(cls, values: np.ndarray, chains: int, divergences: int = 0) -> Self:
+        """Return the verdict on many short chains, which make up ``chains``.
+
+        R-hat compares the chains with each other, and their first halves with their second halves:
+        halves of single chains are too short to be compared.
+        """
+        scores, folded = _scores(values)
+        q, half = values.shape[2], values.shape[1] // 2
+        r_hat = max(
+            _r_hat(z)
+            for each in (scores, folded)
+            for z in (
+                each,
+                np.stack([part.reshape(-1, q) for part in (each[:, :half], each[:, -half:])]),
+            )
+        )
+        return cls(r_hat, _ess(scores), chains, divergences)
+
+    @property
+    def safe(self) -> bool:
+        """Whether the chains agree, have enough effective draws, and none diverged."""
+        agree = self.r_hat <= MAX_R_HAT or (self.chains == 1 and math.isnan(self.r_hat))
+        return agree and self.ess >= MIN_ESS_PER_CHAIN * self.chains and not self.divergences
+
+    @property
+    def may_improve(self) -> bool:
+        """Whether more draws might make them safe."""
+        hopeful = self.ess >= MIN_ESS_PER_CHAIN and self.r_hat <= HOPEFUL
+        return hopeful and not (self.safe or self.divergences)
+
+    def __str__(self) -> str:
+        return (
+            f"R-hat {self.r_hat:.3f}, effective draws {self.ess:.0f}, "
+            f"divergences {self.divergences}"
+        )
+
+
+def _r_hat(scores: np.ndarray) -> float:
+    """Return the largest R-hat of scores (chains, draws, q)."""
     from arviz_stats.base import array_stats
 
-    half = values.shape[1] // 2
-    split = np.concatenate([values[:, :half], values[:, -half:]])
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores = _normal_scores(split)
-        ess = array_stats.ess(scores, chain_axis=0, draw_axis=1, method="identity")
-        if len(values) == 1:
-            return np.nan, float(ess.min())
-        folded = _normal_scores(np.abs(split - np.median(split, axis=(0, 1))))
-        bulk, tail = (
-            array_stats.rhat(z, chain_axis=0, draw_axis=1, method="identity")
-            for z in (scores, folded)
-        )
-    return float(np.maximum(bulk, tail).max()), float(ess.min())
+        found = array_stats.rhat(scores, chain_axis=0, draw_axis=1, method="identity")
+    return float(found.max())
 
 
-def reliable(r_hat: float, ess: float, chains: int) -> bool:
-    """Return whether chains agree and have enough effective draws; R-hat is none of one chain."""
-    return (r_hat <= MAX_R_HAT or chains == 1) and ess >= MIN_ESS_PER_CHAIN * chains
+def _ess(scores: np.ndarray) -> float:
+    """Return the smallest effective sample size of scores (chains, draws, q)."""
+    from arviz_stats.base import array_stats
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = array_stats.ess(scores, chain_axis=0, draw_axis=1, method="identity")
+    return float(found.min())
+
+
+def _scores(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the normal scores of the values, and of their distances from the median."""
+    folded = np.abs(values - np.median(values, axis=(0, 1)))
+    return _normal_scores(values), _normal_scores(folded)
 
 
 def _normal_scores(values: np.ndarray) -> np.ndarray:
@@ -98,7 +155,7 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     The dataset is empty for an improper prior, which has no draws. The draws ignore potentials
     that a prior adds, with a warning.
     """
-    from .prior_draws import draw  # late: it imports PyMC
+    from .sampling import prior_draws as draw  # late: it imports this file
 
     added = [v.name for v in prior_potentials(model)]
     if added:
@@ -108,7 +165,7 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
             DiagnosticWarning,
         )
     try:
-        w = draw(model, draws, seed)
+        w = draw(model, draws, seed)["w"]
     except NotImplementedError:
         return xr.Dataset()
     coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}
@@ -141,10 +198,12 @@ def diagnose(
     """
     report, w = draws.report, draws.w
     values: dict[str, float] = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
-    if report.r_hat is not None and report.ess is not None:  # from the sampler
-        values["r_hat"], values["ess"] = report.r_hat, report.ess
-    elif draws.shape[1] >= MIN_DRAWS:
-        values["r_hat"], values["ess"] = mixing(monitored.reshape(*draws.shape, -1))
+    if report.ess is None and draws.shape[1] >= MIN_DRAWS:
+        verdict = Verdict.of(monitored.reshape(*draws.shape, -1))
+        values["r_hat"], values["ess"] = verdict.r_hat, verdict.ess
+    for name in ("r_hat", "ess"):  # from the sampler
+        if (value := getattr(report, name)) is not None:
+            values[name] = value
     if report.divergences is not None:  # from the sampler
         values["divergences"] = report.divergences
     elif "diverging" in draws.statistics:
@@ -160,13 +219,6 @@ def diagnose(
 
 def warn_of_draws(value: Mapping[str, float], chains: int, draws: int, n1: int = 0) -> None:
     """Warn if the draws are unreliable; each warning says what to do."""
-    several_modes = value.get("modes", 1) > 1
-    if several_modes and chains == 1:
-        warn(
-            f"the posterior has several modes ({value['modes']:.0f} found), and one chain cannot "
-            "show whether it visits them in the right proportion; use chains=4",
-            DiagnosticWarning,
-        )
     # "not <=" instead of ">", so that NaN counts as out of bounds
     if draws < MIN_DRAWS:
         warn(
@@ -180,12 +232,12 @@ def warn_of_draws(value: Mapping[str, float], chains: int, draws: int, n1: int =
             DiagnosticWarning,
         )
     else:
-        if chains > 1 and not value["r_hat"] <= MAX_R_HAT:
-            cause = ", because the posterior has several modes" if several_modes else ""
+        if value["r_hat"] > MAX_R_HAT:
             bound = ", or bound the minority weights: priors.Beta(total=1)" if n1 else ""
             warn(
-                f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree"
-                f"{cause}; use more draws, and more tune for NUTS{bound}",
+                f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree, "
+                "as they do if the posterior has several modes; use more draws, and more tune for "
+                f"NUTS{bound}",
                 DiagnosticWarning,
             )
         if not value["ess"] >= MIN_ESS_PER_CHAIN * chains:

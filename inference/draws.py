@@ -44,19 +44,13 @@ class SamplerReport:
     Attributes
     ----------
     sampler : str
-        The sampler that made the draws: "laplace", "hmc", "nuts", "metropolis", "exact",
-        "reweighted", "bootstrap", or "none" for a single estimate.
+        The sampler that made the draws: "hmc", "nuts", "metropolis", "exact", "reweighted",
+        "bootstrap", or "none" for a single estimate.
     why : str
         Why this sampler was used.
     library : str
         The package that sampled.
     seconds : float
-    products : float
-        Number of products K w; a batch of S weight vectors counts as S. NaN if PyMC samples.
-    modes : float
-        Number of posterior modes that the searches found; NaN if a search failed.
-    active_points : int
-        Number of dictionary points that "hmc" or "nuts" moves.
     r_hat, ess : float
         The largest R-hat and the smallest effective sample size of the monitored values, if the
         sampler monitors values.
@@ -70,9 +64,6 @@ class SamplerReport:
     why: str | None = None
     library: str | None = None
     seconds: float | None = None
-    products: float | None = None
-    modes: float | None = None
-    active_points: int | None = None
     r_hat: float | None = None
     ess: float | None = None
     divergences: int | None = None
@@ -134,6 +125,26 @@ class Draws:
         all_dims = {d for of_variable in dims.values() for d in of_variable}
         coords = {d: list(model.coords[d]) for d in all_dims if d in model.coords}
         return cls(variables, report, statistics=statistics, dims=dims, coords=coords)
+
+    @classmethod
+    def of_trace(
+        cls,
+        free: xr.Dataset,
+        model: pm.Model,
+        report: SamplerReport,
+        statistics: dict[str, np.ndarray],
+    ) -> Self:
+        """Return draws of the free variables of ``model``, with its deterministics."""
+        import pymc as pm
+
+        from .prior_density import NUMPY  # late: it imports PyMC
+
+        others = pm.compute_deterministics(
+            free, model=model, progressbar=False, compile_kwargs={"mode": NUMPY}
+        )
+        names = [v.name for v in [*model.free_RVs, *model.deterministics]]
+        variables = {name: (free if name in free else others)[name].values for name in names}
+        return cls.of_model(variables, model, report, statistics)
 
     @classmethod
     def of_weights(cls, w: np.ndarray, solution: dict[str, float] | None = None) -> Self:

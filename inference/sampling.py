@@ -1,57 +1,50 @@
 """Draws of the weights from a PyMC model, by the sampler that suits its posterior.
 
-``auto`` uses the first of ``laplace``, ``hmc`` and ``nuts`` that is safe:
-
-- ``laplace``: independence Metropolis-Hastings with proposals from Laplace's approximation
-  (:mod:`.samplers.laplace`);
-- ``hmc``: Hamiltonian Monte Carlo around Laplace's approximation, many chains in step
-  (:mod:`.samplers.hmc`);
-- ``nuts``: the No-U-Turn sampler, by nutpie (:mod:`.samplers.nuts`);
+- ``hmc``: Hamiltonian Monte Carlo with parallel chains, on the density in numbers
+  (:mod:`.density`, :mod:`.samplers.hmc`);
+- ``nuts``: the No-U-Turn sampler, by nutpie on the PyMC model (:mod:`.samplers.nuts`);
 - ``metropolis``: random-walk Metropolis, as published for BSVDD and BSVDD-M
   (:mod:`.samplers.metropolis`).
 
-Laplace's approximation searches for modes from several starting points. Chains of ``hmc`` and
-``nuts`` start dispersed around these modes, and in different modes if there are several: R-hat does
-not detect a mode that no chain visits. ``auto`` has them move the points with some weight only, if
-the prior separates these from the others (``inference/active_points.py``). A likelihood with kinks,
-such as that of SVDD's loss, is for NUTS: searches stop at the kinks, and the curvature there says
-nothing of the width.
+``auto`` is ``hmc``, and ``nuts`` where the draws of ``hmc`` are not safe, or the model has no
+density in numbers. The draws are judged by R-hat and effective sample size of d_z of some points,
+and by their divergences (:class:`.diagnostics.Verdict`). Chains start dispersed, so several modes
+show in R-hat.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
-from ..models.potential import has_kinks
 from . import threads
+from .density import Density, NoDensityError, package_prior
+from .diagnostics import Verdict
 from .draws import Draws, SamplerReport, SamplerSettings
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
     import pymc as pm
 
-    from .active_points import ActivePoints, AllPoints
-    from .log_density import LogDensity
-    from .samplers.hmc import TrajectoryDiagnostics
-    from .samplers.laplace import Laplace, ProposalDiagnostics
+    from .density import PackagePrior
+    from .prior_density import PriorDensity
+    from .samplers.hmc import Info, Kernel, State
 
-SAMPLERS = ["auto", "laplace", "hmc", "nuts", "metropolis"]
-SUBJECT = {"laplace": "Laplace's approximation is", "hmc": "the chains are"}
-
-# ``auto`` moves a dictionary point by ``hmc`` or NUTS if its weight exceeds NEGLIGIBLE in any of
-# DRAWS_PER_MODE draws from Laplace's approximation at each mode
-DRAWS_PER_MODE = 200
-NEGLIGIBLE = 1e-8
-FAR = 10.0  # posterior sd between modes: no chain in step moves so far, and ``auto`` takes NUTS
-
-Monitor = Callable[[dict[str, np.ndarray]], np.ndarray]
+SAMPLERS = ["auto", "hmc", "nuts", "metropolis"]
+PARALLEL = 16  # chains of ``hmc``
+MIN_DRAWS = 2000  # of ``hmc``, for the verdict; of more than are asked for, a part is kept
+MIN_WARM_UP = 60  # trajectories
+TUNE_DRAWS = 8  # that are asked for, for each trajectory of the warm-up
+RUNS = (1, 2, 4)  # times as many draws, of which every first, second or fourth counts, until safe
+Values = dict[str, np.ndarray]
 
 
 def sample(
@@ -62,20 +55,16 @@ def sample(
     chains: int,
     seed: int | None = None,
     progressbar: bool = False,
-    monitor: Monitor | None = None,
 ) -> xr.DataTree:
     """Sample ``model``.
 
     Parameters
     ----------
     model : pymc.Model
-    sampler : {"auto", "laplace", "hmc", "nuts", "metropolis"}
+    sampler : {"auto", "hmc", "nuts", "metropolis"}
     draws, tune, chains : int
-        ``tune`` is for ``hmc``, ``nuts`` and ``metropolis``.
     seed : int, optional
     progressbar : bool, default=False
-    monitor : callable, optional
-        As in :func:`draw`.
 
     Returns
     -------
@@ -91,240 +80,187 @@ def sample(
         The run was interrupted; the draws of a partial run are never returned.
     """
     settings = SamplerSettings(sampler, draws, tune, chains, seed, progressbar)
-    return xr.DataTree.from_dict(draw(model, settings, monitor).datasets())
+    return xr.DataTree.from_dict(draw(model, settings).datasets())
 
 
-def draw(model: pm.Model, settings: SamplerSettings, monitor: Monitor | None = None) -> Draws:
-    """Return draws of ``model``, with the log prior density of each.
-
-    Parameters
-    ----------
-    model : pymc.Model
-    settings : SamplerSettings
-    monitor : callable, optional
-        Takes the named quantities of S draws and returns values (S, q). Whether ``laplace`` or
-        ``hmc`` is safe depends on R-hat and effective sample size of these values. Default: all
-        weights.
-    """
+def draw(model: pm.Model, settings: SamplerSettings) -> Draws:
+    """Return draws of ``model``, with the log prior density of each."""
     sampler = settings.sampler
     if sampler not in SAMPLERS:
         raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
-    if settings.tune < 1 and sampler in ("hmc", "nuts", "auto"):
+    if settings.tune < 1 and sampler != "metropolis":
         raise ValueError(f"tune must be at least 1 for sampler={sampler!r}, got {settings.tune}")
-    from .log_density import LogDensity
-
     start = time.perf_counter()
-    density = LogDensity(model)
-    with threads.one_if_small(density.size):
-        density.check()
-        if sampler == "metropolis":
-            from .samplers import metropolis
+    if package_prior(model) is None:  # those of the package are finite everywhere
+        from .prior_density import check
 
-            rng = np.random.default_rng(settings.seed)
-            starts = density.jittered_points(settings.chains, rng)
-            result = metropolis.sample(density, starts, settings)
-        else:
-            result = _around_modes(density, settings, monitor or _weights)
-        why = result.report.why or "asked for"
-        report = replace(result.report, why=why, seconds=time.perf_counter() - start)
-        return replace(result, report=report, log_prior=log_prior(density, result))
+        check(model)
+    drawn, why = _drawn(model, settings)
+    report = replace(drawn.report, why=why, seconds=time.perf_counter() - start)
+    return replace(drawn, report=report, log_prior=log_prior(model, drawn))
 
 
-def free(model):
-    from .log_density import LogDensity
-
-    return LogDensity(model).free
-
-
-def weights(model, draws):
-    from .log_density import LogDensity
-
-    return LogDensity(model).weights({name: draws.flat(name) for name in draws.variables})
-
-
-def log_prior(density: LogDensity, draws: Draws) -> dict[str, np.ndarray]:
-    """Return the log prior density of each free variable, each of shape (chains, draws)."""
-    from .log_density import LogDensity
-
-    if not isinstance(density, LogDensity):
-        density = LogDensity(density)
-    flat = {name: draws.flat(name) for name in draws.variables}
-    return {name: v.reshape(draws.shape) for name, v in density.log_prior(flat).items()}
-
-
-def _weights(named: dict[str, np.ndarray]) -> np.ndarray:
-    w = named["w"]
-    return w[:, :: max(1, w.shape[1] // 20)]
-
-
-def _around_modes(density: LogDensity, settings: SamplerSettings, monitor: Monitor) -> Draws:
-    """Return draws by the first sampler that is safe, or by the one that is asked for."""
-    from .active_points import AllPoints, NotSeparateError
-
-    rng = np.random.default_rng(settings.seed)
-    why, draws, approximation = _by_laplace(density, settings, monitor, rng)
-    if draws is not None:
-        return draws
-    every = AllPoints(density)
-    if approximation is None:
-        starts = density.jittered_points(settings.chains, rng)
-        return _by_nuts(every, starts, settings, np.nan, why)
-    starts = approximation.starts(settings.chains, rng)
-    active = _active(density, approximation, rng) if settings.sampler == "auto" else None
-    arguments = approximation, starts, settings, monitor, rng, why
-    try:
-        return _by_trajectories(active or every, *arguments)
-    except NotSeparateError:
-        return _by_trajectories(every, *arguments)
-
-
-def _by_trajectories(
-    moved: AllPoints | ActivePoints,
-    approximation: Laplace,
-    starts: np.ndarray,
-    settings: SamplerSettings,
-    monitor: Monitor,
-    rng: np.random.Generator,
-    why: str,
-) -> Draws:
-    """Return draws by chains in step if they are safe, else by NUTS.
-
-    ``why`` says why those of Laplace's approximation are not used.
-
-    Raises
-    ------
-    NotSeparateError
-        The draws of the active points are not those of all points.
-    """
-    from .samplers import hmc, laplace
-
-    modes = len(approximation.modes)
-    far = settings.sampler == "auto" and approximation.largest_distance > FAR
-    if far or settings.sampler == "nuts":
-        return _by_nuts(moved, starts, settings, modes, why)
-    try:
-        named, statistics, diagnostics = hmc.sample(
-            moved, approximation, starts, settings, rng, monitor
-        )
-    except laplace.NoApproximationError as error:
-        if settings.sampler == "hmc":
-            raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
-        return _by_nuts(moved, starts, settings, modes, f"{why}; {error}")
-    if diagnostics.safe or settings.sampler == "hmc":
-        report = SamplerReport(
-            "hmc",
-            why=why,
-            products=moved.products,
-            modes=modes,
-            active_points=moved.points,
-            divergences=diagnostics.divergences,
-        )
-        return _monitored(moved.density, settings, report, named, statistics, diagnostics)
-    return _by_nuts(moved, starts, settings, modes, f"{why}; {_verdict('hmc', diagnostics)}")
-
-
-def _by_nuts(
-    moved: AllPoints | ActivePoints,
-    starts: np.ndarray,
-    settings: SamplerSettings,
-    modes: float,
-    why: str,
-) -> Draws:
-    """Return draws of NUTS; ``why`` says why those of other samplers are not used."""
-    from .samplers import nuts
-
-    if settings.sampler == "nuts":
-        why = "; ".join(filter(None, ["asked for", why]))
-    elif settings.progressbar:
-        print(f"NUTS, because {why}", file=sys.stderr)
-    result = nuts.sample(moved, starts, settings)
-    return replace(result, report=replace(result.report, why=why, modes=modes))
-
-
-def _by_laplace(
-    density: LogDensity, settings: SamplerSettings, monitor: Monitor, rng: np.random.Generator
-) -> tuple[str, Draws | None, Laplace | None]:
-    """Return why Laplace's draws are not used, or the draws, and the approximation if there is one.
+def _drawn(model: pm.Model, settings: SamplerSettings) -> tuple[Draws, str]:
+    """Return draws, and the reason for their sampler.
 
     Raises
     ------
     ValueError
-        The sampler that is asked for needs an approximation around one mode, and there is none.
+        ``hmc`` is asked for, and the model has no density in numbers.
     """
-    from .samplers import laplace
+    from .samplers import hmc, metropolis, nuts
 
-    sampler, chains = settings.sampler, settings.chains
+    sampler, rng = settings.sampler, np.random.default_rng(settings.seed)
+    if sampler == "metropolis":
+        return metropolis.sample(model, settings), "asked for"
     try:
-        if has_kinks(density.model):
-            raise laplace.NoApproximationError(
-                "the likelihood has kinks, so its curvature at a point does not give its width"
-            )
-        approximation = laplace.Laplace.of(density, rng)
-        if sampler == "laplace" and approximation.several_modes:
-            raise laplace.NoApproximationError("the posterior has several modes")
-    except laplace.NoApproximationError as error:
-        if sampler in ("laplace", "hmc"):
-            raise ValueError(f"sampler={sampler!r} cannot be used: {error}; use 'nuts'") from error
-        return str(error), None, None
-    if approximation.several_modes:
-        distance, modes = approximation.largest_distance, len(approximation.modes)
-        why = (
-            f"there are several modes, {distance:.3g} posterior sd apart; the "
-            f"chains start in {min(chains, modes)} of the {modes} modes"
-        )
-        return why, None, approximation
-    if sampler not in ("auto", "laplace"):
-        return "", None, approximation
-    run, diagnostics = laplace.sample(
-        density, approximation, settings.draws, chains, rng, monitor, sampler == "auto"
-    )
-    if not diagnostics.safe and sampler == "auto":
-        return _verdict("laplace", diagnostics), None, approximation
-    named = dict(run.named)
-    energy = named.pop(laplace.ENERGY)
-    statistics = {"accepted": run.accepted, "log_ratio": run.log_ratio, laplace.ENERGY: energy}
-    report = SamplerReport("laplace", products=density.products, modes=1)
-    return "", _monitored(density, settings, report, named, statistics, diagnostics), approximation
-
-
-def _active(
-    density: LogDensity, approximation: Laplace, rng: np.random.Generator
-) -> ActivePoints | None:
-    """Return the points whose weights are not negligible, if the others can be left out."""
-    from .active_points import ActivePoints
-
-    if not density.has_kernel_potential:
-        return None
-    w = density.named(approximation.draw_at_modes(DRAWS_PER_MODE, rng))["w"]
-    return ActivePoints.of(density, np.flatnonzero(np.abs(w).max(axis=0) > NEGLIGIBLE))
-
-
-def _verdict(sampler: str, diagnostics: ProposalDiagnostics | TrajectoryDiagnostics) -> str:
-    """Return whether the draws are safe, as a reason."""
-    return f"{SUBJECT[sampler]} {'' if diagnostics.safe else 'not '}safe: {diagnostics}"
-
-
-def _monitored(
-    density: LogDensity,
-    settings: SamplerSettings,
-    report: SamplerReport,
-    named: dict[str, np.ndarray],
-    statistics: dict[str, np.ndarray],
-    diagnostics: ProposalDiagnostics | TrajectoryDiagnostics,
-) -> Draws:
-    """Return draws whose quantities were monitored, and warn if they are not safe.
-
-    The report says why those of another sampler are not used.
-    """
-    from .samplers.laplace import MIN_STEPS
-
-    sampler = report.sampler
-    if not diagnostics.safe:
-        warn(f"sampler={sampler!r} is not safe here ({diagnostics}); use 'nuts'", DiagnosticWarning)
-    why = "; ".join(filter(None, [report.why, _verdict(sampler, diagnostics)]))
+        density = Density.of(model)
+        with threads.one_if_small(density.size), _progress(settings, "warm-up") as moved:
+            trajectories = max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
+            chains = max(1, PARALLEL // settings.chains) * settings.chains
+            kernel, state = hmc.warm_up(density, chains, trajectories, rng, moved)
+    except NoDensityError as error:
+        if sampler == "hmc":
+            raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
+        return nuts.sample(model, settings), "asked for" if sampler == "nuts" else str(error)
+    if sampler == "nuts":
+        return nuts.sample(model, settings, _apart(kernel, state, settings.chains)), "asked for"
+    with threads.one_if_small(density.size):
+        drawn, verdict, state = _parallel(kernel, state, settings, rng)
+    why = f"the chains are {'' if verdict.safe else 'not '}safe: {verdict}"
     if settings.progressbar:
-        print(why, file=sys.stderr)
-    report = replace(report, why=why, library="bsvdd")
-    if settings.draws >= MIN_STEPS:  # else most of the monitored draws are left out
-        report = replace(report, r_hat=diagnostics.r_hat, ess=diagnostics.ess)
-    return Draws.of_model(named, density.model, report, statistics)
+        print(why if verdict.safe or sampler == "hmc" else f"NUTS, because {why}", file=sys.stderr)
+    if sampler == "hmc":
+        if not verdict.safe:
+            warn(f"sampler='hmc' is not safe here ({verdict}); use 'nuts'", DiagnosticWarning)
+        return drawn, f"asked for; {why}"
+    if verdict.safe:
+        return drawn, why
+    drawn = nuts.sample(model, settings, _apart(kernel, state, settings.chains))
+    if settings.chains == 1:  # it has no R-hat of its own
+        drawn = replace(drawn, report=replace(drawn.report, r_hat=verdict.r_hat))
+    return drawn, why
+
+
+def _parallel(
+    kernel: Kernel, state: State, settings: SamplerSettings, rng: np.random.Generator
+) -> tuple[Draws, Verdict, State]:
+    """Return draws by parallel chains, the verdict on them, and the last states.
+
+    The chains are joined to those that are asked for. If the draws are not safe yet, the chains are
+    continued, and every second or fourth draw counts.
+    """
+    density, chains = kernel.density, settings.chains
+    parallel = len(state.y) // chains  # of each chain that is asked for
+    n = math.ceil(max(settings.draws, MIN_DRAWS / chains) / parallel)
+    y: list[np.ndarray] = []
+    infos: list[Info] = []
+    for thin in RUNS:
+        with _progress(settings, "draws") as moved:
+            while len(y) < thin * n:
+                state, info = kernel.step(state, rng)
+                y.append(state.y)
+                infos.append(info)
+                moved()
+        every = np.stack(y[thin - 1 :: thin], axis=1)  # (parallel chains, n, parameters)
+        named = density.named(kernel.coordinates.x(every.reshape(-1, density.size)))
+        divergences = int(np.sum([info.diverging for info in infos]))
+        monitored = density.monitored(named).reshape(*every.shape[:2], -1)
+        verdict = Verdict.of_parallel(monitored, chains, divergences)
+        if not verdict.may_improve:
+            break
+    kept = np.linspace(0, parallel * n - 1, settings.draws).round().astype(int)
+
+    def joined(values: np.ndarray) -> np.ndarray:
+        """Return the kept values (chains, draws, ...) of all draws, in the order of ``every``."""
+        values = values.reshape(chains, parallel * n, *values.shape[2:])
+        return values if len(kept) == values.shape[1] else values[:, kept]
+
+    shape, last = every.shape[:2], infos[thin - 1 :: thin]
+    statistics = [np.stack(of_all, axis=1) for of_all in zip(*last, strict=True)]
+    drawn = Draws.of_model(
+        {name: joined(v.reshape(*shape, *v.shape[1:])) for name, v in named.items()},
+        density.model,
+        SamplerReport(
+            "hmc",
+            library="bsvdd",
+            r_hat=verdict.r_hat,
+            ess=verdict.ess,
+            divergences=verdict.divergences,
+        ),
+        {name: joined(v) for name, v in zip(infos[0]._fields, statistics, strict=True)},
+    )
+    return drawn, verdict, state
+
+
+def _apart(kernel: Kernel, state: State, chains: int) -> np.ndarray:
+    """Return the states of ``chains`` parallel chains that are far apart, (chains, n).
+
+    If the parallel chains are in several modes, so are these, and R-hat shows it.
+    """
+    x = kernel.coordinates.x(state.y)
+    chosen = [int(np.argmax(state.logp))]
+    while len(chosen) < chains:
+        distance = [np.linalg.norm(state.y - state.y[i], axis=1) for i in chosen]
+        chosen.append(int(np.argmax(np.min(distance, axis=0))))
+    return x[chosen]
+
+
+@contextmanager
+def _progress(settings: SamplerSettings, what: str) -> Iterator[Callable[[], None]]:
+    """Give a function to be called after each trajectory, with a progress bar if asked for."""
+    if not settings.progressbar:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task(f"parallel chains, {what}", total=None)
+        yield lambda: progress.advance(task)
+
+
+# the prior
+
+
+def free(model: pm.Model) -> list[str]:
+    """Return the names of the free variables of ``model``."""
+    return [v.name for v in model.free_RVs]
+
+
+def _prior(model: pm.Model) -> PackagePrior | PriorDensity:
+    known = package_prior(model)
+    if known is not None:
+        return known
+    from .prior_density import PriorDensity
+
+    return PriorDensity.of(model, ())
+
+
+def log_prior(model: pm.Model, draws: Draws) -> Values:
+    """Return the log prior density of each free variable of ``model``, (chains, draws) each.
+
+    The draws may be of another model with the same free variables. Potentials that the prior adds
+    have a density too, by their name.
+    """
+    values = {name: draws.flat(name) for name in free(model)}
+    found = _prior(model).log_prior(values)
+    return {name: v.reshape(draws.shape) for name, v in found.items()}
+
+
+def weights(model: pm.Model, draws: Draws) -> np.ndarray:
+    """Return the weights (S, M) that ``model`` makes of the draws of its free variables."""
+    return _prior(model).weights({name: draws.flat(name) for name in free(model)})
+
+
+def prior_draws(model: pm.Model, n: int, seed: int | None = None) -> Values:
+    """Return n draws of the free variables of ``model`` and of its weights ``w`` from the prior.
+
+    Potentials that the prior adds are ignored.
+
+    Raises
+    ------
+    NotImplementedError
+        The prior of the weights is improper, so it has no draws.
+    """
+    return _prior(model).draw(n, seed)

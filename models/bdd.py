@@ -33,6 +33,26 @@ if TYPE_CHECKING:
     import pymc as pm
 
 
+@dataclass(frozen=True)
+class Identity:
+    """The weights are a variable of the model, w = alpha."""
+
+    variable: str = "alpha"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The variable that it takes."""
+        return (self.variable,)
+
+    def weights(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the weights of a batch, shape (S, M)."""
+        return alpha
+
+    def pull(self, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return g."""
+        return (g,)
+
+
 def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     """Build the model of the weights ``w``.
 
@@ -49,6 +69,7 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
         alpha = make_variable(prior, gram, "alpha", "point")
         w = pm.Deterministic("w", alpha, dims="point")
+        w.tag.map = Identity()
         kernel_potential(w, gram, likelihood_scale)
     return model
 

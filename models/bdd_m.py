@@ -71,6 +71,36 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, eq=False)
+class Affine:
+    r"""The map of x and alpha1 to the weights, with :math:`c = \Sigma_1 1 / 1^\top \Sigma_1 1`.
+
+    .. math:: w = [x + c (1 + 1^\top \alpha_1 - 1^\top x), -\alpha_1]
+
+    Attributes
+    ----------
+    gain : ndarray of shape (m,)
+        c.
+    inputs : tuple of str
+        x, and alpha1 if there are minority points.
+    """
+
+    gain: np.ndarray
+    inputs: tuple[str, ...] = ("x", "alpha1")
+
+    def weights(self, x: np.ndarray, *alpha1: np.ndarray) -> np.ndarray:
+        """Return the weights of a batch, shape (S, M)."""
+        missing = 1.0 - x.sum(axis=1) + sum(v.sum(axis=1) for v in alpha1)
+        alpha0 = x + missing[:, None] * self.gain
+        return np.concatenate([alpha0, *(-v for v in alpha1)], axis=1)
+
+    def pull(self, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, ...]:
+        r"""Return :math:`g_0 - c^\top g_0` and :math:`c^\top g_0 - g_1`."""
+        m = len(self.gain)
+        mean = (g[:, :m] @ self.gain)[:, None]
+        return (g[:, :m] - mean, mean - g[:, m:])[: len(self.inputs)]
+
+
 def build(
     gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
 ) -> pm.Model:
@@ -101,13 +131,15 @@ def build(
     with pm.Model(coords=coords) as model:
         prior = require_normal(prior)
         x = make_variable(prior, gram, "x", "majority")
-        gain = pm.Data("gain", _gain(prior, gram), dims="majority")
+        c = _gain(prior, gram)
+        gain = pm.Data("gain", c, dims="majority")
         if gram.n1:
             alpha1 = make_variable(minority_prior, gram, "alpha1", "minority")
             alpha0 = x + gain * (1 + pt.sum(alpha1) - pt.sum(x))
             w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
         else:
             w = pm.Deterministic("w", x + gain * (1 - pt.sum(x)), dims="point")
+        w.tag.map = Affine(c) if gram.n1 else Affine(c, ("x",))
         kernel_potential(w, gram, likelihood_scale)
     return model
 

@@ -12,7 +12,8 @@ sphere as a parameter (``bsvdd.models.svdd_potential``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -29,6 +30,29 @@ if TYPE_CHECKING:
     import pymc as pm
 
 MODE = {"maxiter": 10_000, "maxfun": 20_000, "ftol": 1e-15, "maxcor": 50}  # of the search for it
+
+
+@dataclass(frozen=True)
+class Softmax:
+    r"""The map of beta to the weights, :math:`w = \mathrm{softmax}(\beta)`.
+
+    Its Jacobian is :math:`J = \mathrm{diag}(w) - w w^\top`.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = ("beta",)
+
+    def weights(self, beta: np.ndarray) -> np.ndarray:
+        """Return the weights of a batch, shape (S, M)."""
+        w = beta - beta.max(axis=1, keepdims=True)
+        np.exp(w, out=w)
+        w /= w.sum(axis=1, keepdims=True)
+        return w
+
+    def pull(self, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, ...]:
+        r"""Return :math:`J^\top g = w \circ (g - w^\top g)`."""
+        pull = g - np.vecdot(w, g)[:, None]
+        pull *= w
+        return (pull,)
 
 
 def build(
@@ -66,6 +90,7 @@ def build(
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
         beta = make_variable(prior, gram, "beta", "point")
         w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
+        w.tag.map = Softmax()
         if outlier_fraction == 1:
             kernel_potential(w, gram, likelihood_scale)
         else:

@@ -16,8 +16,12 @@ the sphere have a term too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from .bsvdd import Softmax
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior
@@ -26,6 +30,37 @@ from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:
     import pymc as pm
+
+
+@dataclass(frozen=True)
+class ScaledSoftmax:
+    r"""The map of tau and alpha1 to the weights, :math:`w = [\alpha_0, -\alpha_1]`.
+
+    With :math:`p = \mathrm{softmax}(\tau)` and :math:`s = 1 + \sum_j \alpha_{1j}`,
+
+    .. math:: \alpha_0 = s p, \qquad \partial w / \partial \tau = s (\mathrm{diag}(p) - p p^\top),
+        \qquad \partial w / \partial \alpha_1 = [p 1^\top, -I].
+
+    Attributes
+    ----------
+    majority : int
+        Number of majority points.
+    """
+
+    majority: int
+
+    inputs: ClassVar[tuple[str, ...]] = ("tau", "alpha1")
+
+    def weights(self, tau: np.ndarray, alpha1: np.ndarray) -> np.ndarray:
+        """Return the weights of a batch, shape (S, M)."""
+        alpha0 = Softmax().weights(tau) * (1.0 + alpha1.sum(axis=1, keepdims=True))
+        return np.concatenate([alpha0, -alpha1], axis=1)
+
+    def pull(self, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, ...]:
+        r"""Return :math:`\alpha_0 \circ (g_0 - p^\top g_0)` and :math:`p^\top g_0 - g_1`."""
+        alpha0, g0, g1 = w[:, : self.majority], g[:, : self.majority], g[:, self.majority :]
+        mean = (np.vecdot(alpha0, g0) / alpha0.sum(axis=1))[:, None]
+        return alpha0 * (g0 - mean), mean - g1
 
 
 def build(
@@ -75,6 +110,7 @@ def build(
         alpha1 = make_variable(minority_prior, gram, "alpha1", "minority")
         alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
         w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
+        w.tag.map = ScaledSoftmax(gram.n_majority_points)
         if outlier_fraction == 1:
             kernel_potential(w, gram, likelihood_scale)
         else:

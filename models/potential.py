@@ -35,9 +35,9 @@ class Likelihood(Protocol):
     """What a model says of its likelihood, in numbers.
 
     A likelihood of more variables than the weights names the others in ``parameters``, a tuple of
-    str, and both methods take their draws by these names. If minority rows have terms too, the
-    method ``minority_pointwise`` gives them as ``pointwise`` does. ``has_kinks`` is true if the
-    slope of the likelihood jumps.
+    str, and all methods take their draws by these names. If minority rows have terms too, the
+    method ``minority_pointwise`` gives them as ``pointwise`` does. With the method
+    ``value_and_pull`` (see :class:`KernelLikelihood`) its model is sampled without a compiler.
     """
 
     @property
@@ -48,6 +48,29 @@ class Likelihood(Protocol):
     @property
     def total(self) -> Callable[..., np.ndarray]:
         """Returns the log-likelihood of all rows from w (..., M) and the Gram statistics, (...)."""
+        ...
+
+
+class WeightMap(Protocol):
+    """What a model says of its map from variables to weights, in numbers.
+
+    Attributes
+    ----------
+    inputs : tuple of str
+        The variables that it takes.
+    """
+
+    @property
+    def inputs(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def weights(self) -> Callable[..., np.ndarray]:
+        """Returns the weights (S, M) of a batch of the variables, each of shape (S, ...)."""
+        ...
+
+    @property
+    def pull(self) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
+        """Returns J'g for each variable, from the weights w and a gradient g by w, (S, M)."""
         ...
 
 
@@ -73,39 +96,40 @@ class KernelLikelihood:
         """Return the log-likelihood of all rows from the weights, shape (..., M) -> (...)."""
         return potential(w, gram, self.scale)
 
+    def value_and_pull(self, w: np.ndarray, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
+        r"""Return the log-likelihood (S,) of weights (S, M), and its gradient by them.
+
+        .. math:: \mathrm{pull} = \lambda \left(r - n_0 K w\right)
+        """
+        pull = w @ gram.K
+        pull *= -gram.n0 * self.scale
+        pull += self.scale * gram.r  # lambda (r - n0 K w)
+        value = np.vecdot(w, pull)
+        value += self.scale * (w @ gram.r - gram.T)
+        value /= 2.0
+        return value, pull
+
 
 def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.0) -> None:
     r"""Add the potential of the weights ``w`` to the PyMC model in context.
 
-    The statistics become ``pm.Data`` (``K``, ``r``, ``T``, ``n0``, ``likelihood_scale``), so
-    that a compiled model serves other rows too. ``squared_norm`` is
-    :math:`\|a\|^2 = w^\top K w`, and ``Kw`` holds the products of a with the points, which give
-    the distances of the points without another product with K.
+    The statistics become ``pm.Data`` (``K``, ``r``, ``T``, ``n0``, ``likelihood_scale``).
+    ``squared_norm`` is :math:`\|a\|^2 = w^\top K w`.
     """
     import pymc as pm
-
-    from .quadratic_form import QuadraticForm
 
     # K is read only: no copy
     K, r = pm.Data("K", gram.K, borrow=True), pm.Data("r", gram.r, dims="point")
     T, n0 = pm.Data("T", float(gram.T)), pm.Data("n0", float(gram.n0))
     scale = pm.Data("likelihood_scale", float(likelihood_scale))
-    norm, Kw = QuadraticForm()(w, K)
-    pm.Deterministic("squared_norm", norm)
-    pm.Deterministic("Kw", Kw, dims="point")
+    norm = pm.Deterministic("squared_norm", w @ K @ w)
     added = pm.Potential("kernel", -scale / 2 * (T - 2 * (w @ r) + n0 * norm))
-    added.tag.likelihood = KernelLikelihood(float(likelihood_scale))
+    added.tag.likelihood, added.tag.gram = KernelLikelihood(float(likelihood_scale)), gram
 
 
 def parameters_of(likelihood: Likelihood) -> tuple[str, ...]:
     """Return the names of the variables, beside the weights, that ``likelihood`` takes."""
     return getattr(likelihood, "parameters", ())
-
-
-def has_kinks(model: pm.Model) -> bool:
-    """Return whether the likelihood of ``model`` has kinks, where its curvature says nothing."""
-    carried = (getattr(p.tag, "likelihood", None) for p in model.potentials)
-    return any(getattr(likelihood, "has_kinks", False) for likelihood in carried)
 
 
 def prior_potentials(model: pm.Model) -> list[TensorVariable]:

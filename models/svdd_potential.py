@@ -35,6 +35,7 @@ import numpy as np
 
 from .geometry import squared_norm
 from .gram import Gram
+from .priors.numbers import SquaredRadius
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -62,7 +63,6 @@ class SVDDLikelihood:
     weight: float = 1.0
 
     parameters: ClassVar[tuple[str, ...]] = ("squared_radius",)
-    has_kinks: ClassVar[bool] = True  # where a row crosses the sphere
 
     def pointwise(self, d: np.ndarray, squared_radius: np.ndarray) -> np.ndarray:
         r"""Return the log-likelihood of majority rows, shape (..., n), for R^2 of shape (...).
@@ -89,6 +89,31 @@ class SVDDLikelihood:
         minority = self.minority_pointwise(d[..., m:], squared_radius).sum(axis=-1)
         return majority + minority
 
+    def value_and_pull(
+        self, w: np.ndarray, gram: Gram, squared_radius: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r"""Return the log-likelihood (S,), and its gradients by w (S, M) and by R^2 (S,).
+
+        With :math:`c_j = C_j y_j` for points on the wrong side of the sphere, and 0 for others,
+        they are
+
+        .. math::
+            \lambda n_0 \left(K c - \textstyle\sum_j c_j\, K w\right), \qquad
+            -\frac{\lambda n_0}{2} \left(1 - \textstyle\sum_j c_j\right).
+        """
+        m = gram.n_majority_points
+        Kw = w @ gram.K
+        d2 = np.diag(gram.K) - 2.0 * Kw + np.vecdot(w, Kw)[:, None]
+        costs = [1.0 / self.outlier_fraction, self.weight / self.minority_fraction]
+        cost = np.repeat(costs, [m, gram.n1]) / m
+        side = np.repeat([1.0, -1.0], [m, gram.n1])
+        slack = np.maximum(side * (d2 - squared_radius[:, None]), 0.0)
+        half = -self.scale * m / 2
+        c = np.where(slack > 0.0, cost * side, 0.0)
+        total = c.sum(axis=1)
+        pull = -2.0 * half * (c @ gram.K - total[:, None] * Kw)
+        return half * (squared_radius + slack @ cost), pull, half * (1.0 - total)
+
 
 def svdd_potential(
     w: TensorVariable,
@@ -105,9 +130,8 @@ def svdd_potential(
     .. math:: -\frac{\lambda n_0}{2} \Big(R^2
         + \sum_j C_j \left(y_j \left(d_j^2 - R^2\right)\right)_+\Big).
 
-    These numbers are ``pm.Data``, so that a compiled model serves other rows and fractions too.
-    The density takes one product with K and its gradient one more. ``squared_norm`` and ``Kw``
-    are as in :func:`.potential.kernel_potential`.
+    These numbers are ``pm.Data``. The density takes one product with K and its gradient one more.
+    ``squared_norm`` is :math:`w^\top K w`.
 
     Parameters
     ----------
@@ -127,8 +151,6 @@ def svdd_potential(
     """
     import pymc as pm
 
-    from .quadratic_form import QuadraticForm
-
     for name, value in (
         ("outlier_fraction", outlier_fraction),
         ("minority_fraction", minority_fraction),
@@ -142,14 +164,16 @@ def svdd_potential(
     penalty = pm.Data("penalty", np.repeat([C1, C2], [m, gram.n1]), dims="point")
     side = pm.Data("side", np.repeat([1.0, -1.0], [m, gram.n1]), dims="point")
     n0, scale = pm.Data("n0", float(m)), pm.Data("likelihood_scale", float(likelihood_scale))
-    R2 = pm.HalfFlat("squared_radius", initval=_mean_square(gram))
+    start = _mean_square(gram)
+    R2 = pm.HalfFlat("squared_radius", initval=start)
+    R2.tag.numbers, R2.tag.improper = SquaredRadius(start), True
     pm.Deterministic("radius", pm.math.sqrt(R2))
-    norm, Kw = QuadraticForm()(w, K)
-    pm.Deterministic("squared_norm", norm)
-    pm.Deterministic("Kw", Kw, dims="point")
+    Kw = K @ w
+    norm = pm.Deterministic("squared_norm", w @ Kw)
     d2 = diagonal - 2.0 * Kw + norm
     slack = pm.math.maximum(side * (d2 - R2), 0.0)
     added = pm.Potential("svdd", -scale * n0 / 2 * (R2 + pm.math.sum(penalty * slack)))
+    added.tag.gram = gram
     added.tag.likelihood = SVDDLikelihood(
         float(outlier_fraction), float(minority_fraction), float(likelihood_scale), m / n1
     )

@@ -10,6 +10,7 @@ import scipy
 
 from ..gram import Gram
 from ..kernels.base import SMALLEST
+from .numbers import Correlated, Independent
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -61,9 +62,12 @@ class GaussianPrior:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
-        sd = pm.Data(f"{name}_sd", float(self.sd))
-        return pm.Normal(name, mean, sd, dims=dims)
+        mean, sd = self.mean(gram), float(self.sd)
+        x = pm.Normal(
+            name, pm.Data(f"{name}_mean", mean, dims=dims), pm.Data(f"{name}_sd", sd), dims=dims
+        )
+        x.tag.numbers = Independent(name, mean, sd)
+        return x
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,11 @@ class CorrelatedPrior(GaussianPrior):
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         import pymc as pm
 
-        mean = pm.Data(f"{name}_mean", self.mean(gram), dims=dims)
-        chol = pm.Data(f"{name}_chol", scipy.linalg.cholesky(self.covariance(gram), lower=True))
-        return pm.MvNormal(name, mean, chol=chol, dims=dims)
+        mean, root = self.mean(gram), scipy.linalg.cholesky(self.covariance(gram), lower=True)
+        mean_data = pm.Data(f"{name}_mean", mean, dims=dims)
+        x = pm.MvNormal(name, mean_data, chol=pm.Data(f"{name}_chol", root), dims=dims)
+        x.tag.numbers = Correlated(name, mean, root)
+        return x
 
 
 def require_positive(prior: Any, field: str, value: Any) -> None:

@@ -10,6 +10,7 @@ import scipy
 
 from ..gram import Gram
 from .base import as_covariance, as_vector, indices, require_positive
+from .numbers import OnCube, Probits
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -92,12 +93,18 @@ class TruncatedNormal:
 
         from .pymc_distributions import truncated_normal
 
-        mean = pm.Data(f"{name}_mean", self.location(gram), dims=dims)
-        if self.sigma is not None:
-            precision = pm.Data(f"{name}_precision", self.precision(gram))
-            return truncated_normal(name, mean, precision, dims)
-        sd = pm.Data(f"{name}_sd", float(self.sd))
-        return pm.TruncatedNormal(name, mean, sd, lower=0.0, upper=1.0, dims=dims)
+        m, sd = self.location(gram), float(self.sd)
+        mean = pm.Data(f"{name}_mean", m, dims=dims)
+        if self.sigma is None:
+            x = pm.TruncatedNormal(
+                name, mean, pm.Data(f"{name}_sd", sd), lower=0.0, upper=1.0, dims=dims
+            )
+            x.tag.numbers = OnCube(name, m, sd**-2)
+        else:
+            precision = self.precision(gram)
+            x = truncated_normal(name, mean, pm.Data(f"{name}_precision", precision), dims)
+            x.tag.numbers = OnCube(name, m, precision)
+        return x
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,7 @@ class Beta:
     Notes
     -----
     The free variable of the model is the probit of :math:`b_j`: it is normal for a = b = 1, which
-    helps Laplace's approximation. A function makes ``pm.Beta`` itself the variable, with the same
+    helps samplers. A function makes ``pm.Beta`` itself the variable, with the same
     posterior: NUTS and Metropolis draw from both equally well. A saved file then needs the function
     on loading.
 
@@ -159,7 +166,8 @@ class Beta:
 
         from .pymc_distributions import probit_beta
 
-        scale = 1.0 if self.total is None else self.total / gram.n1
-        a, b = pm.Data(f"{name}_a", float(self.a)), pm.Data(f"{name}_b", float(self.b))
-        share = probit_beta(name, a, b, dims)
+        scale = 1.0 if self.total is None else float(self.total) / gram.n1
+        a, b = float(self.a), float(self.b)
+        share = probit_beta(name, pm.Data(f"{name}_a", a), pm.Data(f"{name}_b", b), dims)
+        pm.modelcontext(None)[f"{name}_probit"].tag.numbers = Probits(name, gram.n1, a, b, scale)
         return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)

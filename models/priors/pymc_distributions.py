@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-import scipy
 from pymc.distributions.transforms import Interval
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
 from .. import truncated_normal as exact
-
-TRUNCATED_TUNE = 50  # steps of the chain whose last state is one draw
+from .numbers import TRUNCATED_TUNE, beta_probits
 
 
 def probit_beta(name: str, a: TensorVariable, b: TensorVariable, dims: str) -> TensorVariable:
@@ -26,10 +24,9 @@ def probit_beta(name: str, a: TensorVariable, b: TensorVariable, dims: str) -> T
     .. math::
         \log p(x) = (a - 1) \log \Phi(x) + (b - 1) \log \Phi(-x) + \log \varphi(x) - \log B(a, b)
 
-    For a uniform u, x is normal. This helps a sampler and a normal approximation: log odds would
-    have longer tails. The density is written in x because u rounds to 1 for x > 8.3. The term
-    :math:`\log \varphi(x)` is the log Jacobian of u, not a part of the prior of u; it is stored
-    as ``tag.log_jacobian``.
+    For a uniform u, x is normal. This helps a sampler: log odds would have longer tails. The
+    density is written in x because u rounds to 1 for x > 8.3. The term :math:`\log \varphi(x)` is
+    the log Jacobian of u, not a part of the prior of u; it is stored as ``tag.log_jacobian``.
     """
     x = ProbitBeta(f"{name}_probit", a, b, dims=dims)
     x.tag.log_jacobian = _log_normal(x)
@@ -67,11 +64,7 @@ class ProbitBetaRV(RandomVariable):
         cls, rng, a, b, size=None
     ) -> np.ndarray:
         """Return draws of shape ``size``."""
-        # u = g_a / (g_a + g_b) with gamma variables, so that u and 1 - u both keep their digits
-        gamma_a, gamma_b = rng.gamma(a, size=size), rng.gamma(b, size=size)
-        below_half = gamma_a <= gamma_b
-        x = scipy.special.ndtri(np.where(below_half, gamma_a, gamma_b) / (gamma_a + gamma_b))
-        return np.where(below_half, x, -x)
+        return beta_probits(a, b, size, rng)
 
 
 class ProbitBeta(pm.Continuous):

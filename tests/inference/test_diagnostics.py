@@ -258,9 +258,26 @@ def test_mixing_is_that_of_arviz(shape):
     values = np.round(rng.normal(size=shape).cumsum(axis=1) / 5, 1)
     values[0] *= 3.0
     data = xr.Dataset({"x": (("chain", "draw", "i"), values)})
-    r_hat, ess = diagnostics.mixing(values)
-    assert r_hat == pytest.approx(float(az.rhat(data)["x"].max()), rel=1e-12)
-    assert ess == pytest.approx(float(az.ess(data)["x"].min()), rel=1e-12)
-    assert diagnostics.mixing(values[:1])[1] == pytest.approx(
-        float(az.ess(data.isel(chain=[0]))["x"].min()), rel=1e-12
-    )
+    found = diagnostics.Verdict.of(values)
+    assert found.r_hat == pytest.approx(float(az.rhat(data)["x"].max()), rel=1e-12)
+    assert found.ess == pytest.approx(float(az.ess(data)["x"].min()), rel=1e-12)
+    one = diagnostics.Verdict.of(values[:1])
+    assert one.ess == pytest.approx(float(az.ess(data.isel(chain=[0]))["x"].min()), rel=1e-12)
+    assert np.isnan(one.r_hat)
+
+
+def test_the_verdict_on_many_short_chains():
+    """One that is stuck, one that is wider, and a drift of all are seen; independent draws pass."""
+    for seed in range(20):
+        values = np.random.default_rng(seed).normal(size=(16, 125, 20))
+        assert diagnostics.Verdict.of_parallel(values, 2).safe
+        stuck, wide, drift = values.copy(), values.copy(), values.copy()
+        stuck[3] = 0.01 * stuck[3] + 1.0
+        wide[3] *= 4.0
+        drift += np.linspace(-0.5, 0.5, 125)[:, None]
+        for wrong in (stuck, wide, drift):
+            assert diagnostics.Verdict.of_parallel(wrong, 2).r_hat > 1.01
+    verdict = diagnostics.Verdict
+    assert not verdict(1.0, 1e4, 2, divergences=1).safe and not verdict(1.0, 199.0, 2).safe
+    assert verdict(np.nan, 100.0, 1).safe and not verdict(np.nan, 200.0, 2).safe
+    assert verdict(1.02, 500.0, 2).may_improve and not verdict(1.2, 500.0, 2).may_improve

@@ -1,113 +1,149 @@
-"""Hamiltonian Monte Carlo around Laplace's approximation, many chains in step."""
-
-import math
-import re
-from dataclasses import replace
+"""Hamiltonian Monte Carlo with parallel chains, and the coordinates that it uses."""
 
 import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference import sampling
-from bsvdd.inference.active_points import ActivePoints, AllPoints
 from bsvdd.inference.cancellation import SupersededError
-from bsvdd.inference.draws import SamplerSettings
-from bsvdd.inference.log_density import LogDensity
+from bsvdd.inference.density import Density
+from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.samplers import hmc
-from bsvdd.inference.samplers.hmc import ChainsInStep
-from bsvdd.inference.samplers.laplace import Laplace
-from bsvdd.inference.samplers.whitening import Whitening
+from bsvdd.inference.samplers.coordinates import Coordinates, can_map, mapped
+from bsvdd.inference.samplers.hmc import Kernel, State
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.warning import DiagnosticWarning
-from bsvdd.models import Gram, bdd, bsvdd
+from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
+from scipy import stats
 
 from bsvdd import BSVDD, kernels, priors
 
 ROWS = np.random.default_rng(80).normal(size=(12, 2))
 GRAM = Gram.from_rows(kernels.RBF(1.0), ROWS)
+WITH_MINORITY = Gram.from_rows(kernels.RBF(1.0), ROWS[:9], ROWS[9:])
 PRIOR = priors.StandardizedRowSum()
+QUICK = dict(tune=50, chains=2, seed=3)
 
 
-def far_from_normal():
-    """Return a model whose posterior is far from normal: 12 rows that count for 20 each."""
+def rng(seed=81):
+    return np.random.default_rng(seed)
+
+
+def skewed():
+    """A model whose posterior is far from normal: 12 rows that count for 20 each."""
     return bsvdd.build(GRAM, PRIOR, 20.0)
 
 
-def rng():
-    return np.random.default_rng(81)
+MODELS = {
+    "mapped": skewed,
+    "mapped, with minority rows": lambda: bsvdd_m.build(
+        WITH_MINORITY, PRIOR, priors.Beta(2, 3), 20.0
+    ),
+    "correlated": lambda: bsvdd.build(GRAM, priors.GaussianProcess(nugget=0.1), 20.0),
+    "far apart": lambda: bsvdd.build(GRAM, priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
+    "loss": lambda: bsvdd.build(GRAM, PRIOR, 2.0, 0.3),
+    "on a cube": lambda: bsvdd_m.build(WITH_MINORITY, PRIOR, priors.TruncatedNormal(0.3), 2.0),
+    "user's": lambda: bsvdd.build(GRAM, lambda g, n, d: pm.StudentT(n, 4, dims=d), 2.0),
+}
 
 
-def chains_in_step(model, n=4):
-    density = LogDensity(model)
-    q = Laplace.of(density, rng())
-    whitening = Whitening.of(q.mode, q.curvature)
-    return ChainsInStep(density, whitening, q.starts(n, rng()), rng())
+def warm(model, chains=4):
+    return hmc.warm_up(Density.of(model), chains, 60, rng())
 
 
-def drawn(model, settings):
-    density = LogDensity(model)
-    q = Laplace.of(density, rng())
-    starts = q.starts(settings.chains, rng())
-    return hmc.sample(AllPoints(density), q, starts, settings, rng(), lambda named: named["w"])
+# coordinates
 
 
-@pytest.fixture(scope="module")
-def skewed():
-    return chains_in_step(far_from_normal())
+@pytest.mark.parametrize("name", MODELS)
+def test_coordinates_are_one_to_one_and_their_gradient_is_the_slope(name):
+    kernel, _ = warm(MODELS[name]())
+    coordinates, density = kernel.coordinates, kernel.density
+    assert coordinates.is_scale != (name.startswith("mapped") or name == "on a cube")
+    y = 1.5 * rng().normal(size=(3, density.size))
+    np.testing.assert_allclose(coordinates.of(coordinates.x(y)), y, atol=1e-8)
+    slope = np.empty_like(y)
+    for i, h in enumerate(1e-6 * np.eye(density.size)):
+        up, down = (coordinates.value_and_gradient(density, y + s * h)[0] for s in (1, -1))
+        slope[:, i] = (up - down) / 2e-6
+    gradient = coordinates.value_and_gradient(density, y)[1]
+    np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-5 * np.abs(slope).max())
 
 
-def set_velocity(run):
-    run._state[1] = rng().normal(size=run.x.shape)
+def test_the_density_of_the_coordinates_has_their_jacobian():
+    """Differences of log p(y) are those of log p(x) and of the log slopes of x by y."""
+    kernel, _ = warm(skewed())
+    y = rng().normal(size=(2, 12))
+    h = 1e-6
+    slopes = (kernel.coordinates.x(y + h) - kernel.coordinates.x(y - h)) / (2 * h)
+    expected = kernel.density.value_and_gradient(kernel.coordinates.x(y))[0]
+    expected = expected + np.log(slopes).sum(axis=1)
+    found = kernel.coordinates.value_and_gradient(kernel.density, y)[0]
+    assert found[1] - found[0] == pytest.approx(expected[1] - expected[0], rel=1e-7)
 
 
-def energy(run, logp):
-    return np.vecdot(run._state[1], run._state[1]) / 2 - logp
+def test_the_map_makes_each_conditional_nearly_normal():
+    """Of a weight whose log is skewed, against quadrature of its conditional density."""
+    rows = rng(1).normal(size=(60, 2))
+    gram = Gram.from_rows(kernels.RBF(0.5), rows)
+    density = Density.of(bsvdd.build(gram, priors.Flat(1.5), 20.0))
+    start = Coordinates.of_prior(density)
+    kernel = Kernel(density, start)
+    state = kernel.init(rng().normal(size=(16, 60)))
+    kernel, state, _ = hmc.adapted(kernel, state, 60, rng(), lambda: None)
+    _, _, y = hmc.adapted(kernel, state, 60, rng(), lambda: None)
+    x = start.x(np.concatenate(y))
+    assert can_map(density)
+    found = mapped(density, start, x)
+    w = density.named(x)["w"]
+    mean, c = w.mean(axis=0), np.mean(w[:, 0] / np.exp(x[:, 0]))
+    pull = gram.r / gram.n0 - gram.K @ mean
+    beta = np.linspace(-12.0, 12.0, 40_001)
+    for i in (0, 17, 42):
+        v = c * np.exp(beta)
+        b = pull[i] + mean[i] - mean @ pull
+        log_p = -(beta**2) / (2 * 1.5**2) - 20.0 * 60 / 2 * (v**2 - 2 * b * v)
+        p = np.exp(log_p - log_p.max())
+        share = np.cumsum(p) / p.sum()
+        probits = np.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
+        quantiles = np.interp(stats.norm.cdf(probits), share, beta)
+        at = np.zeros((7, 60))
+        at[:, i] = probits
+        np.testing.assert_allclose(found.x(at)[:, i], quantiles, atol=0.08 * 1.5)
 
 
-def test_trajectories_can_be_followed_back(skewed):
-    set_velocity(skewed)
-    start = skewed._state.copy()
-    skewed._follow(0.2, 7)
-    end = skewed._state[0].copy()
-    skewed._state[1] *= -1.0
-    skewed._follow(0.2, 7)
-    assert np.abs(end - start[0]).max() > 0.1
-    np.testing.assert_allclose(skewed._state[0], start[0], atol=1e-9)
-    np.testing.assert_allclose(skewed._state[1], -start[1], atol=1e-9)
+# trajectories
 
 
-def test_the_error_of_the_energy_is_of_second_order(skewed):
+@pytest.mark.parametrize("name", MODELS)
+def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
     """And it is not that of another density: a wrong force would leave an error of any step."""
+    monkeypatch.setattr(hmc, "SHORTEST", 0.5)
+    monkeypatch.setattr(hmc, "LONGEST", 0.5)
+    kernel, state = warm(MODELS[name]())
     errors = []
     for steps in (32, 64, 128):
-        set_velocity(skewed)
-        skewed._logp = skewed._set_force(skewed._state)
-        before = energy(skewed, skewed._logp)
-        start = skewed._state.copy()
-        errors.append(energy(skewed, skewed._follow(0.8 / steps, steps)) - before)
-        skewed._state[...] = start
-    errors = np.abs(errors).max(axis=1)
-    assert errors[-1] < 0.01
-    np.testing.assert_allclose(errors[:-1] / errors[1:], 4.0, rtol=0.2)
+        moving = kernel._replace(angle=hmc.QUARTER / 2 / steps * (1 + 1e-12), max_steps=steps)
+        _, info = moving.step(state, rng(4))  # the same velocity and length
+        assert info.n_steps[0] == steps
+        errors.append(np.log(info.acceptance_rate).min())
+    if name == "loss":  # whose force jumps
+        assert abs(errors[-1]) < 0.1
+        return
+    assert abs(errors[-1]) < 0.01
+    few = np.abs(errors[:-1]) / np.maximum(np.abs(errors[1:]), 1e-9)
+    assert (few[np.abs(errors[1:]) > 1e-6] > 3.0).all()
 
 
-def test_a_normal_posterior_is_followed_exactly():
-    """Whatever the angle, because the force is zero; the draws have its mean and covariance."""
-    run = chains_in_step(bdd.build(GRAM, PRIOR, 2.0), 64)
-    for angle in (0.1, 0.785):
-        set_velocity(run)
-        before = energy(run, run._logp)
-        np.testing.assert_allclose(energy(run, run._follow(angle, 5)), before, rtol=1e-5)
-        run._logp = run._set_force(run._state)
+def test_draws_of_a_normal_posterior(worst_z):
     mean, upper = bdd.posterior(GRAM, PRIOR, 2.0)
-    assert run.warm_up(range(50)) == hmc.LARGEST_ANGLE
-    x = []
+    kernel, state = warm(bdd.build(GRAM, PRIOR, 2.0), 64)
+    x, random = [], rng(5)
     for _ in range(300):
-        statistics = run.move(hmc.LARGEST_ANGLE)
-        x.append(run.x)
-        assert statistics["acceptance_rate"].min() > 0.999
+        state, info = kernel.step(state, random)
+        x.append(kernel.coordinates.x(state.y))
+        assert info.acceptance_rate.mean() > 0.5
     z = (np.concatenate(x) - mean) @ upper.T
     assert np.abs(z.mean(axis=0)).max() < 0.05  # of 19,200 draws
-    np.testing.assert_allclose(z.T @ z / len(z), np.eye(12), atol=0.06)
+    np.testing.assert_allclose(z.T @ z / len(z), np.eye(12), atol=0.07)
 
 
 @pytest.mark.parametrize("scale", [3.0, 40.0])
@@ -115,8 +151,6 @@ def test_draws_against_quadrature(worst_z, scale):
     """Of two points, with all mass of a normal prior on the difference of their parameters."""
     gram = Gram.from_rows(kernels.RBF(1.0), np.array([[0.0, 0.0], [1.5, 0.3]]))
     sd = 2.0
-    model = bsvdd.build(gram, priors.Normal(m=[0.4, 0.0], sd=sd), scale)
-    tree = sample(model, "hmc", draws=4000, tune=500, chains=4, seed=1)
     difference = np.linspace(-20.0, 20.0, 20_001)
     first = 1 / (1 + np.exp(-difference))
     w = np.column_stack([first, 1 - first])
@@ -126,223 +160,128 @@ def test_draws_against_quadrature(worst_z, scale):
     share = np.exp(log_density - log_density.max())
     share /= share.sum()
     mean = share @ first
-    draws = tree["posterior"]["w"].values[..., :1]
-    assert worst_z(draws, [mean]) < 4.5
-    assert worst_z((draws - mean) ** 2, [share @ (first - mean) ** 2]) < 4.5
-    assert worst_z(draws < 0.3, [share @ (first < 0.3)]) < 4.5
-    assert worst_z(draws, [1 / (1 + np.exp(-0.4))]) > 4.5  # without the likelihood
+    for prior in (priors.Normal(m=[0.4, 0.0], sd=sd), InTwo(sd)):
+        model = bsvdd.build(gram, prior, scale)
+        tree = sample(model, "hmc", draws=4000, tune=500, chains=4, seed=1)
+        draws = tree["posterior"]["w"].values[..., :1]
+        assert worst_z(draws, [mean]) < 4.5
+        assert worst_z((draws - mean) ** 2, [share @ (first - mean) ** 2]) < 4.5
+        assert worst_z(draws < 0.3, [share @ (first < 0.3)]) < 4.5
+        assert worst_z(draws, [1 / (1 + np.exp(-0.4))]) > 4.5  # without the likelihood
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_divergences_are_those_of_all_monitored_draws(monkeypatch):
-    monkeypatch.setattr(hmc, "DIVERGED", -np.inf)
-    est = BSVDD(kernel=kernels.RBF(1.0), sampler="hmc", draws=5, chains=2, random_state=1).fit(ROWS)
-    assert est.idata_["sample_stats"]["diverging"].sum() == 10
-    n = 2 * 8 * math.ceil(hmc.MIN_STEPS / 8)
-    assert est.idata_["posterior"].attrs["divergences"] == n
-    assert est.idata_["diagnostics"]["divergences"] == n
+class InTwo(priors.Flat):
+    """Independent, so that it is mapped; the mean of the first is .4."""
+
+    def mean(self, gram):
+        return np.array([0.4, 0.0])
 
 
-def test_all_chains_take_part_in_the_angle(monkeypatch):
-    """A mean of 32 would hardly notice that one does not move, a harmonic mean does."""
-
-    def move(self, angle, max_steps):
-        assert max_steps < hmc.MAX_STEPS  # steps of a small angle are not wasted on the warm-up
-        return {"acceptance_rate": np.append(np.ones(31), np.exp(-((angle / 0.1) ** 2)))}
-
-    run = chains_in_step(far_from_normal())
-    monkeypatch.setattr(ChainsInStep, "move", move)
-    # where 32 / (31 + 1/p) is the target, p being the last chain's
-    expected = 0.1 * np.sqrt(np.log(32 / hmc.TARGET - 31))
-    assert run.warm_up(range(400)) == pytest.approx(expected, rel=0.1)
+def test_a_chain_without_a_density_is_lost_and_replaced():
+    state = State(np.arange(6.0).reshape(3, 2), np.array([-1.0, -np.inf, -5000.0]), np.ones((3, 2)))
+    found = hmc.found(state, rng())
+    np.testing.assert_array_equal(found.y, np.tile([0.0, 1.0], (3, 1)))
+    np.testing.assert_array_equal(found.logp, [-1.0, -1.0, -1.0])
+    near = state._replace(logp=np.array([-1.0, -3.0, -5.0]))
+    assert hmc.found(near, rng()) is near
+    nowhere = state._replace(logp=np.full(3, -np.inf))
+    assert hmc.found(nowhere, rng()) is nowhere
 
 
 def test_a_trajectory_that_diverges_is_rejected():
-    run = chains_in_step(bsvdd.build(GRAM, PRIOR, 2.0), 3)
-    before = run.x
-    run._state[0, 0] = np.nan
-    kept = run.x[1:]
-    statistics = run.move(0.5)
-    assert statistics["diverging"].tolist() == [True, False, False]
-    assert np.isnan(run.x[0]).all()
-    assert (run.x[1:] != kept).all() and np.isfinite(run.x[1:]).all()
-    np.testing.assert_array_equal(kept, before[1:])
+    kernel, state = warm(skewed(), 3)
+    wild = state._replace(force=state.force * np.array([[1e200], [1.0], [1.0]]))
+    moved, info = kernel.step(wild, rng())
+    assert info.diverging.tolist() == [True, False, False]
+    np.testing.assert_array_equal(moved.y[0], state.y[0])
+    assert np.isfinite(moved.y).all() and np.isfinite(moved.logp).all()
 
 
+# draws
+
+
+@pytest.mark.filterwarnings("ignore:sampler='hmc' is not safe here")
 @pytest.mark.parametrize(
-    ("draws", "chains", "in_step"),
-    [(1000, 2, 8), (1001, 2, 8), (5, 1, 8), (600, 20, 3), (60, 70, 1)],
+    ("draws", "chains", "parallel"), [(1000, 2, 8), (1001, 2, 8), (5, 1, 16), (60, 20, 1)]
 )
-def test_number_of_chains_in_step(monkeypatch, draws, chains, in_step):
-    """At most 64 at once; a few draws are a part of more, which are monitored."""
-    made = []
+def test_parallel_chains_are_joined_chain_by_chain(monkeypatch, draws, chains, parallel):
+    """The draws of each parallel chain follow one another; few are a part of those judged."""
 
-    class Watched(ChainsInStep):
-        def __init__(self, density, whitening, starts, rng):
-            made.append(starts)
-            super().__init__(density, whitening, starts, rng)
+    def step(self, state, random):
+        n = len(state.y)
+        zero = np.zeros(n)
+        info = hmc.Info(np.ones(n), zero > 1, np.arange(n) + 0.0, zero, zero)
+        return State(state.y + 1.0, state.logp, state.force), info
 
-    monkeypatch.setattr(hmc, "ChainsInStep", Watched)
-    tree = sample(bsvdd.build(GRAM, PRIOR, 2.0), "hmc", draws, 50, chains, seed=2)
+    monkeypatch.setattr(Kernel, "step", step)
+    tree = sample(bdd.build(GRAM, PRIOR), "hmc", draws, 50, chains, seed=2)
     assert tree["posterior"]["w"].shape == (chains, draws, 12)
-    (starts,) = made
-    assert len(starts) == chains * in_step
-    assert len(np.unique(starts, axis=0)) == chains  # those of a chain start at one point
-    statistics = tree["sample_stats"]
-    assert statistics["energy"].shape == statistics["diverging"].shape == (chains, draws)
-
-
-def test_draws_are_joined_chain_by_chain(monkeypatch):
-    """The draws of each chain in step follow one another, so autocorrelations are right."""
-
-    def move(self, angle, max_steps=None):
-        self._state[0, :, 0] += 1.0
-        n = len(self.x)
-        return {
-            "energy": np.arange(n) + 0.0,
-            "acceptance_rate": np.ones(n),
-            "diverging": 0 * np.arange(n),
-        }
-
-    monkeypatch.setattr(ChainsInStep, "move", move)
-    settings = SamplerSettings("hmc", draws=504, tune=1, chains=2, seed=3)
-    named, statistics, _ = drawn(bdd.build(GRAM, PRIOR, 2.0), settings)
-    steps = np.diff(named["w"][:, :63, 0], axis=1)
-    assert steps[0, 0] > 0.1
-    np.testing.assert_allclose(steps, steps[0, 0])
-    expected = np.repeat(np.arange(16.0), 63).reshape(2, 504)
-    np.testing.assert_array_equal(statistics["energy"], expected)
-
-
-@pytest.mark.parametrize(("active", "to_a_draw"), [([0, 3, 7, 8, 11], 2), ([0, 3], 4)])
-def test_trajectories_for_a_draw_of_active_points(monkeypatch, active, to_a_draw):
-    """A draw and its statistics are those of the last of these."""
-    moved = []
-    genuine = ChainsInStep.move
-
-    def move(self, *arguments):
-        statistics = genuine(self, *arguments)
-        moved.append((self.x, statistics["energy"]))
-        return statistics
-
-    monkeypatch.setattr(ChainsInStep, "move", move)
-
-    def prior(gram, name, dims):
-        mean = pm.Data(f"{name}_mean", np.where(np.isin(range(12), active), 0.0, -40.0), dims=dims)
-        return pm.Normal(name, mean, pm.Data(f"{name}_sd", 2.0), dims=dims)
-
-    density = LogDensity(bsvdd.build(GRAM, prior))
-    q = Laplace.of(density, rng())
-    part = ActivePoints.of(density, np.array(active))
-    settings = SamplerSettings("hmc", draws=512, tune=50, chains=2, seed=3)
-    starts = q.starts(2, rng())
-    named, statistics, diagnostics = hmc.sample(part, q, starts, settings, rng(), lambda v: v["w"])
-    assert diagnostics.safe and len(moved) == hmc.MIN_WARM_UP + 64 * to_a_draw
-    ends = moved[-64 * to_a_draw :][to_a_draw - 1 :: to_a_draw]
-    x, energy = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
-    np.testing.assert_array_equal(named["beta"][..., active], x.reshape(2, 512, -1))
-    np.testing.assert_array_equal(statistics["energy"], energy.reshape(2, 512))
-
-
-def test_auto_takes_it_where_laplace_is_not_safe(capsys):
-    model = far_from_normal()
-    settings = dict(draws=600, tune=300, chains=2, seed=12, progressbar=True)
-    posterior = sample(model, "auto", **settings)["posterior"]
-    assert posterior.attrs["sampler"] == "hmc"
-    assert "Laplace's approximation is not safe: Pareto k" in posterior.attrs["why"]
-    assert "the chains are safe: angle" in posterior.attrs["why"]
-    said = capsys.readouterr().err
-    assert "chains in step" in said and "safe: angle" in said
-    assert posterior.attrs["r_hat"] <= 1.01 and posterior.attrs["ess"] >= 200
-
-
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-@pytest.mark.parametrize(
-    ("changed", "why"),
-    [
-        ({"MIN_ANGLE": 9.0}, "needs steps of .* radian"),
-        ({"DIVERGED": -9e9}, "not safe: angle .* R-hat 1.00., .* divergences 1200"),
-    ],
-)
-def test_auto_takes_nuts_where_chains_in_step_are_not_safe(monkeypatch, changed, why):
-    for name, value in changed.items():
-        monkeypatch.setattr(hmc, name, value)
-    model = far_from_normal()
-    posterior = sample(model, "auto", draws=600, tune=300, chains=2, seed=12)["posterior"]
-    assert posterior.attrs["sampler"] == "nuts"
-    assert re.search(why, posterior.attrs["why"])
-
-
-def far_modes(gram, name, dims):
-    which = pm.NormalMixture(f"{name}_which", [0.7, 0.3], mu=[0.0, 7.0], sigma=0.3)
-    return pm.Deterministic(name, which * np.repeat([1.0, -1.0], 6), dims=dims)
-
-
-def test_modes_between_which_no_chain_moves(monkeypatch):
-    """Chains start in different modes, so R-hat shows it, and ``auto`` takes NUTS."""
-    model = bsvdd.build(GRAM, far_modes, 0.1)
-    settings = dict(draws=100, tune=50, chains=2, seed=1)
-    with pytest.warns(DiagnosticWarning, match=r"not safe here .* R-hat (1\.[2-9]|[2-9])"):
-        posterior = sample(model, "hmc", **settings)["posterior"]
-    assert posterior.attrs["modes"] == 2
-    why = sample(model, "auto", **settings)["posterior"].attrs["why"]
-    assert re.fullmatch("there are several modes, [12].* sd apart; .* 2 of the 2 modes", why)
-    monkeypatch.setattr(sampling, "FAR", 1000.0)
-    posterior = sample(model, "auto", **settings)["posterior"]
-    assert posterior.attrs["sampler"] == "nuts"
-    assert re.search("several modes.*the chains are not safe: .* R-hat", posterior.attrs["why"])
-
-
-def near_modes(gram, name, dims):
-    which = pm.NormalMixture(f"{name}_which", [0.5, 0.5], mu=[-1.3, 1.3], sigma=1.0)
-    return pm.Deterministic(name, which * np.repeat([0.01, -0.01], 6), dims=dims)
-
-
-def test_modes_between_which_chains_move(worst_z):
-    """The draws have the mean and the variance of the mixture, whose data say nothing of it."""
-    posterior = sample(
-        bsvdd.build(GRAM, near_modes, 0.1), "auto", draws=2000, tune=500, chains=4, seed=1
-    )["posterior"]
-    assert posterior.attrs["sampler"] == "hmc" and posterior.attrs["modes"] > 1
-    which = posterior["beta_which"].values[..., None]
-    assert worst_z(which, [0.0]) < 4.5
-    assert worst_z(which**2, [1.0 + 1.3**2]) < 4.5
+    energy = tree["sample_stats"]["energy"].values
+    assert energy.shape == tree["sample_stats"]["diverging"].shape == (chains, draws)
+    assert (np.diff(energy, axis=1) >= 0).all()
+    assert energy[0, 0] == 0 and energy[-1, -1] == chains * parallel - 1
+    if draws >= 1000:
+        assert len(np.unique(energy)) == chains * parallel
 
 
 def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
-    """All draws are for R-hat, and every second one counts."""
-    judged, moved = [], []
+    """Every second draw counts then, and every fourth."""
+    judged, made = [], []
+    genuine, step = Verdict.of_parallel, Kernel.step
 
-    def mixing(values):
+    def of_parallel(values, chains, divergences):
         judged.append(values)
-        return {1: (1.02, 500.0), 2: (1.001, 800.0), 3: (1.5, 900.0)}[len(judged)]
+        r_hat = [1.05, 1.02, 1.0][len(judged) - 1]
+        return Verdict(r_hat, 900.0, chains, divergences)
 
-    genuine = ChainsInStep.move
-    monkeypatch.setattr(hmc, "mixing", mixing)
-    monkeypatch.setattr(ChainsInStep, "move", lambda *a: moved.append(genuine(*a)) or moved[-1])
-    settings = SamplerSettings("hmc", draws=512, tune=50, chains=2, seed=3)
-    named, statistics, diagnostics = drawn(bsvdd.build(GRAM, PRIOR, 2.0), settings)
-    assert diagnostics.safe
-    assert (diagnostics.r_hat, diagnostics.ess) == (1.001, 900.0)
-    assert judged[1].shape == (2, 1024, 12)
-    np.testing.assert_array_equal(judged[2], judged[1][:, 1::2])
-    np.testing.assert_array_equal(named["w"], judged[2])
-    of_trajectories = np.array([each["energy"] for each in moved[-128:]])
-    first = of_trajectories[1::2, :8].T.ravel()  # the eight of the first chain
-    np.testing.assert_array_equal(statistics["energy"][0], first)
+    def counted(self, state, random):
+        made.append(1)
+        return step(self, state, random)
 
-
-@pytest.mark.parametrize("judged", [(1.5, 20.0), (1.001, 1000.0)])
-def test_hopeless_or_safe_draws_are_not(monkeypatch, judged):
-    asked = []
-    monkeypatch.setattr(hmc, "mixing", lambda values: asked.append(values.shape) or judged)
-    drawn(bsvdd.build(GRAM, PRIOR, 2.0), SamplerSettings("hmc", 512, 50, 2, 3))
-    assert asked == [(2, 512, 12)]
+    monkeypatch.setattr(Verdict, "of_parallel", of_parallel)
+    monkeypatch.setattr(Kernel, "step", counted)
+    tree = sample(skewed(), "hmc", draws=1000, **QUICK)
+    assert tree["posterior"].attrs["r_hat"] == 1.0
+    assert [v.shape for v in judged] == 3 * [(16, 125, 12)]
+    assert len(made) == sampling.MIN_WARM_UP + 4 * 125
+    assert genuine(judged[-1], 2, 0).safe
+    judged[:] = [None, None]  # nothing more can be done
+    monkeypatch.setattr(sampling, "RUNS", (1,))
+    made.clear()
+    sample(skewed(), "hmc", draws=1000, **QUICK)
+    assert len(made) == sampling.MIN_WARM_UP + 125
 
 
-def test_where_it_cannot_be_used():
-    with pytest.raises(ValueError, match="sampler='hmc' cannot be used: .* has kinks"):
-        BSVDD(outlier_fraction=0.3, sampler="hmc").fit(ROWS)
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_divergences_are_those_of_all_judged_draws(monkeypatch):
+    monkeypatch.setattr(hmc, "DIVERGED", -np.inf)
+    est = BSVDD(kernel=kernels.RBF(1.0), sampler="hmc", draws=5, chains=2, random_state=1).fit(ROWS)
+    assert est.idata_["sample_stats"]["diverging"].sum() == 10
+    assert est.idata_["posterior"].attrs["divergences"] == 16 * 125
+    assert "divergences 2000" in est.idata_["posterior"].attrs["why"]
+
+
+def test_draws_that_are_not_safe_are_warned_of_or_left_to_nuts(monkeypatch, capsys):
+    monkeypatch.setattr(sampling, "RUNS", (1,))
+    monkeypatch.setattr(Verdict, "of_parallel", lambda *args: Verdict(1.5, 60.0, 2, 3))
+    settings = dict(draws=50, progressbar=True, **QUICK)
+    with pytest.warns(DiagnosticWarning, match=r"'hmc' is not safe here \(R-hat 1.500, effective"):
+        tree = sample(skewed(), "hmc", **settings)
+    assert "not safe: R-hat 1.5" in tree["posterior"].attrs["why"]
+    attrs = sample(skewed(), "auto", **settings)["posterior"].attrs
+    assert attrs["sampler"] == "nuts"
+    assert attrs["why"].startswith("the chains are not safe: R-hat 1.500, effective draws 60, div")
+    said = capsys.readouterr().err
+    assert "parallel chains, draws" in said and "NUTS, because the chains are not safe" in said
+
+
+def test_auto_says_what_it_took_and_why(capsys):
+    tree = sample(skewed(), "auto", draws=600, progressbar=True, **QUICK)
+    attrs = tree["posterior"].attrs
+    assert attrs["sampler"] == "hmc" and attrs["library"] == "bsvdd"
+    assert attrs["why"].startswith("the chains are safe: R-hat 1.0")
+    assert attrs["r_hat"] <= 1.01 and attrs["ess"] >= 200 and attrs["divergences"] == 0
+    assert "the chains are safe: R-hat" in capsys.readouterr().err
 
 
 def test_a_newer_request_ends_it(monkeypatch):
@@ -354,16 +293,7 @@ def test_a_newer_request_ends_it(monkeypatch):
         if len(calls) > 30:
             raise SupersededError
 
-    model = bsvdd.build(GRAM, PRIOR, 2.0)
-    settings = SamplerSettings("hmc", draws=500, tune=50, chains=1, seed=1)
-    drawn(model, replace(settings, draws=5))  # compiles
-    start = ChainsInStep.__init__
-
-    def asked(*arguments):
-        monkeypatch.setattr("bsvdd.inference.log_density.checkpoint", checkpoint)
-        start(*arguments)
-
-    monkeypatch.setattr(ChainsInStep, "__init__", asked)
+    monkeypatch.setattr(hmc, "checkpoint", checkpoint)
     with pytest.raises(SupersededError):
-        drawn(model, settings)
+        sample(skewed(), "hmc", draws=500, **QUICK)
     assert len(calls) == 31

@@ -111,18 +111,6 @@ def test_draws_have_the_moments_of_the_quadrature(case, sampler, worst_z):
     assert worst_z(values, prior_mean) > 15  # the likelihood has its say
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.filterwarnings("ignore:sampler='laplace' is not safe here")
-def test_laplace_has_the_moments_of_the_quadrature(case, worst_z):
-    """Right even where it is slow: many draws make up for the few that are accepted."""
-    quadrature, minority_prior = CASES[case]
-    (mean, variance), _ = quadrature()
-    model, points = build(minority_prior)
-    values = drawn(sample(model, "laplace", draws=40_000, tune=0, chains=2, seed=7), points)
-    assert worst_z(values, mean) < 4.5
-    assert worst_z((values - mean) ** 2, variance) < 4.5
-
-
 @pytest.mark.parametrize("case", ["bsvdd", pytest.param("beta(2, 3)", marks=pytest.mark.long)])
 def test_metropolis_has_the_moments_of_the_quadrature(case, worst_z):
     quadrature, minority_prior = CASES[case]

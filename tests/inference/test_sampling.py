@@ -2,19 +2,22 @@
 
 import _thread
 import signal
+import subprocess
+import sys
 import threading
 from types import SimpleNamespace
 
+import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference import compiled, log_density, sampling
-from bsvdd.inference.log_density import LogDensity
+from bsvdd.inference import sampling
+from bsvdd.inference.samplers import hmc
 from bsvdd.inference.sampling import sample
-from bsvdd.models import bsvdd
+from bsvdd.models import Gram, bdd, bsvdd
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bsvdd import BSVDD, priors
+from bsvdd import BSVDD, BSVDDM, kernels, priors
 
 QUICK = dict(draws=30, tune=30, chains=2)
 
@@ -104,20 +107,23 @@ def test_interruption_from_the_keyboard(model, request):
     timer.join()
 
 
-def test_failure_in_the_density_is_not_swallowed(monkeypatch, model):
+def test_an_interrupt_of_the_parallel_chains_leaves_the_estimator_as_it_was(monkeypatch, table):
     """Draws of a part of the run are never returned."""
-    calls = iter(range(10**9))
-    genuine = log_density.LogDensity._logp_and_gradient
+    est = BSVDD(**QUICK).fit(*table)
+    before, calls, genuine = est.idata_, [], hmc.Kernel.step
 
     def failing(self, *args):
-        if next(calls) > 200:
+        calls.append(1)
+        if len(calls) > 100:
             raise KeyboardInterrupt
         return genuine(self, *args)
 
-    monkeypatch.setattr(log_density.LogDensity, "_logp_and_gradient", failing)
-    with pytest.raises(BaseException) as caught:
-        sample(model, "nuts", seed=1, **QUICK)
-    assert not isinstance(caught.value, pytest.fail.Exception)
+    monkeypatch.setattr(hmc.Kernel, "step", failing)
+    with pytest.raises(KeyboardInterrupt):
+        est.fit(*table)
+    assert est.idata_ is before
+    with pytest.raises(KeyboardInterrupt):
+        BSVDD(**QUICK).fit(*table)
 
 
 def test_interruption_leaves_an_estimator_unfitted(monkeypatch, table):
@@ -137,15 +143,6 @@ def test_no_thread_of_a_run_is_left(model):
     before = threading.active_count()
     sample(model, "nuts", seed=1, **QUICK)
     assert threading.active_count() <= before
-
-
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_priors_of_one_family_compile_once(table):
-    est = BSVDD(prior=priors.StandardizedRowSum(), **QUICK).fit(*table)
-    before = compiled.compilations()
-    for prior in (priors.RowSum(exponent=0.4), priors.Flat(0.5)):
-        est = est.with_prior(prior)
-    assert compiled.compilations() == before
 
 
 def test_a_run_that_pymc_ended_early_is_an_interruption(model, monkeypatch):
@@ -168,20 +165,129 @@ def test_no_tuning_is_refused(sampler):
 
 def test_nuts_has_one_thread_of_blas(model, monkeypatch):
     """Two threads that share a product of K and a vector are slower than one."""
-    machine_code, found = LogDensity.machine_code, set()
+    import nutpie
 
-    def watched(density):
-        function = machine_code(density)
+    found, genuine = set(), nutpie.sample
 
-        def call(x):
-            if not found:
-                pools = threadpool_info()
-                found.update(p["num_threads"] for p in pools if p["user_api"] == "blas")
-            return function(x)
+    def watched(*args, **kwargs):
+        pools = threadpool_info()
+        found.update(p["num_threads"] for p in pools if p["user_api"] == "blas")
+        return genuine(*args, **kwargs)
 
-        return call
-
-    monkeypatch.setattr(LogDensity, "machine_code", watched)
+    monkeypatch.setattr(nutpie, "sample", watched)
     with threadpool_limits(2, user_api="blas"):
         sample(model, "nuts", draws=10, tune=10, chains=1, seed=1)
     assert found == {1}
+
+
+def test_a_panic_of_nutpie_is_an_error(monkeypatch, model):
+    import nutpie
+
+    class PanicException(BaseException):  # its name is all that is known of Rust's
+        pass
+
+    class Run:
+        def wait(self):
+            raise PanicException("called `Option::unwrap()` on a `None` value")
+
+        def cancel(self):
+            pass
+
+    monkeypatch.setattr(nutpie, "sample", lambda *args, **kwargs: Run())
+    with pytest.raises(RuntimeError, match="nutpie failed .*; use another prior"):
+        sample(model, "nuts", draws=10, tune=10, chains=1, seed=1)
+
+
+def test_nothing_is_compiled_for_the_parallel_chains(table):
+    """In a process of its own: neither numba nor a C compiler."""
+    code = """
+import sys, warnings
+import numpy as np, pymc as pm, pytensor
+from bsvdd import BSVDD, BSVDDM, priors
+warnings.simplefilter("ignore")
+pytensor.config.cxx = ""
+X = np.random.default_rng(0).normal(size=(30, 2))
+BSVDD(draws=50, tune=50).fit(X)
+BSVDD(draws=50, tune=50, outlier_fraction=.5).fit(X)
+BSVDDM(draws=50, tune=50).fit(X, X[:, 0] > 1)
+BSVDD(draws=50, tune=50, prior=lambda g, n, dims: pm.StudentT(n, 4, dims=dims)).fit(X)
+assert "nutpie" not in sys.modules
+assert not any(name.startswith("pytensor.link.numba.dispatch") for name in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_estimators_take_auto_by_default(table):
+    assert BSVDD().sampler == BSVDDM().sampler == "auto"
+    est = BSVDD(draws=500, kernel=kernels.RBF(1.5)).fit(*table)
+    attrs = est.idata_["posterior"].attrs
+    assert attrs["sampler"] == "hmc"
+    assert attrs["r_hat"] == float(est.idata_["diagnostics"]["r_hat"])
+    energy = est.idata_["sample_stats"]["energy"]
+    assert energy.shape == (2, 500)
+    assert az.bfmi(est.idata_)["energy"].shape == (2,)
+
+
+NOT_FINITE = {
+    "NaN": lambda g, name, dims: pm.Normal(name, np.nan, 1.0, dims=dims),
+    "potential": lambda g, name, dims: (
+        pm.Potential("nowhere", pm.math.log(-1.0)),
+        pm.Normal(name, dims=dims),
+    )[1],
+}
+
+
+@pytest.mark.parametrize("sampler", sampling.SAMPLERS)
+@pytest.mark.parametrize("prior", NOT_FINITE.values(), ids=NOT_FINITE)
+def test_a_density_that_is_not_finite_is_named(toy_gram, prior, sampler):
+    with pytest.raises(
+        ValueError, match="log density is not finite at .*check the priors.* By variable: .*nan"
+    ):
+        sample(bsvdd.build(toy_gram, prior), sampler, draws=10, tune=10, chains=1, seed=1)
+
+
+@pytest.mark.parametrize("sampler", sampling.SAMPLERS)
+def test_priors_without_continuous_free_variables(toy_gram, sampler):
+    settings = dict(draws=10, tune=10, chains=1, seed=1)
+    fixed = bsvdd.build(toy_gram, lambda g, name, dims: pm.Data(name, np.zeros(8), dims=dims))
+    with pytest.raises(ValueError, match="must make continuous free variables, but there is none"):
+        sample(fixed, sampler, **settings)
+    counts = bsvdd.build(toy_gram, lambda g, name, dims: pm.Poisson(name, 3.0, dims=dims))
+    with pytest.raises(ValueError, match="must make continuous free variables, but beta is disc"):
+        sample(counts, sampler, **settings)
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_an_improper_prior_has_no_draws_but_a_posterior(table):
+    est = BSVDD(
+        prior=lambda g, name, dims: pm.Flat(name, dims=dims),
+        sampler="metropolis",
+        draws=40,
+        tune=40,
+    )
+    est.fit(*table)
+    assert "w" not in est.idata_["prior"]
+    with pytest.raises(ValueError, match="the prior is improper, as pm.Flat is, so it has no draw"):
+        est.prior_health()
+    assert "prior_effective_support" not in est.idata_["diagnostics"]
+
+
+@pytest.mark.parametrize("width", [0.3, 1.0])
+def test_a_prior_with_corners(worst_z, width):
+    """By quadrature, on a grid with the corners."""
+    gram = Gram.from_rows(kernels.RBF(1.0), np.array([[0.0, 0.0], [1.5, 0.3]]))
+    model = bdd.build(gram, lambda gram, name, dims: pm.Laplace(name, 0.0, width, dims=dims))
+    tree = sample(model, "auto", draws=2000, tune=500, chains=4, seed=1)
+    assert tree["posterior"].attrs["sampler"] == "hmc"
+    grid = np.linspace(-5.0, 5.0, 1001)
+    w = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1)
+    norm = np.einsum("...i,ij,...j", w, gram.K, w)
+    log_density = w @ gram.r - norm * gram.n0 / 2.0 - np.abs(w).sum(axis=-1) / width
+    share = np.exp(log_density - log_density.max())
+    share /= share.sum()
+    mean = np.einsum("ij,ijk", share, w)
+    draws = tree["posterior"]["w"].values
+    assert worst_z(draws, mean) < 4.5
+    assert worst_z((draws - mean) ** 2, np.einsum("ij,ijk", share, (w - mean) ** 2)) < 4.5
+    assert worst_z(draws, np.linalg.solve(gram.n0 * gram.K, gram.r)) > 10  # without the prior

@@ -100,6 +100,7 @@ def test_draws_have_the_moments_of_the_quadrature(case, worst_z):
     mean, variance = quadrature()
     model, points = build()
     tree = sample(model, "auto", draws=4000, tune=1000, chains=2, seed=5)
+    assert tree["posterior"].attrs["sampler"] == "hmc"
     p = tree["posterior"]
     flat = values(
         p["w"].values.reshape(-1, len(points)), points, p["squared_radius"].values.ravel()
@@ -108,15 +109,6 @@ def test_draws_have_the_moments_of_the_quadrature(case, worst_z):
     assert worst_z(found, mean) < 4.5
     assert worst_z((found - mean) ** 2, variance) < 4.5
     np.testing.assert_allclose(p["radius"] ** 2, p["squared_radius"])
-
-
-def test_kinks_are_for_nuts():
-    model, _ = bsvdd_case()
-    tree = sample(model, "auto", draws=20, tune=20, chains=1, seed=6)
-    attrs = tree["posterior"].attrs
-    assert attrs["sampler"] == "nuts" and "the likelihood has kinks" in attrs["why"]
-    with pytest.raises(ValueError, match="sampler='laplace' cannot be used: .* kinks.*use 'nuts'"):
-        sample(model, "laplace", draws=20, tune=20, chains=1, seed=6)
 
 
 @pytest.mark.slow

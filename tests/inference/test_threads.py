@@ -1,18 +1,15 @@
 """BLAS has one thread beside threads of Python, and as many as before afterwards."""
 
-import contextlib
 import threading
 import time
 
 import numpy as np
 import pytest
-from bsvdd.inference import log_density, sampling, threads
-from bsvdd.inference.compiled import Function
+from bsvdd.inference import sampling, threads
+from bsvdd.inference.density import Density
 from bsvdd.inference.draws import SamplerSettings
-from bsvdd.inference.log_density import LogDensity
 from bsvdd.inference.scoring import BLOCK_ROWS, CenterDraws
 from bsvdd.models import Gram, bsvdd
-from scipy.special import softmax
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bsvdd import kernels, priors
@@ -53,42 +50,19 @@ def test_an_error_ends_the_limit(two_threads):
     assert blas_threads() == 2
 
 
-def test_a_posterior_of_few_weights_is_drawn_by_one_thread(two_threads):
+def test_a_posterior_of_few_weights_is_drawn_by_one_thread(two_threads, monkeypatch):
     gram = Gram.from_rows(kernels.RBF(1.0), np.random.default_rng(0).normal(size=(20, 2)))
-    seen = []
+    seen, genuine = [], Density.value_and_gradient
 
-    def monitor(named):
+    def watched(self, x):
         seen.append(blas_threads())
-        return named["w"]
+        return genuine(self, x)
 
-    settings = SamplerSettings("laplace", draws=500, chains=2, seed=0)
-    sampling.draw(bsvdd.build(gram, priors.Flat()), settings, monitor)
+    monkeypatch.setattr(Density, "value_and_gradient", watched)
+    settings = SamplerSettings("hmc", draws=500, chains=2, seed=0)
+    sampling.draw(bsvdd.build(gram, priors.Flat()), settings)
     assert seen == [1] * len(seen) and seen
     assert blas_threads() == 2
-
-
-def test_a_batch_is_computed_by_two_threads_as_by_one(two_threads, monkeypatch):
-    gram = Gram.from_rows(kernels.RBF(1.0), np.random.default_rng(0).normal(size=(20, 2)))
-    density = LogDensity(bsvdd.build(gram, priors.StandardizedRowSum()))
-    x = np.random.default_rng(1).normal(size=(100 * log_density.BATCH_ROWS, 20))
-    monkeypatch.setattr(log_density, "BATCH_VALUES", 0)
-    used, copy = set(), Function.copy
-
-    @contextlib.contextmanager
-    def watched(self):
-        with copy(self) as function:
-            used.add((threading.get_ident(), id(function)))
-            yield function
-
-    monkeypatch.setattr(Function, "copy", watched)
-    logp, named = density.evaluate(x)
-    assert len({function for _, function in used}) == 2
-    with threadpool_limits(1, user_api="blas"):
-        alone, others = density.evaluate(x)
-    np.testing.assert_array_equal(logp, alone)
-    for name, values in named.items():
-        np.testing.assert_array_equal(values, others[name])
-    np.testing.assert_allclose(named["w"], softmax(x, axis=1), rtol=1e-12)
 
 
 def test_blocks_have_a_thread_each_and_their_results_are_in_order(two_threads):

@@ -3,10 +3,8 @@
 from functools import partial
 
 import numpy as np
-import pytensor
-import pytensor.tensor as pt
 import pytest
-from bsvdd.inference.log_density import LogDensity
+from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m, svdd
 from bsvdd.models.geometry import (
     potential,
@@ -14,8 +12,6 @@ from bsvdd.models.geometry import (
     squared_distance_of_points,
     squared_norm,
 )
-from bsvdd.models.quadratic_form import QuadraticForm
-from pytensor.compile.mode import Mode
 from scipy import stats
 
 from bsvdd import kernels, priors
@@ -48,19 +44,24 @@ def softmax(b):
     return np.exp(b) / np.exp(b).sum()
 
 
+def value(density, x):
+    """The log density of one vector."""
+    return density.value_and_gradient(x[None])[0][0]
+
+
 @pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
 @pytest.mark.parametrize("model", ["bdd", "bsvdd"])
 def test_density_of_one_class_models_is_prior_times_potential(kernel, features, model):
     gram = Gram.from_rows(kernel, MAJORITY)
     prior = priors.StandardizedRowSum(sd=0.8)
     build, weights = {"bdd": (bdd.build, np.asarray), "bsvdd": (bsvdd.build, softmax)}[model]
-    density = LogDensity(build(gram, prior, SCALE))
+    density = Density.of(build(gram, prior, SCALE))
     row_sums = np.array([sum(kernel([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY])
     m = -(row_sums - row_sums.mean()) / row_sums.std()
     for x in np.random.default_rng(21).normal(size=(4, 6)):
         log_prior = stats.norm(m, 0.8).logpdf(x).sum()
         expected = direct(weights(x), MAJORITY, features, SCALE)
-        assert density.logp_and_gradient(x)[0] - log_prior == pytest.approx(expected, rel=1e-10)
+        assert value(density, x) - log_prior == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
@@ -68,7 +69,7 @@ def test_density_of_one_class_models_is_prior_times_potential(kernel, features, 
 def test_density_of_bsvdd_m_is_prior_times_potential(kernel, features, total):
     gram = Gram.from_rows(kernel, MAJORITY, MINORITY)
     model = bsvdd_m.build(gram, priors.Flat(1.3), priors.Beta(2, 3, total=total), SCALE)
-    density = LogDensity(model)
+    density = Density.of(model)
     points = np.concatenate([MAJORITY, MINORITY])
     for x in np.random.default_rng(22).normal(size=(4, 8)):
         tau, b = x[:6], stats.norm.cdf(x[6:])
@@ -78,7 +79,7 @@ def test_density_of_bsvdd_m_is_prior_times_potential(kernel, features, total):
         w = np.concatenate([(1 + alpha1.sum()) * softmax(tau), -alpha1])
         assert w.sum() == pytest.approx(1.0)
         expected = direct(w, points, features, SCALE)
-        assert density.logp_and_gradient(x)[0] - log_prior == pytest.approx(expected, rel=1e-10)
+        assert value(density, x) - log_prior == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
@@ -122,46 +123,6 @@ def test_squared_distance_is_never_negative():
         assert 0 <= d2[0, 0] <= 1e-10 * kernel.diag(x)[0]
 
 
-@pytest.mark.parametrize("model", ["bdd", "bsvdd", "bsvdd_m"])
-def test_gradient_is_the_slope(model):
-    kernel = SPACES[1][0]
-    gram = Gram.from_rows(kernel, MAJORITY, MINORITY if model == "bsvdd_m" else None)
-    built = {
-        "bdd": lambda: bdd.build(gram, priors.Flat(), SCALE),
-        "bsvdd": lambda: bsvdd.build(gram, priors.Flat(), SCALE),
-        "bsvdd_m": lambda: bsvdd_m.build(gram, priors.Flat(), priors.Beta(2, 3), SCALE),
-    }[model]()
-    density = LogDensity(built)
-    x = np.random.default_rng(28).normal(size=density.size) / 2
-    slope = np.empty_like(x)
-    for i, step in enumerate(1e-5 * np.eye(len(x))):
-        up, down = density.logp_and_gradient(x + step)[0], density.logp_and_gradient(x - step)[0]
-        slope[i] = (up - down) / 2e-5
-    gradient = density.logp_and_gradient(x)[1]
-    np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max())
-
-
-def test_derivatives_of_the_quadratic_form():
-    A = np.random.default_rng(29).normal(size=(4, 4))
-    K_value, w_value = A @ A.T, np.array([0.3, -1.0, 2.0, 0.5])
-    w, K = pt.vector("w"), pt.matrix("K")
-    form, Kw = QuadraticForm()(w, K)
-    by_w = pt.grad(form, w)
-    hessian = pt.stack([pt.grad(by_w[i], w) for i in range(4)])
-    cube = form * Kw[1]  # by both of its results
-    outputs = [form, Kw, by_w, pt.grad(form, K), hessian, pt.grad(cube, w), pt.grad(Kw[1], K)]
-    function = pytensor.function([w, K], outputs, mode=Mode("py", "fast_compile"))
-    value, Kw, by_w, by_K, hessian, of_both, of_row = function(w_value, K_value)
-    double_sum = sum(w_value[i] * K_value[i, j] * w_value[j] for i in range(4) for j in range(4))
-    assert value == pytest.approx(double_sum, rel=1e-12)
-    np.testing.assert_allclose(Kw, K_value @ w_value, rtol=1e-12)
-    np.testing.assert_allclose(by_w, 2 * K_value @ w_value, rtol=1e-12)
-    np.testing.assert_allclose(by_K, np.outer(w_value, w_value), rtol=1e-12)
-    np.testing.assert_allclose(hessian, 2 * K_value, rtol=1e-12)
-    np.testing.assert_allclose(of_both, 2 * Kw * Kw[1] + double_sum * K_value[1], rtol=1e-12)
-    np.testing.assert_allclose(of_row, np.outer([0, 1, 0, 0], w_value), rtol=1e-12)
-
-
 def test_squared_distance_of_points_is_that_of_rows():
     kernel, w = kernels.Polynomial(2), np.random.default_rng(30).normal(size=(300, 6))
     K = kernel(MAJORITY)
@@ -191,19 +152,19 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_variables_have_the_names_of_the_papers_and_the_likelihood_counts_once(name):
     build, dims = MODELS[name]
-    dims = dims | {"r": "point", "Kw": "point"}
+    dims = dims | {"r": "point"}
     model = build()
     named = {k: v for k, v in model.named_vars_to_dims.items() if k in dims}
     assert named == {k: (v,) for k, v in dims.items()}
     assert {"K", "r", "T", "n0", "likelihood_scale", "squared_norm"} <= set(model.named_vars)
-    x = np.random.default_rng(5).normal(size=LogDensity(model).size)
-    once = LogDensity(build(likelihood_scale=1.0)).logp_and_gradient(x)[0]
-    assert LogDensity(model).logp_and_gradient(x)[0] == pytest.approx(once, rel=1e-14)
-    assert LogDensity(build(likelihood_scale=2.0)).logp_and_gradient(x)[0] != pytest.approx(once)
+    x = np.random.default_rng(5).normal(size=Density.of(model).size)
+    once = value(Density.of(build(likelihood_scale=1.0)), x)
+    assert value(Density.of(model), x) == pytest.approx(once, rel=1e-14)
+    assert value(Density.of(build(likelihood_scale=2.0)), x) != pytest.approx(once)
 
 
 def test_one_minority_row_is_enough():
     gram = Gram.from_rows(SPACES[0][0], MAJORITY, MINORITY[:1])
     model = bsvdd_m.build(gram, priors.Flat(), priors.Beta())
     assert model["alpha1"].type.ndim == 1
-    assert LogDensity(model).size == 7
+    assert Density.of(model).size == 7

@@ -1,0 +1,213 @@
+r"""The log density of a model in numbers, for batches of unconstrained vectors.
+
+With the map :math:`w(x)` of the model, and J its Jacobian,
+
+.. math::
+    \log p(x) = \log L(w) + \log \mathrm{prior}(x), \qquad
+    \nabla \log p(x) = J^\top\, \mathrm{pull} + \nabla \log \mathrm{prior}(x), \qquad
+    \mathrm{pull} = \partial \log L / \partial w,
+
+and for the kernel potential :math:`\mathrm{pull} = \lambda (r - n_0 K w)`: one product with K for a
+batch. Each model states its map beside its ``build``, and each prior of the package its density
+(:mod:`bsvdd.models.priors.numbers`). Another prior, and the map of a model that states none, are
+asked through PyTensor (:mod:`.prior_density`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..models.bdd import Identity
+from ..models.bsvdd import Softmax
+from ..models.bsvdd_m import ScaledSoftmax
+from ..models.geometry import squared_norm
+from ..models.gram import Gram
+from ..models.potential import WeightMap, parameters_of, prior_potentials
+from .diagnostics import spread
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+    from ..models.priors.numbers import Numbers
+    from .prior_density import PriorDensity
+
+Values = dict[str, np.ndarray]
+
+
+class NoDensityError(Exception):
+    """The model has no density in numbers; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class PackagePrior:
+    """The prior of free variables that are all of this package.
+
+    Attributes
+    ----------
+    blocks : dict of Numbers
+        By the name of the free variable, in the order of the unconstrained vector.
+    map : WeightMap
+    inputs : tuple of str
+        The variables that the likelihood takes: those of the map, then its own. There is one for
+        each free variable, in the same order.
+    """
+
+    blocks: dict[str, Numbers]
+    map: WeightMap
+    inputs: tuple[str, ...]
+    parts: dict[str, slice] = field(init=False)
+
+    def __post_init__(self) -> None:
+        ends = np.cumsum([0, *(len(block.start) for block in self.blocks.values())]).tolist()
+        parts = dict(zip(self.blocks, map(slice, ends[:-1], ends[1:]), strict=True))
+        object.__setattr__(self, "parts", parts)
+
+    @property
+    def start(self) -> np.ndarray:
+        """The middle of the points where chains start."""
+        return np.concatenate([block.start for block in self.blocks.values()])
+
+    def named(self, x: np.ndarray) -> Values:
+        """Return the free variables on their own scale, and the deterministics of the priors."""
+        found: Values = {}
+        for name, block in self.blocks.items():
+            found |= block.named(x[:, self.parts[name]])
+        return found
+
+    def variables(self, x: np.ndarray) -> list[np.ndarray]:
+        """Return the variables that the likelihood takes, each of shape (S, ...)."""
+        named = self.named(x)
+        return [named[name] for name in self.inputs]
+
+    def value_and_gradient(
+        self, x: np.ndarray, pulls: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log prior (S,), and the gradient (S, n) of the log posterior.
+
+        ``pulls`` are the gradients of the log-likelihood by the variables that it takes.
+        """
+        total, gradients = np.zeros(len(x)), np.empty_like(x)
+        for (name, block), pull in zip(self.blocks.items(), pulls, strict=True):
+            part = self.parts[name]
+            value, gradient = block.value_and_gradient(x[:, part])
+            total += value
+            gradient += pull.reshape(gradient.shape) * block.slope(x[:, part])
+            gradients[:, part] = gradient
+        return total, gradients
+
+    def log_prior(self, free: Values) -> Values:
+        """Return the log prior densities (S,) of the free variables on their own scale."""
+        return {name: block.log_prior(free) for name, block in self.blocks.items()}
+
+    def weights(self, free: Values) -> np.ndarray:
+        """Return the weights (S, M) that follow from the free variables."""
+        for block in self.blocks.values():
+            free = free | block.deterministics(free)
+        return self.map.weights(*(free[name] for name in self.map.inputs))
+
+    def draw(self, n: int, seed: int | None = None) -> Values:
+        """Return n draws of the free variables that the map takes, and of the weights ``w``."""
+        rng, free = np.random.default_rng(seed), {}
+        for block in [*self.blocks.values()][: len(self.map.inputs)]:
+            found = block.draw(n, rng)
+            free |= found | block.deterministics(found)
+        return {**free, "w": self.map.weights(*(free[name] for name in self.map.inputs))}
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """The log density of one model.
+
+    Attributes
+    ----------
+    model : pymc.Model
+    gram : Gram
+    likelihood : Likelihood
+        With ``value_and_pull``.
+    map : WeightMap
+    prior : PackagePrior or PriorDensity
+    """
+
+    model: pm.Model
+    gram: Gram
+    likelihood: Any
+    map: WeightMap
+    prior: PackagePrior | PriorDensity
+
+    @classmethod
+    def of(cls, model: pm.Model) -> Self:
+        """Return the log density of ``model``.
+
+        Raises
+        ------
+        NoDensityError
+            The likelihood does not say its value and gradient in numbers.
+        """
+        carried = [p for p in model.potentials if hasattr(p.tag, "likelihood")]
+        if len(carried) != 1 or not hasattr(carried[0].tag, "gram") or model.observed_RVs:
+            raise NoDensityError("the likelihood of the model is not one of this package")
+        likelihood, gram = carried[0].tag.likelihood, carried[0].tag.gram
+        prior = package_prior(model)
+        if prior is not None:
+            return cls(model, gram, likelihood, prior.map, prior)
+        from .prior_density import PriorDensity
+
+        weights = getattr(model["w"].tag, "map", Identity("w"))
+        inputs = (*weights.inputs, *parameters_of(likelihood))
+        return cls(model, gram, likelihood, weights, PriorDensity.of(model, inputs))
+
+    @property
+    def size(self) -> int:
+        """Number of unconstrained parameters."""
+        return len(self.prior.start)
+
+    @property
+    def blocks(self) -> dict[str, tuple[slice, Numbers]]:
+        """The free variables of the package's priors, with their parts of the vector."""
+        if not isinstance(self.prior, PackagePrior):
+            return {}
+        return {name: (self.prior.parts[name], b) for name, b in self.prior.blocks.items()}
+
+    @property
+    def is_softmax(self) -> bool:
+        """Whether weights are proportional to the exponentials of the first free variable."""
+        return isinstance(self.map, Softmax | ScaledSoftmax)
+
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log densities (S,) and gradients (S, n) of a batch (S, n)."""
+        variables, k = self.prior.variables(x), len(self.map.inputs)
+        w = self.map.weights(*variables[:k])
+        value, pull, *others = self.likelihood.value_and_pull(w, self.gram, *variables[k:])
+        log_prior, gradient = self.prior.value_and_gradient(x, [*self.map.pull(w, pull), *others])
+        return value + log_prior, gradient
+
+    def named(self, x: np.ndarray) -> Values:
+        """Return all named quantities at a batch of unconstrained vectors, (S, n)."""
+        named = self.prior.named(x)
+        if "w" not in named:
+            named["w"] = self.map.weights(*(named[name] for name in self.map.inputs))
+        named["squared_norm"] = squared_norm(named["w"], self.gram.K)
+        return named
+
+    def monitored(self, named: Values) -> np.ndarray:
+        """Return d^2 (S, q) of up to 20 points, by which draws are judged."""
+        j = spread(self.gram.n_points)
+        d2: np.ndarray = named["w"] @ self.gram.K[:, j]
+        d2 *= -2.0
+        d2 += named["squared_norm"][:, None] + np.diag(self.gram.K)[j]
+        return d2
+
+
+def package_prior(model: pm.Model) -> PackagePrior | None:
+    """Return the prior in numbers if the map and all free variables are of this package."""
+    variables, weights = model.free_RVs, getattr(model["w"].tag, "map", None)
+    known = weights is not None and all(hasattr(v.tag, "numbers") for v in variables)
+    if not (variables and known) or prior_potentials(model):
+        return None
+    of_likelihood = (v.name for v in variables[len(weights.inputs) :])
+    blocks = {v.name: v.tag.numbers for v in variables}
+    return PackagePrior(blocks, weights, (*weights.inputs, *of_likelihood))

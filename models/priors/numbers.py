@@ -1,0 +1,327 @@
+r"""The priors of this package as numbers, beside the PyMC variables that they make.
+
+A prior's ``__call__`` makes a PyMC variable, and stores what it says of it here as ``tag.numbers``.
+x is the unconstrained vector of the variable, as PyMC's value variable is. All methods take batches
+of S vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import override
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import betaln, expit, log_ndtr, ndtr, ndtri
+from scipy.stats import truncnorm
+
+from .. import truncated_normal
+
+LOG_2PI = math.log(2.0 * math.pi)
+TRUNCATED_TUNE = 50  # steps of the chain whose last state is one draw
+Values = dict[str, np.ndarray]
+
+
+class Numbers:
+    """A free variable in numbers; by default it is x itself, and the model takes it."""
+
+    name: str
+
+    @property
+    def start(self) -> np.ndarray:
+        """The middle of the points where chains start, shape (n,)."""
+        raise NotImplementedError
+
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log density (S,) of x and its gradient (S, n)."""
+        raise NotImplementedError
+
+    def log_prior(self, free: Values) -> np.ndarray:
+        """Return the log prior density (S,) of the free variable on its own scale."""
+        return self.value_and_gradient(free[self.name])[0]
+
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        """Return n draws of the free variable on its own scale."""
+        raise NotImplementedError
+
+    def free(self, x: np.ndarray) -> np.ndarray:
+        """Return the free variable on its own scale."""
+        return x
+
+    def deterministics(self, free: Values) -> Values:
+        """Return the deterministics of the prior from the free variable."""
+        return {}
+
+    def named(self, x: np.ndarray) -> Values:
+        """Return the free variable on its own scale, and the deterministics of the prior."""
+        free = {self.name: self.free(x)}
+        return {**free, **self.deterministics(free)}
+
+    def slope(self, x: np.ndarray) -> np.ndarray | float:
+        """Return the slope of the variable that the model takes by x."""
+        return 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Independent(Numbers):
+    r"""Independent normal variables, :math:`N(m, \sigma^2 I)`.
+
+    Attributes
+    ----------
+    name : str
+    mean : ndarray of shape (n,)
+    sd : float
+    """
+
+    name: str
+    mean: np.ndarray
+    sd: float
+
+    @property
+    @override
+    def start(self) -> np.ndarray:
+        return self.mean
+
+    @property
+    def root(self) -> float:
+        """The square root of the covariance."""
+        return self.sd
+
+    @override
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        gradient = x - self.mean
+        gradient *= -1.0 / self.sd**2
+        value = np.vecdot(gradient, gradient) * (-(self.sd**2) / 2)
+        return value - len(self.mean) * (math.log(self.sd) + LOG_2PI / 2), gradient
+
+    @override
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        return {self.name: self.mean + self.sd * rng.standard_normal((n, len(self.mean)))}
+
+
+@dataclass(frozen=True, eq=False)
+class Correlated(Numbers):
+    r"""A normal vector, :math:`N(m, L L^\top)`.
+
+    Attributes
+    ----------
+    name : str
+    mean : ndarray of shape (n,)
+    root : ndarray of shape (n, n)
+        L, lower triangular.
+    """
+
+    name: str
+    mean: np.ndarray
+    root: np.ndarray
+
+    @property
+    @override
+    def start(self) -> np.ndarray:
+        return self.mean
+
+    @override
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        z = solve_triangular(self.root, (x - self.mean).T, lower=True, check_finite=False)
+        gradient = -solve_triangular(self.root, z, lower=True, trans=1, check_finite=False).T
+        constant = np.log(np.diag(self.root)).sum() + len(self.mean) * LOG_2PI / 2
+        return -np.square(z).sum(axis=0) / 2 - constant, gradient
+
+    @override
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        return {self.name: self.mean + rng.standard_normal((n, len(self.mean))) @ self.root.T}
+
+
+@dataclass(frozen=True, eq=False)
+class Probits(Numbers):
+    r"""The probits x of independent beta variables, :math:`\alpha = c\, \Phi(x)`.
+
+    .. math::
+        \log p(x) = (a - 1) \log \Phi(x) + (b - 1) \log \Phi(-x) + \log \varphi(x) - \log B(a, b)
+
+    The term :math:`\log \varphi(x)` is the log Jacobian of the share, not a part of its prior.
+
+    Attributes
+    ----------
+    variable : str
+        The name of alpha.
+    n : int
+    a, b, scale : float
+        c is ``scale``.
+    """
+
+    variable: str
+    n: int
+    a: float
+    b: float
+    scale: float
+
+    @property
+    def name(self) -> str:  # type: ignore[override] # follows from the variable's
+        """The name of the free variable."""
+        return f"{self.variable}_probit"
+
+    @property
+    @override
+    def start(self) -> np.ndarray:
+        return np.zeros(self.n)
+
+    @override
+    def deterministics(self, free: Values) -> Values:
+        share = ndtr(free[self.name])
+        return {f"{self.variable}_share": share, self.variable: self.scale * share}
+
+    @override
+    def slope(self, x: np.ndarray) -> np.ndarray | float:
+        slope: np.ndarray = self.scale * np.exp(-0.5 * (x**2 + LOG_2PI))
+        return slope
+
+    @override
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        log_normal, below, above = -0.5 * (x**2 + LOG_2PI), log_ndtr(x), log_ndtr(-x)
+        gradient = (self.a - 1.0) * np.exp(log_normal - below)
+        gradient -= (self.b - 1.0) * np.exp(log_normal - above)
+        gradient -= x
+        value = (self.a - 1.0) * below + (self.b - 1.0) * above + log_normal
+        return value.sum(axis=1) - self.n * betaln(self.a, self.b), gradient
+
+    @override
+    def log_prior(self, free: Values) -> np.ndarray:
+        x = free[self.name]
+        value: np.ndarray = self.value_and_gradient(x)[0] + 0.5 * (x**2 + LOG_2PI).sum(axis=1)
+        return value
+
+    @override
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        return {self.name: beta_probits(self.a, self.b, (n, self.n), rng)}
+
+
+def beta_probits(
+    a: float, b: float, size: tuple[int, ...] | None, rng: np.random.Generator
+) -> np.ndarray:
+    """Return draws of the probit of a beta variable."""
+    # u = g_a / (g_a + g_b) with gamma variables, so that u and 1 - u both keep their digits
+    gamma_a, gamma_b = rng.gamma(a, size=size), rng.gamma(b, size=size)
+    below_half = gamma_a <= gamma_b
+    x = ndtri(np.where(below_half, gamma_a, gamma_b) / (gamma_a + gamma_b))
+    return np.where(below_half, x, -x)
+
+
+@dataclass(frozen=True, eq=False)
+class OnCube(Numbers):
+    r"""A normal vector on the cube :math:`[0, 1]^n`, with x the log odds.
+
+    Attributes
+    ----------
+    name : str
+    mean : ndarray of shape (n,)
+    precision : float or ndarray of shape (n, n)
+        With a number the variables are independent, and the density is normalised.
+    """
+
+    name: str
+    mean: np.ndarray
+    precision: float | np.ndarray
+
+    @property
+    @override
+    def start(self) -> np.ndarray:
+        return np.zeros(len(self.mean))
+
+    @cached_property
+    def _constant(self) -> float:
+        """The log density of independent variables at their mean, without the cube's bounds."""
+        if not isinstance(self.precision, float):
+            return 0.0
+        sd = self.precision**-0.5
+        at = np.clip(self.mean, 0.0, 1.0)
+        a, b = -self.mean / sd, (1.0 - self.mean) / sd
+        log_density = truncnorm.logpdf(at, a, b, self.mean, sd)
+        return float((log_density + self.precision * (at - self.mean) ** 2 / 2).sum())
+
+    def _of_alpha(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log density of the variable, and its gradient by the variable."""
+        e = alpha - self.mean
+        gradient = -(
+            e * self.precision if isinstance(self.precision, float) else e @ self.precision
+        )
+        return np.vecdot(gradient, e) / 2 + self._constant, gradient
+
+    @override
+    def free(self, x: np.ndarray) -> np.ndarray:
+        alpha: np.ndarray = expit(x)
+        return alpha
+
+    @override
+    def slope(self, x: np.ndarray) -> np.ndarray | float:
+        slope: np.ndarray = expit(x) * expit(-x)
+        return slope
+
+    @override
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        alpha, slope = expit(x), self.slope(x)
+        value, gradient = self._of_alpha(alpha)
+        log_jacobian = -(np.logaddexp(0.0, x) + np.logaddexp(0.0, -x)).sum(axis=1)
+        return value + log_jacobian, gradient * slope + 1.0 - 2.0 * alpha
+
+    @override
+    def log_prior(self, free: Values) -> np.ndarray:
+        alpha = free[self.name]
+        inside = ((alpha >= 0.0) & (alpha <= 1.0)).all(axis=1)
+        return np.where(inside, self._of_alpha(alpha)[0], -np.inf)
+
+    @override
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        m = len(self.mean)
+        if isinstance(self.precision, float):
+            sd = self.precision**-0.5
+            a, b = -self.mean / sd, (1.0 - self.mean) / sd
+            return {self.name: truncnorm.rvs(a, b, self.mean, sd, (n, m), random_state=rng)}
+        chains = truncated_normal.draw(
+            self.precision, self.precision @ self.mean, 1, TRUNCATED_TUNE, n, rng
+        )
+        return {self.name: chains.reshape(n, m)}
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredRadius(Numbers):
+    """The squared radius of a sphere, with a flat prior on the positive numbers; x is its log.
+
+    Attributes
+    ----------
+    initial : float
+    """
+
+    initial: float
+    name = "squared_radius"
+
+    @property
+    @override
+    def start(self) -> np.ndarray:
+        return np.log([self.initial])
+
+    @override
+    def deterministics(self, free: Values) -> Values:
+        return {"radius": np.sqrt(free[self.name])}
+
+    @override
+    def free(self, x: np.ndarray) -> np.ndarray:
+        return np.exp(x[:, 0])
+
+    @override
+    def slope(self, x: np.ndarray) -> np.ndarray | float:
+        return np.exp(x)
+
+    @override
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return x[:, 0], np.ones_like(x)
+
+    @override
+    def log_prior(self, free: Values) -> np.ndarray:
+        return np.where(free[self.name] >= 0.0, 0.0, -np.inf)
+
+    @override
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        raise NotImplementedError("the prior of the squared radius is improper: it has no draws")
