@@ -288,7 +288,7 @@ class Bayesian(Detector):
     def _prior_draws(self, data: TrainingData) -> xr.Dataset | None:
         if self._one_estimate:
             return None
-        return diagnostics.prior_draws(self._build(data.gram), data.seed)
+        return sampling.prior_weights(self._build(data.gram), data.seed)
 
     @override
     def _attrs(self) -> dict[str, Any]:
@@ -468,7 +468,7 @@ class Bayesian(Detector):
         return prior_check.table(self)
 
     def prior_draws(
-        self, X: Any, y: Any = None, Z: Any = None, draws: int = diagnostics.PRIOR_DRAWS
+        self, X: Any, y: Any = None, Z: Any = None, draws: int = sampling.PRIOR_DRAWS
     ) -> xr.Dataset:
         """Return draws of the weights and of d_z from the prior, without a fit.
 
@@ -501,7 +501,7 @@ class Bayesian(Detector):
         new = clone(self)
         data = new._read(X, y)
         rows = data.rows if Z is None else new_rows.expected(new, data.kernel, Z)
-        drawn = diagnostics.prior_draws(new._build(data.gram), data.seed, draws)
+        drawn = sampling.prior_weights(new._build(data.gram), data.seed, draws)
         center = prior_check.center(drawn, data.gram)
         d = Draws({"w": center.weights[None]}, SamplerReport("prior")).of_rows(
             center.distances(rows)
@@ -516,7 +516,7 @@ class Bayesian(Detector):
         effective_support: float | None = None,
         largest_weight: float | None = None,
         typical_distance: float | None = None,
-        draws: int = diagnostics.PRIOR_DRAWS,
+        draws: int = sampling.PRIOR_DRAWS,
     ) -> Prior:
         """Return this estimator's prior with the numbers that imply what is stated, without a fit.
 
@@ -573,7 +573,7 @@ class Bayesian(Detector):
 
         def quantities(values: dict[str, float]) -> dict[str, np.ndarray]:
             own = copy.copy(new).set_params(prior=replace(present, **values))
-            drawn = diagnostics.prior_draws(own._build(data.gram), data.seed, draws)
+            drawn = sampling.prior_weights(own._build(data.gram), data.seed, draws)
             center = prior_check.center(drawn, data.gram)
             return prior_check.quantities(center, data.gram.n1, data.majority_rows)
 

@@ -13,12 +13,11 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from ..models.geometry import DRAWS_IN_CACHE
-from ..models.potential import prior_potentials
 from .draws import Draws
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
-    import pymc as pm
+    pass
 
 MAX_R_HAT = 1.01
 HOPEFUL = 1.1  # R-hat: beyond it, a few times as many draws do not help
@@ -27,7 +26,6 @@ MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
 MIN_LEFT_OUT = 50  # effective draws for a left-out row
 POINTS = 20  # evenly spaced training rows whose d_z are monitored
-PRIOR_DRAWS = 200
 
 
 def effective_support(weights: np.ndarray) -> np.ndarray:
@@ -147,29 +145,6 @@ def _normal_scores(values: np.ndarray) -> np.ndarray:
     """Return normal scores of the ranks, for all q values in one call, unlike ArviZ."""
     ranks = rankdata(values.reshape(-1, values.shape[-1]), axis=0)
     return ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(values.shape)
-
-
-def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRAWS) -> xr.Dataset:
-    """Return draws of the weights ``w`` from their prior, dims (chain, draw, point).
-
-    The dataset is empty for an improper prior, which has no draws. The draws ignore potentials
-    that a prior adds, with a warning.
-    """
-    from .sampling import prior_draws as draw  # late: it imports this file
-
-    added = [v.name for v in prior_potentials(model)]
-    if added:
-        warn(
-            f"draws of the prior ignore the potential(s) {', '.join(added)} that the prior adds, "
-            "so prior_check and the prior's effective support describe the prior without them",
-            DiagnosticWarning,
-        )
-    try:
-        w = draw(model, draws, seed)["w"]
-    except NotImplementedError:
-        return xr.Dataset()
-    coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}
-    return xr.Dataset({"w": (("chain", "draw", "point"), w[None])}, coords)
 
 
 def diagnose(

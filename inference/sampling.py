@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from ..models.potential import prior_potentials
 from . import threads
 from .density import Density, NoDensityError, package_prior
 from .diagnostics import Verdict
@@ -43,6 +44,7 @@ PARALLEL = 16  # chains of ``hmc``
 MIN_DRAWS = 2000  # of ``hmc``, for the verdict; of more than are asked for, a part is kept
 MIN_WARM_UP = 60  # trajectories
 TUNE_DRAWS = 8  # that are asked for, for each trajectory of the warm-up
+PRIOR_DRAWS = 200
 RUNS = (1, 2, 4)  # times as many draws, of which every first, second or fourth counts, until safe
 Values = dict[str, np.ndarray]
 
@@ -264,3 +266,24 @@ def prior_draws(model: pm.Model, n: int, seed: int | None = None) -> Values:
         The prior of the weights is improper, so it has no draws.
     """
     return _prior(model).draw(n, seed)
+
+
+def prior_weights(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRAWS) -> xr.Dataset:
+    """Return draws of the weights ``w`` from their prior, dims (chain, draw, point).
+
+    The dataset is empty for an improper prior, which has no draws. The draws ignore potentials
+    that a prior adds, with a warning.
+    """
+    added = [v.name for v in prior_potentials(model)]
+    if added:
+        warn(
+            f"draws of the prior ignore the potential(s) {', '.join(added)} that the prior adds, "
+            "so prior_check and the prior's effective support describe the prior without them",
+            DiagnosticWarning,
+        )
+    try:
+        w = prior_draws(model, draws, seed)["w"]
+    except NotImplementedError:
+        return xr.Dataset()
+    coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}
+    return xr.Dataset({"w": (("chain", "draw", "point"), w[None])}, coords)
