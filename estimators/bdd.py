@@ -42,7 +42,7 @@ class BDD(Bayesian):
     simplex : bool, default=False
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
         P(normal) is 0 or 1.
-    sampler : {"auto", "exact", "map", "laplace", "hmc", "nuts", "metropolis"}, default="auto"
+    sampler : {"auto", "exact", "map", "hmc", "nuts", "metropolis"}, default="auto"
         ``"exact"`` makes independent draws of the normal posterior. ``"map"`` makes none: w is its
         mode, the centre of the source, and P(normal) is 0 or 1. ``"auto"`` is ``"exact"`` if
         the prior is normal, else as in :class:`BSVDD`.
@@ -206,7 +206,7 @@ class BDDM(Bayesian):
         Prior of alpha0, before the condition on its sum.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
-    sampler : {"auto", "exact", "laplace", "hmc", "nuts", "metropolis"}, default="auto"
+    sampler : {"auto", "exact", "hmc", "nuts", "metropolis"}, default="auto"
         ``"exact"`` draws alpha1 from its truncated normal posterior by exact Hamiltonian Monte
         Carlo, and alpha0 given alpha1 independently from its normal posterior. ``"auto"`` is
         ``"exact"`` if the minority prior is ``TruncatedNormal``, else as in :class:`BSVDD`.

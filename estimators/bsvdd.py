@@ -67,10 +67,9 @@ class BSVDD(Bayesian):
         ``idata_`` come from all rows, or from a random sample of 10,000 rows of a class that has
         more. A row that is not a point affects the centre through r and T only, so its distance
         counts as left out.
-    sampler : {"auto", "laplace", "hmc", "nuts", "metropolis"}, default="auto"
-        ``"auto"`` uses the first of ``"laplace"``, ``"hmc"`` and ``"nuts"`` whose draws are safe
-        (always NUTS if ``outlier_fraction`` is below 1, as the likelihood has kinks);
-        ``idata_["posterior"].attrs`` has the sampler and the reason. See
+    sampler : {"auto", "hmc", "nuts", "metropolis"}, default="auto"
+        ``"auto"`` is ``"hmc"``, parallel chains without a compiler, and ``"nuts"`` where the draws
+        of ``"hmc"`` are not safe; ``idata_["posterior"].attrs`` has the sampler and the reason. See
         :mod:`bsvdd.inference.sampling`.
     draws, tune, chains : int, default=1000, 500, 2
         Draws per chain that are kept, draws per chain that only tune the sampler, and chains.

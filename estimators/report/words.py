@@ -25,10 +25,7 @@ from ..registry import MODELS, Record
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 SAMPLERS = {
     "exact": "The posterior has a closed form, and its draws are independent.",
-    "laplace": "The draws are those of Laplace's approximation, corrected by independence "
-    "Metropolis-Hastings.",
-    "hmc": "The draws are those of Hamiltonian Monte Carlo around Laplace's approximation, with "
-    "many chains in step.",
+    "hmc": "The draws are those of Hamiltonian Monte Carlo, with parallel chains.",
     "nuts": "The draws are those of NUTS.",
     "metropolis": "The draws are those of random-walk Metropolis.",
     "reweighted": "The draws are those of another prior, reweighted.",

@@ -269,7 +269,7 @@ def test_an_improper_prior_has_no_draws_but_a_posterior(table):
     est.fit(*table)
     assert "w" not in est.idata_["prior"]
     with pytest.raises(ValueError, match="the prior is improper, as pm.Flat is, so it has no draw"):
-        est.prior_health()
+        est.prior_check()
     assert "prior_effective_support" not in est.idata_["diagnostics"]
 
 
