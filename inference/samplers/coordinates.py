@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 GRID = np.linspace(-9.0, 9.0, 361)  # prior sd from the prior mean, for the conditionals
 AT = np.array([-4.0, -1.0, 0.0, 2.0, 4.0])  # where f meets the quantiles of the conditional
-NEGLIGIBLE = 0.1  # fall of the slope, as a share, for which a scale will do
+NEGLIGIBLE = 0.1  # fall of the slope, as a share
+TINY = np.finfo(float).tiny
 UPPER_SLOPE = 0.98  # s2, as a share of the slope at 4, so that it lies below all slopes in between
 SHARES = (0.02, 0.98)  # of the fall of the slope at -1 and at 2
 NEWTON_STEPS = 30
@@ -161,9 +162,11 @@ def mapped(density: Density, coordinates: Coordinates, x: np.ndarray) -> Coordin
     median, slopes = _at_quantiles(beta, log_p)
     first, second = slopes[0], UPPER_SLOPE * np.minimum(slopes[4], slopes[0])
     fall = first - second
-    if (fall <= NEGLIGIBLE * first).all():  # the conditionals are nearly normal
-        return rest
-    low, high = (logit(np.clip((first - slopes[i]) / fall, *SHARES)) for i in (1, 3))
+    if (fall <= NEGLIGIBLE * first).all():  # the conditionals are nearly normal: a scale will do
+        first, fall = slopes[2], np.zeros(n)
+    low, high = (
+        logit(np.clip((first - slopes[i]) / np.maximum(fall, TINY), *SHARES)) for i in (1, 3)
+    )
     width = 3.0 / np.maximum(high - low, 0.3)
     knee = -1.0 - width * low
     at_0 = -fall * width * np.log1p(np.exp(-knee / width))
