@@ -111,7 +111,8 @@ class PackagePrior:
 
     def draw(self, n: int, seed: int | None = None) -> Values:
         """Return n draws of the free variables that the map takes, and of the weights ``w``."""
-        rng, free = np.random.default_rng(seed), {}
+        rng = np.random.default_rng(seed)
+        free: Values = {}
         for block in [*self.blocks.values()][: len(self.map.inputs)]:
             found = block.draw(n, rng)
             free |= found | block.deterministics(found)
@@ -205,8 +206,9 @@ class Density:
 def package_prior(model: pm.Model) -> PackagePrior | None:
     """Return the prior in numbers if the map and all free variables are of this package."""
     variables, weights = model.free_RVs, getattr(model["w"].tag, "map", None)
-    known = weights is not None and all(hasattr(v.tag, "numbers") for v in variables)
-    if not (variables and known) or prior_potentials(model):
+    if weights is None or not variables or prior_potentials(model):
+        return None
+    if not all(hasattr(v.tag, "numbers") for v in variables):
         return None
     of_likelihood = (v.name for v in variables[len(weights.inputs) :])
     blocks = {v.name: v.tag.numbers for v in variables}

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from .samplers.hmc import Info, Kernel, State
 
 SAMPLERS = ["auto", "hmc", "nuts", "metropolis"]
-PARALLEL = 16  # chains of ``hmc``
+PARALLEL = 8  # chains of ``hmc``
 MIN_DRAWS = 2000  # of ``hmc``, for the verdict; of more than are asked for, a part is kept
-MIN_WARM_UP = 60  # trajectories
-TUNE_DRAWS = 8  # that are asked for, for each trajectory of the warm-up
+MIN_WARM_UP = 48  # trajectories
+TUNE_DRAWS = 10  # that are asked for, for each trajectory of the warm-up
+MOST_THIN = 4  # trajectories for a draw, in chains that are continued until their draws are safe
 PRIOR_DRAWS = 200
-RUNS = (1, 2, 4)  # times as many draws, of which every first, second or fourth counts, until safe
 Values = dict[str, np.ndarray]
 
 
@@ -157,7 +157,8 @@ def _parallel(
     n = math.ceil(max(settings.draws, MIN_DRAWS / chains) / parallel)
     y: list[np.ndarray] = []
     infos: list[Info] = []
-    for thin in RUNS:
+    thin = 1
+    while True:
         with _progress(settings, "draws") as moved:
             while len(y) < thin * n:
                 state, info = kernel.step(state, rng)
@@ -169,8 +170,9 @@ def _parallel(
         divergences = int(np.sum([info.diverging for info in infos]))
         monitored = density.monitored(named).reshape(*every.shape[:2], -1)
         verdict = Verdict.of_parallel(monitored, chains, divergences)
-        if not verdict.may_improve:
+        if thin == MOST_THIN or not verdict.may_improve:
             break
+        thin *= 2
     kept = np.linspace(0, parallel * n - 1, settings.draws).round().astype(int)
 
     def joined(values: np.ndarray) -> np.ndarray:

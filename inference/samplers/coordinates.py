@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 GRID = np.linspace(-9.0, 9.0, 361)  # prior sd from the prior mean, for the conditionals
 AT = np.array([-4.0, -1.0, 0.0, 2.0, 4.0])  # where f meets the quantiles of the conditional
+NEGLIGIBLE = 0.1  # fall of the slope, as a share
+TINY = np.finfo(float).tiny
 UPPER_SLOPE = 0.98  # s2, as a share of the slope at 4, so that it lies below all slopes in between
 SHARES = (0.02, 0.98)  # of the fall of the slope at -1 and at 2
 NEWTON_STEPS = 30
@@ -117,22 +119,19 @@ class Coordinates:
 
     def value_and_gradient(self, density: Density, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log densities (S,) of y up to a constant, and their gradients (S, n)."""
-        if self.is_scale:
-            value, gradient = density.value_and_gradient(self._times_root(self.slope * y))
-            slope: np.ndarray = self.slope
-        else:
-            e = np.exp((y - self.knee) / self.width)
-            e += 1.0
-            x = self._times_root(self.slope * y - self.fall * self.width * np.log(e))
-            np.subtract(1.0, 1.0 / e, out=e)  # the share of the fall
-            slope = self.slope - self.fall * e
-            value, gradient = density.value_and_gradient(x)
-            value += np.log(slope).sum(axis=1)
+        z, slope = self.slope * y, self.slope
+        kept = np.empty(0)
+        if not self.is_scale:
+            kept = 1.0 / (1.0 + np.exp((y - self.knee) / self.width))  # share of the fall to come
+            z += self.fall * self.width * np.log(kept)
+            slope = slope - self.fall * (1.0 - kept)
+        value, gradient = density.value_and_gradient(self._times_root(z))
         for part, root in self.roots:
             gradient[:, part] = gradient[:, part] @ root
         gradient *= slope
         if not self.is_scale:
-            gradient -= self.fall / self.width * e * (1.0 - e) / slope
+            value += np.log(slope).sum(axis=1)
+            gradient -= self.fall / self.width * kept * (1.0 - kept) / slope
         return value, gradient
 
 
@@ -149,6 +148,7 @@ def mapped(density: Density, coordinates: Coordinates, x: np.ndarray) -> Coordin
     """Return coordinates with f from the conditional densities, and draws x (S, n) for the rest."""
     rest = coordinates.scaled(x)
     gram, (part, numbers) = density.gram, next(iter(density.blocks.values()))
+    assert isinstance(numbers, Independent)  # by can_map
     n, w = part.stop, density.named(x)["w"]
     log_c = float(np.mean(np.log(w[:, :1]) - x[:, part][:, :1]))
     mean = w.mean(axis=0)
@@ -162,7 +162,11 @@ def mapped(density: Density, coordinates: Coordinates, x: np.ndarray) -> Coordin
     median, slopes = _at_quantiles(beta, log_p)
     first, second = slopes[0], UPPER_SLOPE * np.minimum(slopes[4], slopes[0])
     fall = first - second
-    low, high = (logit(np.clip((first - slopes[i]) / fall, *SHARES)) for i in (1, 3))
+    if (fall <= NEGLIGIBLE * first).all():  # the conditionals are nearly normal: a scale will do
+        first, fall = slopes[2], np.zeros(n)
+    low, high = (
+        logit(np.clip((first - slopes[i]) / np.maximum(fall, TINY), *SHARES)) for i in (1, 3)
+    )
     width = 3.0 / np.maximum(high - low, 0.3)
     knee = -1.0 - width * low
     at_0 = -fall * width * np.log1p(np.exp(-knee / width))

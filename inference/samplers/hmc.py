@@ -40,7 +40,7 @@ QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
 MAX_STEPS = 64  # of a trajectory
 WARM_UP_STEPS = 8  # the same, of the warm-up: its angles are at times much too small
-FIRST_ANGLE, LARGEST_ANGLE = 0.2, 1.2
+FIRST_ANGLE, LARGEST_ANGLE = 0.5, 1.2
 TARGET = 0.7  # harmonic mean of the acceptance probabilities
 GAMMA, KAPPA, T0 = 0.1, 0.75, 10  # of dual averaging; Stan's gamma of .05 is for a single chain
 DIVERGED = 1000.0  # error of the energy, as in Stan
@@ -112,8 +112,10 @@ class Kernel(NamedTuple):
         v += self.angle / 2.0 * state.force
         with np.errstate(over="ignore", invalid="ignore"):  # of a trajectory that diverges
             for i in range(steps):
-                y = cos * end.y + sin * v
-                v = cos * v - sin * end.y
+                y = sin * v
+                v *= cos
+                v -= sin * end.y
+                y += cos * end.y
                 end = self.init(y)
                 v += (self.angle if i + 1 < steps else self.angle / 2.0) * end.force
             new_energy = np.vecdot(v, v) / 2.0 - end.logp

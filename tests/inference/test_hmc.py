@@ -202,7 +202,7 @@ def test_a_trajectory_that_diverges_is_rejected():
 
 @pytest.mark.filterwarnings("ignore:sampler='hmc' is not safe here")
 @pytest.mark.parametrize(
-    ("draws", "chains", "parallel"), [(1000, 2, 8), (1001, 2, 8), (5, 1, 16), (60, 20, 1)]
+    ("draws", "chains", "parallel"), [(1000, 2, 4), (1001, 2, 4), (5, 1, 8), (60, 20, 1)]
 )
 def test_parallel_chains_are_joined_chain_by_chain(monkeypatch, draws, chains, parallel):
     """The draws of each parallel chain follow one another; few are a part of those judged."""
@@ -242,14 +242,14 @@ def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
     monkeypatch.setattr(Kernel, "step", counted)
     tree = sample(skewed(), "hmc", draws=1000, **QUICK)
     assert tree["posterior"].attrs["r_hat"] == 1.0
-    assert [v.shape for v in judged] == 3 * [(16, 125, 12)]
-    assert len(made) == sampling.MIN_WARM_UP + 4 * 125
+    assert [v.shape for v in judged] == 3 * [(8, 250, 12)]
+    assert len(made) == sampling.MIN_WARM_UP + 4 * 250
     assert genuine(judged[-1], 2, 0).safe
     judged[:] = [None, None]  # nothing more can be done
-    monkeypatch.setattr(sampling, "RUNS", (1,))
+    monkeypatch.setattr(sampling, "MOST_THIN", 1)
     made.clear()
     sample(skewed(), "hmc", draws=1000, **QUICK)
-    assert len(made) == sampling.MIN_WARM_UP + 125
+    assert len(made) == sampling.MIN_WARM_UP + 250
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -257,12 +257,12 @@ def test_divergences_are_those_of_all_judged_draws(monkeypatch):
     monkeypatch.setattr(hmc, "DIVERGED", -np.inf)
     est = BSVDD(kernel=kernels.RBF(1.0), sampler="hmc", draws=5, chains=2, random_state=1).fit(ROWS)
     assert est.idata_["sample_stats"]["diverging"].sum() == 10
-    assert est.idata_["posterior"].attrs["divergences"] == 16 * 125
+    assert est.idata_["posterior"].attrs["divergences"] == 8 * 250
     assert "divergences 2000" in est.idata_["posterior"].attrs["why"]
 
 
 def test_draws_that_are_not_safe_are_warned_of_or_left_to_nuts(monkeypatch, capsys):
-    monkeypatch.setattr(sampling, "RUNS", (1,))
+    monkeypatch.setattr(sampling, "MOST_THIN", 1)
     monkeypatch.setattr(Verdict, "of_parallel", lambda *args: Verdict(1.5, 60.0, 2, 3))
     settings = dict(draws=50, progressbar=True, **QUICK)
     with pytest.warns(DiagnosticWarning, match=r"'hmc' is not safe here \(R-hat 1.500, effective"):
