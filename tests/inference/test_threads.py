@@ -1,21 +1,14 @@
 """BLAS has one thread beside threads of Python, and as many as before afterwards."""
 
-import contextlib
 import threading
 import time
 
 import numpy as np
 import pytest
-from bsvdd.inference import log_density, sampling, threads
-from bsvdd.inference.compiled import Function
-from bsvdd.inference.draws import SamplerSettings
-from bsvdd.inference.log_density import LogDensity
-from bsvdd.inference.scoring import BLOCK_ROWS, CenterDraws
-from bsvdd.models import Gram, bsvdd
-from scipy.special import softmax
+from bsvdd.inference import threads
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bsvdd import kernels, priors
+from bsvdd import SVDD
 
 
 def blas_threads():
@@ -53,44 +46,6 @@ def test_an_error_ends_the_limit(two_threads):
     assert blas_threads() == 2
 
 
-def test_a_posterior_of_few_weights_is_drawn_by_one_thread(two_threads):
-    gram = Gram.from_rows(kernels.RBF(1.0), np.random.default_rng(0).normal(size=(20, 2)))
-    seen = []
-
-    def monitor(named):
-        seen.append(blas_threads())
-        return named["w"]
-
-    settings = SamplerSettings("laplace", draws=500, chains=2, seed=0)
-    sampling.draw(bsvdd.build(gram, priors.Flat()), settings, monitor)
-    assert seen == [1] * len(seen) and seen
-    assert blas_threads() == 2
-
-
-def test_a_batch_is_computed_by_two_threads_as_by_one(two_threads, monkeypatch):
-    gram = Gram.from_rows(kernels.RBF(1.0), np.random.default_rng(0).normal(size=(20, 2)))
-    density = LogDensity(bsvdd.build(gram, priors.StandardizedRowSum()))
-    x = np.random.default_rng(1).normal(size=(100 * log_density.BATCH_ROWS, 20))
-    monkeypatch.setattr(log_density, "BATCH_VALUES", 0)
-    used, copy = set(), Function.copy
-
-    @contextlib.contextmanager
-    def watched(self):
-        with copy(self) as function:
-            used.add((threading.get_ident(), id(function)))
-            yield function
-
-    monkeypatch.setattr(Function, "copy", watched)
-    logp, named = density.evaluate(x)
-    assert len({function for _, function in used}) == 2
-    with threadpool_limits(1, user_api="blas"):
-        alone, others = density.evaluate(x)
-    np.testing.assert_array_equal(logp, alone)
-    for name, values in named.items():
-        np.testing.assert_array_equal(values, others[name])
-    np.testing.assert_allclose(named["w"], softmax(x, axis=1), rtol=1e-12)
-
-
 def test_blocks_have_a_thread_each_and_their_results_are_in_order(two_threads):
     started = threading.Barrier(2, timeout=60)  # passed only if two blocks run at the same time
 
@@ -125,8 +80,6 @@ def test_a_function_of_the_user_is_called_by_one_thread_at_a_time(two_threads):
         busy.pop()
         return np.exp(-np.square(X[:, None] - Y).sum(axis=2))
 
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    rule = CenterDraws.of(np.full((3, 20), 0.05), Gram.from_rows(kernels.Custom(kernel), X))
-    Z = np.random.default_rng(1).normal(size=(4 * BLOCK_ROWS, 2))
-    limit = rule.limit(1.0, 0.5)
-    assert rule.probability_normal(Z, limit).shape == (len(Z),)
+    est = SVDD(kernel=kernel).fit(np.random.default_rng(0).normal(size=(20, 2)))
+    Z = np.random.default_rng(1).normal(size=(5000, 2))  # several blocks
+    assert est.probability_normal(Z).shape == (len(Z),)
