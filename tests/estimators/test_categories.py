@@ -128,18 +128,6 @@ def test_columns_are_found_by_name_in_any_order(fitted, tmp_path):
         fitted.predict(NEW.rename(columns={"city": "town"}))
 
 
-def test_saved_and_loaded(fitted, tmp_path):
-    fitted.save(tmp_path / "m.nc")
-    same = bsvdd.load(tmp_path / "m.nc")
-    assert same.kernel_ == fitted.kernel_
-    np.testing.assert_array_equal(same.score_samples(NEW), fitted.score_samples(NEW))
-
-
-def test_folds_have_their_own_kernel_of_the_same_columns(fitted):
-    assert fitted.p_value(NEW, "split").shape == (3,)
-    assert fitted.p_value(NEW, "cross")[2] < 0.1
-
-
 def test_explained_by_columns_of_both_kinds():
     est = BSVDD(kernel=KERNEL).fit(FRAME)
     why = est.explain(NEW)
@@ -152,16 +140,19 @@ def test_explained_by_columns_of_both_kinds():
     plt.close(figure)
 
 
-def test_density_weights_and_kinds_take_them():
+def test_what_is_asked_of_a_fit(fitted, tmp_path):
+    assert fitted.p_value(NEW, "split").shape == (3,)
+    assert fitted.p_value(NEW, "cross")[2] < 0.1
+    text = fitted.report(tmp_path / "r.html").read_text()
+    assert "3 categories" in text and "4 categories" in text
+    fitted.save(tmp_path / "m.nc")
+    same = bsvdd.load(tmp_path / "m.nc")
+    assert same.kernel_ == fitted.kernel_
+    np.testing.assert_array_equal(same.score_samples(NEW), fitted.score_samples(NEW))
     y = np.repeat([0, 1], [N - 20, 20])
     est = DSVM(kernel=KERNEL).fit(FRAME, y)
     assert est.predict(NEW).shape == (3,)
     np.testing.assert_allclose(est.kinds(NEW).sum(axis=1), 1.0)
-
-
-def test_the_report_has_the_number_of_categories(fitted, tmp_path):
-    text = fitted.report(tmp_path / "r.html").read_text()
-    assert "3 categories" in text and "4 categories" in text
 
 
 def test_text_without_a_kernel_for_it_is_an_error(tmp_path):

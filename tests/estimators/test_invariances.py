@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from bsvdd.models import Gram, bdd, svdd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,17 +87,6 @@ def test_units_say_nothing_to_a_kernel_of_distances(name, seed, shift, scale):
     same_decisions(fit(name, X, y), moved, z_other=scale * NEW + shift)
 
 
-@pytest.mark.parametrize("criterion", ["modified_mean", "mean", "median", "scale", "scott"])
-@some
-@given(SEEDS, st.floats(-50.0, 50.0), st.floats(0.01, 100.0))
-def test_a_criterion_has_the_units_of_the_rows(criterion, seed, shift, scale):
-    """s(c X + b) = c s(X)."""
-    X, _ = rows(seed)
-    k = kernels.RBF(criterion)
-    ours, theirs = k.resolve(scale * X + shift).bandwidth, k.resolve(X).bandwidth
-    assert ours == pytest.approx(scale * theirs, rel=1e-9)
-
-
 @pytest.mark.parametrize("name", ["SVDD", "SVDDM", "BDD simplex"])
 @some
 @given(SEEDS, st.floats(-5.0, 5.0))
@@ -136,20 +124,6 @@ def test_ocsvm_of_rows_given_twice_is_that_of_once(seed, times):
 
 
 @some
-@given(SEEDS, st.integers(2, 4))
-def test_copies_of_rows_are_as_many_times_the_likelihood(seed, times):
-    """With the points u fixed, k copies of each row are lambda k: n0, T and r all grow by k."""
-    X, _ = rows(seed)
-    kernel, prior = kernels.RBF(1.2), priors.Flat(0.7)
-    once = Gram.from_rows(kernel, X, dictionary=X[:5])
-    copies = Gram.from_rows(kernel, np.repeat(X, times, axis=0), dictionary=X[:5])
-    ours, upper = bdd.posterior(copies, prior, 1.0)
-    theirs, expected = bdd.posterior(once, prior, float(times))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(upper, expected, rtol=1e-8, atol=1e-10)
-
-
-@some
 @given(SEEDS, st.floats(0.0, 20.0))
 def test_a_constant_added_to_the_kernel_says_nothing_where_weights_sum_to_one(seed, c):
     """With sum w = 1: k(z,z) + c - 2 (sum w k + c) + (w'Kw + c) = d_z^2, whatever c is."""
@@ -164,49 +138,13 @@ def test_a_constant_added_to_the_kernel_says_nothing_where_weights_sum_to_one(se
 
 
 @some
-@given(SEEDS, st.floats(0.0, 20.0))
-def test_the_potential_of_weights_of_sum_one_takes_no_constant(seed, c):
-    """T - 2 w'r + n0 w'Kw stays, as n0 c - 2 n0 c + n0 c = 0; for other sums it does not."""
-    from bsvdd.models.geometry import potential
-
-    rng = np.random.default_rng(seed)
-    X, _ = rows(seed)
-    g = Gram.from_rows(kernels.RBF(1.2), X)
-    shifted = Gram(g.K + c, g.r + g.n0 * c, g.T + g.n0 * c, g.n0, g.points, g.kernel)
-    w = rng.dirichlet(np.ones(len(X)))
-    assert potential(w, shifted) == pytest.approx(potential(w, g), abs=1e-8 * (1 + c))
-    twice = potential(2 * w, shifted) - potential(2 * w, g)
-    assert twice == pytest.approx(-0.5 * g.n0 * c, abs=1e-7 * (1 + c))  # (1 - sum w)^2 = 1
-
-
-@each
-@some
-@given(SEEDS, st.sampled_from(["-1", "bool", "text", "number"]))
-def test_names_of_labels_say_nothing(name, seed, form):
-    """{0, 1}, {1, -1}, booleans and names with minor_label are the same two classes."""
-    X, y = rows(seed)
-    given = {
-        "-1": (1 - 2 * y, None),
-        "bool": (y == 1, None),
-        "text": (np.array(["usual", "rare"])[y], "rare"),
-        "number": (7 - 3 * y, 4),
-    }
-    labels, minor = given[form]
-    one, other = fit(name, X, y), fit(name, X, labels, minor_label=minor)
-    np.testing.assert_array_equal(one.score_samples(NEW), other.score_samples(NEW))
-    assert one.cutoff_ == other.cutoff_
-
-
-@some
 @given(SEEDS)
 def test_svdd_turned_over_has_its_classes_changed(seed):
     """Relabelling swaps the classes: the description is of the rows that are majority now."""
     X, y = rows(seed)
-    swapped = fit("SVDD", X, 1 - y, C=1.0)
-    direct = svdd.solve(Gram.from_rows(kernels.RBF(1.2), X[y == 1]), 1.0)
-    np.testing.assert_allclose(
-        median_distance(swapped, X[y == 1]), np.sqrt(direct.squared_distances), atol=1e-6
-    )
+    how = {"C": 1.0, "cutoff": "model"}
+    one, other = fit("SVDD", X, 1 - y, **how), fit("SVDD", X[y == 1], **how)
+    np.testing.assert_allclose(one.score_samples(NEW), other.score_samples(NEW), atol=1e-6)
 
 
 @some
@@ -218,16 +156,3 @@ def test_draws_of_one_seed_are_the_same_in_other_units(seed):
     one = BDD(kernel=kernels.RBF(1.2), **how).fit(X, y)
     other = BDD(kernel=kernels.RBF(12.0), **how).fit(10.0 * X + 3.0, y)
     np.testing.assert_allclose(one.distance(NEW), other.distance(10.0 * NEW + 3.0), atol=1e-7)
-
-
-@some
-@given(SEEDS)
-def test_a_permutation_permutes_the_closed_form_of_bdd(seed):
-    """Mean and precision of N(MAP, Lambda^-1) are permuted with the rows."""
-    X, _ = rows(seed)
-    order = np.random.default_rng(seed).permutation(len(X))
-    prior, kernel = priors.StandardizedRowSum(), kernels.RBF(1.2)
-    mean, upper = bdd.posterior(Gram.from_rows(kernel, X), prior)
-    ours, other = bdd.posterior(Gram.from_rows(kernel, X[order]), prior)
-    np.testing.assert_allclose(ours, mean[order], atol=1e-10)
-    np.testing.assert_allclose(other.T @ other, (upper.T @ upper)[np.ix_(order, order)], atol=1e-9)

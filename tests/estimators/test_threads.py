@@ -5,16 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import check_estimator
 
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
 
 MODELS = [
-    (BSVDD, {"sampler": "laplace"}),
+    (BSVDD, {}),
     (BDD, {}),
     (BSVDDM, {"minority_prior": priors.Beta(total=1)}),
     (BDDM, {}),
-    (BSVDD, {"prior": priors.Flat(0.5), "sampler": "laplace"}),
+    (BSVDD, {"prior": priors.Flat(0.5)}),
 ]
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -37,23 +36,16 @@ def fit_and_score(number):
     ]
 
 
-def assert_threads_change_nothing(n, threads):
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("n", [20, pytest.param(1000, marks=pytest.mark.long)])
+def test_fits_in_eight_threads(n):
+    """Twenty: each model with each number of rows."""
     alone = [fit_and_score(number) for number in range(n)]
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(fit_and_score, range(n)))
     for one, other in zip(alone, together, strict=True):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
-
-
-def test_eight_threads():
-    assert_threads_change_nothing(20, 8)  # each model with each number of rows
-
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-def test_a_thousand_fits_by_eight_threads():
-    assert_threads_change_nothing(1000, 8)
 
 
 def test_one_estimator_scores_in_threads(fitted, new_rows):
@@ -73,7 +65,7 @@ def test_a_grid_search_in_threads(table):
 
     X = table[0][:24]
     grid = {"likelihood_scale": [0.5, 1.0, 2.0]}
-    est = BSVDD(draws=30, tune=30, sampler="laplace", kernel=kernels.RBF(1.5))
+    est = BSVDD(draws=30, tune=30, kernel=kernels.RBF(1.5))
 
     def score(fitted, X, y=None):
         return float(fitted.score_samples(X).mean())
@@ -84,20 +76,3 @@ def test_a_grid_search_in_threads(table):
     alone = search().cv_results_["mean_test_score"]
     with parallel_backend("threading", n_jobs=4):
         np.testing.assert_array_equal(search().cv_results_["mean_test_score"], alone)
-
-
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore")  # filters of warnings are shared by all threads
-def test_scikit_learn_checks_in_threads():
-    """Four estimators are checked at once; the filters of warnings are the only shared state."""
-    quick = {"draws": 20, "tune": 20, "chains": 1}
-    estimators = [SVDD(minor_label=1), BDD(minor_label=1), BSVDD(minor_label=1, **quick)]
-    estimators.append(BDD(minor_label=1))
-
-    def failed(est):
-        checks = check_estimator(est, on_skip=None, on_fail=None)
-        assert len(checks) > 40
-        return {c["check_name"]: c["exception"] for c in checks if c["status"] == "failed"}
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(failed, estimators)) == [{}, {}, {}, {}]

@@ -6,7 +6,9 @@ import pytest
 from sklearn.base import clone
 
 import bsvdd as package
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, kernels, plots, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 MODELS = (BDD, BSVDD, BDDM, BSVDDM)
 STANDARDIZED = kernels.Standardized(kernels.RBF("median"))
@@ -59,7 +61,6 @@ def fits(table):
     return of
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")  # few draws
 @pytest.mark.parametrize("cls", MODELS)
 def test_the_fit_is_the_one_by_hand(fits, table, cls, tmp_path):
     X, y = table
@@ -80,7 +81,6 @@ def test_the_fit_is_the_one_by_hand(fits, table, cls, tmp_path):
     assert_same(est.with_cutoff(folds), by_hand.with_cutoff(folds), X)
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_another_prior_keeps_the_rows(fits, table, tmp_path):
     X, y = table
     est, _ = fits(BDD)
@@ -95,7 +95,6 @@ def test_another_prior_keeps_the_rows(fits, table, tmp_path):
     assert_same(package.load(tmp_path / "model.nc").with_prior(rougher), by_hand, X)
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_rows_beside_those_that_the_prior_names(table):
     X, y = table
     gap = np.isnan(y)
@@ -108,29 +107,19 @@ def test_rows_beside_those_that_the_prior_names(table):
     assert_same(est.fit(X, y), by_hand, X)
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
 @pytest.mark.parametrize("kind", [list, pd.Series, lambda y: np.array(y, dtype=object)])
 def test_every_kind_of_gap(fits, table, missing, kind):
+    """Nullable columns of a data frame too."""
     X, y = table
     texts = [missing if np.isnan(v) else "bad" if v else "good" for v in y]
     assert_same(make(BDD, minor_label="bad").fit(X, kind(texts)), fits(BDD)[1], X)
     numbers = [missing if np.isnan(v) else int(v) for v in y]
     assert_same(make(BDD).fit(X, kind(numbers)), fits(BDD)[1], X)
+    for dtype in ("Int64", "boolean", "category"):
+        assert_same(make(BDD).fit(X, pd.Series(y).astype(dtype)), fits(BDD)[1], X)
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-@pytest.mark.parametrize("dtype", ["Int64", "boolean", "category"])
-def test_nullable_labels_of_a_frame(fits, table, dtype):
-    X, y = table
-    frame = pd.DataFrame(X, columns=["a", "b"], index=[f"r{i}" for i in range(len(X))])
-    est = make(BDD).fit(frame, pd.Series(y, frame.index).astype(dtype))
-    assert_same(est, make(BDD, X[np.isnan(y)]).fit(frame[~np.isnan(y)], y[~np.isnan(y)]), frame)
-    assert est._fit.data.row_names.tolist() == [f"r{i}" for i in np.flatnonzero(~np.isnan(y))]
-    np.testing.assert_array_equal(est.score_samples(frame), fits(BDD)[1].score_samples(X))
-
-
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_label_column_of_a_file(table, tmp_path, ending):
     X, y = table
@@ -147,7 +136,6 @@ def test_label_column_of_a_file(table, tmp_path, ending):
         make(BDD, prior=priors.Flat(), minor_label="bad").fit(path, "state")
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_large_labels_beside_gaps_stay_apart_in_a_parquet_file(tmp_path):
     rows = np.random.default_rng(0).normal(size=(30, 2))
     minority, large = np.arange(30) % 6 == 0, 2**53
@@ -157,10 +145,9 @@ def test_large_labels_beside_gaps_stay_apart_in_a_parquet_file(tmp_path):
     est = BDD(prior=priors.GraphLaplacian(), minor_label=large + 1, dictionary=None)
     est.fit(tmp_path / "rows.parquet", "y")
     assert est.labels_ == (large + 1, large)
-    assert est._fit.data.minority.sum() == minority.sum()
+    assert est.idata_["constant_data"]["minority"].values.sum() == minority.sum()
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_categories_of_unlabelled_rows(table):
     X, y = table
     gap = np.isnan(y)
@@ -172,7 +159,6 @@ def test_categories_of_unlabelled_rows(table):
     assert_same(est, make(BDD, codes, kernel=kernel).fit(frame[~gap], y[~gap]), frame)
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_majority_and_unlabelled_rows_only(table):
     X, y = table
     gap = np.isnan(y)
@@ -180,19 +166,6 @@ def test_majority_and_unlabelled_rows_only(table):
     assert_same(est, make(BDD, X[gap]).fit(X[~gap]), X)
     p = est.p_value(X[:5], "cross")
     np.testing.assert_array_equal(p, make(BDD, X[gap]).fit(X[~gap]).p_value(X[:5], "cross"))
-
-
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_pictures_and_reports_refit_with_the_rows(fits, table, tmp_path):
-    figures = [plots.plot_calibration(est) for est in fits(BDD)]
-    lines = [[line.get_ydata() for line in figure.axes[0].lines] for figure in figures]
-    for ours, theirs in zip(*lines, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    est, by_hand = fits(BDD)
-    text = est.report(tmp_path / "a.html", calibration=False).read_text(encoding="utf-8")
-    assert "18 rows without a label, for the prior" in text
-    text = by_hand.report(tmp_path / "b.html", calibration=False).read_text(encoding="utf-8")
-    assert "rows without a label, for the prior" not in text
 
 
 # errors
@@ -222,25 +195,9 @@ def test_errors(table, est, change, message):
         est.fit(X, change.get("y", y))
 
 
-def test_a_precomputed_kernel_takes_no_gaps(table):
-    X, y = table
-    K = kernels.RBF(1.0)(X)
+def test_rows_that_no_graph_takes(monkeypatch, table):
     with pytest.raises(ValueError, match="y has no label in 18 .* with a precomputed kernel"):
-        make(BDD, kernel=kernels.Precomputed()).fit(K, y)
-
-
-def test_too_many_rows_for_a_graph(monkeypatch, table):
+        make(BDD, kernel=kernels.Precomputed()).fit(kernels.RBF(1.0)(table[0]), table[1])
     monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 39)
     with pytest.raises(ValueError, match=r"graph of 40 majority and unlabelled rows needs"):
         make(BDD).fit(*table)
-
-
-def test_a_damaged_file_names_the_variable(fits, tmp_path):
-    est, _ = fits(BDD)
-    tree = est.idata_.copy()
-    rows = tree["constant_data"]["unlabelled"]
-    from bsvdd.estimators.storage import schema
-
-    tree["constant_data"]["unlabelled"] = rows.where(rows != rows[0, 0])
-    with pytest.raises(ValueError, match="constant_data/unlabelled: expected finite values"):
-        schema.check(tree, est.kernel_)

@@ -1,7 +1,6 @@
 """Diagnostics warn of what is wrong, and only of that."""
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import arviz as az
@@ -9,246 +8,42 @@ import numpy as np
 import pytest
 import xarray as xr
 from bsvdd.inference import diagnostics, warning
-from bsvdd.inference.diagnostics import diagnose, effective_support
-from bsvdd.inference.draws import Draws, SamplerReport
 from bsvdd.inference.warning import DiagnosticWarning
-from scipy.optimize import brentq
 
 from bsvdd import BDD, BSVDD, kernels, priors
 
-
-def fit(d, w, diverging=None, prior_support=20.0):
-    """Return draws, distances and prior; ``prior_support`` None: of a model without a prior."""
-    prior = None
-    if prior_support is not None:
-        weights = np.ones((3, 100))  # three draws; one weight, x, among ones
-        for draw, s in zip(weights, (1.1, prior_support, 3 * prior_support), strict=True):
-            draw[0] = brentq(lambda x, s=s: (x + 99) ** 2 / (x**2 + 99) - s, 1, 1e5)
-        prior = xr.Dataset({"w": (("chain", "draw", "point"), weights[None])})
-    statistics = {} if diverging is None else {"diverging": diverging}
-    return Draws({"w": w}, SamplerReport("nuts"), statistics=statistics), d, prior
+ROWS = np.random.default_rng(72).normal(size=(200, 2))
 
 
-@pytest.fixture
-def healthy():
-    rng = np.random.default_rng(70)
-    d = 1 + 0.1 * rng.normal(size=(2, 2000, 12))
-    return d, rng.dirichlet(np.ones(20), size=(2, 2000))
+def support(w):
+    """Return the effective number of points of each draw, (sum |w|)^2 / sum w^2."""
+    w = np.asarray(w).reshape(-1, np.shape(w)[-1])
+    return np.abs(w).sum(axis=1) ** 2 / (w**2).sum(axis=1)
 
 
-def warned(fitted, n_points=20):
+def fitted(est, X=ROWS):
+    """Return the fit, its diagnostics and the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = diagnose(*fitted)
-        diagnostics.warn_of_draws(found, *fitted[0].shape)
-        diagnostics.warn_of_collapse(found, n_points)
-    assert all(issubclass(w.category, DiagnosticWarning) for w in caught)
-    return [str(w.message) for w in caught]
+        est.fit(X)
+    assert {w.filename for w in caught if w.category is DiagnosticWarning} <= {__file__}
+    values = {name: float(v) for name, v in est.idata_["diagnostics"].data_vars.items()}
+    return est, values, [str(w.message) for w in caught if w.category is DiagnosticWarning]
 
 
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ([0.25, 0.25, 0.25, 0.25], 4.0),
-        ([1.0, 0, 0, 0], 1.0),
-        ([0.5, 0.5, 0, 0], 2.0),
-        ([0.7, 0.3], 1 / (0.49 + 0.09)),
-        ([0.5, 0.5, 0.5, -0.5], 4.0),  # signed: four weights of equal size
-        ([10.0, 10.0], 2.0),
-    ],
-)
-def test_effective_support_by_hand(weights, expected):
-    assert effective_support(np.array(weights)) == pytest.approx(expected)
-
-
-def test_a_healthy_fit_warns_of_nothing(healthy):
-    assert warned(fit(*healthy, np.zeros((2, 2000), bool))) == []
-
-
-def test_values_are_those_of_arviz(healthy):
-    d, w = healthy
-    data = xr.Dataset({"d": (("chain", "draw", "obs"), d)})
-    values = diagnose(*fit(d, w, prior_support=7.0))
-    names = {"r_hat", "ess", "divergences", "effective_support", "largest_weight"}
-    assert set(values.data_vars) == {*names, "prior_effective_support"}
-    assert set(diagnose(*fit(d, w, prior_support=None)).data_vars) == names
-    assert all(v.dims == () for v in values.data_vars.values())
-    assert float(values["prior_effective_support"]) == pytest.approx(7.0)
-    assert int(values["divergences"]) == 0
-    assert float(values["r_hat"]) == pytest.approx(az.rhat(data)["d"].max().item())
-    assert float(values["ess"]) == pytest.approx(az.ess(data)["d"].min().item())
-    support = np.median(1 / (w**2).sum(axis=-1))
-    assert float(values["effective_support"]) == pytest.approx(support)
-    assert float(values["largest_weight"]) == pytest.approx(np.median(w.max(axis=-1)))
-
-
-def test_chains_that_disagree_at_one_row(healthy):
-    d, w = healthy
-    d = d.copy()
-    d[1, :, 7] += 0.5
-    messages = warned(fit(d, w))
-    assert any(
-        m.startswith("R-hat of d_z is") and "the chains disagree; use" in m for m in messages
-    )
-
-
-def test_a_distance_that_never_moves_hides_no_other(healthy):
-    """R-hat of a constant is undefined; the chains still disagree at row 7."""
-    d, w = healthy
-    d = d.copy()
-    d[:, :, 3] = 1.0
-    d[1, :, 7] += 0.05
-    messages = warned(fit(d, w))
-    assert any(m.startswith("R-hat of d_z is") for m in messages)
-
-
-def test_a_distance_that_never_moves_is_warned_of(healthy):
-    """A row whose distance no draw moves has no R-hat: that is no R-hat below the bound."""
-    d, w = healthy
-    d = d.copy()
-    d[:, :, 3] = 1.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # by name and not by noise of the arithmetic
-        values = diagnose(*fit(d, w))
-    assert np.isnan(values["r_hat"])
-    assert [m[:22] for m in warned(fit(d, w))] == ["R-hat of d_z is undefi"]
-
-
-@pytest.mark.parametrize("draws", [1, 2, 3])
-def test_too_few_draws_for_diagnostics_are_warned_of(healthy, draws):
-    d, w = healthy
-    messages = warned(fit(d[:, :draws], w[:, :draws]))
-    assert messages == [
-        f"{draws} draw(s) per chain are too few to diagnose or to trust; use draws=500 or more"
-    ]
-
-
-def test_one_chain_has_no_r_hat_to_warn_of(healthy):
-    d, w = healthy
-    one = fit(d[:1], w[:1])
-    assert np.isnan(diagnose(*one)["r_hat"])
-    assert diagnose(*one)["ess"] > 100
-    assert warned(one) == []
-
-
-def test_sticky_chains_have_few_effective_draws(healthy):
-    d, w = healthy
-    walk = np.cumsum(np.random.default_rng(71).normal(size=d.shape), axis=1)
-    messages = warned(fit(d + 0.01 * walk, w))
-    assert any("smallest effective sample size of d_z is" in m for m in messages)
-
-
-def test_divergences_are_counted(healthy):
-    diverging = np.zeros((2, 2000), bool)
-    diverging[0, :3] = True
-    draws, *others = fit(*healthy, diverging)
-    assert [m[:24] for m in warned((draws, *others))] == ["3 divergent transitions:"]
-    # those of all draws that the sampler monitored, of which these are a part
-    draws = replace(draws, report=replace(draws.report, divergences=9))
-    assert [m[:24] for m in warned((draws, *others))] == ["9 divergent transitions:"]
-
-
-def test_support_warns_by_its_own_name(healthy):
-    messages = warned(fit(*healthy, prior_support=1.2))
-    assert len(messages) == 1
-    assert messages[0].startswith("the prior weights have collapsed: 1.2 effective support points")
-    d, w = healthy
-    peaked = np.full_like(w, 0.001)
-    peaked[..., 0] = 1 - 0.019
-    (message,) = warned(fit(d, peaked))
-    assert message.startswith("the posterior weights have collapsed: 1.0 effective support points")
-    assert message.endswith("use a smaller likelihood_scale, or a smaller sd of the prior")
-    both = warned(fit(d, peaked, prior_support=1.2))
-    assert [m.split(":")[0] for m in both] == [
-        "the prior weights have collapsed",
-        "the posterior weights have collapsed",
-    ]
-    assert all("StandardizedRowSum" in m and "exponent" in m for m in both)
-    assert ", like the prior weights; " in both[1]
-
-
-def test_few_points_are_no_collapse(healthy):
-    d, w = healthy
-    three = w[..., :3] / w[..., :3].sum(axis=-1, keepdims=True)
-    assert warned(fit(d, three, prior_support=2.0), n_points=3) == []
-
-
-def test_one_draw_has_no_r_hat():
-    single = fit(np.ones((1, 1, 3)), np.ones((1, 1, 4)) / 4, prior_support=None)
-    values = diagnose(*single)
-    assert np.isnan(values["r_hat"])
-    assert np.isnan(values["ess"])
-    assert "prior_effective_support" not in values
-    assert [m[:14] for m in warned(single, 4)] == ["1 draw(s) per "]
-
-
-@pytest.fixture(scope="module")
-def two_hundred():
-    return np.random.default_rng(72).normal(size=(200, 2))
-
-
-def test_published_prior_collapses_on_200_rows(two_hundred):
-    est = BSVDD(kernel=kernels.RBF("scale"), prior=priors.RowSum(exponent=1), draws=500, tune=300)
-    with pytest.warns(DiagnosticWarning) as caught:
-        est.fit(two_hundred)
-    messages = [str(w.message) for w in caught]
-    assert any(m.startswith("the prior weights have collapsed: ") for m in messages)
-    row_sums = est.gram_.K.sum(axis=1)
-    beta = np.random.default_rng(76).normal(size=(4000, 200)) - row_sums
-    w = np.exp(beta - beta.max(axis=1, keepdims=True))
-    expected = np.median(w.sum(axis=1) ** 2 / (w**2).sum(axis=1))
-    value = float(est.idata_["diagnostics"]["prior_effective_support"])
-    assert value == np.median(effective_support(est.idata_["prior"]["w"].values))
-    assert value == pytest.approx(expected, rel=0.2)
-    assert expected < 5
-
-
-def test_default_prior_does_not_collapse(two_hundred):
-    est = BSVDD(draws=500, tune=300)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        est.fit(two_hundred)
-    values = est.idata_["diagnostics"]
-    assert float(values["prior_effective_support"]) > 20
-    assert float(values["effective_support"]) > 20
-
-
-def test_prior_support_is_that_of_the_prior():
-    """Flat on n equal points: the mean of 1/sum w^2 of a logistic normal, by simulation."""
-    rows = np.random.default_rng(73).normal(size=(50, 2))
-    est = BDD(kernel=kernels.RBF(1.0), prior=priors.Flat(0.7), draws=2000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        est.fit(rows)
-    draws = 0.7 * np.random.default_rng(74).normal(size=(4000, 50))
-    expected = np.median(np.abs(draws).sum(1) ** 2 / (draws**2).sum(1))
-    value = float(est.idata_["diagnostics"]["prior_effective_support"])
-    assert value == pytest.approx(expected, rel=0.05)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_independent_draws_of_the_default_size_are_trusted(seed):
-    """BDD's exact draws cannot disagree: a warning about their chains is a false alarm."""
-    rows = np.random.default_rng(75 + seed).normal(size=(60, 2))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        BDD(random_state=seed).fit(rows)
-    assert [str(w.message) for w in caught if "R-hat" in str(w.message)] == []
-
-
-def test_a_file_beside_the_package_is_the_users():
-    """A script inference_study.py beside the folder inference is no part of it."""
-    name = str(Path(warning.__file__).parent) + "_study.py"
-    code = compile("warn('here', category)", name, "exec")
-    with pytest.warns(DiagnosticWarning) as caught:
-        exec(code, {"warn": warning.warn, "category": DiagnosticWarning})
-    assert caught[0].filename == name
-
-
-def test_warnings_point_at_the_line_that_fits(two_hundred):
-    with pytest.warns(DiagnosticWarning) as caught:
-        BSVDD(draws=50, tune=50).fit(two_hundred)
-    assert {w.filename for w in caught} == {__file__}
+@pytest.mark.parametrize("model", [BDD(), BSVDD(draws=500, tune=300)], ids=["BDD", "BSVDD"])
+def test_values_are_those_of_arviz(model):
+    est, values, _ = fitted(model, ROWS[:60])
+    d = est.idata_["distance"]["d"]
+    w, prior = (est.idata_[group]["w"].values for group in ("posterior", "prior"))
+    if not np.isnan(values["r_hat"]):
+        data = xr.Dataset({"d": d})
+        assert values["r_hat"] == pytest.approx(az.rhat(data)["d"].max().item(), abs=0.01)
+        assert values["ess"] == pytest.approx(az.ess(data)["d"].min().item(), rel=0.3)
+    assert values["effective_support"] == pytest.approx(np.median(support(w)))
+    assert values["largest_weight"] == pytest.approx(np.median(np.abs(w).max(axis=-1)))
+    assert values["prior_effective_support"] == pytest.approx(np.median(support(prior)))
+    assert values["divergences"] == 0
 
 
 @pytest.mark.parametrize("shape", [(2, 200, 3), (4, 101, 2), (3, 8, 2)])
@@ -281,3 +76,80 @@ def test_the_verdict_on_many_short_chains():
     assert not verdict(1.0, 1e4, 2, divergences=1).safe and not verdict(1.0, 199.0, 2).safe
     assert verdict(np.nan, 100.0, 1).safe and not verdict(np.nan, 200.0, 2).safe
     assert verdict(1.02, 500.0, 2).may_improve and not verdict(1.2, 500.0, 2).may_improve
+
+
+@pytest.mark.parametrize("draws", [1, 2, 3])
+def test_too_few_draws_for_diagnostics_are_warned_of(draws):
+    _, values, messages = fitted(BDD(draws=draws, cutoff=1.0), ROWS[:60])
+    few = f"{draws} draw(s) per chain are too few to diagnose or to trust; use draws=500 or more"
+    assert few in messages and not any("R-hat" in m for m in messages)
+    assert np.isnan(values["r_hat"])
+
+
+def test_one_chain_has_no_r_hat_to_warn_of():
+    _, values, messages = fitted(BDD(chains=1), ROWS[:60])
+    assert np.isnan(values["r_hat"]) and values["ess"] > 100
+    assert not any("R-hat" in m for m in messages)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_independent_draws_of_the_default_size_are_trusted(seed):
+    """BDD's exact draws cannot disagree: a warning about their chains is a false alarm."""
+    rows = np.random.default_rng(75 + seed).normal(size=(60, 2))
+    assert not any("R-hat" in m for m in fitted(BDD(random_state=seed), rows)[2])
+
+
+def test_chains_that_disagree_and_few_effective_draws_are_warned_of():
+    est = BSVDD(sampler="metropolis", draws=60, tune=5, prior=priors.Flat(3.0), cutoff=1.0)
+    _, values, texts = fitted(est, ROWS[:40])
+    assert values["r_hat"] > 1.01 and values["ess"] < 400
+    assert any(m.startswith("R-hat of d_z is") and "the chains disagree; use" in m for m in texts)
+    assert any("smallest effective sample size of d_z is" in m for m in texts)
+
+
+def test_published_prior_collapses_on_200_rows():
+    est = BSVDD(kernel=kernels.RBF("scale"), prior=priors.RowSum(exponent=1), draws=500, tune=300)
+    est, values, messages = fitted(est)
+    (message,) = [m for m in messages if m.startswith("the prior weights have collapsed: ")]
+    assert "StandardizedRowSum" in message and "exponent" in message
+    beta = np.random.default_rng(76).normal(size=(4000, 200)) - est.gram_.K.sum(axis=1)
+    expected = np.median(support(np.exp(beta - beta.max(axis=1, keepdims=True))))
+    assert values["prior_effective_support"] == pytest.approx(expected, rel=0.2)
+    assert expected < 5
+
+
+def test_a_posterior_that_collapses_is_told_from_its_prior():
+    prior = priors.Normal(sd=0.1, m=(9.0,) + (0.0,) * 39)
+    _, values, messages = fitted(BSVDD(kernel=kernels.RBF(1.0), prior=prior), ROWS[:40])
+    assert values["effective_support"] < 2
+    collapsed = [m for m in messages if "weights have collapsed" in m]
+    assert [m.split(":")[0] for m in collapsed] == [
+        "the prior weights have collapsed",
+        "the posterior weights have collapsed",
+    ]
+    assert ", like the prior weights; " in collapsed[1]
+
+
+def test_default_prior_does_not_collapse():
+    _, values, messages = fitted(BSVDD(draws=500, tune=300))
+    assert values["prior_effective_support"] > 20 and values["effective_support"] > 20
+    assert not any("collapsed" in m for m in messages)
+    few = fitted(BSVDD(kernel=kernels.RBF(1.0), cutoff=1.0), ROWS[:3])  # few points are no collapse
+    assert not any("collapsed" in m for m in few[2])
+
+
+def test_prior_support_is_that_of_the_prior():
+    """Flat on n equal points, by simulation."""
+    est = BDD(kernel=kernels.RBF(1.0), prior=priors.Flat(0.7), draws=2000)
+    draws = 0.7 * np.random.default_rng(74).normal(size=(4000, 50))
+    value = fitted(est, ROWS[:50])[1]["prior_effective_support"]
+    assert value == pytest.approx(np.median(support(draws)), rel=0.05)
+
+
+def test_a_file_beside_the_package_is_the_users():
+    """A script inference_study.py beside the folder inference is no part of it."""
+    name = str(Path(warning.__file__).parent) + "_study.py"
+    code = compile("warn('here', category)", name, "exec")
+    with pytest.warns(DiagnosticWarning) as caught:
+        exec(code, {"warn": warning.warn, "category": DiagnosticWarning})
+    assert caught[0].filename == name

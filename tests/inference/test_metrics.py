@@ -24,12 +24,7 @@ def test_rates_of_counts_by_hand():
 
 
 def test_rates_are_taken_elementwise():
-    found = rates([6, 0], [20, 0], [4, 10], [70, 90])
-    assert found["fpr"] == pytest.approx([20 / 90, 0])
-    assert found["g_mean"] == pytest.approx([np.sqrt(0.6 * 70 / 90), 0])
-
-
-def test_one_count_goes_with_several_of_another():
+    """One count goes with several of another."""
     found = rates(6, 20, [4, 14], 70)
     for i, fn in enumerate([4, 14]):
         for name, value in rates(6, 20, fn, 70).items():
@@ -74,9 +69,5 @@ def test_auc_counts_pairs_in_order_and_ties_by_half():
     """Pairs (minority, majority): 3 > 1, 3 > 2, 2 > 1, 2 = 2, so (3 + 1/2) / 4."""
     minority = np.array([True, True, False, False])
     assert evaluate(minority, minority, np.array([3, 2, 1, 2.0]))["auc"] == 3.5 / 4
-
-
-def test_auc_without_a_score_or_a_class_is_nan():
-    minority = np.array([True, False])
     assert np.isnan(evaluate(minority, minority)["auc"])
-    assert np.isnan(evaluate(~minority & False, minority, np.array([1.0, 2.0]))["auc"])
+    assert np.isnan(evaluate(minority & False, minority, np.arange(4.0))["auc"])

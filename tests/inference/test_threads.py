@@ -8,11 +8,10 @@ import pytest
 from bsvdd.inference import sampling, threads
 from bsvdd.inference.density import Density
 from bsvdd.inference.draws import SamplerSettings
-from bsvdd.inference.scoring import BLOCK_ROWS, CenterDraws
 from bsvdd.models import Gram, bsvdd
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bsvdd import kernels, priors
+from bsvdd import SVDD, kernels, priors
 
 
 def blas_threads():
@@ -99,8 +98,6 @@ def test_a_function_of_the_user_is_called_by_one_thread_at_a_time(two_threads):
         busy.pop()
         return np.exp(-np.square(X[:, None] - Y).sum(axis=2))
 
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    rule = CenterDraws.of(np.full((3, 20), 0.05), Gram.from_rows(kernels.Custom(kernel), X))
-    Z = np.random.default_rng(1).normal(size=(4 * BLOCK_ROWS, 2))
-    limit = rule.limit(1.0, 0.5)
-    assert rule.probability_normal(Z, limit).shape == (len(Z),)
+    est = SVDD(kernel=kernel).fit(np.random.default_rng(0).normal(size=(20, 2)))
+    Z = np.random.default_rng(1).normal(size=(5000, 2))  # several blocks
+    assert est.probability_normal(Z).shape == (len(Z),)
