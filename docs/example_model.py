@@ -12,8 +12,9 @@ the published prior collapses less.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import override
+from typing import ClassVar, override
 
+import numpy as np
 import pymc as pm
 from bsvdd.estimators.bayesian import Bayesian
 from bsvdd.estimators.registry import REGISTRY, Record
@@ -23,12 +24,31 @@ from bsvdd.models.priors import Prior
 from bsvdd.models.priors.foreign import make_variable
 
 
+class SoftplusMap:
+    """The map of beta to the weights in numbers, for batches; J is its Jacobian."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("beta",)
+
+    def weights(self, beta: np.ndarray) -> np.ndarray:
+        """Return the weights, shape (S, M)."""
+        s = np.logaddexp(0.0, beta)
+        w: np.ndarray = s / s.sum(axis=1, keepdims=True)
+        return w
+
+    def pull(self, w: np.ndarray, g: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return J'g, from s'(beta) = 1 / (1 + exp(-beta))."""
+        s = np.logaddexp(0.0, beta)
+        slope = np.exp(beta - s) / s.sum(axis=1, keepdims=True)
+        return (slope * (g - np.vecdot(w, g)[:, None]),)
+
+
 def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     """Build the model of the weights ``w``."""
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
         beta = make_variable(prior, gram, "beta", "point")
         s = pm.math.log1pexp(beta)
         w = pm.Deterministic("w", s / s.sum(), dims="point")
+        w.tag.map = SoftplusMap()
         kernel_potential(w, gram, likelihood_scale)
     return model
 

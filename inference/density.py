@@ -183,7 +183,8 @@ class Density:
         variables, k = self.prior.variables(x), len(self.map.inputs)
         w = self.map.weights(*variables[:k])
         value, pull, *others = self.likelihood.value_and_pull(w, self.gram, *variables[k:])
-        log_prior, gradient = self.prior.value_and_gradient(x, [*self.map.pull(w, pull), *others])
+        pulls = self.map.pull(w, pull, *variables[:k])
+        log_prior, gradient = self.prior.value_and_gradient(x, [*pulls, *others])
         return value + log_prior, gradient
 
     def named(self, x: np.ndarray) -> Values:

@@ -48,7 +48,7 @@ class Identity:
         """Return the weights of a batch, shape (S, M)."""
         return alpha
 
-    def pull(self, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, w: np.ndarray, g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return g."""
         return (g,)
 

@@ -94,7 +94,7 @@ class Affine:
         alpha0 = x + missing[:, None] * self.gain
         return np.concatenate([alpha0, *(-v for v in alpha1)], axis=1)
 
-    def pull(self, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, w: np.ndarray, g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray, ...]:
         r"""Return :math:`g_0 - c^\top g_0` and :math:`c^\top g_0 - g_1`."""
         m = len(self.gain)
         mean = (g[:, :m] @ self.gain)[:, None]

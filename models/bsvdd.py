@@ -48,7 +48,7 @@ class Softmax:
         w /= w.sum(axis=1, keepdims=True)
         return w
 
-    def pull(self, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, w: np.ndarray, g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray, ...]:
         r"""Return :math:`J^\top g = w \circ (g - w^\top g)`."""
         pull = g - np.vecdot(w, g)[:, None]
         pull *= w

@@ -56,7 +56,7 @@ class ScaledSoftmax:
         alpha0 = Softmax().weights(tau) * (1.0 + alpha1.sum(axis=1, keepdims=True))
         return np.concatenate([alpha0, -alpha1], axis=1)
 
-    def pull(self, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, w: np.ndarray, g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray, ...]:
         r"""Return :math:`\alpha_0 \circ (g_0 - p^\top g_0)` and :math:`p^\top g_0 - g_1`."""
         alpha0, g0, g1 = w[:, : self.majority], g[:, : self.majority], g[:, self.majority :]
         mean = (np.vecdot(alpha0, g0) / alpha0.sum(axis=1))[:, None]

@@ -69,8 +69,8 @@ class WeightMap(Protocol):
         ...
 
     @property
-    def pull(self) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
-        """Returns J'g for each variable, from the weights w and a gradient g by w, (S, M)."""
+    def pull(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        """Returns J'g for each variable: from the weights w, a gradient g by w, the variables."""
         ...
 
 
