@@ -203,7 +203,9 @@ class Bayesian(Detector):
         )
         if self.sampler == "exact" or (self.sampler == "auto" and closed_form is not None):
             return self._draw_exactly(closed_form, settings)
-        return sampling.draw(self._build(gram), settings)
+        model = self._build(gram)
+        likelihood_of(model)  # an error before anything is sampled
+        return sampling.draw(model, settings)
 
     def _draw_exactly(self, closed_form: ClosedForm | None, settings: SamplerSettings) -> Draws:
         if closed_form is None:
@@ -276,19 +278,16 @@ class Bayesian(Detector):
         return super()._set(fit, distance)
 
     @override
-    def _likelihood(self) -> Likelihood | None:
-        if self.fit_.draws.report.sampler == "bootstrap":
-            return None  # its terms are those of a posterior, which az.loo would take them for
-        return self._weights_likelihood()
-
-    def _weights_likelihood(self) -> Likelihood:
-        return KernelLikelihood(self._scale) if self._one_estimate else likelihood_of(self.model_)
-
-    @override
-    def _prior_draws(self, data: TrainingData) -> xr.Dataset | None:
+    def _prior_and_likelihood(
+        self, data: TrainingData, draws: Draws
+    ) -> tuple[xr.Dataset | None, Likelihood | None]:
         if self._one_estimate:
-            return None
-        return sampling.prior_weights(self._build(data.gram), data.seed)
+            return None, KernelLikelihood(self._scale)
+        model = self._build(data.gram)
+        prior = sampling.prior_weights(model, data.seed)
+        if draws.report.sampler == "bootstrap":  # its terms are no posterior's, as az.loo needs
+            return prior, None
+        return prior, likelihood_of(model)
 
     @override
     def _attrs(self) -> dict[str, Any]:
@@ -434,7 +433,7 @@ class Bayesian(Detector):
             median and chooses its own cutoff. For BDD this can change P(normal) more.
         """
         draws = self._posterior_draws
-        likelihood = self._weights_likelihood()
+        likelihood: Any = self.fit_.likelihood
         parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
         d = self.distance(X, common_norm=True)
         return other_prior.power_scaling(

@@ -159,9 +159,17 @@ class Detector(OutlierMixin, BaseEstimator):
     def _described(self, data: TrainingData, draws: Draws) -> Self:
         """Set this estimator's fit to the draws of a model of ``data``, and return it."""
         center = self._score(draws, data.gram)
-        prior = self._prior_draws(data)
+        prior, likelihood = self._prior_and_likelihood(data, draws)
         found = self._diagnose(draws, center, data, prior) | data.dictionary.diagnostics(data)
-        fit = Fit(data=data, draws=draws, center=center, diagnostics=found, prior=prior)
+        fit = Fit(
+            data=data,
+            draws=draws,
+            center=center,
+            diagnostics=found,
+            prior=prior,
+            likelihood=likelihood,
+            attrs=self._attrs(),
+        )
         self._warn_of(fit)
         return self._decided(fit)
 
@@ -341,13 +349,11 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return a score that has the same meaning in fits to all rows and to folds, if needed."""
         return None
 
-    def _likelihood(self) -> Likelihood | None:
-        """Return the likelihood of the weights as numbers; None if there is none."""
-        return KernelLikelihood() if self._centered else None
-
-    def _prior_draws(self, data: TrainingData) -> xr.Dataset | None:
-        """Return draws of the prior, or None if there is no prior."""
-        return None
+    def _prior_and_likelihood(
+        self, data: TrainingData, draws: Draws
+    ) -> tuple[xr.Dataset | None, Likelihood | None]:
+        """Return draws of the prior, and the likelihood in numbers; None for what there is not."""
+        return None, KernelLikelihood() if self._centered else None
 
     def _attrs(self) -> dict[str, Any]:
         """Return what the tree says of the model beside its draws."""

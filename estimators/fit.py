@@ -17,6 +17,7 @@ from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
 from ..models.kernels import as_kernel
+from ..models.potential import Likelihood
 from .dictionary import separated
 from .inputs import categorical_columns, training_names, validated, warn_of_constant_columns
 from .labels import (
@@ -56,6 +57,10 @@ class Fit:
         How rows are left out, as in :class:`bsvdd.Cutoff`.
     prior : Dataset or None
         Draws of the prior.
+    likelihood : Likelihood or None
+        The likelihood of the weights in numbers.
+    attrs : dict
+        What ``idata_["posterior"]`` says of the model beside its draws, such as its priors.
     """
 
     data: TrainingData
@@ -67,6 +72,8 @@ class Fit:
     left_out: np.ndarray | None = None
     cv: str | int = "auto"
     prior: xr.Dataset | None = None
+    likelihood: Likelihood | None = None
+    attrs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def has_center(self) -> bool:

@@ -39,13 +39,12 @@ def of_fit(est: Any) -> xr.DataTree:
     fit: Fit = est.fit_
     data, draws, center = fit.data, fit.draws, fit.center
     groups = {**draws.datasets(), "constant_data": data.dataset()}
-    groups["posterior"] = groups["posterior"].assign_attrs(est._attrs())
+    groups["posterior"] = groups["posterior"].assign_attrs(fit.attrs)
     if isinstance(center, Center):
         d = draws.of_rows(center.distances(data.rows))
         groups["distance"] = d.to_dataset()
-        likelihood = est._likelihood()
-        if likelihood is not None:
-            groups["log_likelihood"] = _log_likelihood(likelihood, draws, d, data)
+        if fit.likelihood is not None:
+            groups["log_likelihood"] = _log_likelihood(fit.likelihood, draws, d, data)
     else:
         obs = {"obs": np.arange(len(data.rows))}
         groups["score"] = xr.Dataset({"f": ("obs", fit.decision[0])}, obs)

@@ -140,6 +140,8 @@ def _with_fit(est: Any, tree: xr.DataTree, kernel: kernels.Kernel, seed: int) ->
         left_out=decision["left_out_score"].values if "left_out_score" in decision else None,
         cv=int(cv) if cv.isdigit() else cv,
         prior=tree["prior"].to_dataset() if "prior" in tree.children else None,
+        likelihood=est._prior_and_likelihood(data, draws)[1],
+        attrs=est._attrs(),
     )
     est._set(fit, float(decision["cutoff"]))
     est.idata_ = tree

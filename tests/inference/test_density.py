@@ -12,7 +12,7 @@ from bsvdd.inference.prior_density import PriorDensity
 from bsvdd.inference.sampling import log_prior, prior_draws, sample, weights
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
 from bsvdd.models.potential import kernel_potential
-from bsvdd.models.priors.variable import make_variable
+from bsvdd.models.priors.foreign import make_variable
 from pytensor.compile.mode import Mode
 from scipy import stats
 
