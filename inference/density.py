@@ -27,7 +27,7 @@ from ..models.bsvdd_m import ScaledSoftmax
 from ..models.geometry import squared_norm
 from ..models.gram import Gram
 from ..models.potential import WeightMap, parameters_of, prior_potentials
-from .diagnostics import spread
+from .draws import spread
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -13,7 +13,8 @@ from scipy.stats import rankdata
 
 from ..models.geometry import DRAWS_IN_CACHE
 from ..models.potential import prior_potentials
-from .draws import Draws
+from . import prior
+from .draws import Draws, spread
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ MIN_ESS_PER_CHAIN = 100
 MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
 MIN_LEFT_OUT = 50  # effective draws for a left-out row
-POINTS = 20  # evenly spaced training rows whose d_z are monitored
 PRIOR_DRAWS = 200
 
 
@@ -44,11 +44,6 @@ def effective_support(weights: np.ndarray) -> np.ndarray:
         w = draws[start : start + DRAWS_IN_CACHE]
         flat[start : start + DRAWS_IN_CACHE] = np.abs(w).sum(axis=1) ** 2 / np.vecdot(w, w)
     return support
-
-
-def spread(n: int) -> np.ndarray:
-    """Return the indices of the monitored rows: at most 20 of n rows, evenly spaced."""
-    return np.linspace(0, n - 1, min(POINTS, n)).astype(int)
 
 
 @dataclass(frozen=True)
@@ -154,8 +149,6 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     The dataset is empty for an improper prior, which has no draws. The draws ignore potentials
     that a prior adds, with a warning.
     """
-    from .sampling import prior_draws as draw  # late: it imports this file
-
     added = [v.name for v in prior_potentials(model)]
     if added:
         warn(
@@ -164,7 +157,7 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
             DiagnosticWarning,
         )
     try:
-        w = draw(model, draws, seed)["w"]
+        w = prior.prior_draws(model, draws, seed)["w"]
     except NotImplementedError:
         return xr.Dataset()
     coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}

@@ -29,22 +29,21 @@ from . import threads
 from .density import Density, NoDensityError, package_prior
 from .diagnostics import Verdict
 from .draws import Draws, SamplerReport, SamplerSettings
+from .prior import free, log_prior, prior_draws, weights
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
     import pymc as pm
 
-    from .density import PackagePrior
-    from .prior_density import PriorDensity
     from .samplers.hmc import Info, Kernel, State
 
+__all__ = ["SAMPLERS", "draw", "free", "log_prior", "prior_draws", "sample", "weights"]
 SAMPLERS = ["auto", "hmc", "nuts", "metropolis"]
 PARALLEL = 8  # chains of ``hmc``
 MIN_DRAWS = 2000  # of ``hmc``, for the verdict; of more than are asked for, a part is kept
 MIN_WARM_UP = 48  # trajectories
 TUNE_DRAWS = 10  # that are asked for, for each trajectory of the warm-up
 MOST_THIN = 4  # trajectories for a draw, in chains that are continued until their draws are safe
-Values = dict[str, np.ndarray]
 
 
 def sample(
@@ -220,49 +219,3 @@ def _progress(settings: SamplerSettings, what: str) -> Iterator[Callable[[], Non
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task(f"parallel chains, {what}", total=None)
         yield lambda: progress.advance(task)
-
-
-# the prior
-
-
-def free(model: pm.Model) -> list[str]:
-    """Return the names of the free variables of ``model``."""
-    return [v.name for v in model.free_RVs]
-
-
-def _prior(model: pm.Model) -> PackagePrior | PriorDensity:
-    known = package_prior(model)
-    if known is not None:
-        return known
-    from .prior_density import PriorDensity
-
-    return PriorDensity.of(model, ())
-
-
-def log_prior(model: pm.Model, draws: Draws) -> Values:
-    """Return the log prior density of each free variable of ``model``, (chains, draws) each.
-
-    The draws may be of another model with the same free variables. Potentials that the prior adds
-    have a density too, by their name.
-    """
-    values = {name: draws.flat(name) for name in free(model)}
-    found = _prior(model).log_prior(values)
-    return {name: v.reshape(draws.shape) for name, v in found.items()}
-
-
-def weights(model: pm.Model, draws: Draws) -> np.ndarray:
-    """Return the weights (S, M) that ``model`` makes of the draws of its free variables."""
-    return _prior(model).weights({name: draws.flat(name) for name in free(model)})
-
-
-def prior_draws(model: pm.Model, n: int, seed: int | None = None) -> Values:
-    """Return n draws of the free variables of ``model`` and of its weights ``w`` from the prior.
-
-    Potentials that the prior adds are ignored.
-
-    Raises
-    ------
-    NotImplementedError
-        The prior of the weights is improper, so it has no draws.
-    """
-    return _prior(model).draw(n, seed)
