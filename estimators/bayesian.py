@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, sampling
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
+from ..inference.prior import PRIOR_DRAWS, prior_weights
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import bootstrap
 from ..models.closed_form import ClosedForm
@@ -284,7 +285,7 @@ class Bayesian(Detector):
         if self._one_estimate:
             return None, KernelLikelihood(self._scale)
         model = self._build(data.gram)
-        prior = sampling.prior_weights(model, data.seed)
+        prior = prior_weights(model, data.seed)
         if draws.report.sampler == "bootstrap":  # its terms are no posterior's, as az.loo needs
             return prior, None
         return prior, likelihood_of(model)
@@ -467,7 +468,7 @@ class Bayesian(Detector):
         return prior_check.table(self)
 
     def prior_draws(
-        self, X: Any, y: Any = None, Z: Any = None, draws: int = sampling.PRIOR_DRAWS
+        self, X: Any, y: Any = None, Z: Any = None, draws: int = PRIOR_DRAWS
     ) -> xr.Dataset:
         """Return draws of the weights and of d_z from the prior, without a fit.
 
@@ -500,7 +501,7 @@ class Bayesian(Detector):
         new = clone(self)
         data = new._read(X, y)
         rows = data.rows if Z is None else new_rows.expected(new, data.kernel, Z)
-        drawn = sampling.prior_weights(new._build(data.gram), data.seed, draws)
+        drawn = prior_weights(new._build(data.gram), data.seed, draws)
         center = prior_check.center(drawn, data.gram)
         d = Draws({"w": center.weights[None]}, SamplerReport("prior")).of_rows(
             center.distances(rows)
@@ -515,7 +516,7 @@ class Bayesian(Detector):
         effective_support: float | None = None,
         largest_weight: float | None = None,
         typical_distance: float | None = None,
-        draws: int = sampling.PRIOR_DRAWS,
+        draws: int = PRIOR_DRAWS,
     ) -> Prior:
         """Return this estimator's prior with the numbers that imply what is stated, without a fit.
 
@@ -572,7 +573,7 @@ class Bayesian(Detector):
 
         def quantities(values: dict[str, float]) -> dict[str, np.ndarray]:
             own = copy.copy(new).set_params(prior=replace(present, **values))
-            drawn = sampling.prior_weights(own._build(data.gram), data.seed, draws)
+            drawn = prior_weights(own._build(data.gram), data.seed, draws)
             center = prior_check.center(drawn, data.gram)
             return prior_check.quantities(center, data.gram.n1, data.majority_rows)
 

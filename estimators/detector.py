@@ -22,7 +22,7 @@ from ..inference import diagnostics, left_out
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import probability_error, three_way
-from ..inference.draws import Draws
+from ..inference.draws import Draws, spread
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
@@ -370,7 +370,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return the diagnostics of the draws."""
         if not isinstance(score, Center):
             return {}
-        monitored = score.similarity(data.rows[diagnostics.spread(len(data.rows))])
+        monitored = score.similarity(data.rows[spread(len(data.rows))])
         return diagnostics.diagnose(draws, monitored, prior)
 
     # left-out rows and the cutoff
@@ -1211,7 +1211,7 @@ def _warn_of_rounding(fit: Fit) -> None:
     gram, rows, center = fit.data.gram, fit.data.majority_rows, fit.center
     if not isinstance(center, Center) or not np.ptp(rows, axis=0).any():
         return  # equal rows, whose distances are all 0
-    typical = float(np.median(center.distances(rows[diagnostics.spread(len(rows))])))
+    typical = float(np.median(center.distances(rows[spread(len(rows))])))
     if gram.rounding >= FEW_DIGITS * typical**2:
         warn(
             f"kernel values of up to {gram.largest:.3g} leave few digits to distances of "

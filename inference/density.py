@@ -26,8 +26,8 @@ from ..models.bsvdd import Softmax
 from ..models.bsvdd_m import ScaledSoftmax
 from ..models.geometry import squared_norm
 from ..models.gram import Gram
-from ..models.potential import WeightMap, parameters_of, prior_potentials
-from .diagnostics import spread
+from ..models.potential import NoDensityError, WeightMap, parameters_of, prior_potentials
+from .draws import spread
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from .prior_density import PriorDensity
 
 Values = dict[str, np.ndarray]
-
-
-class NoDensityError(Exception):
-    """The model has no density in numbers; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)

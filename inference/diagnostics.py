@@ -25,7 +25,6 @@ MIN_ESS_PER_CHAIN = 100
 MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
 MIN_LEFT_OUT = 50  # effective draws for a left-out row
-POINTS = 20  # evenly spaced training rows whose d_z are monitored
 
 
 def effective_support(weights: np.ndarray) -> np.ndarray:
@@ -43,11 +42,6 @@ def effective_support(weights: np.ndarray) -> np.ndarray:
         w = draws[start : start + DRAWS_IN_CACHE]
         flat[start : start + DRAWS_IN_CACHE] = np.abs(w).sum(axis=1) ** 2 / np.vecdot(w, w)
     return support
-
-
-def spread(n: int) -> np.ndarray:
-    """Return the indices of the monitored rows: at most 20 of n rows, evenly spaced."""
-    return np.linspace(0, n - 1, min(POINTS, n)).astype(int)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     import pymc as pm
 
 SAMPLE = ("chain", "draw")
+POINTS = 20  # evenly spaced training rows whose d_z are monitored
+
+
+def spread(n: int) -> np.ndarray:
+    """Return the indices of the monitored rows: at most 20 of n rows, evenly spaced."""
+    return np.linspace(0, n - 1, min(POINTS, n)).astype(int)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import graph_replace, vectorize_graph
 
-from ..models.potential import prior_potentials
+from ..models.potential import NoDensityError, prior_potentials
 
 if TYPE_CHECKING:
     from pytensor.graph.basic import Variable
@@ -34,10 +34,6 @@ NUMPY = Mode(linker="py", optimizer="fast_run").excluding("fusion", "inplace")
 SIMPLE = Mode(linker="py", optimizer="fast_compile")  # for functions that are called once
 Values = dict[str, np.ndarray]
 lock = threading.RLock()  # PyTensor makes one function at a time
-
-
-class NoBatchError(Exception):
-    """The prior has no density or gradient in batches; the message says why."""
 
 
 def start_of(model: pm.Model) -> Values:
@@ -79,13 +75,20 @@ class PriorDensity:
 
     # batches
 
-    def _function(self, outputs: list[Variable], inputs: list[Variable]) -> Callable[..., Any]:
-        """Return outputs of batches of the inputs as a function."""
+    def _function(
+        self, outputs: list[Variable], inputs: list[Variable], one_by_one: bool = False
+    ) -> Callable[..., Any]:
+        """Return outputs of batches of the inputs as a function.
+
+        Where PyTensor makes no batches it is a loop, if ``one_by_one``; else an error is raised.
+        """
         batches = {v: v.type.clone(shape=(None, *v.type.shape))() for v in inputs}
         try:
             many = vectorize_graph(outputs, batches)
         except Exception as error:
-            raise NoBatchError(f"PyTensor cannot make batches of the prior ({error})") from error
+            if one_by_one:
+                return self._loop(outputs, inputs)
+            raise NoDensityError(f"PyTensor cannot make batches of the prior ({error})") from error
         size = next(iter(batches.values())).shape[0]
         many = [
             v if v.type.ndim > one.type.ndim else pt.broadcast_to(v, (size, *v.shape))
@@ -95,6 +98,16 @@ class PriorDensity:
             return pytensor.function(
                 list(batches.values()), many, mode=NUMPY, trust_input=True, on_unused_input="ignore"
             )
+
+    def _loop(self, outputs: list[Variable], inputs: list[Variable]) -> Callable[..., Any]:
+        with lock, pytensor.config.change_flags(cxx=""):
+            one = pytensor.function(inputs, outputs, mode=NUMPY, on_unused_input="ignore")
+
+        def each(*batches: np.ndarray) -> list[np.ndarray]:
+            found = [one(*values) for values in zip(*batches, strict=True)]
+            return [np.stack(v) for v in zip(*found, strict=True)]
+
+        return each
 
     @cached_property
     def _joined(self) -> tuple[list[Variable], Variable]:
@@ -118,7 +131,7 @@ class PriorDensity:
         try:
             gradient = pt.grad(logp + pulled, x)
         except Exception as error:
-            raise NoBatchError(f"PyTensor has no gradient of the prior ({error})") from error
+            raise NoDensityError(f"PyTensor has no gradient of the prior ({error})") from error
         return self._function([logp, gradient], [x, *pulls])
 
     def variables(self, x: np.ndarray) -> list[np.ndarray]:
@@ -177,7 +190,7 @@ class PriorDensity:
         ]
         logps += [pt.sum(potential) for potential in prior_potentials(self.model)]
         outputs = graph_replace(logps, values, strict=False)
-        return self._function(outputs, list(values.values()))
+        return self._function(outputs, list(values.values()), one_by_one=True)
 
     def log_prior(self, free: Values) -> Values:
         """Return the log prior densities (S,), each summed over its elements.
@@ -194,7 +207,7 @@ class PriorDensity:
     def _weights(self) -> Callable[..., Any]:
         values = {rv: rv.type(name=rv.name) for rv in self.model.free_RVs}
         (w,) = graph_replace([self.model["w"]], values, strict=False)
-        return self._function([w], list(values.values()))
+        return self._function([w], list(values.values()), one_by_one=True)
 
     def weights(self, free: Values) -> np.ndarray:
         """Return the weights (S, M) that follow from the free variables."""

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
 
+class NoDensityError(Exception):
+    """A model has no density in numbers; the message says why."""
+
+
 class Likelihood(Protocol):
     """What a model says of its likelihood, in numbers.
 

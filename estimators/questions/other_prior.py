@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from ...inference import prior as prior_of
 from ...inference.diagnostics import effective_support
 from ...inference.draws import SAMPLE, Draws, SamplerReport
 from ...inference.warning import DiagnosticWarning, warn
@@ -91,20 +92,18 @@ def log_prior(draws: Draws, model: pm.Model) -> dict[str, np.ndarray]:
         The draws lack a free variable of ``model``, or ``model`` gives other weights for the same
         variables.
     """
-    from ...inference import sampling  # late: it imports PyMC
-
-    lacking = sorted(set(sampling.free(model)) - set(draws.variables))
+    lacking = sorted(set(prior_of.free(model)) - set(draws.variables))
     if lacking:
         raise RefitNeededError(
             f"the new prior has the free variable(s) {', '.join(lacking)}, of which the fit "
             "has no draws; refit, with est.with_prior(...)"
         )
-    if not np.allclose(sampling.weights(model, draws), draws.weights, rtol=1e-6, atol=1e-9):
+    if not np.allclose(prior_of.weights(model, draws), draws.weights, rtol=1e-6, atol=1e-9):
         raise RefitNeededError(
             "the new prior makes other weights of the same variables, as Beta with another "
             "total does, so the draws cannot be reweighted; refit, with est.with_prior(...)"
         )
-    return sampling.log_prior(model, draws)
+    return prior_of.log_prior(model, draws)
 
 
 def reweighted(
