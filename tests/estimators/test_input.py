@@ -263,7 +263,12 @@ PARAMETERS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "changes", "message"), PARAMETERS, ids=str)
+def shown(value):
+    """Return a parameter without its address, the same in all processes."""
+    return re.sub(r" at 0x\w+", "", str(value))
+
+
+@pytest.mark.parametrize(("name", "changes", "message"), PARAMETERS, ids=shown)
 def test_parameters(make, table, name, changes, message):
     est = make(name, **changes)
     with pytest.raises((ValueError, TypeError), match=message):

@@ -500,7 +500,7 @@ WRONG = {
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [(name, *row) for name, rows in WRONG.items() for row in rows],
-    ids=lambda value: str(value)[:50],
+    ids=lambda value: re.sub(r" at 0x\w+", "", str(value))[:50],
 )
 def test_wrong_values_are_named(originals, tmp_path, name, changes, message):
     path = tmp_path / "fit.nc"

@@ -61,7 +61,7 @@ NORMAL = {
     "RowSum": priors.RowSum(0.7),
     "StandardizedRowSum": priors.StandardizedRowSum(),
     "InverseRowSum": priors.InverseRowSum(0.5),
-    "SVDD": priors.SVDD(),
+    "SVDD": priors.SVDDWeights(),
     "Normal": priors.Normal(m=RNG.normal(size=N0), sigma=covariance(N0)),
     "GaussianProcess": priors.GaussianProcess(nugget=0.1),
     "GraphLaplacian": priors.GraphLaplacian(neighbors=3),

@@ -7,7 +7,7 @@ import pytest
 from bsvdd.comparison.run.protocol import Protocol
 from bsvdd.comparison.scenarios.datasets import embedded
 from bsvdd.comparison.scenarios.scenario import Real
-from bsvdd.inference.decision import weighted_distance_quantile
+from bsvdd.inference.decision import deciding_quantile
 from bsvdd.inference.metrics import evaluate
 from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd_m, bdd_m_posterior
@@ -15,7 +15,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy import stats
 
 from bsvdd import BDDM, Cutoff, kernels, priors
-from tests.scores import upper_median
+from tests.scores import cutoff_of, upper_median
 
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 QUICK = dict(kernel=kernels.RBF(1.0), draws=50, tune=50, chains=2)
@@ -192,9 +192,9 @@ def test_automatic_cutoff_is_by_leave_one_out():
     )
     d2 = 1 - 2 * f + upper_median(np.einsum("di,ij,dj->d", w, est.gram_.K, w))
     left = np.empty(32)
-    left[np.argsort(y, kind="stable")] = weighted_distance_quantile(d2, log_weight, 0.3)
+    left[np.argsort(y, kind="stable")] = -deciding_quantile(-d2, 0.3, log_weight)
     changed = est.with_cutoff(Cutoff(level=0.3))
-    expected = Cutoff("g_mean").choose(left**0.5, y == 1)
+    expected = cutoff_of(changed, Cutoff("g_mean"), left**0.5, y == 1)
     assert changed.cutoff_ == pytest.approx(expected, rel=1e-12)
     assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv="loo")).cutoff_
     for cv in (5, "train"):

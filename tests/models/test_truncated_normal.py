@@ -72,3 +72,18 @@ def test_draws_are_seeded_and_tuning_is_left_out():
 def test_no_coordinates():
     x = truncated_normal.draw(np.zeros((0, 0)), np.zeros(0), 5, 5, 2, np.random.default_rng(0))
     assert x.shape == (2, 5, 0)
+
+
+def test_a_chain_without_end_is_an_error(monkeypatch):
+    monkeypatch.setattr(truncated_normal, "_move", lambda *_: False)
+    with pytest.raises(ValueError, match="met the bounds .* 1000000 times.*a smaller likelihood_s"):
+        truncated_normal.draw(np.eye(2), np.zeros(2), 5, 5, 1, np.random.default_rng(0))
+
+
+def test_a_move_stops_after_its_bounces():
+    n = 40
+    root = np.linalg.cholesky(np.full((n, n), 1.0) + 1e-9 * np.eye(n))
+    rng = np.random.default_rng(0)
+    x, v = rng.random(n), 1e9 * root @ rng.standard_normal(n)
+    assert not truncated_normal._move(x, v, 1.5, np.full(n, 0.5), root @ root.T)
+    assert ((x >= 0) & (x <= 1)).all()
