@@ -33,7 +33,7 @@ def _mean_e_values(est: Any, X: Any, fdr: float) -> np.ndarray:
     """Return the means of the e-values of the rows of X over splits."""
     fit, e = est.fit_, []
     for seed in range(fit.data.seed, fit.data.seed + SPLITS):
-        _, (score, left_out) = p_values.split(fit, partial(p_values.refitted, est), seed)
+        score, left_out = p_values.split(est, seed)
         scores = computed(
             new_rows.by_row(est, X, partial(_scores_of, split=score, level=fit.level))
         )

@@ -4,13 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from bsvdd.inference.conformal import (
+from bsvdd.estimators.questions.batches import (
     abnormal_at_least,
     discoveries,
     discoveries_by_e_values,
     e_values,
-    p_values,
 )
+from bsvdd.estimators.questions.p_values import p_values
 from bsvdd.inference.decision import probability_error, three_way
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,14 +32,6 @@ def test_every_rank_is_one_step_of_the_p_value(n, alpha):
     assert np.mean(np.array(p) <= rate + 1e-12) <= rate + 1e-12
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5])
-def test_p_values_decide_as_the_cutoff_does(rate):
-    rng = np.random.default_rng(60)
-    left_out, new = rng.normal(size=30).round(1), rng.normal(size=200).round(1)  # with ties
-    cutoff = Cutoff("false_alarm", false_alarm_rate=rate).choose(-left_out, np.zeros(30, bool))
-    np.testing.assert_array_equal(p_values(new, np.sort(left_out)) <= rate + 1e-12, -new > cutoff)
-
-
 def by_definition(p, fdr):
     """Reject the k smallest, k the largest number with p_(k) <= k fdr / m."""
     ordered, m = np.sort(p), len(p)
@@ -57,12 +49,6 @@ def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
 def test_discoveries_at_exactly_the_rate(p, fdr):
     """35 equal p-values of 43: p 43 / 35 is the rate, and larger in floating point."""
     assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35
-
-
-def test_no_rows_no_discoveries():
-    none = discoveries(np.empty(0), 0.1)
-    assert (none.shape, none.dtype) == ((0,), bool)
-    assert abnormal_at_least(np.empty(0)) == 0
 
 
 def closed_testing(p, alpha):
@@ -143,14 +129,6 @@ def test_e_values_of_one_split_select_what_p_values_select(scores, left_out, fdr
     np.testing.assert_array_equal(by_e, by_p)
 
 
-@pytest.mark.parametrize(("n", "fdr"), [(39, 0.1), (19, 0.3), (9, 0.9)])
-def test_the_expected_e_value_of_a_normal_row_is_at_most_one(n, fdr):
-    """Over all ranks of the row among the left-out rows, which are equally likely."""
-    ranks = np.arange(1.0, n + 2)
-    e = [e_values(ranks[[i]], np.delete(ranks, i), fdr)[0] for i in range(n + 1)]
-    assert 0.5 < np.mean(e) <= 1.0 + 1e-12
-
-
 @pytest.mark.parametrize("fdr", [0.3, 0.6, 0.9])
 def test_the_expected_sum_of_e_values_is_at_most_the_number_of_normal_rows(fdr):
     """Over all choices of 3 of 12 normal rows for the batch, beside two abnormal rows."""
@@ -161,7 +139,10 @@ def test_the_expected_sum_of_e_values_is_at_most_the_number_of_normal_rows(fdr):
     assert 0.0 < np.mean(sums) <= 3.0 + 1e-12
 
 
-def test_e_values_without_a_discovery_are_zero():
+def test_without_a_discovery():
     e = e_values(np.array([5.0, 6.0]), np.arange(10.0), 0.1)
     assert e.tolist() == [0.0, 0.0]
     assert not discoveries_by_e_values(e, 0.1).any()
+    none = discoveries(np.empty(0), 0.1)
+    assert (none.shape, none.dtype) == ((0,), bool)
+    assert abnormal_at_least(np.empty(0)) == 0
