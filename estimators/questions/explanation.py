@@ -34,12 +34,12 @@ class Explanation:
     ----------
     kind : {"surprise", "distance"}
         What is explained: the surprise :math:`-\log \sum_j w_j k(u_j, z)`, or the squared distance
-        less that of the cutoff, see :mod:`bsvdd.estimators.questions.terms`.
+        less the squared distance of the cutoff; see :mod:`bsvdd.estimators.questions.terms`.
     rows : pandas.DataFrame
         For each row ``normal``, the decision; ``mean``, ``low``, ``high`` of what is explained;
-        ``cutoff``, its value at the cutoff; and ``remainder``, the mean of what is no term of a
-        column or point (surprise: the concentration; distance: k(z, z) less its mean over normal
-        rows). For a distance also ``base``, its mean over normal training rows.
+        ``cutoff``, its value at the cutoff; and ``remainder``, the mean of the rest beside the
+        terms of columns or points (surprise: the concentration; distance: k(z, z) less its mean
+        over normal rows). For a distance also ``base``, its mean over normal training rows.
     columns : xarray.Dataset or None
         For each ``obs`` and ``column``: ``mean``, ``low``, ``high`` of its term; ``share``,
         ``share_low``, ``share_high`` of the surprise, or of d_z^2 for a linear kernel; and

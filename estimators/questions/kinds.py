@@ -275,7 +275,7 @@ def columns(data: TrainingData) -> list[Any]:
     taken = [label for label in data.kind_labels if str(label) in (NORMAL, UNKNOWN)]
     if taken:
         raise ValueError(
-            f"a labelled kind has the name {taken[0]!r}, which is that of another answer; name it "
-            "otherwise in y and minor_label"
+            f"a labelled kind has the name {taken[0]!r}, which is the name of another answer; name "
+            "it otherwise in y and minor_label"
         )
     return [NORMAL, *data.kind_labels, UNKNOWN]

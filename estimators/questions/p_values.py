@@ -2,10 +2,11 @@ r"""Conformal p-values of "row z is normal", by five methods.
 
 .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
 
-compares the score of a new row z with those of n left-out normal rows. If z is normal, its score is
-as likely to have any rank among these n + 1 as any other, so :math:`P(p(z) \le \alpha) \le \alpha`
-(Vovk, Gammerman and Shafer 2005). This needs scores that treat z and the left-out rows alike. How
-far this holds depends on how the left-out rows get their scores:
+compares the score of a new row z with the scores of n left-out normal rows. If z is normal, its
+score is as likely to have any rank among these n + 1 as any other, so
+:math:`P(p(z) \le \alpha) \le \alpha` (Vovk, Gammerman and Shafer 2005). This needs scores that
+treat z and the left-out rows alike. How far this holds depends on how the left-out rows get their
+scores:
 
 =============  ===================================================  ==========================
 method         left-out rows                                        :math:`P(p(z) \le \alpha)`
@@ -205,7 +206,7 @@ def _by_jackknife(
 
 
 def some_draws(fit: Fit, draws: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced draws: their numbers in each chain, and those of all chains in one."""
+    """Return evenly spaced draws: their numbers in each chain, and over all chains."""
     chains, n = fit.draws.shape
     kept = thinned(n, max(1, draws // chains))
     return kept, (np.arange(chains)[:, None] * n + kept).ravel()

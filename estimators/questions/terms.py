@@ -12,7 +12,7 @@ mean of both sides under q is the equation (Donsker and Varadhan 1975). For RBF
 neighbours in this column; q says which points are these neighbours; and KL, the *concentration*,
 how few they are. No term is negative if the weights sum to one or less. d_z rises with S.
 
-**The distance.** Other kernels and signed weights have the squared distance less that of the
+**The distance.** Other kernels and signed weights have the squared distance, less the squared
 cutoff, in terms of single points,
 
 .. math:: d_z^2 - D^2 = B + (k(z, z) - T / n_0) - 2 \sum_j w_j (k(u_j, z) - \kappa_j), \qquad
@@ -53,7 +53,7 @@ class RowTerms:
     Attributes
     ----------
     total : ndarray of shape (rows, 3)
-        The surprise, or the squared distance less that of the cutoff.
+        The surprise, or the squared distance less the squared cutoff.
     remainder : ndarray of shape (rows, 3)
         What no column or point accounts for: the concentration, or the length
         :math:`k(z, z) - T / n_0`.
@@ -129,7 +129,7 @@ def base(center: Center, cutoff: float) -> float:
 def typical_columns(center: Center, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Return the mean terms of columns (p,) of rows, each without its own point.
 
-    The surprise is that of the mean weights; squared distances are averaged over the draws. A row
+    The surprise is by the mean weights; squared distances are averaged over the draws. A row
     stays in a centre whose weights may be negative: its other weights cannot be rescaled.
     """
     if not has_surprise(center):
@@ -156,7 +156,7 @@ class _Surprise:
     columns : ndarray of shape (columns, rows, draws)
     weights : ndarray of shape (draws, M)
     similarity : ndarray of shape (rows, M)
-        k(u_j, z), relative to that of the nearest point.
+        k(u_j, z), relative to the nearest point.
     sums : ndarray of shape (rows, draws)
         The sums of w_j with it.
     far : dict of ndarray of shape (draws, M)
@@ -193,7 +193,7 @@ class _Surprise:
             total = np.log(remaining) - np.log(sums) - nearest
             columns = np.stack([c * similarity @ weights.T for c in kernel.by_column(rows, points)])
             columns /= sums
-            for i in np.flatnonzero((sums < UNDERFLOW).any(axis=1)):
+            for i in map(int, np.flatnonzero((sums < UNDERFLOW).any(axis=1))):
                 log_terms = np.log(weights) + log_k[i]
                 log_sums = logsumexp(log_terms, axis=1)
                 total[i] = np.log(remaining[i]) - log_sums
