@@ -928,8 +928,8 @@ class Detector(OutlierMixin, BaseEstimator):
             Number of training rows in ``points`` and ``nearest``.
         changes : bool, default=True
             Whether to search for the smallest change that makes an abnormal row normal. It takes
-            about as long as a few scores for RBF with weights of at least 0. Other kernels
-            and signed weights take about .02 s for each abnormal row, Laplacian .2 s.
+            about .04 s for each abnormal row with RBF and weights of at least 0, and up to some
+            seconds with a Laplacian kernel.
 
         Returns
         -------

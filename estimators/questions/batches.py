@@ -24,7 +24,7 @@ def select(est: Any, X: Any, fdr: float, method: str) -> np.ndarray:
 
 
 def computed(values: Any) -> np.ndarray:
-    """Return the values; those of a dask collection are lazy."""
+    """Return the values; a dask collection is computed."""
     array: np.ndarray = values.compute() if hasattr(values, "compute") else values
     return array
 
@@ -33,7 +33,7 @@ def _mean_e_values(est: Any, X: Any, fdr: float) -> np.ndarray:
     """Return the means of the e-values of the rows of X over splits."""
     fit, e = est.fit_, []
     for seed in range(fit.data.seed, fit.data.seed + SPLITS):
-        _, (score, left_out) = p_values.split(fit, partial(p_values.refitted, est), seed)
+        score, left_out = p_values.split(est, seed)
         scores = computed(
             new_rows.by_row(est, X, partial(_scores_of, split=score, level=fit.level))
         )
@@ -51,7 +51,7 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
     """Return the rows that Benjamini and Hochberg (1995) reject, a mask of shape (rows,).
 
     The expected share of normal rows among them is at most ``fdr`` if p-values are valid, and
-    independent or positively dependent, as those of a split are (Bates et al. 2023).
+    independent or positively dependent. The p-values of a split are (Bates et al. 2023).
     """
     check_rate("fdr", fdr)
     if not len(p):

@@ -34,12 +34,12 @@ class Explanation:
     ----------
     kind : {"surprise", "distance"}
         What is explained: the surprise :math:`-\log \sum_j w_j k(u_j, z)`, or the squared distance
-        less that of the cutoff, see :mod:`bsvdd.estimators.questions.terms`.
+        less the squared distance of the cutoff; see :mod:`bsvdd.estimators.questions.terms`.
     rows : pandas.DataFrame
         For each row ``normal``, the decision; ``mean``, ``low``, ``high`` of what is explained;
-        ``cutoff``, its value at the cutoff; and ``remainder``, the mean of what is no term of a
-        column or point (surprise: the concentration; distance: k(z, z) less its mean over normal
-        rows). For a distance also ``base``, its mean over normal training rows.
+        ``cutoff``, its value at the cutoff; and ``remainder``, the mean of the rest beside the
+        terms of columns or points (surprise: the concentration; distance: k(z, z) less its mean
+        over normal rows). For a distance also ``base``, its mean over normal training rows.
     columns : xarray.Dataset or None
         For each ``obs`` and ``column``: ``mean``, ``low``, ``high`` of its term; ``share``,
         ``share_low``, ``share_high`` of the surprise, or of d_z^2 for a linear kernel; and
@@ -141,23 +141,51 @@ def explain(
     table["cutoff"], table["remainder"] = -cutoff if is_surprise else 0.0, terms.remainder[:, 0]
     if not is_surprise:
         table["base"] = parts.base(center, cutoff)
-    obs = {"obs": np.asarray(names)}
-    normal = fit.normal
+    normal = fit.normal & ~data.minority
     region = changes_of.Region.of(data.majority_rows, normal[~data.minority])
-    row_of_normal = np.flatnonzero(normal & ~data.minority)
-    changed = None
+    points: dict[str, Any] = {
+        "point": terms.point,
+        "row": data.row_of_point[terms.point],
+        "minority": terms.point >= data.gram.n_majority_points,
+    }
+    points |= {end: terms.points[..., i] for i, end in enumerate(ENDS)}
+    nearest = _nearest(data.kernel, rows, region, np.flatnonzero(normal), top)
+    of_columns = changed = None
+    if parts.has_columns(center):
+        of_columns = _dataset("column", columns, names, **_columns(fit, center, terms))
     if changes and not data.kernel.categorical_columns:
-        changed = _changes(fit, rows, is_normal, region, obs, columns)
+        value = rows.copy()
+        value[~is_normal] = changes_of.smallest_change(
+            decides, rows[~is_normal], cutoff, fit.level, region
+        )
+        change = value - rows
+        changed = _dataset(
+            "column",
+            columns,
+            names,
+            value=value,
+            change=change,
+            standardized=change / region.sd,
+            size=("obs", region.size(change)),
+        )
     return Explanation(
         kind="surprise" if is_surprise else "distance",
         rows=table,
-        columns=_columns(fit, center, terms, obs, columns),
-        points=_points(fit, terms, obs),
-        nearest=_nearest(data.kernel, rows, region, row_of_normal, top, obs),
+        columns=of_columns,
+        points=_dataset("rank", range(terms.point.shape[1]), names, **points),
+        nearest=_dataset("rank", range(nearest["row"].shape[1]), names, **nearest),
         changes=changed,
         draws=len(draws),
         prob=prob,
         without_columns=_why_no_columns(center),
+    )
+
+
+def _dataset(dim: str, labels: Sequence[Any], names: Any, **variables: Any) -> xr.Dataset:
+    """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
+    return xr.Dataset(
+        {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()},
+        {"obs": np.asarray(names), dim: list(labels)},
     )
 
 
@@ -179,15 +207,8 @@ def _why_no_columns(center: Center) -> str:
     )
 
 
-def _columns(
-    fit: Fit,
-    center: Center,
-    terms: parts.RowTerms,
-    obs: dict[str, np.ndarray],
-    names: Sequence[Any],
-) -> xr.Dataset | None:
-    if not parts.has_columns(center):
-        return None
+def _columns(fit: Fit, center: Center, terms: parts.RowTerms) -> dict[str, Any]:
+    """Return the terms of columns, their shares, and the mean terms of normal training rows."""
     data = fit.data
     majority = np.flatnonzero(~data.minority)
     sample = majority[:: -(-len(majority) // TYPICAL_ROWS)]
@@ -195,24 +216,10 @@ def _columns(
     is_row = data.row_of_point >= 0
     point_of_row[data.row_of_point[is_row]] = np.flatnonzero(is_row)
     typical = parts.typical_columns(center, data.rows[sample], point_of_row[sample])
-    variables: dict[str, Any] = {}
-    for i, end in enumerate(ENDS):
-        variables[end] = (("obs", "column"), terms.columns[..., i])
-        share = "share" if end == "mean" else f"share_{end}"
-        variables[share] = (("obs", "column"), terms.shares[..., i])
-    variables["typical"] = ("column", typical)
-    return xr.Dataset(variables, {**obs, "column": list(names)})
-
-
-def _points(fit: Fit, terms: parts.RowTerms, obs: dict[str, np.ndarray]) -> xr.Dataset:
-    dims = ("obs", "rank")
-    variables: dict[str, Any] = {
-        "point": (dims, terms.point),
-        "row": (dims, fit.data.row_of_point[terms.point]),
-        "minority": (dims, terms.point >= fit.data.gram.n_majority_points),
-    }
-    variables |= {end: (dims, terms.points[..., i]) for i, end in enumerate(ENDS)}
-    return xr.Dataset(variables, {**obs, "rank": np.arange(terms.point.shape[1])})
+    variables: dict[str, Any] = {"typical": ("column", typical)}
+    for i, (end, share) in enumerate(zip(ENDS, ("share", "share_low", "share_high"), strict=True)):
+        variables |= {end: terms.columns[..., i], share: terms.shares[..., i]}
+    return variables
 
 
 def _nearest(
@@ -221,8 +228,7 @@ def _nearest(
     region: changes_of.Region,
     row_of_normal: np.ndarray,
     top: int,
-    obs: dict[str, np.ndarray],
-) -> xr.Dataset:
+) -> dict[str, np.ndarray]:
     """Return the normal training rows that are next to rows in kernel space."""
     normal_rows = region.normal_rows
     top = min(top, len(normal_rows))
@@ -231,50 +237,16 @@ def _nearest(
 
     def of_block(block: slice) -> None:
         if kernel.normalized:  # the logarithm has all digits for remote rows
-            closeness = kernel.log(rows[block], normal_rows)
+            k = kernel.log(rows[block], normal_rows)
+            place[block] = parts.largest(k, top)
+            np.exp(k, out=k)
         else:
-            closeness = 2.0 * kernel(rows[block], normal_rows) - kernel.diag(normal_rows)
-        place[block] = parts.largest(closeness, top)
-        largest = np.take_along_axis(closeness, place[block], axis=1)
-        if kernel.normalized:
-            similarity[block] = np.exp(largest)
-        else:
-            similarity[block] = (largest + kernel.diag(normal_rows)[place[block]]) / 2.0
+            k = kernel(rows[block], normal_rows)
+            place[block] = parts.largest(2.0 * k - kernel.diag(normal_rows), top)
+        similarity[block] = np.take_along_axis(k, place[block], axis=1)
         change = (rows[block, None] - normal_rows[place[block]]) / region.sd
         change[..., list(kernel.categorical_columns)] = 0.0
         distance[block] = np.sqrt(np.square(change).sum(axis=-1))
 
     threads.each(of_block, len(rows) if top else 0, BLOCK)
-    dims = ("obs", "rank")
-    return xr.Dataset(
-        {
-            "row": (dims, row_of_normal[place]),
-            "similarity": (dims, similarity),
-            "distance": (dims, distance),
-        },
-        {**obs, "rank": np.arange(top)},
-    )
-
-
-def _changes(
-    fit: Fit,
-    rows: np.ndarray,
-    normal: np.ndarray,
-    region: changes_of.Region,
-    obs: dict[str, np.ndarray],
-    names: Sequence[Any],
-) -> xr.Dataset:
-    value, center = rows.copy(), cast(Center, fit.center)
-    value[~normal] = changes_of.smallest_change(
-        center, rows[~normal], fit.cutoff, fit.level, region
-    )
-    dims = ("obs", "column")
-    return xr.Dataset(
-        {
-            "value": (dims, value),
-            "change": (dims, value - rows),
-            "standardized": (dims, (value - rows) / region.sd),
-            "size": ("obs", region.size(value - rows)),
-        },
-        {**obs, "column": list(names)},
-    )
+    return {"row": row_of_normal[place], "similarity": similarity, "distance": distance}

@@ -10,9 +10,9 @@ shape k shows whether the draws cover the new posterior: above 0.7, no practical
 enough (Vehtari, Simpson, Gelman, Yao and Gabry 2024, Pareto smoothed importance sampling, Journal
 of Machine Learning Research 25).
 
-The sensitivity to a slightly stronger or weaker prior or likelihood is that of power-scaling: the
-posterior :math:`\propto p(\theta)^{\alpha}\, p(x \mid \theta)` for alpha near 1, and the
-counterpart with a power of the likelihood, follow from the draws by importance weights too
+Power-scaling gives the sensitivity to a slightly stronger or weaker prior or likelihood. The
+posterior :math:`\propto p(\theta)^{\alpha}\, p(x \mid \theta)` for alpha near 1 follows from the
+draws by importance weights too, and so does the posterior with a power of the likelihood
 (Kallioinen, Paananen, Buerkner and Vehtari 2024, Detecting and diagnosing prior and likelihood
 sensitivity with power-scaling, Statistics and Computing 34. doi:10.1007/s11222-023-10366-5).
 """
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,91 +123,56 @@ def reweighted(
     Raises
     ------
     RefitNeededError
-        The draws do not cover the posterior under the new prior.
+        The draws do not cover the posterior under the new prior, are too few, or have a density of
+        other variables.
     """
-    weights = Weights.of(log_ratio(log_prior, draws.log_prior))
-    weights.check()
+    if set(log_prior) != set(draws.log_prior):
+        raise RefitNeededError(
+            f"the new prior is a density of {', '.join(log_prior)}, and the draws have a density "
+            f"of {', '.join(draws.log_prior)}; refit, with est.with_prior(...)"
+        )
+    log_ratio = np.sum([log_prior[name] - draws.log_prior[name] for name in log_prior], axis=0)
+    weights, pareto_k = smoothed(log_ratio.ravel())
+    if not pareto_k <= MAX_PARETO_K:  # not ">": NaN is an error too
+        raise RefitNeededError(
+            "the draws do not cover the posterior under the new prior: Pareto k of the "
+            f"importance weights is {pareto_k:.2f}, and should be at most {MAX_PARETO_K}, "
+            "so reweighted results would be unreliable; refit, with est.with_prior(...)"
+        )
     report = SamplerReport(
         "reweighted",
-        why=f"asked for; Pareto k {weights.pareto_k:.2f}",
-        pareto_k=weights.pareto_k,
+        why=f"asked for; Pareto k {pareto_k:.2f}",
+        pareto_k=pareto_k,
         r_hat=diagnostics["r_hat"],
-        ess=diagnostics["ess"] * weights.effective,
+        ess=diagnostics["ess"] * float(effective_support(weights) / len(weights)),
         divergences=int(diagnostics["divergences"]),
     )
     return resampled(replace(draws, log_prior=log_prior, report=report), weights, seed)
 
 
-@dataclass(frozen=True, eq=False)
-class Weights:
-    """Smoothed importance weights of draws.
-
-    Attributes
-    ----------
-    values : ndarray of shape (S,)
-        They sum to one.
-    pareto_k : float
-        Pareto k of the unsmoothed weights.
-    """
-
-    values: np.ndarray
-    pareto_k: float
-
-    @classmethod
-    def of(cls, log_ratio: np.ndarray) -> Weights:
-        """Return the smoothed weights of log ratios, new density over old, (S,)."""
-        from arviz_stats.base import array_stats
-
-        if len(log_ratio) < MIN_DRAWS:
-            raise RefitNeededError(
-                f"{len(log_ratio)} draws are too few to be weighted; expected at least {MIN_DRAWS}"
-            )
-        if np.ptp(log_ratio) <= ROUNDING:  # the same prior: there is no tail
-            return cls(np.full(len(log_ratio), 1.0 / len(log_ratio)), -np.inf)
-
-        # psislw takes log likelihoods, whose negative is the log ratio
-        log_weights, k = array_stats.psislw(-log_ratio)
-        return cls(np.exp(log_weights), float(k))
-
-    @property
-    def effective(self) -> float:
-        """The effective sample size as a share of the draws, 1 / (S sum of squared weights)."""
-        return float(effective_support(self.values) / len(self.values))
-
-    def check(self) -> None:
-        """Raise a RefitNeededError if Pareto k is too large."""
-        # "not <=" instead of ">", so that NaN is an error too
-        if not self.pareto_k <= MAX_PARETO_K:
-            raise RefitNeededError(
-                "the draws do not cover the posterior under the new prior: Pareto k of the "
-                f"importance weights is {self.pareto_k:.2f}, and should be at most {MAX_PARETO_K}, "
-                "so reweighted results would be unreliable; refit, with est.with_prior(...)"
-            )
-
-
-def log_ratio(new: dict[str, np.ndarray], old: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the log of the new prior density over the old one, shape (S,).
+def smoothed(log_ratio: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return smoothed importance weights (S,), which sum to one, and Pareto k of the unsmoothed.
 
     Parameters
     ----------
-    new, old : dict of ndarray of shape (chains, draws)
-        Log prior densities of the draws, by variable.
-
-    Raises
-    ------
-    RefitNeededError
-        The two priors are densities of different variables.
+    log_ratio : ndarray of shape (S,)
+        Log of the new density over the old one.
     """
-    if set(new) != set(old):
+    from arviz_stats.base import array_stats
+
+    if len(log_ratio) < MIN_DRAWS:
         raise RefitNeededError(
-            f"the new prior is a density of {', '.join(new)}, and the draws have a density of "
-            f"{', '.join(old)}; refit, with est.with_prior(...)"
+            f"{len(log_ratio)} draws are too few to be weighted; expected at least {MIN_DRAWS}"
         )
-    return np.sum([new[name] - old[name] for name in new], axis=0).ravel()
+    if np.ptp(log_ratio) <= ROUNDING:  # the same prior: there is no tail
+        return np.full(len(log_ratio), 1.0 / len(log_ratio)), -math.inf
+    # psislw takes log likelihoods, whose negative is the log ratio
+    log_weights, k = array_stats.psislw(-log_ratio)
+    return np.exp(log_weights), float(k)
 
 
-def resampled(draws: Draws, weights: Weights, seed: int) -> Draws:
-    """Return the same number of draws S, resampled by ``weights``.
+def resampled(draws: Draws, weights: np.ndarray, seed: int) -> Draws:
+    """Return the same number of draws S, resampled by weights (S,).
 
     The resampling is stratified: a draw of weight v occurs S v times, with an error below 2.
     """
@@ -219,7 +184,7 @@ def resampled(draws: Draws, weights: Weights, seed: int) -> Draws:
         xr.DataTree.from_dict({"posterior": index}),
         var_names="index",
         num_samples=S,
-        weights=weights.values,
+        weights=weights,
         resampling_method="stratified",
         random_seed=seed,
     ).values
@@ -260,19 +225,20 @@ def power_scaling(
     """
     import arviz as az
 
-    sample = ("chain", "draw")
     densities = {
         "prior": np.sum(list(log_prior.values()), axis=0),
         "likelihood": log_likelihood,
     }
-    groups = {f"log_{name}": xr.Dataset({name: (sample, v)}) for name, v in densities.items()}
+    groups = {
+        f"log_{name}": xr.Dataset({name: (("chain", "draw"), v)}) for name, v in densities.items()
+    }
     tree = xr.DataTree.from_dict({"posterior": d.to_dataset(name="d"), **groups})
     normal = (d <= cutoff).values
     columns: dict[str, Any] = {"probability_normal": normal.mean(axis=(0, 1))}
     for name, values in densities.items():
         noise = NOISE * values.std() / math.sqrt(ess)
         columns[f"d_{name}"], columns[f"d_{name}_noise"] = 0.0, noise
-        if np.ptp(values) > 0:  # a constant density, such as that of pm.Flat, has no effect
+        if np.ptp(values) > 0:  # a constant density has no effect, such as pm.Flat's
             psense = az.psense(tree, "d", group=name, alphas=(1 - STEP, 1 + STEP))
             columns[f"d_{name}"] = psense["d"].values
         if noise > SENSITIVE:
@@ -282,20 +248,11 @@ def power_scaling(
                 f"draws, or compare d_{name} with d_{name}_noise",
                 DiagnosticWarning,
             )
+    # dP / dlog2(alpha) at alpha = 1 is the posterior covariance of the indicator d_z <= D_opt and
+    # the log density, times log 2
     for name, values in densities.items():
-        slope, error = _slope(normal, values, ess)
-        columns[f"probability_{name}"], columns[f"probability_{name}_se"] = slope, error
+        centred = math.log(2.0) * (values - values.mean())[..., None]
+        products = centred * (normal - normal.mean(axis=(0, 1)))
+        columns[f"probability_{name}"] = products.mean(axis=(0, 1))
+        columns[f"probability_{name}_se"] = products.std(axis=(0, 1)) / math.sqrt(ess)
     return pd.DataFrame(columns, index=pd.Index(d["obs"].values, name="obs"))
-
-
-def _slope(
-    normal: np.ndarray, log_density: np.ndarray, ess: float
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return :math:`\mathrm d P / \mathrm d \log_2 \alpha` at alpha = 1, and its standard error.
-
-    It is the posterior covariance of the indicator d_z <= D_opt with the log density, times
-    log 2.
-    """
-    centred = log_density - log_density.mean()
-    products = math.log(2.0) * centred[..., None] * (normal - normal.mean(axis=(0, 1)))
-    return products.mean(axis=(0, 1)), products.std(axis=(0, 1)) / math.sqrt(ess)

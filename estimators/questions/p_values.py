@@ -2,10 +2,11 @@ r"""Conformal p-values of "row z is normal", by five methods.
 
 .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
 
-compares the score of a new row z with those of n left-out normal rows. If z is normal, its score is
-as likely to have any rank among these n + 1 as any other, so :math:`P(p(z) \le \alpha) \le \alpha`
-(Vovk, Gammerman and Shafer 2005). This needs scores that treat z and the left-out rows alike. How
-far this holds depends on how the left-out rows get their scores:
+compares the score of a new row z with the scores of n left-out normal rows. If z is normal, its
+score is as likely to have any rank among these n + 1 as any other, so
+:math:`P(p(z) \le \alpha) \le \alpha` (Vovk, Gammerman and Shafer 2005). This needs scores that
+treat z and the left-out rows alike. How far this holds depends on how the left-out rows get their
+scores:
 
 =============  ===================================================  ==========================
 method         left-out rows                                        :math:`P(p(z) \le \alpha)`
@@ -22,12 +23,11 @@ method         left-out rows                                        :math:`P(p(z
 "split"        half of the rows, which the fit never sees           at most :math:`\alpha`
 =============  ===================================================  ==========================
 
-A probability is over training rows and z. All need normal training rows and new normal rows from
-one distribution (exchangeable rows): abnormal rows among them make p-values too large, and drift
-makes them too small. "split" and "cross" choose bandwidth, scaling and landmarks without the rows
-that they leave out. The other methods use those of all rows, which no theorem covers; so do row
-sums in a prior. Landmarks by k-means are means of rows, so only "split" and "cross" take a row
-out of them. Points that the user gives must not be training rows.
+A probability is over training rows and z. All methods need normal training rows and new normal rows
+from one distribution (exchangeable rows): abnormal training rows make p-values too large, and drift
+makes them too small. "split" and "cross" choose bandwidth, scaling and landmarks without the
+left-out rows. The other methods choose them by all rows, and row sums in a prior are sums over all
+rows; no theorem covers this. Points of the user must not be training rows.
 
 Vovk, Gammerman and Shafer (2005) for "split" and "full"; Vovk (2015) and Barber et al. (2021) for
 "cross" and "jackknife+".
@@ -89,7 +89,7 @@ def method_of(est: Any, method: str) -> Method:
     fit: Fit = est.fit_
     name = type(est).__name__
     if method == "left-out":
-        return partial(_by_scores, left_out=normal_left_out(est), level=fit.level)
+        return partial(_by_folds, folds=[(None, normal_left_out(est))], level=fit.level)
     if method == "jackknife+":
         if not est._rescales_left_out:
             raise ValueError(
@@ -99,9 +99,9 @@ def method_of(est: Any, method: str) -> Method:
             )
         return jackknife(fit)
     if method == "cross":
-        return cross(fit, partial(refitted, est))
+        return partial(_by_folds, folds=cross(est), level=fit.level)
     if method == "split":
-        return split(fit, partial(refitted, est), fit.data.seed)[0]
+        return partial(_by_folds, folds=[split(est, fit.data.seed)], level=fit.level)
     if method == "full":
         if not est._has_full_conformal:
             raise ValueError(
@@ -112,14 +112,9 @@ def method_of(est: Any, method: str) -> Method:
     raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
 
 
-def refitted(est: Any, train: np.ndarray) -> Score:
-    """Return the score of a fit to the training rows ``train``, with its own bandwidth."""
-    _, score = est._refit(est.fit_.data, train, own_kernel=True)
-    result: Score = score
-    return result
+# by scores: each fold has a score, and the left-out scores of its rows in ascending order
 
-
-# "left-out" and "split": the scores of one fit
+Fold = tuple[Score | None, np.ndarray]  # None: the score of the fit
 
 
 def normal_left_out(est: Any) -> np.ndarray:
@@ -128,48 +123,35 @@ def normal_left_out(est: Any) -> np.ndarray:
     return np.sort(scores[~est.fit_.data.minority & ~np.isnan(scores)])
 
 
-def _by_scores(score: Score, rows: np.ndarray, left_out: np.ndarray, level: float) -> np.ndarray:
-    return p_values(score.scores(rows, level), left_out)
+def split(est: Any, seed: int) -> Fold:
+    """Return the fold of a fit to half of the majority rows."""
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(~est.fit_.data.minority))
+    half = len(order) // 2
+    return _fold(est, order[:half], order[half:])
 
 
-def split(fit: Fit, refit: Callable[[np.ndarray], Score], seed: int) -> tuple[Method, Any]:
-    """Return the method of a fit to half of the majority rows; its score and left-out scores."""
-    data = fit.data
-    majority = np.random.default_rng(seed).permutation(np.flatnonzero(~data.minority))
-    half = len(majority) // 2
-    score = refit(np.sort(np.concatenate([majority[:half], np.flatnonzero(data.minority)])))
-    left_out = np.sort(score.scores(data.rows[majority[half:]], fit.level))
-    return partial(_by_split, split=score, left_out=left_out, level=fit.level), (score, left_out)
+def cross(est: Any) -> list[Fold]:
+    """Return the folds of fits without each part of the majority rows."""
+    data = est.fit_.data
+    majority = np.flatnonzero(~data.minority)
+    nobody, n = np.zeros(len(majority), dtype=bool), max(2, min(FOLDS, len(majority)))
+    parts = folds(nobody, n, data.seed)
+    return [_fold(est, majority[train], majority[test]) for train, test in parts]
 
 
-def _by_split(
-    score: Score, rows: np.ndarray, split: Score, left_out: np.ndarray, level: float
-) -> np.ndarray:
-    return _by_scores(split, rows, left_out, level)
+def _fold(est: Any, train: np.ndarray, test: np.ndarray) -> Fold:
+    """Return a fit to some majority rows and all minority rows, with its own bandwidth."""
+    fit: Fit = est.fit_
+    rows = np.sort(np.concatenate([train, np.flatnonzero(fit.data.minority)]))
+    _, score = est._refit(fit.data, rows, own_kernel=True)
+    return score, np.sort(score.scores(fit.data.rows[test], fit.level))
 
 
-# "cross": the fits without each fold, and the scores of the rows of that fold
-
-
-def cross(fit: Fit, refit: Callable[[np.ndarray], Score]) -> Method:
-    """Return the cross-conformal method; all minority rows stay in each fit."""
-    data = fit.data
-    majority, minority = np.flatnonzero(~data.minority), np.flatnonzero(data.minority)
-    nobody = np.zeros(len(majority), dtype=bool)
-    n_folds = max(2, min(FOLDS, len(majority)))
-    parts = []
-    for train, test in folds(nobody, n_folds, data.seed):
-        score = refit(np.sort(np.concatenate([majority[train], minority])))
-        parts.append((score, np.sort(score.scores(data.rows[majority[test]], fit.level))))
-    return partial(_by_folds, folds=parts, level=fit.level)
-
-
-def _by_folds(
-    score: Score, rows: np.ndarray, folds: list[tuple[Score, np.ndarray]], level: float
-) -> np.ndarray:
+def _by_folds(score: Score, rows: np.ndarray, folds: list[Fold], level: float) -> np.ndarray:
     count, n = np.ones(len(rows)), 1
     for of_fold, left_out in folds:
-        count += np.searchsorted(left_out, of_fold.scores(rows, level), side="right")
+        scores = (score if of_fold is None else of_fold).scores(rows, level)
+        count += np.searchsorted(left_out, scores, side="right")
         n += len(left_out)
     return count / n
 
@@ -184,10 +166,10 @@ def jackknife(fit: Fit) -> Method:
 
     It is the mean over draws. A ValueError is raised where weights do not sum to one.
     """
-    center, weights = _some_draws(fit, thinned(len(fit.center.weights), JACKKNIFE_DRAWS))
-    points, further = _left_out_rows(fit.data)
-    left_out = leave_one_out(weights, fit.data.gram.K, fit.data.gram.n1)[:, points]
-    left_out -= _half_diagonal(fit.data.gram, fit.data.gram.points[points])
+    center = _of_draws(fit, thinned(len(fit.center.weights), JACKKNIFE_DRAWS))
+    gram, (points, further) = fit.data.gram, _left_out_rows(fit.data)
+    left_out = leave_one_out(center.weights, gram.K, gram.n1)[:, points]
+    left_out -= _half_diagonal(gram, gram.points[points])
     others = np.sort(center.similarity(further), axis=1)
     return partial(_by_jackknife, center=center, points=points, left_out=left_out, others=others)
 
@@ -200,66 +182,41 @@ def _by_jackknife(
     left_out: np.ndarray,
     others: np.ndarray,
 ) -> np.ndarray:
-    step = max(1, BLOCK_VALUES // center.gram.n_points)
-    parts = [
-        _jackknife_of(center, rows[i : i + step], points, left_out, others)
-        for i in range(0, len(rows), step)
-    ]
-    return np.concatenate([np.empty(0), *parts])
-
-
-def _jackknife_of(
-    center: Center, rows: np.ndarray, points: np.ndarray, left_out: np.ndarray, others: np.ndarray
-) -> np.ndarray:
     gram, w = center.gram, center.weights
-    m = gram.n_majority_points
-    half = _half_diagonal(gram, rows)
-    k_zu = gram.kernel(rows, gram.points)
-    A, B = k_zu[:, :m] @ w[:, :m].T, k_zu[:, m:] @ w[:, m:].T
-    of_points, count = k_zu[:, points], np.zeros(len(rows))
-    for draw in range(len(w)):
-        alpha, total = w[draw, points], w[draw, :m].sum()
-        # the similarity of z to the centre without j; the other weights are rescaled
-        s = A[:, draw, None] - alpha * of_points
-        with np.errstate(divide="ignore", invalid="ignore"):
-            s *= total / (total - alpha)
-        s += (B[:, draw] - half)[:, None]
-        # a point with all the weight, without which there is no centre, counts as remote
-        count += (~(left_out[draw] > s)).sum(axis=1)
-        whole = A[:, draw] + B[:, draw] - half
-        count += np.searchsorted(others[draw], whole, side="right")
-    return (1.0 + count / len(w)) / (len(points) + others.shape[1] + 1.0)
-
-
-def by_draw(
-    fit: Fit,
-    kernel_sums: Callable[[np.ndarray], np.ndarray],
-    draws: np.ndarray,
-    rows: np.ndarray,
-) -> np.ndarray:
-    """Return the p-values of rows in each of some draws, shape (draws, rows).
-
-    Left-out and new rows are compared under the centre of a draw. ``kernel_sums`` takes weights
-    (draws, M) and returns the similarities of the left-out points.
-    """
-    center, weights = _some_draws(fit, draws)
-    points, further = _left_out_rows(fit.data)
-    left_out = kernel_sums(weights)[:, points]
-    left_out = left_out - _half_diagonal(fit.data.gram, fit.data.gram.points[points])
-    left_out = np.sort(np.hstack([left_out, center.similarity(further)]), axis=1)
-    new = center.similarity(rows)
-    return np.stack([p_values(z, j) for z, j in zip(new, left_out, strict=True)])
+    m, step = gram.n_majority_points, max(1, BLOCK_VALUES // gram.n_points)
+    p = np.empty(len(rows))
+    for block in (slice(i, i + step) for i in range(0, len(rows), step)):
+        half = _half_diagonal(gram, rows[block])
+        k_zu = gram.kernel(rows[block], gram.points)
+        A, B = k_zu[:, :m] @ w[:, :m].T, k_zu[:, m:] @ w[:, m:].T
+        of_points, count = k_zu[:, points], np.zeros(len(k_zu))
+        for draw in range(len(w)):
+            alpha, total = w[draw, points], w[draw, :m].sum()
+            # the similarity of z to the centre without j; the other weights are rescaled
+            s = A[:, draw, None] - alpha * of_points
+            with np.errstate(divide="ignore", invalid="ignore"):
+                s *= total / (total - alpha)
+            s += (B[:, draw] - half)[:, None]
+            # a point with all the weight, without which there is no centre, counts as remote
+            count += (~(left_out[draw] > s)).sum(axis=1)
+            whole = A[:, draw] + B[:, draw] - half
+            count += np.searchsorted(others[draw], whole, side="right")
+        p[block] = (1.0 + count / len(w)) / (len(points) + others.shape[1] + 1.0)
+    return p
 
 
 def some_draws(fit: Fit, draws: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced draws: their numbers in each chain, and those of all chains in one."""
+    """Return evenly spaced draws: their numbers in each chain, and over all chains."""
     chains, n = fit.draws.shape
     kept = thinned(n, max(1, draws // chains))
     return kept, (np.arange(chains)[:, None] * n + kept).ravel()
 
 
 def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
-    """Return draws of the p-values of rows; see ``est.p_value_draws``."""
+    """Return draws of the p-values of rows; see ``est.p_value_draws``.
+
+    Left-out and new rows are compared under the centre of a draw.
+    """
     fit: Fit = est.fit_
     if not est._has_loo or est._left_out_sums(fit.data, fit.center.weights[:1]) is None:
         raise ValueError(
@@ -267,7 +224,16 @@ def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
             "draws; use p_value(X)"
         )
     kept, numbers = some_draws(fit, draws)
-    p = by_draw(fit, lambda weights: est._left_out_sums(fit.data, weights)[0], numbers, rows)
+    center, gram, (points, further) = (
+        _of_draws(fit, numbers),
+        fit.data.gram,
+        _left_out_rows(fit.data),
+    )
+    left_out = est._left_out_sums(fit.data, center.weights)[0][:, points]
+    left_out = left_out - _half_diagonal(gram, gram.points[points])
+    left_out = np.sort(np.hstack([left_out, center.similarity(further)]), axis=1)
+    pairs = zip(center.similarity(rows), left_out, strict=True)
+    p = np.stack([p_values(new, of_draw) for new, of_draw in pairs])
     chains = fit.draws.shape[0]
     return xr.DataArray(
         p.reshape(chains, len(kept), -1),
@@ -281,10 +247,10 @@ def thinned(n: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
-def _some_draws(fit: Fit, draws: np.ndarray) -> tuple[Center, np.ndarray]:
+def _of_draws(fit: Fit, draws: np.ndarray) -> Center:
     center: Any = fit.center
-    weights = center.weights[draws]
-    return center.with_weights(weights), weights
+    of_draws: Center = center.with_weights(center.weights[draws])
+    return of_draws
 
 
 def _half_diagonal(gram: Gram, rows: np.ndarray) -> np.ndarray:

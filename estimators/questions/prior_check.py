@@ -14,9 +14,10 @@ Uncertain judgements: eliciting experts' probabilities.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -40,47 +41,46 @@ WORDS = {
 GRID = 9  # values of a number at which the sign of q - asked is looked at
 CLOSE = 0.01  # relative difference to what was asked
 
+NUMBERS = {  # the numbers of a prior that can be found, their ranges, and whether on a log scale
+    "sd": (1e-3, 30.0, True),
+    "power": (0.0, 1.0, False),
+    "exponent": (0.01, 1.0, False),
+    "outlier_fraction": (0.01, 0.9, False),
+}
+
 Quantities = Callable[[dict[str, float]], dict[str, np.ndarray]]
 
 
-@dataclass(frozen=True)
-class Number:
-    """A number of a prior that can be found.
+def numbers_of(prior: Any, asked: Mapping[str, float]) -> list[str]:
+    """Return the numbers of a prior that the statements determine, after checks of both.
 
-    Attributes
-    ----------
-    name : str
-    low, high : float
-        Its range.
-    log : bool
-        Whether it is searched on the log scale.
+    Raises
+    ------
+    TypeError
+        The prior is not one of ``bsvdd.priors`` with an ``sd``.
+    ValueError
+        Nothing is stated, more than the prior has numbers for, or a value that is not positive.
     """
-
-    name: str
-    low: float
-    high: float
-    log: bool = False
-
-    def value(self, x: float) -> float:
-        """Return the number at ``x`` between 0 and 1."""
-        if self.log:
-            return float(self.low * (self.high / self.low) ** x)
-        return float(self.low + (self.high - self.low) * x)
-
-
-NUMBERS = {
-    each.name: each
-    for each in (
-        Number("sd", 1e-3, 30.0, log=True),
-        Number("power", 0.0, 1.0),
-        Number("exponent", 0.01, 1.0),
-        Number("outlier_fraction", 0.01, 0.9),
-    )
-}
+    if not (is_dataclass(prior) and hasattr(prior, "sd")):
+        raise TypeError(
+            "elicit_prior finds numbers of a prior of bsvdd.priors that has an sd, got "
+            f"{describe(prior)}"
+        )
+    named = {each.name for each in fields(prior)}
+    numbers = [name for name in NUMBERS if name in named]
+    if not asked or len(asked) > len(numbers):
+        raise ValueError(
+            f"state 1 to {len(numbers)} of {', '.join(QUANTILES)}, as many as "
+            f"{type(prior).__name__} has numbers ({', '.join(numbers)}); got {len(asked)}"
+        )
+    for name, value in asked.items():
+        if not (is_number(value) and 0 < value < math.inf):
+            raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return numbers[: len(asked)]
 
 
 def solve(
-    quantities: Quantities, numbers: Sequence[Number], asked: Mapping[str, float], family: str
+    quantities: Quantities, numbers: Sequence[str], asked: Mapping[str, float], family: str
 ) -> dict[str, float]:
     """Return the numbers at which a prior has the quantities that are asked.
 
@@ -88,8 +88,8 @@ def solve(
     ----------
     quantities : callable
         Of the numbers by name; it returns draws of the quantities by name.
-    numbers : sequence of Number
-        As many as there are statements.
+    numbers : sequence of str
+        Of ``NUMBERS``, as many as there are statements.
     asked : dict
         Quantities of ``QUANTILES`` with their values.
     family : str
@@ -100,65 +100,50 @@ def solve(
     ValueError
         No numbers in their ranges give what is asked. The message says the nearest that do.
     """
-    names = list(asked)
-    wanted = np.array([asked[name] for name in names], dtype=float)
-    known: dict[tuple[float, ...], np.ndarray] = {}
+    wanted = np.array(list(asked.values()), dtype=float)
+    known: dict[tuple[float, ...], np.ndarray] = {}  # relative errors, by places in the unit cube
 
-    def q(x: Any) -> np.ndarray:
-        place = tuple(float(v) for v in np.atleast_1d(x))
+    def at(place: tuple[float, ...]) -> dict[str, float]:
+        """Return the numbers at a place."""
+        found = {}
+        for name, x in zip(numbers, place, strict=True):
+            low, high, log = NUMBERS[name]
+            found[name] = float(low * (high / low) ** x if log else low + (high - low) * x)
+        return found
+
+    def error(x: Any) -> np.ndarray:
+        place = tuple(np.atleast_1d(x).tolist())
         if place not in known:
-            values = {n.name: n.value(v) for n, v in zip(numbers, place, strict=True)}
-            draws = quantities(values)
-            known[place] = np.array([np.quantile(draws[n], QUANTILES[n]) for n in names])
+            draws = quantities(at(place))
+            q = np.array([np.quantile(draws[name], QUANTILES[name]) for name in asked])
+            known[place] = q / wanted - 1.0
         return known[place]
 
     if len(numbers) == 1:
-        _solve_one(q, float(wanted[0]))
+        grid = np.linspace(0.0, 1.0, GRID)
+        signs = np.sign([error(x)[0] for x in grid])
+        changes = np.flatnonzero(signs[:-1] * signs[1:] <= 0.0)
+        if len(changes):  # of several roots, the one nearest to the middle of the range
+            i = changes[np.argmin(np.abs(changes + 0.5 - (GRID - 1) / 2))]
+            brentq(lambda x: error(x)[0], grid[i], grid[i + 1], xtol=1e-4, rtol=1e-4)
     else:
-        _solve_several(q, wanted, len(numbers))
-    best = min(known, key=lambda place: float(np.abs(known[place] / wanted - 1.0).max()))
-    found = {n.name: n.value(v) for n, v in zip(numbers, best, strict=True)}
-    if np.abs(known[best] / wanted - 1.0).max() > CLOSE:
-        reach = np.array(list(known.values()))
+        places = itertools.product(np.linspace(0.1, 0.9, 4), repeat=len(numbers))
+        start = min(places, key=lambda x: float(np.square(error(x)).sum()))
+        least_squares(error, start, bounds=(0.0, 1.0), diff_step=1e-3, xtol=1e-4, max_nfev=20)
+    best = min(known, key=lambda place: float(np.abs(known[place]).max()))
+    if np.abs(known[best]).max() > CLOSE:
+        q = wanted * (1.0 + np.array([known[best], *known.values()]))
+        reach = zip(q.min(axis=0), q.max(axis=0), strict=True)
+        ranges = " and ".join("{} from {:g} to {:g}".format(n, *NUMBERS[n][:2]) for n in numbers)
         raise ValueError(
-            f"no {family} with {_ranges(numbers)} has "
-            + " and ".join(f"{WORDS[n]} {asked[n]:g}" for n in names)
-            + "; the nearest has "
-            + " and ".join(f"{v:.3g}" for v in known[best])
-            + f", with {', '.join(f'{k}={v:.3g}' for k, v in found.items())}. It can have "
-            + " and ".join(
-                f"{low:.3g} to {high:.3g}"
-                for low, high in zip(reach.min(axis=0), reach.max(axis=0), strict=True)
-            )
+            f"no {family} with {ranges} has "
+            + " and ".join(f"{WORDS[name]} {value:g}" for name, value in asked.items())
+            + f"; the nearest has {' and '.join(f'{v:.3g}' for v in q[0])}, with "
+            + ", ".join(f"{name}={value:.3g}" for name, value in at(best).items())
+            + f". It can have {' and '.join(f'{low:.3g} to {high:.3g}' for low, high in reach)}"
             + ": ask for that, or take another prior"
         )
-    return found
-
-
-def _solve_one(q: Callable[[Any], np.ndarray], wanted: float) -> None:
-    """Evaluate q near its root, if it has one; ``q`` remembers its values."""
-    grid = np.linspace(0.0, 1.0, GRID)
-    excess = [float(q(x)[0]) - wanted for x in grid]
-    changes = [i for i in range(GRID - 1) if excess[i] * excess[i + 1] <= 0.0]
-    if changes:
-        # where q has several roots, the one nearest to the middle of the range
-        i = min(changes, key=lambda i: abs(i + 0.5 - (GRID - 1) / 2))
-        brentq(lambda x: float(q(x)[0]) - wanted, grid[i], grid[i + 1], xtol=1e-4, rtol=1e-4)
-
-
-def _solve_several(q: Callable[[Any], np.ndarray], wanted: np.ndarray, n: int) -> None:
-    """Evaluate q near the numbers with the least squared relative error."""
-    starts = np.stack(np.meshgrid(*[np.linspace(0.1, 0.9, 4)] * n), axis=-1).reshape(-1, n)
-
-    def residual(x: Any) -> np.ndarray:
-        return q(x) / wanted - 1.0
-
-    start = min(starts, key=lambda x: float(np.square(residual(x)).sum()))
-    least_squares(residual, start, bounds=(0.0, 1.0), diff_step=1e-3, xtol=1e-4, max_nfev=20)
-
-
-def _ranges(numbers: Sequence[Number]) -> str:
-    return " and ".join(f"{n.name} from {n.low:g} to {n.high:g}" for n in numbers)
+    return at(best)
 
 
 def quantities(center: Center, n1: int, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -215,41 +200,12 @@ def summaries(est: Any) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def table(est: Any, prob: float = 0.9) -> pd.DataFrame:
-    """Return median and central interval: a row per quantity, columns (group, quantile)."""
-    tail, groups = 50 * (1 - prob), summaries(est)
+def table(est: Any) -> pd.DataFrame:
+    """Return median and 90 % interval: a row for each quantity, columns (group, quantile)."""
+    groups = summaries(est)
     columns = {
         (group, label): [np.percentile(v, q) for v in draws.values()]
         for group, draws in groups.items()
-        for label, q in ((f"{tail:g}%", tail), ("median", 50.0), (f"{100 - tail:g}%", 100 - tail))
+        for label, q in (("5%", 5), ("median", 50), ("95%", 95))
     }
     return pd.DataFrame(columns, index=pd.Index(groups["prior"], name="quantity"))
-
-
-def numbers_of(prior: Any, asked: Mapping[str, float]) -> list[Number]:
-    """Return the numbers of a prior that the statements determine, after checks of both.
-
-    Raises
-    ------
-    TypeError
-        The prior is not one of ``bsvdd.priors`` with an ``sd``.
-    ValueError
-        Nothing is stated, more than the prior has numbers for, or a value that is not positive.
-    """
-    if not (is_dataclass(prior) and hasattr(prior, "sd")):
-        raise TypeError(
-            "elicit_prior finds numbers of a prior of bsvdd.priors that has an sd, got "
-            f"{describe(prior)}"
-        )
-    names = [each.name for each in fields(prior)]
-    numbers = [number for name, number in NUMBERS.items() if name in names]
-    if not asked or len(asked) > len(numbers):
-        raise ValueError(
-            f"state 1 to {len(numbers)} of {', '.join(QUANTILES)}, as many as "
-            f"{type(prior).__name__} has numbers ({', '.join(n.name for n in numbers)}); got "
-            f"{len(asked)}"
-        )
-    for name, value in asked.items():
-        if not (is_number(value) and 0 < value < math.inf):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
-    return numbers[: len(asked)]

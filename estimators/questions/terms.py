@@ -12,7 +12,7 @@ mean of both sides under q is the equation (Donsker and Varadhan 1975). For RBF
 neighbours in this column; q says which points are these neighbours; and KL, the *concentration*,
 how few they are. No term is negative if the weights sum to one or less. d_z rises with S.
 
-**The distance.** Other kernels and signed weights have the squared distance less that of the
+**The distance.** Other kernels and signed weights have the squared distance, less the squared
 cutoff, in terms of single points,
 
 .. math:: d_z^2 - D^2 = B + (k(z, z) - T / n_0) - 2 \sum_j w_j (k(u_j, z) - \kappa_j), \qquad
@@ -53,7 +53,7 @@ class RowTerms:
     Attributes
     ----------
     total : ndarray of shape (rows, 3)
-        The surprise, or the squared distance less that of the cutoff.
+        The surprise, or the squared distance less the squared cutoff.
     remainder : ndarray of shape (rows, 3)
         What no column or point accounts for: the concentration, or the length
         :math:`k(z, z) - T / n_0`.
@@ -101,10 +101,9 @@ def terms(center: Center, rows: np.ndarray, cutoff: float, prob: float, top: int
     """
     top = min(top, len(center.support))
     margin = _margin(center, cutoff)
-    is_surprise = has_surprise(center)
 
     def of_block(block: slice) -> RowTerms:
-        if is_surprise:
+        if has_surprise(center):
             return _surprise(center, rows[block], prob, top)
         return _distance(center, rows[block], margin, prob, top)
 
@@ -127,27 +126,10 @@ def base(center: Center, cutoff: float) -> float:
     return float(length - 2.0 * weights.mean(axis=0) @ (gram.r[center.support] / gram.n0) + margin)
 
 
-def surprise_of_columns(
-    center: Center, rows: np.ndarray, own: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the surprise (rows, draws) and its terms of columns (rows, draws, columns).
-
-    Parameters
-    ----------
-    center : Center
-    rows : ndarray of shape (rows, p)
-    own : ndarray of int, shape (rows,), optional
-        The numbers of the points that the rows are, which leave their own sums; -1 for none. The
-        other weights are rescaled.
-    """
-    block = _Block.of(center, rows, own)
-    return block.total, np.moveaxis(block.columns, 0, -1)
-
-
 def typical_columns(center: Center, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Return the mean terms of columns (p,) of rows, each without its own point.
 
-    The surprise is that of the mean weights; squared distances are averaged over the draws. A row
+    The surprise is by the mean weights; squared distances are averaged over the draws. A row
     stays in a centre whose weights may be negative: its other weights cannot be rescaled.
     """
     if not has_surprise(center):
@@ -155,92 +137,96 @@ def typical_columns(center: Center, rows: np.ndarray, own: np.ndarray) -> np.nda
         return terms[np.isfinite(terms).all(axis=(1, 2))].mean(axis=(0, 1))
     mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
     step = max(1, BLOCK_VALUES // (len(center.support) * rows.shape[1]))
-    parts = [
-        surprise_of_columns(mean, rows[i : i + step], own[i : i + step])
-        for i in range(0, len(rows), step)
-    ]
-    columns = np.concatenate([c[:, 0] for _, c in parts])
+    columns = np.concatenate(
+        [
+            _Surprise.of(mean, rows[i : i + step], own[i : i + step]).columns[..., 0].T
+            for i in range(0, len(rows), step)
+        ]
+    )
     return columns[np.isfinite(columns).all(axis=1)].mean(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
+class _Surprise:
     """The surprise of a block of rows.
 
-    ``similarity`` (rows, M) has k(u_j, z) relative to that of the nearest point, ``sums``
-    (rows, draws) the sums of w_j with it; ``columns`` is (columns, rows, draws).
+    Attributes
+    ----------
+    total : ndarray of shape (rows, draws)
+    columns : ndarray of shape (columns, rows, draws)
+    weights : ndarray of shape (draws, M)
+    similarity : ndarray of shape (rows, M)
+        k(u_j, z), relative to the nearest point.
+    sums : ndarray of shape (rows, draws)
+        The sums of w_j with it.
+    far : dict of ndarray of shape (draws, M)
+        q of rows whose sums underflow in some draw.
     """
 
+    total: np.ndarray
+    columns: np.ndarray
     weights: np.ndarray
     similarity: np.ndarray
     sums: np.ndarray
-    total: np.ndarray
-    columns: np.ndarray
-    far: dict[int, np.ndarray]  # q (draws, M) of rows whose sums underflow in some draw
+    far: dict[int, np.ndarray]
 
     @classmethod
-    def of(cls, center: Center, rows: np.ndarray, own: np.ndarray | None = None) -> _Block:
+    def of(cls, center: Center, rows: np.ndarray, own: np.ndarray | None = None) -> _Surprise:
+        """Return the surprise of rows.
+
+        ``own`` (rows,) has the numbers of the points that the rows are, which leave their own sums;
+        -1 for none. The other weights are rescaled.
+        """
         weights, points = center.supported_points
         kernel = center.gram.kernel
-        cost = -kernel.log(rows, points)
+        log_k = kernel.log(rows, points)
         remaining = np.ones((len(rows), len(weights)))
         if own is not None:
-            cost[own[:, None] == center.support] = np.inf
+            log_k[own[:, None] == center.support] = -np.inf
             remaining[own >= 0] -= center.weights[:, own[own >= 0]].T
-        nearest = cost.min(axis=1)
+        nearest = log_k.max(axis=1, keepdims=True)
         nearest[np.isinf(nearest)] = 0.0  # no point is left
-        similarity = nearest[:, None] - cost
-        np.exp(similarity, out=similarity)
+        similarity = np.exp(log_k - nearest)
         sums = similarity @ weights.T
-        columns = np.empty((rows.shape[1], *sums.shape))
-        for of_column, column_cost in zip(columns, kernel.by_column(rows, points), strict=True):
-            column_cost *= similarity
-            np.matmul(column_cost, weights.T, out=of_column)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            total = nearest[:, None] - np.log(sums) + np.log(remaining)
-            columns /= sums
         far = {}
-        for row in np.flatnonzero((sums < UNDERFLOW).any(axis=1)):
-            with np.errstate(divide="ignore"):
-                log_terms = np.log(weights) - cost[row]
-            log_sums = logsumexp(log_terms, axis=1)
-            total[row] = np.log(remaining[row]) - log_sums
-            with np.errstate(invalid="ignore"):  # no point is left
-                q = far[int(row)] = np.exp(log_terms - log_sums[:, None])
-            costs_of_row = kernel.by_column(rows[row : row + 1], points)
-            columns[:, row] = np.stack([q @ each[0] for each in costs_of_row])
-        return cls(weights, similarity, sums, total, columns, far)
+        with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
+            total = np.log(remaining) - np.log(sums) - nearest
+            columns = np.stack([c * similarity @ weights.T for c in kernel.by_column(rows, points)])
+            columns /= sums
+            for i in map(int, np.flatnonzero((sums < UNDERFLOW).any(axis=1))):
+                log_terms = np.log(weights) + log_k[i]
+                log_sums = logsumexp(log_terms, axis=1)
+                total[i] = np.log(remaining[i]) - log_sums
+                far[i] = q = np.exp(log_terms - log_sums[:, None])
+                columns[:, i] = [q @ c[0] for c in kernel.by_column(rows[i : i + 1], points)]
+        return cls(total, columns, weights, similarity, sums, far)
 
-    def mean_shares(self) -> np.ndarray:
-        """Return the means of q over the draws, (rows, M)."""
+    def shares(self, top: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points with the largest mean q (rows, top), and q (rows, top, draws)."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            q = self.similarity * ((1.0 / self.sums) @ self.weights / len(self.weights))
-        for row, of_row in self.far.items():
-            q[row] = of_row.mean(axis=0)
-        return q
-
-    def shares(self, points: np.ndarray) -> np.ndarray:
-        """Return q of the points (rows, top), shape (rows, top, draws)."""
-        similarity = np.take_along_axis(self.similarity, points, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            q = similarity[..., None] * self.weights.T[points] / self.sums[:, None]
-        for row, of_row in self.far.items():
-            q[row] = of_row[:, points[row]].T
-        return q
+            mean = self.similarity * ((1.0 / self.sums) @ self.weights)
+            for row, q in self.far.items():
+                mean[row] = q.sum(axis=0)
+            points = largest(mean, top)
+            similarity = np.take_along_axis(self.similarity, points, axis=1)[..., None]
+            shares = similarity * self.weights.T[points] / self.sums[:, None]
+        for row, q in self.far.items():
+            shares[row] = q[:, points[row]].T
+        return points, shares
 
 
 def _surprise(center: Center, rows: np.ndarray, prob: float, top: int) -> RowTerms:
-    block = _Block.of(center, rows)
-    point = largest(block.mean_shares(), top)
+    of = _Surprise.of(center, rows)
+    point, of_points = of.shares(top)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(block.total > 0.0, block.columns / block.total, 0.0)
+        shares = np.where(of.total > 0.0, of.columns / of.total, 0.0)
     return RowTerms(
-        total=_summary(block.total, prob),
-        remainder=_summary(block.total - block.columns.sum(axis=0), prob),
-        columns=np.moveaxis(_summary(block.columns, prob), 0, 1),
+        total=_summary(of.total, prob),
+        remainder=_summary(of.total - of.columns.sum(axis=0), prob),
+        columns=np.moveaxis(_summary(of.columns, prob), 0, 1),
         shares=np.moveaxis(_summary(shares, prob), 0, 1),
         point=center.support[point],
-        points=_summary(block.shares(point), prob),
+        points=_summary(of_points, prob),
     )
 
 
@@ -253,8 +239,7 @@ def _distance(center: Center, rows: np.ndarray, margin: float, prob: float, top:
     excess = -2.0 * (K - gram.r[center.support] / gram.n0)
     point = largest(np.abs(excess * weights.mean(axis=0)), top)
     of_points = np.take_along_axis(excess, point, axis=1)[..., None] * weights.T[point]
-    columns = np.empty((len(rows), 0, 3))
-    shares = columns
+    columns = shares = np.empty((len(rows), 0, 3))
     if gram.kernel.euclidean:
         of_columns = np.moveaxis(_linear_columns(center, rows), 1, -1)
         d2 = of_columns.sum(axis=1, keepdims=True)
@@ -273,13 +258,11 @@ def _distance(center: Center, rows: np.ndarray, margin: float, prob: float, top:
 def _linear_columns(center: Center, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
     """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns).
 
-    ``own`` as in :func:`surprise_of_columns`.
+    ``own`` as in :meth:`_Surprise.of`.
     """
     weights, points = center.supported_points
-    z, centers = (
-        center.gram.kernel.inputs(rows)[:, None],
-        weights @ center.gram.kernel.inputs(points),
-    )
+    inputs = center.gram.kernel.inputs
+    z, centers = inputs(rows)[:, None], weights @ inputs(points)
     if own is not None:
         w = np.where(own >= 0, center.weights[:, own], 0.0).T[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
@@ -302,14 +285,5 @@ def largest(values: np.ndarray, top: int) -> np.ndarray:
 
 def _summary(draws: np.ndarray, prob: float) -> np.ndarray:
     """Return mean, lower and upper end over the last axis, as a last axis."""
-    if draws.shape[-1] == 1:
-        return np.repeat(draws, 3, axis=-1)
-    ordered = np.sort(draws, axis=-1)  # ten times faster than np.quantile for few draws
-    result = np.empty((*draws.shape[:-1], 3))
-    result[..., 0] = draws.mean(axis=-1)
-    for end, probability in enumerate([(1 - prob) / 2, (1 + prob) / 2], start=1):
-        place = probability * (draws.shape[-1] - 1)
-        below = min(int(place), draws.shape[-1] - 2)
-        weight = place - below
-        result[..., end] = (1 - weight) * ordered[..., below] + weight * ordered[..., below + 1]
-    return result
+    ends = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
+    return np.stack([draws.mean(axis=-1), *ends], axis=-1)

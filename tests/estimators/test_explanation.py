@@ -338,6 +338,13 @@ def test_no_normal_row_of_a_grid_is_much_nearer(model, worst):
     size = changes["size"].values
     assert (size <= worst * smallest).all()
     assert np.median(size / smallest) < 1.01
+    # nor is the last normal row before the first abnormal one, on the way from the nearest row
+    normal, share = MOON_ROWS[est.predict(MOON_ROWS) == 1], np.linspace(0.0, 1.0, 500)[:, None]
+    for z, found in zip(Z, size, strict=True):
+        start = normal[np.linalg.norm((normal - z) / sd, axis=1).argmin()]
+        line = start + share * (np.clip(z, low, high) - start)
+        last = line[np.argmin(np.append(est.predict(line) == 1, False)) - 1]
+        assert found <= np.linalg.norm((last - z) / sd) + 1e-9
 
 
 def test_one_row_as_description_has_a_ball_as_normal_region():

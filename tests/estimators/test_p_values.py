@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import dictionary
-from bsvdd.inference.conformal import discoveries, discoveries_by_e_values, e_values
+from bsvdd.estimators.questions.batches import discoveries, discoveries_by_e_values, e_values
 from bsvdd.models import Gram, bdd
 from scipy import stats
 from sklearn.base import clone
@@ -240,7 +240,7 @@ def test_the_cutoff_of_a_rate_and_p_values_decide_alike(est, rate):
     np.testing.assert_array_equal(est.p_value(NEW), new.p_value(NEW))
 
 
-def test_blocks_dask_and_pruned_fits_give_the_same(est):
+def test_blocks_and_dask_give_the_same(est):
     expected = est.p_value(NEW)
     lazy = est.p_value(da.from_array(NEW, chunks=(7, 2)))
     assert hasattr(lazy, "__dask_graph__")
@@ -248,8 +248,6 @@ def test_blocks_dask_and_pruned_fits_give_the_same(est):
     np.testing.assert_array_equal(est.select(da.from_array(NEW)), discoveries(expected, 0.1))
     np.testing.assert_array_equal(est.select(NEW, 0.3), discoveries(expected, 0.3))
     assert est.p_value(NEW[:1]).shape == (1,)
-    for tolerance in (0.1, 0.3) if hasattr(est, "pruned") else ():
-        np.testing.assert_array_equal(est.pruned(tolerance).p_value(NEW), expected)
 
 
 # bad input

@@ -1,10 +1,10 @@
-"""Another prior at once: reweighted draws, power-scaling, prior health, draws of the prior."""
+"""Another prior at once: reweighted draws, power-scaling, prior check, draws of the prior."""
 
 import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference.reweighting import RefitNeededError
+from bsvdd.estimators.questions.other_prior import RefitNeededError
 from bsvdd.models import bdd
 from scipy import stats
 
@@ -241,9 +241,9 @@ def test_power_scaling_against_a_scaled_prior():
 # what a prior says
 
 
-def test_prior_health_shows_prior_and_posterior():
+def test_prior_check_shows_prior_and_posterior():
     est = BSVDDM(minority_prior=priors.Beta(2, 2), **MANY | {"draws": 500}).fit(ROWS, Y)
-    table = est.prior_health()
+    table = est.prior_check()
     w = est.idata_["posterior"]["w"].values.reshape(-1, 25)
     d = est.idata_["distance"]["d"].values.reshape(-1, 25)[:, :20]
     quantities = {
@@ -262,7 +262,7 @@ def test_prior_health_shows_prior_and_posterior():
 
 def test_one_estimate_has_no_posterior_to_ask():
     est = BDD(simplex=True, kernel=RBF, prior=priors.Flat(1.0)).fit(MAJORITY)
-    for ask in (est.prior_health, lambda: est.sensitivity(ROWS)):
+    for ask in (est.prior_check, lambda: est.sensitivity(ROWS)):
         with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
             ask()
 
@@ -270,14 +270,14 @@ def test_one_estimate_has_no_posterior_to_ask():
 def test_prior_distance_has_the_moments_of_the_prior():
     """alpha ~ N(0, s^2 I): E d^2 = k(z, z) + s^2 tr K."""
     est = BDD(prior=priors.Flat(0.4), kernel=RBF)
-    d = est.prior_distance(MAJORITY, Z=ROWS[20:], draws=4000)
+    d = est.prior_draws(MAJORITY, Z=ROWS[20:], draws=4000)["d"]
     assert d.dims == ("chain", "draw", "obs") and d.sizes["obs"] == 5
     np.testing.assert_allclose((d**2).mean(("chain", "draw")), 1 + 0.16 * 20, rtol=0.05)
     assert not hasattr(est, "idata_")
-    assert est.prior_distance(MAJORITY).sizes == {"chain": 1, "draw": 200, "obs": 20}
+    assert est.prior_draws(MAJORITY)["d"].sizes == {"chain": 1, "draw": 200, "obs": 20}
     est = BSVDD(prior=lambda gram, name, dims: pm.Flat(name, dims=dims))
     with pytest.raises(ValueError, match="the prior is improper, as pm.Flat is"):
-        est.prior_distance(MAJORITY)
+        est.prior_draws(MAJORITY)
 
 
 def test_names_of_the_priors_are_shown_and_stored():
@@ -315,9 +315,9 @@ def test_what_was_stated_holds_for_other_draws(stated):
     prior = est.elicit_prior(rows, **{stated: 2.0})
     other = BDD(prior=prior, kernel=kernels.RBF(1.0), random_state=7)
     if stated == "typical_distance":
-        found = np.median(other.prior_distance(rows, draws=400).median("obs"))
+        found = np.median(other.prior_draws(rows, draws=400)["d"].median("obs"))
     else:
-        w = other.prior_weights(rows, draws=2000)
+        w = other.prior_draws(rows, draws=2000)["w"]
         found = np.quantile(np.abs(w).max(axis=-1), 0.95)
     assert float(found) == pytest.approx(2.0, rel=0.05)
 

@@ -4,13 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from bsvdd.inference.conformal import (
+from bsvdd.estimators.questions.batches import (
     abnormal_at_least,
     discoveries,
     discoveries_by_e_values,
     e_values,
-    p_values,
 )
+from bsvdd.estimators.questions.p_values import p_values
 from bsvdd.inference.decision import probability_error, three_way
 from hypothesis import given
 from hypothesis import strategies as st
