@@ -68,7 +68,6 @@ class Bayesian(Detector):
     dictionary: int | Landmarks | Any | None = AUTO
     progressbar: bool = False
 
-    _solution = ("calibrated_scale", "variance_ratio", "prior_pull")
     _calibrated_scale = 1.0  # replaced by a fit that calibrates
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -33,7 +33,7 @@ from .dictionary import AllRows
 from .fit import Fit, read
 from .inputs import row_names
 from .questions import batches, explanation, kinds, p_values
-from .storage.saving import save
+from .saved_file import save
 from .training import Dictionary, TrainingData
 
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ class Detector(OutlierMixin, BaseEstimator):
     _learns_from_minority: ClassVar[bool] = False
     _centered: ClassVar[bool] = True
     _folds: ClassVar[int] = 5  # refitted for the cutoff, if there is no leave-one-out
-    _solution: ClassVar[tuple[str, ...]] = ()  # numbers of the solver besides the weights
     _has_own_cutoff: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
@@ -1111,7 +1110,9 @@ class Detector(OutlierMixin, BaseEstimator):
         return report.write(self, Path(path), X, y, calibration)
 
     def save(self, path: Any) -> None:
-        """Write the fitted estimator to one NetCDF file; see :func:`bsvdd.load`.
+        """Write the fitted estimator to one safetensors file; see :func:`bsvdd.load`.
+
+        What was added to ``idata_`` is not saved; ``est.idata_.to_netcdf(path)`` writes it.
 
         Parameters
         ----------
@@ -1123,7 +1124,7 @@ class Detector(OutlierMixin, BaseEstimator):
         TypeError
             A parameter is an object that JSON cannot store.
         ValueError
-            ``idata_`` has additions that the format cannot store.
+            Names of rows are too long to be stored.
         """
         save(self, path)
 

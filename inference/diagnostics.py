@@ -110,9 +110,17 @@ def prior_draws(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRA
     try:
         w = draw(model, draws, seed)
     except NotImplementedError:
+        w = None
+    return prior_dataset(None if w is None else w[None])
+
+
+def prior_dataset(w: np.ndarray | None) -> xr.Dataset:
+    """Return draws of the prior, shape (1, draws, M), as a dataset; an empty one without draws."""
+    if w is None:
         return xr.Dataset()
-    coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}
-    return xr.Dataset({"w": (("chain", "draw", "point"), w[None])}, coords)
+    dims = ("chain", "draw", "point")
+    coords = {dim: np.arange(n) for dim, n in zip(dims, w.shape, strict=True)}
+    return xr.Dataset({"w": (dims, w)}, coords)
 
 
 def diagnose(

@@ -233,14 +233,3 @@ def test_too_many_rows_for_a_graph(monkeypatch, table):
     monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 39)
     with pytest.raises(ValueError, match=r"graph of 40 majority and unlabelled rows needs"):
         make(BDD).fit(*table)
-
-
-def test_a_damaged_file_names_the_variable(fits, tmp_path):
-    est, _ = fits(BDD)
-    tree = est.idata_.copy()
-    rows = tree["constant_data"]["unlabelled"]
-    from bsvdd.estimators.storage import schema
-
-    tree["constant_data"]["unlabelled"] = rows.where(rows != rows[0, 0])
-    with pytest.raises(ValueError, match="constant_data/unlabelled: expected finite values"):
-        schema.check(tree, est.kernel_)
