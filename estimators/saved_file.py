@@ -82,38 +82,21 @@ NEEDED = ("rows", "kind", "posterior/w", "sha256")
 OF_LANDMARKS = ("gram/points", "gram/row_of_point", "gram/r")
 
 NONE = type(None)
+PLAIN = (str, int, float, bool)
+DICTS = ("parameters", "kernel", "report", "solution", "dims", "coords", "diagnostics")
 HEADER: dict[str, tuple[type, ...]] = {
-    "format": (int,),
-    "estimator": (str,),
-    "parameters": (dict,),
-    "kernel": (dict,),
-    "features": (list,),
-    "seed": (int,),
-    "label": (str, NONE),
-    "labels": (list,),
-    "kind_labels": (list,),
-    "names": (list, NONE),
-    "gram": (dict, NONE),
-    "report": (dict,),
-    "solution": (dict,),
-    "dims": (dict,),
-    "coords": (dict,),
-    "diagnostics": (dict,),
-    "cutoff": (float,),
-    "offset": (float,),
-    "level": (float,),
-    "cv": (str, int),
+    **dict.fromkeys(("format", "seed"), (int,)),
+    **dict.fromkeys(("cutoff", "offset", "level"), (float,)),
+    **dict.fromkeys(("features", "labels", "kind_labels"), (list,)),
+    **dict.fromkeys(DICTS, (dict,)),
+    **{"estimator": (str,), "cv": (str, int), "label": (str, NONE)},
+    **{"names": (list, NONE), "gram": (dict, NONE)},
 }
 GRAM: dict[str, tuple[type, ...]] = {"T": (float,), "n0": (int,), "n1": (int,), "all_rows": (bool,)}
 ITEMS: dict[str, tuple[type, ...]] = {  # of lists and dicts of the header
-    "features": (str,),
-    "labels": (str, int, float, bool),
-    "kind_labels": (str, int, float, bool),
-    "report": (str, int, float),
-    "solution": (int, float),
-    "dims": (list,),
-    "coords": (list,),
-    "diagnostics": (int, float),
+    **{"features": (str,), "labels": PLAIN, "kind_labels": PLAIN, "report": (str, int, float)},
+    **dict.fromkeys(("solution", "diagnostics"), (int, float)),
+    **dict.fromkeys(("dims", "coords"), (list,)),
 }
 
 
