@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.atomic import atomic
 from rich.console import Console
 from rich.table import Table
 

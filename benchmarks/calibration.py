@@ -27,7 +27,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pymc as pm
 from arviz_stats.ecdf_utils import ecdf_pit
-from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m

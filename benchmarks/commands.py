@@ -48,7 +48,7 @@ def score_command(quick: bool) -> Row:
     """Measure ``bsvdd score`` of 10,000 rows, with the start of Python."""
     n = 1000 if quick else 10_000
     with tempfile.TemporaryDirectory() as folder:
-        model, table = Path(folder) / "model.nc", Path(folder) / "new.csv"
+        model, table = Path(folder) / "model.safetensors", Path(folder) / "new.csv"
         names = [f"x{i}" for i in range(10)]
         BSVDD().fit(pd.DataFrame(rows(300, 10), columns=names)).save(model)
         pd.DataFrame(rows(n, 10, 1), columns=names).to_csv(table, index=False)

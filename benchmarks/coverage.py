@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from bsvdd.models.bootstrap import norm_of_pairs
 from joblib import Parallel, delayed

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.yardsticks import KDE, KNN, LOF, IsolationForest, MeanKNN
 from joblib import Parallel, delayed
 from rich.progress import track

@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison.run.studies import BANDWIDTHS
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from joblib import Parallel, delayed
 from rich.progress import track

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from joblib import Parallel, delayed
 from sklearn.metrics import roc_auc_score

@@ -113,7 +113,7 @@ est.predict(X), est.probability_normal(X)
 print(json.dumps({{"rows": X.nbytes / 2**20, "before": before, "peak": peak()}}))
 """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.nc"
+        path = Path(folder) / "model.safetensors"
         est.fit(rows(900, 20)).save(path)
         megabytes = in_new_process(code, path, n)
     what = f"peak of a process that scores {n:,} x 20 rows by 2,000 draws, n0 = 900"

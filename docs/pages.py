@@ -12,8 +12,8 @@ from typing import Any
 import click
 from bsvdd.comparison.run.protocol import candidates
 from bsvdd.estimators.as_published import PUBLICATIONS
+from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.registry import REGISTRY, Record
-from bsvdd.estimators.storage.atomic import atomic
 from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description
 

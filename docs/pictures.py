@@ -9,7 +9,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 from bsvdd.comparison.run.protocol import Protocol, candidates
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.atomic import atomic
 from matplotlib.figure import Figure
 from PIL import Image
 

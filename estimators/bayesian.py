@@ -69,7 +69,6 @@ class Bayesian(Detector):
     dictionary: int | Landmarks | Any | None = AUTO
     progressbar: bool = False
 
-    _solution = ("calibrated_scale", "variance_ratio", "prior_pull")
     _calibrated_scale = 1.0  # replaced by a fit that calibrates
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -434,7 +433,7 @@ class Bayesian(Detector):
             median and chooses its own cutoff. For BDD this can change P(normal) more.
         """
         draws = self._posterior_draws
-        likelihood: Any = self.fit_.likelihood
+        likelihood: Any = self._likelihood()
         parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
         d = self.distance(X, common_norm=True)
         return other_prior.power_scaling(

@@ -33,7 +33,7 @@ from .dictionary import AllRows
 from .fit import Fit, read
 from .inputs import row_names
 from .questions import batches, explanation, kinds, p_values
-from .storage.saving import save
+from .saved_file import save
 from .training import Dictionary, TrainingData
 
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ class Detector(OutlierMixin, BaseEstimator):
     _learns_from_minority: ClassVar[bool] = False
     _centered: ClassVar[bool] = True
     _folds: ClassVar[int] = 5  # refitted for the cutoff, if there is no leave-one-out
-    _solution: ClassVar[tuple[str, ...]] = ()  # numbers of the solver besides the weights
     _has_own_cutoff: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
@@ -354,6 +353,11 @@ class Detector(OutlierMixin, BaseEstimator):
     ) -> tuple[xr.Dataset | None, Likelihood | None]:
         """Return draws of the prior, and the likelihood in numbers; None for what there is not."""
         return None, KernelLikelihood() if self._centered else None
+
+    def _likelihood(self) -> Likelihood | None:
+        """Return the likelihood of the fit; a saved fit makes it when it is asked for."""
+        fit = self.fit_
+        return fit.likelihood or self._prior_and_likelihood(fit.data, fit.draws)[1]
 
     def _attrs(self) -> dict[str, Any]:
         """Return what the tree says of the model beside its draws."""
@@ -1116,7 +1120,9 @@ class Detector(OutlierMixin, BaseEstimator):
         return report.write(self, Path(path), X, y, calibration)
 
     def save(self, path: Any) -> None:
-        """Write the fitted estimator to one NetCDF file; see :func:`bsvdd.load`.
+        """Write the fitted estimator to one safetensors file; see :func:`bsvdd.load`.
+
+        What was added to ``idata_`` is not saved; ``est.idata_.to_netcdf(path)`` writes it.
 
         Parameters
         ----------
@@ -1128,7 +1134,7 @@ class Detector(OutlierMixin, BaseEstimator):
         TypeError
             A parameter is an object that JSON cannot store.
         ValueError
-            ``idata_`` has additions that the format cannot store.
+            Names of rows are too long to be stored.
         """
         save(self, path)
 

@@ -9,10 +9,9 @@ import numpy as np
 import xarray as xr
 
 from ..inference.warning import DataWarning, warn
-from ..models.gram import Gram, Sums
+from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.landmarks import Landmarks, as_landmarks, check_number, choose, residual
-from .labels import kinds_of_text, labels_of_text
 from .rows.blocks import ArrayRows, Rows
 from .training import Dictionary, TrainingData
 
@@ -97,16 +96,6 @@ class AllRows:
     def diagnostics(self, data: TrainingData) -> dict[str, float]:
         """Return no diagnostic: the points span all rows."""
         return {}
-
-    def restored(
-        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
-    ) -> tuple[Gram, np.ndarray, bool]:
-        """Return a saved fit's Gram statistics, the row of each point, and if all rows are held."""
-        row_of_point = self.row_of_point(minority)
-        if tree["posterior"]["w"].shape[-1] != len(row_of_point):
-            raise ValueError(f"posterior/w: expected weights of {len(row_of_point)} points")
-        self.held_rows(minority, 0)  # an error if the kernel matrix is too large
-        return self.gram(kernel, rows, minority), row_of_point, True
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,50 +237,6 @@ class LandmarkPoints:
                 DataWarning,
             )
         return {"nystroem_residual": share}
-
-    def restored(
-        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
-    ) -> tuple[Gram, np.ndarray, bool]:
-        """Return a saved fit's Gram statistics, the row of each point, and if all rows are held."""
-        if "gram" not in tree.children:
-            raise ValueError("gram is missing: rows alone do not give the statistics of landmarks")
-        saved = tree.children["gram"].dataset
-        if len(saved["r"]) > 2 * MAX_POINTS:  # landmarks, and as many minority points
-            raise ValueError(
-                f"gram/r: expected up to {2 * MAX_POINTS} points, got {len(saved['r'])}"
-            )
-        sums = Sums(int(saved["n0"]), float(saved["T"]), saved["r"].values)
-        gram = Gram.from_sums(kernel, sums, saved["points"].values, int(saved["n1"]))
-        return gram, saved["place"].values, bool(saved["whole"])
-
-
-def restored_data(
-    dictionary: Dictionary, tree: xr.DataTree, kernel: Kernel, seed: int
-) -> TrainingData:
-    """Return the training data of a saved fit."""
-    constant = tree.children["constant_data"]
-    rows, minority = constant.dataset["X"].values, constant.dataset["minority"].values
-    gram, row_of_point, all_rows = dictionary.restored(kernel, rows, minority, tree)
-    if "unlabelled" in constant.dataset:
-        gram = replace(gram, unlabelled=constant.dataset["unlabelled"].values)
-    labels = labels_of_text(constant.attrs.get("labels", "[]"))
-    kinds = kinds_of_text(constant.attrs.get("kinds"), labels, minority)
-    # saved only if there are several
-    kind = constant.dataset["kind"].values if "kind" in constant.dataset else minority.astype(int)
-    return TrainingData(
-        rows=rows,
-        minority=minority,
-        gram=gram,
-        row_of_point=row_of_point,
-        dictionary=dictionary,
-        seed=seed,
-        all_rows=all_rows,
-        label=constant.attrs.get("label"),
-        labels=labels,
-        kind=kind,
-        kind_labels=kinds,
-        names=constant.dataset["name"].values if "name" in constant.dataset else None,
-    )
 
 
 def separated(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -234,30 +233,15 @@ def labels_seen(y: Any, minority: np.ndarray, minor_label: Any) -> tuple[Any, ..
     return (*first, *np.unique(y[~minority]).tolist())
 
 
-def labels_as_text(labels: tuple[Any, ...]) -> str:
-    """Return labels as JSON for a saved fit; none if they are many, or not numbers and texts."""
+def labels_to_save(labels: tuple[Any, ...]) -> list[Any]:
+    """Return labels for a saved fit; none if they are many, or not numbers and texts."""
     plain = all(isinstance(label, bool | int | float | str) for label in labels)
-    return json.dumps(labels if plain and len(labels) <= SAVED else [])
+    return list(labels) if plain and len(labels) <= SAVED else []
 
 
-def labels_of_text(text: Any) -> tuple[Any, ...]:
-    """Return the labels that :func:`labels_as_text` wrote."""
-    labels = json.loads(text)
-    if not isinstance(labels, list) or any(isinstance(label, list | dict) for label in labels):
-        raise ValueError(f"labels: expected a list of numbers and texts, got {text!r:.100}")
-    return tuple(labels)
-
-
-def kinds_as_text(labels: tuple[Any, ...]) -> str:
-    """Return the labels of the minority as JSON for a saved fit; others than plain ones as text."""
-    return json.dumps([x if isinstance(x, bool | int | float | str) else str(x) for x in labels])
-
-
-def kinds_of_text(text: Any, labels: tuple[Any, ...], minority: np.ndarray) -> tuple[Any, ...]:
-    """Return what :func:`kinds_as_text` wrote; without a text, the label of the one kind."""
-    if not minority.any():
-        return ()
-    return labels_of_text(text) if text is not None else labels[:1] or ("minority",)
+def kinds_to_save(labels: tuple[Any, ...]) -> list[Any]:
+    """Return the labels of the minority for a saved fit; others than plain ones as text."""
+    return [x if isinstance(x, bool | int | float | str) else str(x) for x in labels]
 
 
 def _refuse_mixed(y: Any) -> None:

@@ -76,7 +76,6 @@ class SVDD(Detector):
     C: float | None = None
     outlier_fraction: float = 0.1
 
-    _solution = ("C", "C2")
     _folds = 10
     _has_own_cutoff = True
 

@@ -49,7 +49,6 @@ class HyperplaneDetector(Detector):
 
     _centered = False
     _has_own_cutoff = True
-    _solution: ClassVar[tuple[str, ...]] = ("offset",)
 
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         """Return the signed weights, and the numbers of the solver by name, such as ``offset``."""
@@ -173,7 +172,6 @@ class OCSVM(HyperplaneDetector):
     nu: float = 0.1
 
     _folds = 10
-    _solution = ("offset", "unit", "nu", "norm")
 
     @override
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
@@ -371,7 +369,6 @@ class LSSVM(HyperplaneDetector):
     """
 
     _learns_from_minority = True
-    _solution = ("offset", "kkt_residual")
 
     C: float = 1.0
     epsilon: float = 0.0

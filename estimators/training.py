@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -10,7 +11,7 @@ import xarray as xr
 
 from ..models.gram import Gram
 from ..models.kernels import Kernel
-from .labels import kinds_as_text, labels_as_text
+from .labels import kinds_to_save, labels_to_save
 from .rows.blocks import Rows
 
 
@@ -67,12 +68,6 @@ class Dictionary(Protocol):
 
     def diagnostics(self, data: TrainingData) -> dict[str, float]:
         """Return what is known of the points' reach; it may warn."""
-        ...
-
-    def restored(
-        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, tree: xr.DataTree
-    ) -> tuple[Gram, np.ndarray, bool]:
-        """Return a saved fit's Gram statistics, the row of each point, and if all rows are held."""
         ...
 
 
@@ -153,6 +148,7 @@ class TrainingData:
         """Return the group ``constant_data``."""
         kinds = {"kind": ("obs", self.kind)} if len(self.kind_labels) > 1 else {}
         unlabelled = self.gram.unlabelled
+        named = {"labels": labels_to_save(self.labels), "kinds": kinds_to_save(self.kind_labels)}
         return xr.Dataset(
             {
                 "X": (("obs", "feature"), self.rows),
@@ -164,7 +160,6 @@ class TrainingData:
             {"obs": np.arange(len(self.rows))},
             {
                 **({} if self.label is None else {"label": self.label}),
-                **({"labels": labels_as_text(self.labels)} if self.labels else {}),
-                **({"kinds": kinds_as_text(self.kind_labels)} if self.kind_labels else {}),
+                **{name: json.dumps(labels) for name, labels in named.items() if labels},
             },
         )

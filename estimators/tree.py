@@ -43,8 +43,9 @@ def of_fit(est: Any) -> xr.DataTree:
     if isinstance(center, Center):
         d = draws.of_rows(center.distances(data.rows))
         groups["distance"] = d.to_dataset()
-        if fit.likelihood is not None:
-            groups["log_likelihood"] = _log_likelihood(fit.likelihood, draws, d, data)
+        likelihood = est._likelihood()
+        if likelihood is not None:
+            groups["log_likelihood"] = _log_likelihood(likelihood, draws, d, data)
     else:
         obs = {"obs": np.arange(len(data.rows))}
         groups["score"] = xr.Dataset({"f": ("obs", fit.decision[0])}, obs)

@@ -77,7 +77,6 @@ class Yardstick(Detector):
 
     _centered = False
     _folds = 10
-    _solution = ("seed",)
 
     def _detector(self, rows: np.ndarray, seed: int) -> Any:
         """Return the detector of scikit-learn for ``rows``, not yet fitted."""

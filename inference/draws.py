@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -80,11 +79,6 @@ class SamplerReport:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
-    @classmethod
-    def from_attrs(cls, attrs: Mapping[Any, Any]) -> Self:
-        """Return the report that :meth:`attrs` wrote."""
-        return cls(**{f.name: attrs[f.name] for f in fields(cls) if f.name in attrs})
-
 
 @dataclass(frozen=True, eq=False)
 class Draws:
@@ -161,37 +155,6 @@ class Draws:
             dims={"w": ("point",)},
             coords={"point": np.arange(len(w))},
             solution=solution or {},
-        )
-
-    @classmethod
-    def from_tree(cls, tree: xr.DataTree, solution: Iterable[str] = ()) -> Self:
-        """Return the draws that :meth:`datasets` wrote.
-
-        Parameters
-        ----------
-        tree : DataTree
-            With the group ``posterior``, and ``log_prior`` and ``sample_stats`` if they exist.
-        solution : iterable of str
-            Names of the solver's numbers; missing ones are skipped.
-        """
-
-        def values(group: str) -> dict[str, np.ndarray]:
-            if group not in tree.children:
-                return {}
-            return {str(n): v.values for n, v in tree.children[group].dataset.data_vars.items()}
-
-        posterior = tree.children["posterior"].dataset
-        dims = {str(n): tuple(map(str, v.dims[2:])) for n, v in posterior.data_vars.items()}
-        all_dims = {d for of_variable in dims.values() for d in of_variable}
-        attrs = tree.children["posterior"].attrs
-        return cls(
-            values("posterior"),
-            SamplerReport.from_attrs(attrs),
-            values("log_prior"),
-            values("sample_stats"),
-            dims,
-            {d: posterior[d].values for d in all_dims if d in posterior.coords},
-            {name: float(attrs[name]) for name in solution if name in attrs},
         )
 
     @property

@@ -79,8 +79,14 @@ def prior_weights(model: pm.Model, seed: int | None = None, draws: int = PRIOR_D
             DiagnosticWarning,
         )
     try:
-        w = prior_draws(model, draws, seed)["w"]
+        return as_dataset(prior_draws(model, draws, seed)["w"][None])
     except NotImplementedError:
+        return as_dataset(None)
+
+
+def as_dataset(w: np.ndarray | None) -> xr.Dataset:
+    """Return draws of the weights (1, draws, M) as a dataset, which is empty without draws."""
+    if w is None:
         return xr.Dataset()
-    coords = {"chain": [0], "draw": np.arange(draws), "point": np.arange(w.shape[1])}
-    return xr.Dataset({"w": (("chain", "draw", "point"), w[None])}, coords)
+    coords = {"chain": [0], "draw": np.arange(w.shape[1]), "point": np.arange(w.shape[2])}
+    return xr.Dataset({"w": (("chain", "draw", "point"), w)}, coords)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
-from bsvdd.estimators.storage.atomic import atomic
+from bsvdd.estimators.atomic import atomic
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parent

@@ -28,7 +28,7 @@ from .progress import time_so_far
 @options.seed
 @click.option(
     "--out",
-    default="model.nc",
+    default="model.safetensors",
     show_default=True,
     type=options.NEW_FILE,
     help="File of the fitted model.",

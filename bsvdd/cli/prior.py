@@ -35,8 +35,8 @@ def read_prior(text: str, minority: bool = False) -> Any:
     >>> read_prior("InverseRowSum(sd=0.5)")
     InverseRowSum(sd=0.5, power=0.5)
     """
+    from ..estimators.encoding import decode
     from ..estimators.messages import did_you_mean, quoted
-    from ..estimators.storage.encoding import decode
     from ..models import priors
 
     kind, fields = _described(text)
@@ -64,7 +64,7 @@ def _described(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _encoded(node: ast.expr) -> Any:
-    """Return a value as :func:`bsvdd.estimators.storage.encoding.encode` encodes it."""
+    """Return a value as :func:`bsvdd.estimators.encoding.encode` encodes it."""
     match node:
         case ast.Name():
             return {"type": node.id, "fields": {}}

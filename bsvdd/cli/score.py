@@ -81,10 +81,10 @@ def score(
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
         from ..comparison.scenarios.tables import read_table
+        from ..estimators.atomic import atomic
         from ..estimators.questions.batches import check_rate
         from ..estimators.rows.files import naming
-        from ..estimators.storage.atomic import atomic
-        from ..estimators.storage.loading import load
+        from ..estimators.saved_file import load
 
         if fdr is not None:
             check_rate("fdr", fdr)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...estimators.storage.atomic import atomic, remove_stale
+from ...estimators.atomic import atomic, remove_stale
 
 FORMAT = 2
 LARGEST = 2**20  # bytes of a result; they have a few thousand

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from matplotlib.figure import Figure
 
-from ..storage.atomic import atomic
+from ..atomic import atomic
 
 Figures = dict[str, tuple[Figure, str]]  # name: (figure, caption)
 

@@ -83,5 +83,5 @@ from bsvdd.cli.main import main
 main([{command!r}], standalone_mode=False)
 """
     loaded = imported_by(code)
-    assert not loaded & {*HEAVY, "sklearn", "pandas", "xarray", "h5py", "joblib"}
+    assert not loaded & {*HEAVY, "sklearn", "pandas", "xarray", "safetensors", "joblib"}
     assert ("numpy" in loaded) == (command == "data")

@@ -314,7 +314,6 @@ def test_tables_and_pages_on_a_full_disk_are_one_line_and_whole(disk, small, mon
 
 
 def test_an_estimator_is_saved_whole_or_not_at_all(disk, fitted):
-    """Where HDF5 itself meets a full disk, the process ends."""
     from bsvdd import load
 
     est, path = fitted("BDD"), disk.folder / "model.nc"

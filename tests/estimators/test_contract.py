@@ -447,7 +447,7 @@ def test_save_and_load(fitted, data, new, tmp_path, name):
     est.save(tmp_path / "fit.nc")
     loaded = bsvdd.load(tmp_path / "fit.nc")
     assert type(loaded) is type(est) and loaded.get_params() == est.get_params()
-    assert set(loaded.idata_.children) == set(est.idata_.children)
+    assert loaded.idata_.identical(est.idata_)
     assert_same(loaded, est, new)
     np.testing.assert_array_equal(loaded.p_value(new, "split"), est.p_value(new, "split"))
     policy = Cutoff("f1", cv=3, level=0.7)

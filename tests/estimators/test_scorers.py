@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from bsvdd.estimators.labels import labels_of_text
 from bsvdd.inference.metrics import evaluate
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
@@ -139,12 +138,6 @@ def test_every_kind_of_the_minority_is_abnormal(tmp_path):
         assert scorers.roc_auc(fit, rows, y) == auc > 0.9
         g_mean = evaluate(y != "ok", est.predict(rows) == -1)["g_mean"]
         assert scorers.g_mean(fit, rows, y) == g_mean
-
-
-@pytest.mark.parametrize("text", ['{"a": 1}', "[[1]]", "7"])
-def test_labels_in_a_file_are_a_list(text):
-    with pytest.raises(ValueError, match="expected a list of numbers and texts"):
-        labels_of_text(text)
 
 
 OURS, OTHERS = SVDD(cutoff="g_mean"), LogisticRegression()

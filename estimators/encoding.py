@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...inference.cutoff import Cutoff
-from ...models import kernels, landmarks, priors
-from ...models.priors.foreign import is_foreign
+from ..inference.cutoff import Cutoff
+from ..models import kernels, landmarks, priors
+from ..models.priors.foreign import is_foreign
 
 VALUES: dict[str, type] = {
     value.__name__: value
