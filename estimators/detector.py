@@ -642,15 +642,14 @@ class Detector(OutlierMixin, BaseEstimator):
     # distances
 
     @available_if(_has_center)
-    def distance(self, X: Any = None, common_norm: bool = False) -> xr.DataArray:
+    def distance(self, X: Any, common_norm: bool = False) -> xr.DataArray:
         r"""Return the draws of d_z for each row of X.
 
         .. math:: d_z^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + \|a\|^2
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a file, optional
-            By default the training rows.
+        X : array-like of shape (n, p), or path of a file
         common_norm : bool, default=False
             Whether :math:`\|a\|^2 = w^\top K w` of every draw is replaced by its median. All rows
             share this term, so it says nothing of one of them. The decision does not depend on it:
@@ -670,8 +669,8 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         center: Any = self.fit_.center
-        rows = self.fit_.data.rows if X is None else new_rows.table(self, X)
-        return self.fit_.draws.of_rows(center.distances(rows, common_norm))
+        distances = center.distances(new_rows.table(self, X), common_norm)
+        return self.fit_.draws.of_rows(distances)
 
     @available_if(_has_center)
     def predict_idata(self, X: Any) -> xr.DataTree:

@@ -133,7 +133,7 @@ def _drawn(model: pm.Model, settings: SamplerSettings) -> tuple[Draws, str]:
         if not verdict.safe:
             warn(f"sampler='hmc' is not safe here ({verdict}); use 'nuts'", DiagnosticWarning)
         return drawn, f"asked for; {why}"
-    if verdict.safe:
+    if verdict.safe or math.isnan(verdict.r_hat):  # weights that never change are no case for NUTS
         return drawn, why
     drawn = nuts.sample(model, settings, _apart(kernel, state, settings.chains))
     if settings.chains == 1:  # it has no R-hat of its own

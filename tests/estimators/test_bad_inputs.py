@@ -147,6 +147,7 @@ def one_call(rng, fitted_ones):
         cls = classes[rng.integers(len(classes))]
         names = PARAMETERS[cls]
         name, value = names[rng.integers(len(names))], bad_value(rng)
+        value = "odd" if name == "cutoff" and value in (-1.0, -7) else value  # for a hyperplane
         call = f"{cls.__name__}({name}={value!r})"
         return (
             call,
@@ -171,8 +172,6 @@ def one_call(rng, fitted_ones):
         call = f"{type(est).__name__}.{method}"
         return call, lambda: getattr(est, method)(rows), r"\bX\b"
     value = bad_value(rng)
-    if hasattr(est, "pruned") and rng.integers(2):
-        return f"pruned({value!r})", lambda: est.pruned(value), "tolerance"
     value = "odd" if value in (-1.0, -7) else value  # which a hyperplane takes
     return f"with_cutoff({value!r})", lambda: est.with_cutoff(value), "cutoff"
 

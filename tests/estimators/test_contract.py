@@ -119,7 +119,7 @@ def test_groups_dims_and_coordinates(fitted, data, name):
         assert d.dims == ("chain", "draw", "obs") and d.shape == (*w.shape[:2], len(X))
         np.testing.assert_array_equal(d["obs"], np.arange(len(X)))
         np.testing.assert_allclose(d, est.distance(X), rtol=1e-12)
-        trained = est.distance(common_norm=True).values.reshape(-1, len(X))
+        trained = est.fit_.center.distances(est.fit_.data.rows, common_norm=True)
         np.testing.assert_allclose(trained, common_norm(est, d), rtol=1e-6, atol=1e-7)
     decision = est.idata_["decision"]
     assert (float(decision["cutoff"]), float(decision["level"])) == (est.cutoff_, est.level_)

@@ -299,7 +299,7 @@ def test_the_column_of_the_labels_is_left_out(expected, tmp_path, kind):
     est.save(tmp_path / "fit.nc")
     loaded = bsvdd.load(tmp_path / "fit.nc")
     other = loaded.with_prior(priors.Flat(0.5)).with_prior(loaded.prior)
-    for fit in (est, loaded, other, est.pruned(0.0), est.with_cutoff(est.cutoff_)):
+    for fit in (est, loaded, other, est.with_cutoff(est.cutoff_)):
         for rows in (data, table):
             np.testing.assert_array_equal(np.asarray(fit.predict(rows)), labels)
     d = est.distance(data if kind != "dask" else table)

@@ -398,6 +398,6 @@ def test_folds_take_their_own_rows_of_a_normal_prior(cls):
         part = priors.Normal(m=m[kept], sigma=S[np.ix_(kept, kept)])
         fold = cls(prior=part, cutoff=1.0, **few).fit(X[train], y[train])
         score[test] = score_of(fold, median_distance(fold, X[test]))
-    cutoff = Cutoff("g_mean").choose(distance_of(est, score), y == 1)
+    cutoff = cutoff_of(est, Cutoff("g_mean"), distance_of(est, score), y == 1)
     assert est.cutoff_ == pytest.approx(cutoff, rel=1e-6)
     assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-6)
