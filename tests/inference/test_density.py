@@ -8,8 +8,10 @@ import pymc as pm
 import pytensor
 import pytest
 from bsvdd.inference.density import Density, NoDensityError, PackagePrior
+from bsvdd.inference.draws import Draws, SamplerReport
+from bsvdd.inference.prior import log_prior, prior_draws, weights
 from bsvdd.inference.prior_density import PriorDensity
-from bsvdd.inference.sampling import log_prior, prior_draws, sample, weights
+from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
 from bsvdd.models.potential import kernel_potential
 from bsvdd.models.priors.foreign import make_variable
@@ -107,11 +109,19 @@ def cases():
     yield "BDD, student", bdd.build, (ONE, student, SCALE), PriorDensity
     minority = MINORITIES["Beta"]
     yield "BSVDD-M, student", bsvdd_m.build, (TWO, student, minority, SCALE, 0.4), PriorDensity
-    yield "BSVDD-M, pm.Beta", bsvdd_m.build, (TWO, NORMAL["Flat"], uniform, SCALE), PriorDensity
+    for prior in (uniform, by_row):
+        given = (TWO, NORMAL["Flat"], prior, SCALE)
+        yield f"BSVDD-M, {prior.__name__}", bsvdd_m.build, given, PriorDensity
 
 
 def uniform(gram, name, dims):
     return pm.Beta(name, 1.5, 2, dims=dims)
+
+
+def by_row(gram, name, dims):
+    """A variable of its own for each minority row."""
+    rows = [pm.Beta(f"{name}_{i}", 1 + i, 2) for i in range(gram.n1)]
+    return pm.Deterministic(name, pm.math.stack(rows), dims=dims)
 
 
 CASES = {name: (build, given, cls) for name, build, given, cls in cases()}
@@ -165,7 +175,7 @@ def test_named_quantities_are_those_of_pymc(name):
 
 
 @pytest.mark.parametrize("minority", MINORITIES)
-def test_log_prior_and_draws_by_numpy_are_those_by_pytensor(minority):
+def test_log_prior_by_numpy_is_that_by_pytensor(minority):
     """Of two models that differ only in who writes the prior of tau; each variable by itself."""
 
     def normal(gram, name, dims):
@@ -174,12 +184,10 @@ def test_log_prior_and_draws_by_numpy_are_those_by_pytensor(minority):
     models = [
         bsvdd_m.build(TWO, prior, MINORITIES[minority], SCALE) for prior in (NORMAL["Flat"], normal)
     ]
-    draws = [prior_draws(model, 20_000 if "T" not in minority else 2_000, 1) for model in models]
-    assert set(draws[0]) >= set(draws[1]) == {*(v.name for v in models[0].free_RVs), "w"}
-    for name in draws[1]:
-        p = stats.ks_2samp(draws[0][name][:, -1], draws[1][name][:, -1]).pvalue
-        assert p > 1e-4, name
-    drawn = sample_of(models[0])
+    density = Density.of(models[0])
+    named = density.named(np.random.default_rng(63).normal(size=(30, density.size)))
+    variables = {name: v.reshape(2, 15, *v.shape[1:]) for name, v in named.items()}
+    drawn = Draws.of_model(variables, models[0], SamplerReport("hmc"), {})
     ours, theirs = (log_prior(model, drawn) for model in models)
     assert set(ours) == set(theirs)
     for name, values in ours.items():
@@ -189,14 +197,32 @@ def test_log_prior_and_draws_by_numpy_are_those_by_pytensor(minority):
         np.testing.assert_allclose(weights(model, drawn), drawn.weights, rtol=1e-10)
 
 
-def sample_of(model):
-    """Thirty points of the model, as draws."""
-    from bsvdd.inference.draws import Draws, SamplerReport
+@pytest.mark.parametrize(
+    "name", [n for n in CASES if "loss" not in n and "BDD-M" not in n and "potential" not in n]
+)
+def test_draws_of_the_prior_have_the_distribution_of_those_of_pymc(name):
+    build, given, _ = CASES[name]
+    model = build(*given)
+    expected = pm.draw(model["w"], 400, random_seed=7, mode="FAST_COMPILE")
+    draws = prior_draws(model, 400, 8)
+    assert set(draws) >= {*(v.name for v in model.free_RVs), "w"} - {"squared_radius"}
+    found = draws["w"]
+    assert found.shape == expected.shape
+    for j in (0, -1):
+        assert stats.ks_2samp(found[:, j], expected[:, j]).pvalue > 1e-4
+    again, other = (prior_draws(model, 3, seed)["w"] for seed in (8, 9))
+    np.testing.assert_array_equal(again, prior_draws(model, 3, 8)["w"])
+    assert not np.array_equal(again, other)
 
-    density = Density.of(model)
-    named = density.named(np.random.default_rng(63).normal(size=(30, density.size)))
-    variables = {name: v.reshape(2, 15, *v.shape[1:]) for name, v in named.items()}
-    return Draws.of_model(variables, model, SamplerReport("hmc"), {})
+
+def test_every_proper_free_variable_is_drawn_and_an_improper_prior_has_no_draws():
+    model = bsvdd.build(ONE, hierarchical, outlier_fraction=0.5)
+    assert set(prior_draws(model, 1, 1)) == {"beta", "beta_sd", "w"}
+    model = bsvdd_m.build(TWO, NORMAL["Flat"], MINORITIES["Beta"], outlier_fraction=0.5)
+    assert set(prior_draws(model, 2, 1)) >= {"tau", "alpha1_probit", "w"}
+    model = bsvdd.build(ONE, lambda gram, name, dims: pm.Flat(name, dims=dims))
+    with pytest.raises(NotImplementedError):
+        prior_draws(model, 3, 1)
 
 
 def test_one_vector_out_of_range_is_no_density_and_the_others_keep_theirs():

@@ -133,50 +133,6 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
     assert (few[np.abs(errors[1:]) > 1e-6] > 3.0).all()
 
 
-def test_draws_of_a_normal_posterior(worst_z):
-    mean, upper = bdd.posterior(GRAM, PRIOR, 2.0)
-    kernel, state = warm(bdd.build(GRAM, PRIOR, 2.0), 64)
-    x, random = [], rng(5)
-    for _ in range(300):
-        state, info = kernel.step(state, random)
-        x.append(kernel.coordinates.x(state.y))
-        assert info.acceptance_rate.mean() > 0.5
-    z = (np.concatenate(x) - mean) @ upper.T
-    assert np.abs(z.mean(axis=0)).max() < 0.05  # of 19,200 draws
-    np.testing.assert_allclose(z.T @ z / len(z), np.eye(12), atol=0.07)
-
-
-@pytest.mark.parametrize("scale", [3.0, 40.0])
-def test_draws_against_quadrature(worst_z, scale):
-    """Of two points, with all mass of a normal prior on the difference of their parameters."""
-    gram = Gram.from_rows(kernels.RBF(1.0), np.array([[0.0, 0.0], [1.5, 0.3]]))
-    sd = 2.0
-    difference = np.linspace(-20.0, 20.0, 20_001)
-    first = 1 / (1 + np.exp(-difference))
-    w = np.column_stack([first, 1 - first])
-    norm = np.einsum("di,ij,dj->d", w, gram.K, w)
-    log_density = -scale / 2 * (gram.n0 * norm - 2 * w @ gram.r)
-    log_density -= (difference - 0.4) ** 2 / (4 * sd**2)
-    share = np.exp(log_density - log_density.max())
-    share /= share.sum()
-    mean = share @ first
-    for prior in (priors.Normal(m=[0.4, 0.0], sd=sd), InTwo(sd)):
-        model = bsvdd.build(gram, prior, scale)
-        tree = sample(model, "hmc", draws=4000, tune=500, chains=4, seed=1)
-        draws = tree["posterior"]["w"].values[..., :1]
-        assert worst_z(draws, [mean]) < 4.5
-        assert worst_z((draws - mean) ** 2, [share @ (first - mean) ** 2]) < 4.5
-        assert worst_z(draws < 0.3, [share @ (first < 0.3)]) < 4.5
-        assert worst_z(draws, [1 / (1 + np.exp(-0.4))]) > 4.5  # without the likelihood
-
-
-class InTwo(priors.Flat):
-    """Independent, so that it is mapped; the mean of the first is .4."""
-
-    def mean(self, gram):
-        return np.array([0.4, 0.0])
-
-
 def test_a_chain_without_a_density_is_lost_and_replaced():
     state = State(np.arange(6.0).reshape(3, 2), np.array([-1.0, -np.inf, -5000.0]), np.ones((3, 2)))
     found = hmc.found(state, rng())

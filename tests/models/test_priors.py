@@ -1,4 +1,4 @@
-"""Priors: their means, and what a prior must be and return."""
+"""Priors: their numbers by formula, what a prior must be and return, and fits with them."""
 
 import re
 from types import SimpleNamespace
@@ -9,169 +9,293 @@ import pymc as pm
 import pytest
 from bsvdd.inference.density import Density
 from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram, bsvdd, bsvdd_m
+from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
 from scipy import stats
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import OneClassSVM
+from sklearn.utils import check_random_state
 
-from bsvdd import kernels, priors
+import bsvdd as package
+from bsvdd import BDD, BSVDD, BSVDDM, Cutoff, kernels, priors
+from tests.scores import cutoff_of, distance_of, median_distance, score_of
 
-RNG = np.random.default_rng(30)
-MAJORITY, MINORITY = RNG.normal(size=(9, 2)), RNG.normal(size=(4, 2))
-K = kernels.RBF(0.8)
-GRAM = Gram.from_rows(K, MAJORITY, MINORITY)
-ROW_SUMS = np.array([sum(K([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY])
+from .helpers import moments_z
 
-
-@pytest.mark.parametrize("exponent", [0.3, 0.5, 1.0])
-def test_row_sum_is_the_published_mean(exponent):
-    mean = priors.RowSum(exponent=exponent).mean(GRAM)
-    np.testing.assert_allclose(mean, -(ROW_SUMS**exponent), rtol=1e-12)
-
-
-def test_standardized_row_sum_has_mean_0_and_sd_1():
-    mean = priors.StandardizedRowSum().mean(GRAM)
-    np.testing.assert_allclose(mean, -stats.zscore(ROW_SUMS), rtol=1e-10)
+RNG = np.random.default_rng(50)
+N0, N1 = 12, 3
+MAJORITY, UNLABELLED = RNG.normal(size=(N0, 2)), RNG.normal(size=(9, 2)) * 1.5
+MINORITY = RNG.normal(size=(N1, 2)) + 2
+RBF = kernels.RBF(1.5)
+GRAM, TWO = Gram.from_rows(RBF, MAJORITY), Gram.from_rows(RBF, MAJORITY, MINORITY)
+ROW_SUMS = np.array([sum(RBF([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY])
+NEGATIVE = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [-4.0]]))  # sums -1, -2, 4
+PYTHON = "FAST_COMPILE"  # a few numbers: no machine code
 
 
-def test_equal_row_sums_give_zero():
-    circle = np.array([[np.cos(t), np.sin(t)] for t in 2 * np.pi * np.arange(7) / 7])
-    mean = priors.StandardizedRowSum().mean(Gram.from_rows(K, circle))
-    np.testing.assert_array_equal(mean, np.zeros(7))
+def covariance_matrix(seed, n=N0):
+    A = np.random.default_rng(seed).normal(size=(n, n))
+    return A @ A.T / n + 0.3 * np.eye(n)
 
 
-def test_flat_is_zero_for_the_majority():
-    np.testing.assert_array_equal(priors.Flat().mean(GRAM), np.zeros(9))
+# means and covariances
+
+M, S = np.linspace(-2, 3, N0), covariance_matrix(51)
+CIRCLE = np.array([[np.cos(t), np.sin(t)] for t in 2 * np.pi * np.arange(7) / 7])
+NUMBERS = {
+    **{
+        f"RowSum {e}": (priors.RowSum(0.7, exponent=e), GRAM, -(ROW_SUMS**e), 0.49 * np.eye(N0))
+        for e in (0.3, 0.5, 1.0)
+    },
+    "RowSum of negative sums": (priors.RowSum(), NEGATIVE, [1.0, 2.0, -4.0], np.eye(3)),
+    "StandardizedRowSum": (
+        priors.StandardizedRowSum(),
+        TWO,
+        -stats.zscore(ROW_SUMS),
+        np.eye(N0),
+    ),
+    "StandardizedRowSum of equal rows": (
+        priors.StandardizedRowSum(),
+        Gram.from_rows(RBF, CIRCLE),
+        np.zeros(7),
+        np.eye(7),
+    ),
+    "Flat": (priors.Flat(0.7), TWO, np.zeros(N0), 0.49 * np.eye(N0)),
+    "Normal is Flat by default": (priors.Normal(0.7), GRAM, np.zeros(N0), 0.49 * np.eye(N0)),
+    "Normal": (priors.Normal(0.4, m=M, sigma=S), GRAM, M, 0.16 * S),
+    "GaussianProcess": (
+        priors.GaussianProcess(2.0, nugget=0.1),
+        TWO,
+        np.zeros(N0),
+        4 * (RBF(MAJORITY) + 0.1 * np.eye(N0)),
+    ),
+    "GaussianProcess of a kernel": (
+        priors.GaussianProcess(kernel=kernels.RBF("median"), nugget=1e-3),
+        GRAM,
+        np.zeros(N0),
+        kernels.RBF("median").resolve(MAJORITY)(MAJORITY) + 1e-3 * np.eye(N0),
+    ),
+    "GraphLaplacian without smoothness": (
+        priors.GraphLaplacian(0.8, unlabelled=UNLABELLED, smoothness=0.0),
+        GRAM,
+        np.zeros(N0),
+        0.64 * np.eye(N0),
+    ),
+}
 
 
-def test_negative_row_sums_have_no_power():
-    gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [-4.0]]))
-    with pytest.raises(ValueError, match=r"row 1 of the kernel matrix has the negative sum -2, .*"):
-        priors.RowSum(exponent=0.5).mean(gram)
-    with pytest.raises(ValueError, match=r"another kernel \(RBF\), exponent=1, or another prior"):
-        priors.RowSum(exponent=0.999).mean(gram)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_mean_covariance_and_density_are_those_of_the_formula(name):
+    prior, gram, m, C = NUMBERS[name]
+    np.testing.assert_allclose(prior.mean(gram), m, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(prior.covariance(gram), C, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(prior.precision(gram) @ C, np.eye(len(C)), atol=1e-8)
+    point = np.random.default_rng(52).normal(size=len(C))
+    with pm.Model(coords={"majority": range(len(C))}):
+        logp = pm.logp(prior(gram, "x", "majority"), point).eval(mode=PYTHON).sum()
+    assert logp == pytest.approx(stats.multivariate_normal(m, C).logpdf(point), abs=1e-8)
 
 
-def test_negative_row_sums_are_their_own_first_power():
-    """The rows 1, 2, -4 sum to -1, so their linear row sums are -1, -2, 4."""
-    gram = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [-4.0]]))
-    np.testing.assert_array_equal(priors.RowSum().mean(gram), [1.0, 2.0, -4.0])
+def test_equal_rows_have_a_precision_of_their_process():
+    twice = Gram.from_rows(RBF, MAJORITY[[0, 0, 1]])  # K is singular
+    assert np.isfinite(priors.GaussianProcess().precision(twice)).all()
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_inverse_row_sums_are_powers_of_the_row_sums(power):
+    weights = np.exp(priors.InverseRowSum(power=power).mean(TWO))
+    expected = ROW_SUMS**-power
+    np.testing.assert_allclose(weights / weights.sum(), expected / expected.sum())
+    assert np.log(weights).mean() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_svdd_prior_has_the_weights_of_svdd_as_median():
+    rows = np.random.default_rng(80).normal(size=(40, 2))
+    gram, part = Gram.from_rows(kernels.RBF(1.0), rows), rows[:30]
+    machine = OneClassSVM(kernel="rbf", gamma=0.5, nu=0.2, tol=1e-10).fit(rows)
+    alpha = np.zeros(40)
+    alpha[machine.support_] = machine.dual_coef_[0] / machine.dual_coef_.sum()
+    found = np.exp(priors.SVDDWeights(outlier_fraction=0.2, floor=0.05).mean(gram))
+    expected = alpha + 0.05 / 40
+    np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)
+    alone, with_minority = (
+        priors.SVDDWeights().mean(Gram.from_rows(kernels.RBF(1.0), part, more))
+        for more in (None, rows[30:])
+    )
+    np.testing.assert_allclose(with_minority, alone, atol=1e-9)
+
+
+def graph_covariance(majority, unlabelled, k, kappa):
+    """[(kappa L + I)^-1] of the majority, the graph by sorting distances row by row."""
+    points = np.concatenate([majority, unlabelled])
+    n = len(points)
+    W = np.zeros((n, n))
+    for i in range(n):
+        order = sorted(
+            (j for j in range(n) if j != i), key=lambda j: ((points[i] - points[j]) ** 2).sum()
+        )
+        for j in order[:k]:
+            W[i, j] = W[j, i] = 1.0
+    L = np.diag(W.sum(axis=1)) - W
+    return np.linalg.inv(kappa * L + np.eye(n))[: len(majority), : len(majority)]
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("kappa", [0.2, 1.0, 20.0])
+@pytest.mark.parametrize("unlabelled", [UNLABELLED, UNLABELLED[:0]], ids=["with", "without"])
+def test_graph_laplacian_by_an_explicit_graph(k, kappa, unlabelled):
+    """Minority points are no part of it."""
+    prior = priors.GraphLaplacian(sd=0.8, unlabelled=unlabelled, neighbors=k, smoothness=kappa)
+    # the RBF kernel's distances order neighbours as those of the rows do
+    expected = 0.64 * graph_covariance(MAJORITY, unlabelled, k, kappa)
+    for gram in (GRAM, TWO):
+        np.testing.assert_allclose(prior.covariance(gram), expected, atol=1e-10)
+    np.testing.assert_allclose(prior.precision(GRAM), np.linalg.inv(expected), rtol=1e-7, atol=1e-9)
+    np.testing.assert_array_equal(prior.mean(GRAM), 0.0)
+    assert np.linalg.eigvalsh(prior.covariance(GRAM))[0] > 0
+
+
+def test_graph_laplacian_is_of_the_distances_of_the_kernel():
+    """A column that the kernel hardly looks at makes no neighbours."""
+
+    def kernel(A, B):
+        return A[:, :1] @ B[:, :1].T + 1e-9 * A[:, 1:] @ B[:, 1:].T
+
+    gram = Gram.from_rows(kernels.as_kernel(kernel), MAJORITY)
+    found = priors.GraphLaplacian(unlabelled=UNLABELLED, neighbors=3).covariance(gram)
+    flat = [np.column_stack([p[:, 0], np.zeros(len(p))]) for p in (MAJORITY, UNLABELLED)]
+    np.testing.assert_allclose(found, graph_covariance(*flat, 3, 1.0), atol=1e-10)
+    assert np.abs(found - graph_covariance(MAJORITY, UNLABELLED, 3, 1.0)).max() > 0.01
+
+
+def test_unlabelled_rows_that_bridge_two_rows_correlate_them():
+    """Two clusters of three; a chain of unlabelled rows joins the nearest rows of both."""
+    majority = np.array([[-5.0, 0], [-5.4, 0.3], [-5.3, -0.4], [5.0, 0], [5.4, 0.3], [5.3, -0.4]])
+    gram = Gram.from_rows(kernels.RBF(3.0), majority)
+    bridge = np.column_stack([np.linspace(-4.5, 4.5, 10), np.zeros(10)])
+    aside = bridge + np.array([0.0, 40.0])
+    for unlabelled, bridged in (((), False), (aside, False), (bridge, True)):
+        prior = priors.GraphLaplacian(unlabelled=unlabelled, neighbors=2, smoothness=50.0)
+        C = prior.covariance(gram)
+        correlation = C[0, 3] / np.sqrt(C[0, 0] * C[3, 3])
+        assert correlation > 0.05 if bridged else abs(correlation) < 1e-12
+
+
+def test_precomputed_kernels_have_values_of_their_rows_only():
+    kernel = kernels.Precomputed()
+    gram = Gram.from_rows(kernel, kernel.training_rows(RBF(MAJORITY)))
+    for prior in (priors.GraphLaplacian(), priors.GaussianProcess()):
+        np.testing.assert_allclose(prior.covariance(gram), prior.covariance(GRAM), atol=1e-12)
+    with pytest.raises(ValueError, match="GaussianProcess: kernel needs the rows"):
+        priors.GaussianProcess(kernel=RBF).covariance(gram)
+    message = "GraphLaplacian: a precomputed kernel has no values between unlabelled rows; use"
+    prior = priors.GraphLaplacian(unlabelled=UNLABELLED)
+    with pytest.raises(ValueError, match=message):
+        prior.covariance(gram)
+    with pytest.raises(ValueError, match=message):
+        BDD(kernel=kernel, prior=prior).fit(RBF(MAJORITY))
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "message"),
+    ("make", "changed"),
     [
-        (lambda: priors.Flat(sd=0), ValueError, "Flat: sd must be positive and finite, got 0"),
-        (lambda: priors.RowSum(sd=np.inf), ValueError, "RowSum: sd must be positive and finite"),
+        (lambda m, S: priors.Normal(m=m, sigma=S), lambda m, S: priors.Normal(m=m + 1e-9, sigma=S)),
         (
-            lambda: priors.RowSum(exponent=1.5),
-            ValueError,
-            r"exponent must lie in \(0, 1\], got 1.5",
-        ),
-        (lambda: priors.RowSum(exponent=0), ValueError, r"exponent must lie in \(0, 1\], got 0"),
-        (lambda: priors.StandardizedRowSum(sd="1"), TypeError, "sd must be a number, got '1'"),
-        (lambda: priors.Flat(sd=True), TypeError, "Flat: sd must be a number, got True"),
-        (lambda: priors.Beta(-1), ValueError, "Beta: a must be positive and finite, got -1"),
-        (lambda: priors.Beta(1, 0), ValueError, "Beta: b must be positive and finite, got 0"),
-        (
-            lambda: priors.Beta(total=0),
-            ValueError,
-            "Beta: total must be positive and finite, got 0",
+            lambda m, S: priors.TruncatedNormal(m, 0.5, S),
+            lambda m, S: priors.TruncatedNormal(m, 0.6, S),
         ),
     ],
+    ids=["Normal", "TruncatedNormal"],
 )
-def test_numbers_of_priors_are_checked(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
+def test_priors_of_vectors_are_values(make, changed):
+    m, S = np.arange(3.0), covariance_matrix(53, 3)
+    prior = make(m, S)
+    assert prior == make(tuple(m), tuple(map(tuple, S))) != changed(m, S)
+    assert hash(prior) == hash(make(m.tolist(), S.tolist()))
+    S[0, 0], m[0] = 99.0, 99.0
+    assert prior == make(np.arange(3.0), covariance_matrix(53, 3))
+
+
+# the minority's priors
 
 
 @pytest.mark.parametrize("total", [None, 0.8])
 def test_prior_draws_of_bsvdd_m(total):
     """Weights sum to one, minority weights have the moments of (c/n1) Beta(2, 3)."""
-    model = bsvdd_m.build(GRAM, priors.RowSum(2.0), priors.Beta(2, 3, total=total))
-    tau, w = pm.draw([model["tau"], model["w"]], 4000, random_seed=1, mode="FAST_COMPILE")
+    model = bsvdd_m.build(TWO, priors.RowSum(2.0), priors.Beta(2, 3, total=total))
+    tau, w = pm.draw([model["tau"], model["w"]], 4000, random_seed=1, mode=PYTHON)
     np.testing.assert_allclose(w.sum(axis=1), 1.0, rtol=1e-12)
-    scale = 1.0 if total is None else total / 4
+    scale = 1.0 if total is None else total / N1
     beta = stats.beta(2, 3)
-    np.testing.assert_allclose(-w[:, 9:].mean(axis=0), scale * beta.mean(), rtol=0.05)
-    np.testing.assert_allclose(w[:, 9:].std(axis=0), scale * beta.std(), rtol=0.07)
-    assert w[:, 9:].max() <= 0
+    np.testing.assert_allclose(-w[:, N0:].mean(axis=0), scale * beta.mean(), rtol=0.05)
+    np.testing.assert_allclose(w[:, N0:].std(axis=0), scale * beta.std(), rtol=0.07)
+    assert w[:, N0:].max() <= 0
     np.testing.assert_allclose(tau.mean(axis=0), -ROW_SUMS, atol=5 * 2 / np.sqrt(4000))
     np.testing.assert_allclose(tau.std(axis=0), 2.0, rtol=0.07)
 
 
-def test_a_function_is_a_prior(toy_gram):
-    model = bsvdd.build(toy_gram, lambda gram, name, dims: pm.StudentT(name, 4, dims=dims))
-    assert [v.name for v in model.free_RVs] == ["beta"]
-    assert model.named_vars_to_dims["beta"] == ("point",)
+@pytest.mark.parametrize(
+    ("mean", "sd"), [(0.0, 1.0), (0.7, 0.2), (-3.0, 1.0), ((-1.0, 0.3, 4.0), 0.5)], ids=str
+)
+def test_truncated_normal_is_the_normal_on_the_unit_interval(mean, sd):
+    model = bsvdd_m.build(TWO, priors.Flat(), priors.TruncatedNormal(mean, sd))
+    draws = pm.draw(model["alpha1"], 3000, random_seed=6, mode=PYTHON)
+    assert draws.shape == (3000, N1) and draws.min() >= 0 and draws.max() <= 1
+    mean = np.broadcast_to(mean, N1)
+    law = stats.truncnorm((0 - mean) / sd, (1 - mean) / sd, loc=mean, scale=sd)
+    error = np.abs(draws.mean(axis=0) - law.mean()) / (law.std() / np.sqrt(3000))
+    assert error.max() < 4.5
+    for quantile in (0.1, 0.5, 0.9):
+        share = (draws <= law.ppf(quantile)).mean()
+        assert abs(share - quantile) < 4.5 * np.sqrt(quantile * (1 - quantile) / 9000)
+    # PyMC holds the bounds in single precision, so its norming constant has 1e-7; the rest is exact
+    values = np.repeat([[0.05], [0.5], [0.95]], N1, axis=1)
+    logp = np.array([pm.logp(model["alpha1"], v).eval(mode=PYTHON) for v in values])
+    np.testing.assert_allclose(logp, law.logpdf(values), atol=1e-6)
+    slope = np.diff(law.logpdf(values), axis=0)
+    np.testing.assert_allclose(np.diff(logp, axis=0), slope, rtol=1e-10)
 
 
-def test_an_object_with_create_variable_is_a_prior(toy_gram):
-    prior = SimpleNamespace(create_variable=lambda name: pm.Laplace(name, 0, 1, dims="point"))
-    model = bsvdd.build(toy_gram, prior)
-    assert model.named_vars_to_dims["beta"] == ("point",)
+def test_correlated_truncated_normal_is_a_variable():
+    """Its log density is that of the normal but for a constant, and it can be drawn from."""
+    m, sd = np.array([0.2, 0.5, 1.4]), 0.6
+    S = np.array([[1.0, -0.8, 0.1], [-0.8, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    with pm.Model(coords={"minority": range(3)}):
+        x = priors.TruncatedNormal(m, sd, S)(TWO, "x", "minority")
+        draws = pm.draw(x, 1500, random_seed=1, mode=PYTHON)
+        points = np.random.default_rng(57).uniform(size=(5, 3))
+        logp = np.array([float(pm.logp(x, point).eval(mode=PYTHON)) for point in points])
+        outside = float(pm.logp(x, np.array([0.5, 0.5, 1.01])).eval(mode=PYTHON))
+    law = stats.multivariate_normal(m, sd**2 * S)
+    np.testing.assert_allclose(np.diff(logp), np.diff(law.logpdf(points)), rtol=1e-9)
+    assert outside == -np.inf
+    free = law.rvs(1_000_000, random_state=2)
+    free = free[((free >= 0) & (free <= 1)).all(axis=1)]
+    assert draws.min() >= 0 and draws.max() <= 1
+    error = np.abs(draws.mean(axis=0) - free.mean(axis=0)) / (draws.std(axis=0) / np.sqrt(1500))
+    assert error.max() < 4.5
+    np.testing.assert_allclose(np.corrcoef(draws.T), np.corrcoef(free.T), atol=0.1)
 
 
-@pytest.mark.parametrize("wrong", ["flat", 3.0, priors.Flat, [priors.Flat()]], ids=repr)
-def test_what_is_no_prior(toy_gram, wrong):
-    message = rf"prior of beta: expected a prior such as .*, got {re.escape(repr(wrong))}"
-    with pytest.raises(TypeError, match=message):
-        bsvdd.build(toy_gram, wrong)
+# what a prior must be and return
 
 
-def test_prior_must_return_its_variable(toy_gram):
-    for wrong in (
-        lambda gram, name, dims: None,
-        lambda gram, name, dims: pm.Normal("other", dims=dims),
-        lambda gram, name, dims: pm.Normal.dist(shape=8),
-    ):
-        with pytest.raises(
-            TypeError, match="must return the PyMC variable .* under the name 'beta'"
-        ):
-            bsvdd.build(toy_gram, wrong)
+def student(gram, name, dims):
+    return pm.StudentT(name, 4, dims=dims)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"shape": 5}, {"shape": (8, 2)}], ids=repr)
-def test_prior_must_have_one_value_for_each_point(toy_gram, arguments):
-    with pytest.raises(ValueError, match=r"one value for each of the 8 points of 'point' \(pass"):
-        bsvdd.build(toy_gram, lambda gram, name, dims: pm.Normal(name, **arguments))
-
-
-def test_prior_by_shape_instead_of_dims(toy_gram):
-    model = bsvdd.build(toy_gram, lambda gram, name, dims: pm.Normal(name, shape=gram.n_points))
-    assert model["w"].eval().shape == (8,)
-
-
-def test_bsvdd_m_without_minority_rows(toy_gram):
-    with pytest.raises(ValueError, match=r"there is none \(n1 = 0\); give y with at least one"):
-        bsvdd_m.build(toy_gram, priors.Flat(), priors.Beta())
-
-
-def test_priors_must_be_given():
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'prior'"):
-        bsvdd.build(GRAM)
-    with pytest.raises(TypeError, match="required positional argument: 'minority_prior'"):
-        bsvdd_m.build(GRAM, priors.Flat())
-
-
-def test_a_second_free_variable_must_say_whose_it_is(toy_gram):
-    def prior(scale):
-        return lambda gram, name, dims: pm.Normal(name, 0, pm.HalfNormal(scale), dims=dims)
-
-    message = r"prior of beta: .* makes a second free variable, 'scale'; .* name it 'beta_scale'"
-    with pytest.raises(ValueError, match=message):
-        bsvdd.build(toy_gram, prior("scale"))
-    model = bsvdd.build(toy_gram, prior("beta_scale"))
-    assert [v.name for v in model.free_RVs] == ["beta_scale", "beta"]
+def by_create_variable():
+    return SimpleNamespace(create_variable=lambda name: pm.Laplace(name, 0, 1, dims="point"))
 
 
 @pytest.mark.parametrize(
     "prior",
-    [lambda gram, name, dims: pm.Normal(name, 0, -1.0, dims=dims), preliz.Normal(0, -1)],
-    ids=["function", "PreliZ"],
+    [student, by_create_variable(), lambda gram, name, dims: pm.Normal(name, shape=gram.n_points)],
+    ids=["function", "create_variable", "shape instead of dims"],
 )
-def test_a_negative_scale_is_named(toy_gram, prior):
-    with pytest.raises(ValueError, match="prior of beta: its parameters must meet sigma > 0"):
-        sample(bsvdd.build(toy_gram, prior), "auto", draws=10, tune=10, chains=1)
+def test_functions_and_objects_are_priors(toy_gram, prior):
+    model = bsvdd.build(toy_gram, prior)
+    assert [v.name for v in model.free_RVs] == ["beta"]
+    assert model["w"].eval().shape == (8,)
 
 
 def test_preliz_is_the_prior_of_pymc(toy_gram):
@@ -183,9 +307,163 @@ def test_preliz_is_the_prior_of_pymc(toy_gram):
     assert Density.of(truncated).size == 8
 
 
-def test_preliz_without_numbers(toy_gram):
-    with pytest.raises(ValueError, match=r"prior of beta: .*lacks .* parameters \(mu, sigma\)"):
-        bsvdd.build(toy_gram, preliz.Normal(mu=0))
+def test_a_prior_from_its_description(toy_gram):
+    for cls in priors.FAMILIES:
+        assert priors.from_dict({"type": cls.__name__}) == cls()
+    assert priors.from_dict({"type": "Beta", "a": 2, "total": 1}) == priors.Beta(2, total=1)
+    with pytest.raises(TypeError, match="see priors.from_dict"):
+        bsvdd.build(toy_gram, {"type": "Flat"})
+
+
+def scaled(scale):
+    return lambda gram, name, dims: pm.Normal(name, 0, pm.HalfNormal(scale), dims=dims)
+
+
+NO_VARIABLE = "must return the PyMC variable .* under the name 'beta'"
+ONE_EACH = r"one value for each of the 8 points of 'point' \(pass"
+NEGATIVE_SCALE = "prior of beta: its parameters must meet sigma > 0"
+
+
+@pytest.mark.parametrize(
+    ("prior", "error", "message"),
+    [
+        *(
+            (
+                wrong,
+                TypeError,
+                rf"prior of beta: expected a prior such as .*, got {re.escape(repr(wrong))}",
+            )
+            for wrong in ("flat", 3.0, priors.Flat, [priors.Flat()])
+        ),
+        (lambda gram, name, dims: None, TypeError, NO_VARIABLE),
+        (lambda gram, name, dims: pm.Normal("other", dims=dims), TypeError, NO_VARIABLE),
+        (lambda gram, name, dims: pm.Normal.dist(shape=8), TypeError, NO_VARIABLE),
+        *(
+            (lambda gram, name, dims, how=how: pm.Normal(name, **how), ValueError, ONE_EACH)
+            for how in ({}, {"shape": 5}, {"shape": (8, 2)})
+        ),
+        (
+            scaled("scale"),
+            ValueError,
+            r"prior of beta: .* makes a second free variable, 'scale'; .* name it 'beta_scale'",
+        ),
+        (preliz.Normal(mu=0), ValueError, r"prior of beta: .*lacks .* parameters \(mu, sigma\)"),
+        (lambda g, name, dims: pm.Normal(name, 0, -1.0, dims=dims), ValueError, NEGATIVE_SCALE),
+        (preliz.Normal(0, -1), ValueError, NEGATIVE_SCALE),
+    ],
+    ids=str,
+)
+def test_what_is_no_prior_of_a_model(toy_gram, prior, error, message):
+    with pytest.raises(error, match=message):
+        sample(bsvdd.build(toy_gram, prior), "auto", draws=10, tune=10, chains=1)
+
+
+def test_a_second_free_variable_says_whose_it_is(toy_gram):
+    model = bsvdd.build(toy_gram, scaled("beta_scale"))
+    assert [v.name for v in model.free_RVs] == ["beta_scale", "beta"]
+
+
+def test_models_need_their_priors_and_rows(toy_gram):
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'prior'"):
+        bsvdd.build(GRAM)
+    with pytest.raises(TypeError, match="required positional argument: 'minority_prior'"):
+        bsvdd_m.build(GRAM, priors.Flat())
+    with pytest.raises(ValueError, match=r"there is none \(n1 = 0\); give y with at least one"):
+        bsvdd_m.build(toy_gram, priors.Flat(), priors.Beta())
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (priors.Normal(m=np.zeros(11)), "Normal: m has 11 values, but there are 12 majority"),
+        (priors.Normal(sigma=np.eye(14)), "Normal: sigma has 14 values, but .* 12 majority"),
+        (priors.GraphLaplacian(neighbors=N0), f"neighbors={N0} needs more than that many rows"),
+        (priors.GraphLaplacian(unlabelled=np.ones((4, 3))), "unlabelled"),
+    ],
+    ids=range(4),
+)
+def test_priors_that_do_not_fit_the_rows(prior, message):
+    for use in (
+        lambda: bdd.posterior(GRAM, prior),
+        lambda: bsvdd.build(GRAM, prior),
+        lambda: BDD(kernel=RBF, prior=prior).fit(MAJORITY),
+    ):
+        with pytest.raises(ValueError, match=message):
+            use()
+
+
+@pytest.mark.parametrize("field", ["mean", "sigma"])
+def test_minority_priors_that_do_not_fit_the_rows(field):
+    prior = priors.TruncatedNormal(**{field: [0.0, 1.0] if field == "mean" else np.eye(2)})
+    message = rf"TruncatedNormal: {field} has 2 values, but there are 3 minority rows"
+    with pytest.raises(ValueError, match=message):
+        bsvdd_m.build(TWO, priors.Flat(), prior)
+
+
+P = priors
+NO_NUMBERS = [
+    (P.Flat, {"sd": 0}, "Flat: sd must be positive and finite, got 0"),
+    (P.RowSum, {"sd": np.inf}, "RowSum: sd must be positive and finite"),
+    (P.RowSum, {"exponent": 1.5}, r"exponent must lie in \(0, 1\], got 1.5"),
+    (P.RowSum, {"exponent": 0}, r"exponent must lie in \(0, 1\], got 0"),
+    (P.StandardizedRowSum, {"sd": "1"}, "sd must be a number, got '1'"),
+    (P.Flat, {"sd": True}, "Flat: sd must be a number, got True"),
+    (P.Beta, {"a": -1}, "Beta: a must be positive and finite, got -1"),
+    (P.Beta, {"b": 0}, "Beta: b must be positive and finite, got 0"),
+    (P.Beta, {"total": 0}, "Beta: total must be positive and finite, got 0"),
+    *((P.InverseRowSum, {"power": power}, "power must lie in") for power in (-0.1, 1.1)),
+    *((P.SVDDWeights, {n: v}, "must lie in") for n, v in (("outlier_fraction", 0.0), ("floor", 2))),
+    (P.SVDDWeights, {"floor": 0.0}, "must lie in"),
+    (P.GaussianProcess, {"kernel": kernels.Precomputed()}, "must be a function of rows"),
+    (P.GaussianProcess, {"nugget": 0}, "GaussianProcess: nugget must be positive and finite"),
+    (P.Normal, {"sd": 0.0}, "Normal: sd must be positive and finite"),
+    (P.Normal, {"sd": np.inf}, "Normal: sd must be positive and finite"),
+    *(
+        (P.Normal, {"sigma": sigma}, f"Normal: sigma{message}")
+        for sigma, message in (
+            (np.ones((3, 2)), r" must be a square matrix, got shape \(3, 2\)"),
+            (np.ones(3), r" must be a square matrix, got shape \(3,\)"),
+            ([[1.0, 2.0], [2.0, 1.0]], " must be .* positive definite"),
+            ([[1.0, 1.0], [1.0, 1.0]], " must be .* positive definite"),
+            ([[1.0, 0.5], [0.1, 1.0]], " must be symmetric"),
+            ([[1.0, np.nan], [np.nan, 1.0]], ""),
+        )
+    ),
+    (P.Normal, {"m": [0.0, np.nan]}, "Normal: m"),
+    (P.Normal, {"m": [[0.0, 1.0]]}, "Normal: m"),
+    (P.GraphLaplacian, {"neighbors": 0}, "GraphLaplacian: neighbors must be at least 1, got 0"),
+    (P.GraphLaplacian, {"neighbors": 2.5}, "GraphLaplacian: neighbors"),
+    *(
+        (P.GraphLaplacian, {"smoothness": v}, "smoothness must be at least 0 and finite")
+        for v in (-1.0, np.inf, np.nan)
+    ),
+    (P.GraphLaplacian, {"sd": -1.0}, "GraphLaplacian: sd must be positive"),
+    (P.GraphLaplacian, {"unlabelled": [1.0, 2.0]}, "GraphLaplacian: unlabelled"),
+    (P.GraphLaplacian, {"unlabelled": [[1.0, np.nan]]}, "GraphLaplacian: unlabelled"),
+    (P.TruncatedNormal, {"sd": 0.0}, "TruncatedNormal: sd must be positive and finite, got 0"),
+    (P.TruncatedNormal, {"sd": "a"}, "TruncatedNormal: sd must be a number, got 'a'"),
+    (P.TruncatedNormal, {"mean": np.nan}, "TruncatedNormal: mean must be finite, got nan"),
+    (P.TruncatedNormal, {"mean": [0.0, np.inf]}, "mean must be a list of finite numbers"),
+    *((P.TruncatedNormal, {"mean": v}, "mean must be a number, or one") for v in ("a", True)),
+    (P.TruncatedNormal, {"sigma": np.ones((2, 3))}, "sigma must be a square matrix, got sh"),
+    (P.TruncatedNormal, {"sigma": [[1.0, 2.0], [2.0, 1.0]]}, "sigma must be .* positive definite"),
+]
+
+
+@pytest.mark.parametrize(("cls", "arguments", "message"), NO_NUMBERS, ids=str)
+def test_numbers_of_priors_are_checked(cls, arguments, message):
+    error = TypeError if "must be a number" in message else ValueError
+    with pytest.raises(error, match=message):
+        cls(**arguments)
+
+
+def test_row_sums_that_have_no_power():
+    with pytest.raises(ValueError, match=r"row 1 of the kernel matrix has the negative sum -2, .*"):
+        priors.RowSum(exponent=0.5).mean(NEGATIVE)
+    with pytest.raises(ValueError, match=r"another kernel \(RBF\), exponent=1, or another prior"):
+        priors.RowSum(exponent=0.999).mean(NEGATIVE)
+    with pytest.raises(ValueError, match="only a positive sum has a logarithm"):
+        priors.InverseRowSum().mean(NEGATIVE)
 
 
 @pytest.mark.parametrize(
@@ -204,66 +482,73 @@ def test_descriptions_that_are_wrong(given, message):
         priors.from_dict(given)
 
 
-def test_a_prior_from_its_description(toy_gram):
-    for cls in priors.FAMILIES:
-        assert priors.from_dict({"type": cls.__name__}) == cls()
-    assert priors.from_dict({"type": "Beta", "a": 2, "total": 1}) == priors.Beta(2, total=1)
-    with pytest.raises(TypeError, match="see priors.from_dict"):
-        bsvdd.build(toy_gram, {"type": "Flat"})
+# fits
+
+PRIORS = [
+    priors.GraphLaplacian(sd=0.9, unlabelled=((0.5, 0.5), (1.0, -1.0)), neighbors=3),
+    priors.Normal(sd=0.8, m=np.linspace(-1, 1, N0), sigma=covariance_matrix(54)),
+    priors.GaussianProcess(sd=0.8, kernel=kernels.RBF(2.0), nugget=0.1),
+]
+quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+each_prior = pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
 
 
-def test_gaussian_process_takes_its_covariance_from_a_kernel():
-    wide = kernels.RBF(3.0)
-    for kernel, C in ((None, K(MAJORITY)), (wide, wide(MAJORITY))):
-        prior = priors.GaussianProcess(sd=2.0, kernel=kernel, nugget=0.1)
-        np.testing.assert_allclose(prior.covariance(GRAM), 4 * (C + 0.1 * np.eye(9)), rtol=1e-12)
-        np.testing.assert_array_equal(prior.mean(GRAM), np.zeros(9))
-    named = priors.GaussianProcess(kernel=kernels.RBF("median"))
-    expected = kernels.RBF("median").resolve(MAJORITY)(MAJORITY) + 1e-6 * np.eye(9)
-    np.testing.assert_allclose(named.covariance(GRAM), expected)
-    twice = Gram.from_rows(K, MAJORITY[[0, 0, 1]])  # equal rows: K is singular
-    assert np.isfinite(priors.GaussianProcess().precision(twice)).all()
+@each_prior
+def test_exact_posterior_of_bdd_and_nuts_agree(prior, worst_z):
+    scale, C, m = 2.0, prior.covariance(GRAM), prior.mean(GRAM)
+    covariance = np.linalg.inv(scale * N0 * GRAM.K + np.linalg.inv(C))
+    mean = covariance @ (scale * GRAM.r + np.linalg.solve(C, m))
+    exact, upper = bdd.posterior(GRAM, prior, scale)
+    np.testing.assert_allclose(exact, mean, atol=1e-8)
+    np.testing.assert_allclose(np.linalg.inv(upper.T @ upper), covariance, atol=1e-8)
+    tree = sample(bdd.build(GRAM, prior, scale), "nuts", draws=2000, tune=500, chains=2, seed=5)
+    w = tree["posterior"]["w"].values
+    assert moments_z(worst_z, w, mean, covariance) < 4.5
+    flat = np.linalg.inv(scale * N0 * GRAM.K + np.eye(N0) / prior.sd**2)
+    assert moments_z(worst_z, w, mean, flat) > 10
 
 
-def test_gaussian_process_needs_rows_for_a_kernel_of_its_own():
-    gram = Gram.from_rows(kernels.Precomputed(), kernels.Precomputed().training_rows(K(MAJORITY)))
-    priors.GaussianProcess().covariance(gram)
-    with pytest.raises(ValueError, match="GaussianProcess: kernel needs the rows"):
-        priors.GaussianProcess(kernel=K).covariance(gram)
-    with pytest.raises(ValueError, match="GaussianProcess: kernel must be a function of rows"):
-        priors.GaussianProcess(kernel=kernels.Precomputed())
-    with pytest.raises(ValueError, match="GaussianProcess: nugget must be positive and finite"):
-        priors.GaussianProcess(nugget=0)
+@quiet
+@each_prior
+@pytest.mark.parametrize("cls", [BDD, BSVDD, BSVDDM])
+def test_models_fit_save_and_go_on_with_the_prior(tmp_path, cls, prior):
+    X, y = np.concatenate([MAJORITY, MINORITY]), np.repeat([0, 1], [N0, N1])
+    few = dict(kernel=RBF, draws=50, tune=50, chains=2)
+    est = cls(prior=prior, **few).fit(X, y)
+    w = est.idata_["posterior"]["w"].values
+    assert np.isfinite(w).all()
+    if cls is not BDD:
+        np.testing.assert_allclose(w.sum(axis=2), 1.0, atol=1e-10)
+    est.save(tmp_path / "fit.nc")
+    new = package.load(tmp_path / "fit.nc")
+    assert new.prior == prior
+    np.testing.assert_array_equal(new.score_samples(UNLABELLED), est.score_samples(UNLABELLED))
+    assert est.with_cutoff(Cutoff("f1", cv="train")).cutoff_ > 0
+    again = cls(prior=priors.Flat(), **few).fit(X, y)
+    np.testing.assert_array_equal(again.with_prior(prior).score_samples(X), est.score_samples(X))
 
 
-def test_inverse_row_sums_are_powers_of_the_row_sums():
-    r = ROW_SUMS
-    for power in (0.0, 0.5, 1.0):
-        weights = np.exp(priors.InverseRowSum(power=power).mean(GRAM))
-        np.testing.assert_allclose(weights / weights.sum(), r**-power / (r**-power).sum())
-        assert np.log(weights).mean() == pytest.approx(0.0, abs=1e-12)
-    negative = Gram.from_rows(kernels.Linear(), np.array([[1.0], [-3.0], [2.5]]))
-    with pytest.raises(ValueError, match="only a positive sum has a logarithm"):
-        priors.InverseRowSum().mean(negative)
-    for power in (-0.1, 1.1):
-        with pytest.raises(ValueError, match="power must lie in"):
-            priors.InverseRowSum(power=power)
+@quiet
+@pytest.mark.parametrize("cls", [BDD, BSVDD])
+def test_folds_take_their_own_rows_of_a_normal_prior(cls):
+    """Cutoff(cv=3) is that of fits by hand, each with its rows' part of m and of sigma.
 
-
-def test_svdd_prior_has_the_weights_of_svdd_as_median():
-    rows = np.random.default_rng(80).normal(size=(40, 2))
-    gram = Gram.from_rows(kernels.RBF(1.0), rows)
-    machine = OneClassSVM(kernel="rbf", gamma=0.5, nu=0.2, tol=1e-10).fit(rows)
-    alpha = np.zeros(40)
-    alpha[machine.support_] = machine.dual_coef_[0] / machine.dual_coef_.sum()
-    found = np.exp(priors.SVDDWeights(outlier_fraction=0.2, floor=0.05).mean(gram))
-    expected = alpha + 0.05 / 40
-    np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)
-    with_minority = Gram.from_rows(kernels.RBF(1.0), rows[:30], rows[30:])
-    alone = Gram.from_rows(kernels.RBF(1.0), rows[:30])
-    np.testing.assert_allclose(
-        priors.SVDDWeights().mean(with_minority), priors.SVDDWeights().mean(alone), atol=1e-9
-    )
-    for changes in ({"outlier_fraction": 0.0}, {"floor": 0.0}, {"floor": 2.0}):
-        with pytest.raises(ValueError, match="must lie in"):
-            priors.SVDDWeights(**changes)
+    Each fold scores its rows by its own rule; scores have their distances in the fit to all rows.
+    """
+    rng = np.random.default_rng(55)
+    y = rng.permutation(np.repeat([0, 1], [18, 6]))
+    X = rng.normal(size=(24, 2)) + 1.5 * y[:, None]
+    m, S = np.linspace(-2, 2, 18), covariance_matrix(56, 18)
+    few = dict(kernel=RBF, draws=30, tune=30, chains=1)
+    est = cls(prior=priors.Normal(m=m, sigma=S), cutoff=Cutoff("g_mean", cv=3), **few).fit(X, y)
+    seed = int(check_random_state(0).randint(2**31 - 1))
+    place = np.cumsum(y == 0) - 1  # of a majority row among the majority rows
+    score = np.empty(24)
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
+        kept = place[train][y[train] == 0]
+        part = priors.Normal(m=m[kept], sigma=S[np.ix_(kept, kept)])
+        fold = cls(prior=part, cutoff=1.0, **few).fit(X[train], y[train])
+        score[test] = score_of(fold, median_distance(fold, X[test]))
+    cutoff = cutoff_of(est, Cutoff("g_mean"), distance_of(est, score), y == 1)
+    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-6)
+    assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-6)
