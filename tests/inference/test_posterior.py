@@ -1,33 +1,80 @@
-"""BSVDD with three rows and BSVDD-M with two and one, against numerical quadrature.
+"""Draws of small posteriors against numerical quadrature; SVDD's loss as lambda grows.
 
 The reference is a grid over all parameters in plain NumPy: prior times the likelihood of
 distances written out, no Gram statistics, none of the package's formulas.
+
+There is no simulation-based calibration under SVDD's loss as for the published likelihood. It needs
+rows that are drawn given the centre, so a dictionary that is fixed beforehand; here the rows are
+the points, and the centre would depend on the rows that it draws. The flat prior of R^2 has no
+draws either.
 """
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
+import pymc as pm
 import pytest
 from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram, bsvdd, bsvdd_m
+from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m, svdd
 from scipy import stats
 
 from bsvdd import kernels, priors
 
 MAJORITY = np.array([[0.0, 0.0], [0.6, 0.3], [2.0, -1.0]])
-MINORITY = np.array([[0.9, 1.1]])
+TWO, MINORITY = MAJORITY[:2], np.array([[0.9, 1.1]])
+PAIR = np.array([[0.0, 0.0], [1.5, 0.3]])
 Z = np.array([[0.2, 0.1], [2.5, 1.5]])
 S = 1.1
+KERNEL = kernels.RBF(S)
 SCALE = 5.0  # lambda; at 1 the posterior of so few rows is nearly the prior
 SD = 1.4
+NU, MU = 0.45, 0.3
+ROW_SUM = priors.RowSum(sd=SD, exponent=0.5)
 
 
 def k(a, b):
     return np.exp(-((a[:, None] - b[None]) ** 2).sum(-1) / (2 * S**2))
 
 
-def distances(w, points, rows):
-    """Distance of each row from each centre, (grid, rows)."""
+def squared_distances(w, points, rows):
+    """d^2 of each row from each centre, (grid, rows)."""
     norm = np.einsum("gi,ij,gj->g", w, k(points, points), w)
-    return np.sqrt(1.0 - 2.0 * w @ k(points, rows) + norm[:, None])
+    return 1.0 - 2.0 * w @ k(points, rows) + norm[:, None]
+
+
+class Case(NamedTuple):
+    """A model, its rows, and a grid of weights with the log prior density of each."""
+
+    model: pm.Model
+    points: np.ndarray
+    n0: int
+    w: np.ndarray
+    log_prior: np.ndarray
+    scale: float = SCALE
+    loss: bool = False  # SVDD's, with the radius
+
+    def values(self, w, R2):
+        """What is compared: the weights, d_z, and R^2 and R."""
+        found = [w, np.sqrt(squared_distances(w, self.points, Z))]
+        return np.column_stack([*found, R2, np.sqrt(R2)] if self.loss else found)
+
+    def moments(self, scale):
+        """Mean and variance of the values, by sums over the grid times one of R^2."""
+        d2, n0 = squared_distances(self.w, self.points, self.points), self.n0
+        # midpoints; beyond 5 the density is e^-25
+        radii = np.linspace(0.0, 5.0, 601)[1:] - 5 / 1200 if self.loss else [0.0]
+        mass, first, second = 0.0, 0.0, 0.0
+        for r in radii:
+            loss = d2[:, :n0].mean(axis=1)
+            if self.loss:
+                loss = r + np.maximum(d2[:, :n0] - r, 0.0).mean(axis=1) / NU
+                if n0 < len(self.points):
+                    loss += np.maximum(r - d2[:, n0:], 0.0).mean(axis=1) / MU
+            p = np.exp(self.log_prior - scale * n0 / 2 * loss)
+            found = self.values(self.w, np.full(len(self.w), r))
+            mass, first, second = mass + p.sum(), first + p @ found, second + p @ found**2
+        return first / mass, second / mass - (first / mass) ** 2
 
 
 def softmax(b):
@@ -35,87 +82,156 @@ def softmax(b):
     return e / e.sum(axis=1, keepdims=True)
 
 
-def moments(w, log_prior, points, majority):
-    """Mean and variance of w and of d_z, under the posterior and under the prior."""
-    log_likelihood = -SCALE / 2 * (distances(w, points, majority) ** 2).sum(axis=1)
-    values = np.column_stack([w, distances(w, points, Z)])
-    found = []
-    for log_p in (log_prior + log_likelihood, log_prior):
-        p = np.exp(log_p - log_p.max())
-        p /= p.sum()
-        mean = p @ values
-        found.append((mean, p @ (values - mean) ** 2))
-    return found
-
-
 def grid(*axes):
     return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
-def normal_axis(m, n=91):
-    return m + SD * np.linspace(-6.5, 6.5, n)
+def row_sums(rows):
+    """A grid of their parameters, and the log prior density."""
+    m = -np.sqrt(k(rows, rows).sum(axis=1))
+    b = grid(*(value + SD * np.linspace(-6.5, 6.5, 61) for value in m))
+    return b, stats.norm(m, SD).logpdf(b).sum(axis=1)
 
 
-def quadrature_bsvdd():
-    row_sums = k(MAJORITY, MAJORITY).sum(axis=1)
-    m = -np.sqrt(row_sums)
-    beta = grid(*(normal_axis(value) for value in m))
-    return moments(softmax(beta), stats.norm(m, SD).logpdf(beta).sum(axis=1), MAJORITY, MAJORITY)
+def of_bsvdd():
+    b, log_prior = row_sums(MAJORITY)
+    model = bsvdd.build(Gram.from_rows(KERNEL, MAJORITY), ROW_SUM, SCALE)
+    return Case(model, MAJORITY, 3, softmax(b), log_prior)
 
 
-def quadrature_bsvdd_m(a, b, total):
+def of_bsvdd_m(a, b, total):
     """Over tau and the share v = Beta(a, b) at midpoints of (0, 1)."""
-    two, n = MAJORITY[:2], 200
-    m = -np.sqrt(k(two, two).sum(axis=1))
-    points = grid(normal_axis(m[0]), normal_axis(m[1]), (np.arange(n) + 0.5) / n)
-    tau, v = points[:, :2], points[:, 2:]
+    tau, log_prior = row_sums(TWO)
+    v = np.tile((np.arange(100) + 0.5) / 100, len(tau))[:, None]
+    tau, log_prior = np.repeat(tau, 100, axis=0), np.repeat(log_prior, 100)
     alpha1 = v if total is None else total * v
     w = np.hstack([(1 + alpha1) * softmax(tau), -alpha1])
-    log_prior = stats.norm(m, SD).logpdf(tau).sum(axis=1) + stats.beta(a, b).logpdf(v[:, 0])
-    return moments(w, log_prior, np.vstack([two, MINORITY]), two)
+    gram = Gram.from_rows(KERNEL, TWO, MINORITY)
+    model = bsvdd_m.build(gram, ROW_SUM, priors.Beta(a, b, total=total), SCALE)
+    log_prior = log_prior + stats.beta(a, b).logpdf(v[:, 0])
+    return Case(model, np.vstack([TWO, MINORITY]), 2, w, log_prior)
 
 
+def of_loss():
+    """A shift of all beta leaves softmax unchanged, so two standard normal directions remain."""
+    z = grid(*[np.linspace(-5.5, 5.5, 71)] * 2)
+    basis = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+    model = bsvdd.build(Gram.from_rows(KERNEL, MAJORITY), priors.Flat(SD), SCALE, NU)
+    log_prior = stats.norm.logpdf(z).sum(axis=1)
+    return Case(model, MAJORITY, 3, softmax(SD * z @ basis), log_prior, loss=True)
+
+
+def of_loss_m():
+    """One direction of tau, and the minority weight from Beta(2, 3) at midpoints of (0, 1)."""
+    z, v = grid(np.linspace(-5.5, 5.5, 81), (np.arange(80) + 0.5) / 80).T
+    alpha0 = (1 + v[:, None]) * softmax(SD * z[:, None] * np.array([[1, -1]]) / np.sqrt(2))
+    gram = Gram.from_rows(KERNEL, TWO, MINORITY)
+    model = bsvdd_m.build(gram, priors.Flat(SD), priors.Beta(2, 3), SCALE, NU, MU)
+    log_prior = stats.norm.logpdf(z) + stats.beta(2, 3).logpdf(v)
+    w = np.column_stack([alpha0, -v])
+    return Case(model, np.vstack([TWO, MINORITY]), 2, w, log_prior, loss=True)
+
+
+def of_corners(width):
+    """A Laplace prior of the weights of BDD, on a grid with its corners."""
+    w = grid(*[np.linspace(-5.0, 5.0, 1001)] * 2)
+
+    def prior(gram, name, dims):
+        return pm.Laplace(name, 0.0, width, dims=dims)
+
+    model = bdd.build(Gram.from_rows(KERNEL, PAIR), prior)
+    return Case(model, PAIR, 2, w, -np.abs(w).sum(axis=1) / width, 1.0)
+
+
+class InTwo(priors.Flat):
+    """Independent, so that it is mapped; the mean of the first is .4."""
+
+    def mean(self, gram):
+        return np.array([0.4, 0.0])
+
+
+def of_difference(prior, scale):
+    """Of two points, with all mass of a normal prior on the difference of their parameters."""
+    difference = np.linspace(-20.0, 20.0, 20_001)
+    first = 1 / (1 + np.exp(-difference))
+    log_prior = -((difference - 0.4) ** 2) / (4 * 2.0**2)
+    model = bsvdd.build(Gram.from_rows(KERNEL, PAIR), prior, scale)
+    return Case(model, PAIR, 2, np.column_stack([first, 1 - first]), log_prior, scale)
+
+
+CORRELATED = priors.Normal(m=[0.4, 0.0], sd=2.0)
 CASES = {
-    "bsvdd": (quadrature_bsvdd, None),
-    "published": (lambda: quadrature_bsvdd_m(1, 1, None), priors.Beta()),
-    "beta(2, 3)": (lambda: quadrature_bsvdd_m(2, 3, None), priors.Beta(2, 3)),
-    "total": (lambda: quadrature_bsvdd_m(2, 3, 0.6), priors.Beta(2, 3, total=0.6)),
+    "bsvdd": of_bsvdd,
+    "published": lambda: of_bsvdd_m(1, 1, None),
+    "beta(2, 3)": lambda: of_bsvdd_m(2, 3, None),
+    "total": lambda: of_bsvdd_m(2, 3, 0.6),
+    "loss": of_loss,
+    "loss, minority": of_loss_m,
+    "corners, .3": lambda: of_corners(0.3),
+    "corners, 1": lambda: of_corners(1.0),
+    **{
+        f"two points, {prior}, {scale}": lambda prior=prior, scale=scale: of_difference(
+            prior, scale
+        )
+        for prior in (CORRELATED, InTwo(2.0))
+        for scale in (3.0, 40.0)
+    },
 }
-PRIOR = priors.RowSum(sd=SD, exponent=0.5)
 
 
-def build(minority_prior):
-    kernel = kernels.RBF(S)
-    if minority_prior is None:
-        return bsvdd.build(Gram.from_rows(kernel, MAJORITY), PRIOR, SCALE), MAJORITY
-    gram = Gram.from_rows(kernel, MAJORITY[:2], MINORITY)
-    points = np.vstack([MAJORITY[:2], MINORITY])
-    return bsvdd_m.build(gram, PRIOR, minority_prior, SCALE), points
+@cache
+def quadrature(name):
+    """A case, its moments, and the mean of its prior."""
+    case = CASES[name]()
+    return case, case.moments(case.scale), None if case.loss else case.moments(0.0)[0]
 
 
-def drawn(tree, points):
-    w = tree["posterior"]["w"].values
-    d = distances(w.reshape(-1, w.shape[-1]), points, Z)
-    return np.concatenate([w, d.reshape(*w.shape[:2], -1)], axis=2)
+@pytest.mark.parametrize(
+    ("name", "sampler"),
+    [
+        *((name, "auto") for name in CASES),
+        *((name, "nuts") for name in list(CASES)[:4]),
+        ("bsvdd", "metropolis"),
+        pytest.param("beta(2, 3)", "metropolis", marks=pytest.mark.long),
+    ],
+)
+def test_draws_have_the_moments_of_the_quadrature(name, sampler, worst_z):
+    case, (mean, variance), prior_mean = quadrature(name)
+    draws, tune = (6000, 1500) if sampler == "metropolis" else (4000, 1000)
+    p = sample(case.model, sampler, draws=draws, tune=tune, chains=2, seed=5)["posterior"]
+    assert p.attrs["sampler"] == ("hmc" if sampler == "auto" else sampler)
+    R2 = p["squared_radius"].values.ravel() if case.loss else None
+    found = case.values(p["w"].values.reshape(2 * draws, -1), R2).reshape(2, draws, -1)
+    assert worst_z(found, mean) < 4.5
+    assert worst_z((found - mean) ** 2, variance) < 4.5
+    if case.loss:
+        np.testing.assert_allclose(p["radius"] ** 2, p["squared_radius"])
+    else:
+        least = {"corners": 10.0, "two points": 4.5}.get(name.split(",")[0], 15.0)
+        assert worst_z(found, prior_mean) > least  # the likelihood has its say
+    if case.scale == 1.0:
+        gram = Gram.from_rows(KERNEL, PAIR)
+        assert worst_z(p["w"], np.linalg.solve(gram.n0 * gram.K, gram.r)) > 10  # and the prior
 
 
-@pytest.mark.parametrize("sampler", ["auto", "nuts"])
-@pytest.mark.parametrize("case", CASES)
-def test_draws_have_the_moments_of_the_quadrature(case, sampler, worst_z):
-    quadrature, minority_prior = CASES[case]
-    (mean, variance), (prior_mean, _) = quadrature()
-    model, points = build(minority_prior)
-    values = drawn(sample(model, sampler, draws=4000, tune=1000, chains=2, seed=5), points)
-    assert worst_z(values, mean) < 4.5
-    assert worst_z((values - mean) ** 2, variance) < 4.5
-    assert worst_z(values, prior_mean) > 15  # the likelihood has its say
-
-
-@pytest.mark.parametrize("case", ["bsvdd", pytest.param("beta(2, 3)", marks=pytest.mark.long)])
-def test_metropolis_has_the_moments_of_the_quadrature(case, worst_z):
-    quadrature, minority_prior = CASES[case]
-    (mean, variance), _ = quadrature()
-    model, points = build(minority_prior)
-    values = drawn(sample(model, "metropolis", draws=6000, tune=1500, chains=2, seed=6), points)
-    assert worst_z(values, mean) < 4.5
-    assert worst_z((values - mean) ** 2, variance) < 4.5
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("draws", "tune"), [(60, 100), pytest.param(300, 300, marks=pytest.mark.long)]
+)
+@pytest.mark.parametrize("minority", [False, True])
+def test_as_lambda_grows_the_posterior_is_the_sphere_of_svdd(minority, draws, tune):
+    rng = np.random.default_rng(7)
+    rows, others = rng.normal(size=(10, 2)), np.array([[0.3, 0.8], [2.5, 0.0]])
+    gram = Gram.from_rows(KERNEL, rows, others if minority else None)
+    prior, scale = priors.Flat(3.0), 1000.0
+    if minority:
+        sphere = svdd.solve(gram, 1 / (10 * 0.35), 1 / (2 * 0.8))
+        model = bsvdd_m.build(gram, prior, priors.Beta(), scale, 0.35, 0.8)
+    else:
+        sphere = svdd.solve(gram, 1 / (10 * 0.35))
+        model = bsvdd.build(gram, prior, scale, 0.35)
+    p = sample(model, "auto", draws=draws, tune=tune, chains=1, seed=8)["posterior"]
+    error = p["w"].values.reshape(-1, gram.n_points) - sphere.weights
+    distance = np.sqrt(np.einsum("si,ij,sj->s", error, gram.K, error))  # of the two centres
+    assert np.median(distance) < 0.08
+    assert float(p["radius"].mean()) == pytest.approx(sphere.radius, abs=0.02)

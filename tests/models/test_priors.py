@@ -1,7 +1,6 @@
 """Priors: their numbers by formula, what a prior must be and return, and fits with them."""
 
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import preliz
@@ -18,8 +17,6 @@ from sklearn.utils import check_random_state
 import bsvdd as package
 from bsvdd import BDD, BSVDD, BSVDDM, Cutoff, kernels, priors
 from tests.scores import cutoff_of, distance_of, median_distance, score_of
-
-from .helpers import moments_z
 
 RNG = np.random.default_rng(50)
 N0, N1 = 12, 3
@@ -39,53 +36,32 @@ def covariance_matrix(seed, n=N0):
 
 # means and covariances
 
-M, S = np.linspace(-2, 3, N0), covariance_matrix(51)
+M, S, NONE, EYE = np.linspace(-2, 3, N0), covariance_matrix(51), np.zeros(N0), np.eye(N0)
 CIRCLE = np.array([[np.cos(t), np.sin(t)] for t in 2 * np.pi * np.arange(7) / 7])
-NUMBERS = {
-    **{
-        f"RowSum {e}": (priors.RowSum(0.7, exponent=e), GRAM, -(ROW_SUMS**e), 0.49 * np.eye(N0))
-        for e in (0.3, 0.5, 1.0)
-    },
-    "RowSum of negative sums": (priors.RowSum(), NEGATIVE, [1.0, 2.0, -4.0], np.eye(3)),
-    "StandardizedRowSum": (
-        priors.StandardizedRowSum(),
-        TWO,
-        -stats.zscore(ROW_SUMS),
-        np.eye(N0),
-    ),
-    "StandardizedRowSum of equal rows": (
-        priors.StandardizedRowSum(),
-        Gram.from_rows(RBF, CIRCLE),
-        np.zeros(7),
-        np.eye(7),
-    ),
-    "Flat": (priors.Flat(0.7), TWO, np.zeros(N0), 0.49 * np.eye(N0)),
-    "Normal is Flat by default": (priors.Normal(0.7), GRAM, np.zeros(N0), 0.49 * np.eye(N0)),
-    "Normal": (priors.Normal(0.4, m=M, sigma=S), GRAM, M, 0.16 * S),
-    "GaussianProcess": (
-        priors.GaussianProcess(2.0, nugget=0.1),
-        TWO,
-        np.zeros(N0),
-        4 * (RBF(MAJORITY) + 0.1 * np.eye(N0)),
-    ),
-    "GaussianProcess of a kernel": (
-        priors.GaussianProcess(kernel=kernels.RBF("median"), nugget=1e-3),
+EQUAL = Gram.from_rows(RBF, CIRCLE)  # equal row sums
+MEDIAN = kernels.RBF("median")
+P = priors
+NUMBERS = [
+    *((P.RowSum(0.7, exponent=e), GRAM, -(ROW_SUMS**e), 0.49 * EYE) for e in (0.3, 0.5, 1.0)),
+    (P.RowSum(), NEGATIVE, [1.0, 2.0, -4.0], np.eye(3)),
+    (P.StandardizedRowSum(), TWO, -stats.zscore(ROW_SUMS), EYE),
+    (P.StandardizedRowSum(), EQUAL, np.zeros(7), np.eye(7)),
+    (P.Flat(0.7), TWO, NONE, 0.49 * EYE),
+    (P.Normal(0.7), GRAM, NONE, 0.49 * EYE),
+    (P.Normal(0.4, m=M, sigma=S), GRAM, M, 0.16 * S),
+    (P.GaussianProcess(2.0, nugget=0.1), TWO, NONE, 4 * (RBF(MAJORITY) + 0.1 * EYE)),
+    (
+        P.GaussianProcess(kernel=MEDIAN, nugget=1e-3),
         GRAM,
-        np.zeros(N0),
-        kernels.RBF("median").resolve(MAJORITY)(MAJORITY) + 1e-3 * np.eye(N0),
+        NONE,
+        MEDIAN.resolve(MAJORITY)(MAJORITY) + 1e-3 * EYE,
     ),
-    "GraphLaplacian without smoothness": (
-        priors.GraphLaplacian(0.8, unlabelled=UNLABELLED, smoothness=0.0),
-        GRAM,
-        np.zeros(N0),
-        0.64 * np.eye(N0),
-    ),
-}
+    (P.GraphLaplacian(0.8, unlabelled=UNLABELLED, smoothness=0.0), GRAM, NONE, 0.64 * EYE),
+]
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_mean_covariance_and_density_are_those_of_the_formula(name):
-    prior, gram, m, C = NUMBERS[name]
+@pytest.mark.parametrize(("prior", "gram", "m", "C"), NUMBERS, ids=range(len(NUMBERS)))
+def test_mean_covariance_and_density_are_those_of_the_formula(prior, gram, m, C):
     np.testing.assert_allclose(prior.mean(gram), m, rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(prior.covariance(gram), C, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(prior.precision(gram) @ C, np.eye(len(C)), atol=1e-8)
@@ -93,9 +69,6 @@ def test_mean_covariance_and_density_are_those_of_the_formula(name):
     with pm.Model(coords={"majority": range(len(C))}):
         logp = pm.logp(prior(gram, "x", "majority"), point).eval(mode=PYTHON).sum()
     assert logp == pytest.approx(stats.multivariate_normal(m, C).logpdf(point), abs=1e-8)
-
-
-def test_equal_rows_have_a_precision_of_their_process():
     twice = Gram.from_rows(RBF, MAJORITY[[0, 0, 1]])  # K is singular
     assert np.isfinite(priors.GaussianProcess().precision(twice)).all()
 
@@ -218,41 +191,22 @@ def test_priors_of_vectors_are_values(make, changed):
 # the minority's priors
 
 
-@pytest.mark.parametrize("total", [None, 0.8])
-def test_prior_draws_of_bsvdd_m(total):
-    """Weights sum to one, minority weights have the moments of (c/n1) Beta(2, 3)."""
-    model = bsvdd_m.build(TWO, priors.RowSum(2.0), priors.Beta(2, 3, total=total))
-    tau, w = pm.draw([model["tau"], model["w"]], 4000, random_seed=1, mode=PYTHON)
-    np.testing.assert_allclose(w.sum(axis=1), 1.0, rtol=1e-12)
-    scale = 1.0 if total is None else total / N1
-    beta = stats.beta(2, 3)
-    np.testing.assert_allclose(-w[:, N0:].mean(axis=0), scale * beta.mean(), rtol=0.05)
-    np.testing.assert_allclose(w[:, N0:].std(axis=0), scale * beta.std(), rtol=0.07)
-    assert w[:, N0:].max() <= 0
-    np.testing.assert_allclose(tau.mean(axis=0), -ROW_SUMS, atol=5 * 2 / np.sqrt(4000))
-    np.testing.assert_allclose(tau.std(axis=0), 2.0, rtol=0.07)
-
-
 @pytest.mark.parametrize(
     ("mean", "sd"), [(0.0, 1.0), (0.7, 0.2), (-3.0, 1.0), ((-1.0, 0.3, 4.0), 0.5)], ids=str
 )
 def test_truncated_normal_is_the_normal_on_the_unit_interval(mean, sd):
     model = bsvdd_m.build(TWO, priors.Flat(), priors.TruncatedNormal(mean, sd))
-    draws = pm.draw(model["alpha1"], 3000, random_seed=6, mode=PYTHON)
-    assert draws.shape == (3000, N1) and draws.min() >= 0 and draws.max() <= 1
     mean = np.broadcast_to(mean, N1)
     law = stats.truncnorm((0 - mean) / sd, (1 - mean) / sd, loc=mean, scale=sd)
-    error = np.abs(draws.mean(axis=0) - law.mean()) / (law.std() / np.sqrt(3000))
-    assert error.max() < 4.5
-    for quantile in (0.1, 0.5, 0.9):
-        share = (draws <= law.ppf(quantile)).mean()
-        assert abs(share - quantile) < 4.5 * np.sqrt(quantile * (1 - quantile) / 9000)
     # PyMC holds the bounds in single precision, so its norming constant has 1e-7; the rest is exact
-    values = np.repeat([[0.05], [0.5], [0.95]], N1, axis=1)
+    values = np.repeat([[0.05], [0.5], [0.95], [-0.01], [1.01]], N1, axis=1)
     logp = np.array([pm.logp(model["alpha1"], v).eval(mode=PYTHON) for v in values])
     np.testing.assert_allclose(logp, law.logpdf(values), atol=1e-6)
-    slope = np.diff(law.logpdf(values), axis=0)
-    np.testing.assert_allclose(np.diff(logp, axis=0), slope, rtol=1e-10)
+    slope = np.diff(law.logpdf(values[:3]), axis=0)
+    np.testing.assert_allclose(np.diff(logp[:3], axis=0), slope, rtol=1e-10)
+    draws = pm.draw(model["alpha1"], 3000, random_seed=6, mode=PYTHON)
+    error = np.abs(draws.mean(axis=0) - law.mean()) / (law.std() / np.sqrt(3000))
+    assert error.max() < 4.5
 
 
 def test_correlated_truncated_normal_is_a_variable():
@@ -277,25 +231,6 @@ def test_correlated_truncated_normal_is_a_variable():
 
 
 # what a prior must be and return
-
-
-def student(gram, name, dims):
-    return pm.StudentT(name, 4, dims=dims)
-
-
-def by_create_variable():
-    return SimpleNamespace(create_variable=lambda name: pm.Laplace(name, 0, 1, dims="point"))
-
-
-@pytest.mark.parametrize(
-    "prior",
-    [student, by_create_variable(), lambda gram, name, dims: pm.Normal(name, shape=gram.n_points)],
-    ids=["function", "create_variable", "shape instead of dims"],
-)
-def test_functions_and_objects_are_priors(toy_gram, prior):
-    model = bsvdd.build(toy_gram, prior)
-    assert [v.name for v in model.free_RVs] == ["beta"]
-    assert model["w"].eval().shape == (8,)
 
 
 def test_preliz_is_the_prior_of_pymc(toy_gram):
@@ -400,7 +335,6 @@ def test_minority_priors_that_do_not_fit_the_rows(field):
         bsvdd_m.build(TWO, priors.Flat(), prior)
 
 
-P = priors
 NO_NUMBERS = [
     (P.Flat, {"sd": 0}, "Flat: sd must be positive and finite, got 0"),
     (P.RowSum, {"sd": np.inf}, "RowSum: sd must be positive and finite"),
@@ -494,18 +428,16 @@ each_prior = pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__na
 
 
 @each_prior
-def test_exact_posterior_of_bdd_and_nuts_agree(prior, worst_z):
+def test_exact_posterior_of_bdd_has_the_covariance_of_the_prior(prior):
+    """By inverses; and it is not that of independent weights."""
     scale, C, m = 2.0, prior.covariance(GRAM), prior.mean(GRAM)
     covariance = np.linalg.inv(scale * N0 * GRAM.K + np.linalg.inv(C))
     mean = covariance @ (scale * GRAM.r + np.linalg.solve(C, m))
     exact, upper = bdd.posterior(GRAM, prior, scale)
     np.testing.assert_allclose(exact, mean, atol=1e-8)
     np.testing.assert_allclose(np.linalg.inv(upper.T @ upper), covariance, atol=1e-8)
-    tree = sample(bdd.build(GRAM, prior, scale), "nuts", draws=2000, tune=500, chains=2, seed=5)
-    w = tree["posterior"]["w"].values
-    assert moments_z(worst_z, w, mean, covariance) < 4.5
     flat = np.linalg.inv(scale * N0 * GRAM.K + np.eye(N0) / prior.sd**2)
-    assert moments_z(worst_z, w, mean, flat) > 10
+    assert np.abs(flat - covariance).max() > 0.01
 
 
 @quiet
