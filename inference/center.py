@@ -424,7 +424,7 @@ class Center(Score):
         """Return how many similarities (rows, draws) of one block are at least the cutoff."""
         least = self._least(cutoff)
         count = np.count_nonzero(s >= least, axis=1)
-        if self.logarithmic and 0.0 < least < UNDERFLOW:
+        if self.logarithmic and least < UNDERFLOW and cutoff > -math.inf:
             far = (s < UNDERFLOW).any(axis=1)
             count[far] = np.count_nonzero(self.log_similarity(rows[far]) >= cutoff, axis=1)
         return count

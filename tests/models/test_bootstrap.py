@@ -30,13 +30,8 @@ PRIORS = [priors.InverseRowSum(sd=0.5), priors.StandardizedRowSum(sd=0.7), prior
 
 @pytest.mark.parametrize("prior", PRIORS, ids=repr)
 def test_mode_of_bsvdd_is_where_an_independent_search_of_the_pymc_model_ends(gram, prior):
-    import pymc as pm
-
-    model = bsvdd.build(gram, prior, SCALE)
-    density = model.compile_logp(mode="FAST_COMPILE")
-    start = {"beta": np.zeros(N)}
-    found = minimize(lambda b: -density({"beta": b}), start["beta"], options={"gtol": 1e-7})
-    assert isinstance(model, pm.Model)
+    density = bsvdd.build(gram, prior, SCALE).compile_logp(mode="FAST_COMPILE")
+    found = minimize(lambda b: -density({"beta": b}), np.zeros(N), options={"gtol": 1e-7})
     assert bsvdd.mode(gram, prior, SCALE) == pytest.approx(softmax(found.x), abs=1e-4)
 
 
@@ -48,30 +43,23 @@ def bdd_mode(gram, sd):
     return lambda scale: bdd.posterior(gram, priors.Flat(sd=sd), scale)[0]
 
 
-def test_norm_of_pairs_has_no_bias_over_samples(gram):
+def test_norm_of_pairs_has_no_bias_and_depends_on_the_centre_and_the_shares_only(gram):
     K, size = gram.K[:8, :8], 4
     equal = np.full(size, 1.0 / size)
     of_samples = [
         bootstrap.norm_of_pairs(equal, equal, K[np.ix_(s, s)]) for s in combinations(range(8), size)
     ]
-    pairs = K[~np.eye(8, dtype=bool)].mean()
-    assert np.mean(of_samples) == pytest.approx(pairs, rel=1e-12)
+    assert np.mean(of_samples) == pytest.approx(K[~np.eye(8, dtype=bool)].mean(), rel=1e-12)
     assert equal @ K[:size, :size] @ equal > of_samples[0]  # which a row's own value adds to
-
-
-def test_norm_of_pairs_of_unequal_weights(gram):
-    """Of several centres at once too; it depends on the centre and the shares only."""
-    w = np.array([0.5, 0.3, 0.2])
-    K = gram.K[:3, :3]
+    # of unequal weights, and of several centres at once
+    w, K = np.array([0.5, 0.3, 0.2]), gram.K[:3, :3]
     pairs = 2 * (0.15 * K[0, 1] + 0.10 * K[0, 2] + 0.06 * K[1, 2]) / (1 - 0.38)
     norms = bootstrap.norm_of_pairs(np.array([[w, 2 * w]]), np.array([[w, w]]), K)
-    assert norms.shape == (1, 2)
-    # of twice the centre, four times the squared norm
     np.testing.assert_allclose(norms, [[pairs, 4 * pairs]], rtol=1e-12)
     rows = np.random.default_rng(3).normal(size=(6, 2))
     K, shares = rows @ rows.T, np.full(6, 1.0 / 6.0)
-    ones_and_rows = np.column_stack([rows, np.ones(6)])
-    null = np.linalg.svd(ones_and_rows.T)[2][-1]  # moves neither the centre nor the sum
+    # a move that moves neither the centre nor the sum
+    null = np.linalg.svd(np.column_stack([rows, np.ones(6)]).T)[2][-1]
     w = shares + np.linspace(0.0, 0.1, 6)
     first, second = (bootstrap.norm_of_pairs(v, shares, K) for v in (w, w + 50.0 * null))
     assert second == pytest.approx(first, rel=1e-9)

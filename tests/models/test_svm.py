@@ -75,6 +75,7 @@ LEAST_SQUARES = [
     (IDLSSVM, {"C": 1.5, "neighbors": 3, "count_self": True, "epsilon": 0.05}),
     (IDLSSVM, {"C": 1.5, "epsilon": 0.2, "zero_weight": "drop"}),
     *((IDLSSVM, {"C": 1.5, "epsilon": e, "zero_weight": "epsilon"}) for e in (0.01, 0.2)),
+    (IDLSSVM, {"C": 2.0, "density": "train"}),
 ]
 
 
@@ -86,8 +87,10 @@ def test_least_squares_solve_the_bordered_system(cls, arguments):
     """
     k, count_self = arguments.get("neighbors", 5), arguments.get("count_self", False)
     d = np.ones(N0 + N1) if cls is LSSVM else both_classes(k, count_self)
+    if "density" in arguments:
+        d = loop_weights(X)
     zero, C, epsilon = d <= 0, arguments["C"], arguments.get("epsilon", 0.0)
-    assert zero.sum() == (0 if cls is LSSVM else 2)
+    assert zero.sum() == (0 if cls is LSSVM or "density" in arguments else 2)
     ridge = np.where(zero, 0.0, 1 / (C * np.where(zero, 1.0, d) ** 2)) + epsilon
     keep = ~zero | (arguments.get("zero_weight") == "epsilon")
     est = cls(kernel=RBF, **arguments).fit(X, Y)
@@ -108,26 +111,6 @@ def test_least_squares_solve_the_bordered_system(cls, arguments):
     assert est.kkt_residual_ == pytest.approx(residual, abs=1e-12)
     if cls is IDLSSVM:
         np.testing.assert_allclose(est.density_weights_, d, atol=1e-12)
-
-
-def test_the_ridge_in_every_entry_solves_another_problem():
-    """As the published note adds it: its slack is not ridge x alpha."""
-    ridge = np.full(N0 + N1, 1 / 1.5)
-    alpha, _ = bordered(X, SIGN, ridge)
-    A = np.zeros((N0 + N1 + 1, N0 + N1 + 1))
-    A[0, 1:] = A[1:, 0] = SIGN
-    A[1:, 1:] = np.outer(SIGN, SIGN) * rbf(X, X) + ridge[:, None]  # every entry of row i
-    wrong = np.linalg.solve(A, np.concatenate([[0.0], np.ones(N0 + N1)]))
-    slack = 1 - SIGN * (rbf(X, X) @ (SIGN * wrong[1:]) + wrong[0])
-    assert np.abs(wrong[1:] - alpha).max() > 1e-2
-    assert np.abs(slack - ridge * wrong[1:]).max() > 1e-2
-
-
-def test_density_of_one_is_the_plain_machine(monkeypatch):
-    monkeypatch.setattr(svm, "density_weights", lambda rows, *args: np.ones(len(rows)))
-    for epsilon in (0.0, 0.3):
-        est, plain = (cls(kernel=RBF, C=2.0, epsilon=epsilon).fit(X, Y) for cls in (IDLSSVM, LSSVM))
-        np.testing.assert_array_equal(est.weights_, plain.weights_)
 
 
 @pytest.mark.parametrize(
@@ -280,19 +263,6 @@ def test_density_weights_are_taken_in_the_columns_of_the_kernel():
     np.testing.assert_allclose(est.density_weights_, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("n1", [2, N1])
-def test_density_weights_over_the_training_set(n1):
-    """Neighbour and maximum among all rows: a small minority has neighbours there too."""
-    rows, y = few(n1)
-    est = IDLSSVM(kernel=RBF, C=2.0, density="train").fit(rows, y)
-    d = loop_weights(rows)
-    np.testing.assert_allclose(est.density_weights_, d, atol=1e-12)
-    keep, sign = d > 0, np.where(y == 0, 1.0, -1.0)
-    alpha, b = bordered(rows[keep], sign[keep], 1 / (2.0 * d[keep] ** 2))
-    f = rbf(Z, rows[keep]) @ (sign[keep] * alpha) + b
-    np.testing.assert_allclose(est.decision_function(Z), f, atol=1e-9)
-
-
 @pytest.mark.parametrize("cls", DENSITY)
 def test_what_density_weights_cannot_do(cls):
     assert "rows of each class" in " ".join(cls.__doc__.split())
@@ -300,6 +270,7 @@ def test_what_density_weights_cannot_do(cls):
         cls(kernel=RBF).fit(*few(5))
     cls(kernel=RBF, count_self=True).fit(*few(5))
     cls(kernel=RBF, neighbors=4).fit(*few(5))
+    cls(kernel=RBF, density="train").fit(*few(2))  # neighbours among the majority
     with pytest.raises(ValueError, match=r"neighbors=5 need at least 5 rows of each class, got 4"):
         svm.density_weights(MAJORITY[:4], 5, count_self=True)
     with pytest.raises(ValueError, match="need at least 6 rows of the training set, got 5"):
