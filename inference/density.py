@@ -24,8 +24,7 @@ import numpy as np
 from ..models.bdd import Identity
 from ..models.bsvdd import Softmax
 from ..models.bsvdd_m import ScaledSoftmax
-from ..models.geometry import squared_norm
-from ..models.gram import Gram
+from ..models.gram import Gram, squared_norm
 from ..models.potential import NoDensityError, WeightMap, parameters_of, prior_potentials
 from .draws import spread
 

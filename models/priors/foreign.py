@@ -100,8 +100,7 @@ def _from_preliz(prior: Any, name: str, dims: str) -> TensorVariable:
             pm.Data(f"{name}_{field}", float(value))
             for field, value in zip(prior.param_names, prior.params, strict=True)
         )
-    variable: TensorVariable = prior.to_pymc(name, dims=dims)
-    return variable
+    return prior.to_pymc(name, dims=dims)
 
 
 def _check_length(

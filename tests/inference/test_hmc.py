@@ -134,7 +134,8 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
 
 
 def test_draws_of_a_normal_posterior(worst_z):
-    mean, upper = bdd.posterior(GRAM, PRIOR, 2.0)
+    form = bdd.NormalPosterior(GRAM, PRIOR, 2.0)
+    mean, upper = form.mean, form.upper
     kernel, state = warm(bdd.build(GRAM, PRIOR, 2.0), 64)
     x, random = [], rng(5)
     for _ in range(300):

@@ -5,6 +5,7 @@ import pymc as pm
 import pytest
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd_m, bdd_m_posterior
+from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
 from numpy.polynomial.legendre import leggauss
 from scipy.optimize import OptimizeResult
 from scipy.stats import multivariate_normal
@@ -148,8 +149,8 @@ def weights_of(gram, prior, minority_prior, scale, sampler, draws):
         model = bdd_m.build(gram, prior, minority_prior, scale)
         tree = sample(model, "nuts", draws=draws, tune=800, chains=2, seed=3)
         return tree["posterior"]["w"].values
-    found = bdd_m.posterior(gram, prior, minority_prior, scale)
-    return bdd_m.draw(found, draws, 50, 2, np.random.default_rng(3))
+    form = TruncatedNormalPosterior(gram, prior, minority_prior, scale)
+    return form.draw(draws, 50, 2, np.random.default_rng(3))["w"]
 
 
 PAIR = np.array([[0.0, 0.3], [1.4, 0.0], [0.7, -0.6], [0.5, 0.4]])  # two of each class
@@ -278,7 +279,7 @@ def test_map_by_a_general_solver(case):
     sigma = random_covariance(rng, n1) if seed == 8 else np.eye(n1)
     theirs, objective = mode(K, n0, m1, S1, m2, sd2**2 * sigma, scale)
     minority_prior = priors.TruncatedNormal(m2, sd2, sigma if seed == 8 else None)
-    w = bdd_m.map_weights(gram, prior, minority_prior, scale)
+    w = TruncatedNormalPosterior(gram, prior, minority_prior, scale).mode()
     assert w.sum() == pytest.approx(1.0, abs=1e-9)
     alpha1 = -w[n0:]
     assert alpha1.min() >= 0
@@ -303,7 +304,7 @@ def test_a_mode_that_is_not_found_is_an_error(monkeypatch):
         lambda *a, **k: OptimizeResult(success=False, nit=3, message="no"),
     )
     with pytest.raises(RuntimeError, match=r"mode of BDD-M was not found in 3 iterations \(no\)"):
-        bdd_m.map_weights(GRAM, priors.Flat(), priors.TruncatedNormal())
+        TruncatedNormalPosterior(GRAM, priors.Flat(), priors.TruncatedNormal()).mode()
 
 
 @quiet
@@ -338,7 +339,7 @@ def test_without_minority_rows_it_is_bdd_on_the_hyperplane(on_the_hyperplane, wo
     assert np.abs(w.sum(axis=2) - 1).max() <= 1e-10
     assert moments_z(worst_z, w, mean, covariance) < 4.5
     assert worst_z(w, free_mean) > 20  # of weights with a free sum
-    mode = bdd_m.map_weights(gram, prior, priors.TruncatedNormal(), scale)
+    mode = TruncatedNormalPosterior(gram, prior, priors.TruncatedNormal(), scale).mode()
     np.testing.assert_allclose(mode, mean, atol=1e-9)
     assert mode.sum() == pytest.approx(1.0, abs=1e-12)
     assert abs(free_mean.sum() - 1) > 0.1
@@ -356,15 +357,14 @@ def student(gram, name, dims):
 def test_which_priors_the_model_and_its_closed_form_need():
     message = r"prior of alpha0: BDD-M conditions a normal prior .* got "
     for prior in (student, priors.Beta(), priors.TruncatedNormal()):
-        for function in (bdd_m.build, bdd_m.map_weights, bdd_m.closed_form):
+        for function in (bdd_m.build, TruncatedNormalPosterior):
             with pytest.raises(TypeError, match=message):
                 function(GRAM, prior, priors.TruncatedNormal())
     with pytest.raises(TypeError, match=message):
         BDDM(prior=student, **QUICK).fit(*DATA)
     message = r"needs priors.TruncatedNormal .*got Beta.*; use draws with sampler='nuts'"
-    for closed_form in (bdd_m.posterior, bdd_m.map_weights):
-        with pytest.raises(TypeError, match=message):
-            closed_form(GRAM, priors.Flat(), priors.Beta())
+    with pytest.raises(TypeError, match=message):
+        TruncatedNormalPosterior(GRAM, priors.Flat(), priors.Beta())
     est = BDDM(minority_prior=priors.Beta(), cutoff=1.0, sampler="exact", **QUICK)
     with pytest.raises(TypeError, match=r"exact' needs .*TruncatedNormal.*minority_prior=Beta"):
         est.fit(*DATA)
@@ -416,14 +416,14 @@ def test_minority_prior_is_the_normal_density_but_for_a_constant():
     prior = priors.TruncatedNormal(np.linspace(0.0, 1.0, 8), 0.5, CORRELATED)
     alpha1 = np.random.default_rng(48).uniform(size=(6, 8))
     w = np.hstack([np.zeros((6, 24)), -alpha1])
-    found = bdd_m.log_prior_of_minority(GRAM, prior, w)
+    found = TruncatedNormalPosterior(GRAM, priors.Flat(), prior).log_prior(w)["alpha1"]
     expected = multivariate_normal(prior.location(GRAM), 0.25 * CORRELATED).logpdf(alpha1)
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9)
 
 
 def test_weights_of_alpha1_are_the_most_probable_alpha0_and_sum_to_one():
     """For one alpha1 and for many: majority first, and then minus alpha1."""
-    form = bdd_m_posterior.posterior(GRAM, priors.Flat(), priors.TruncatedNormal(), SCALE)
+    form = TruncatedNormalPosterior(GRAM, priors.Flat(), priors.TruncatedNormal(), SCALE)
     alpha1 = np.random.default_rng(49).uniform(size=(3, 8))
     many = form.weights(alpha1)
     np.testing.assert_allclose(many.sum(axis=1), 1.0, rtol=1e-10)
@@ -449,7 +449,7 @@ def test_both_priors_on_the_plane_are_another_truncated_normal():
     w = np.concatenate([alpha0, -alpha1], axis=1)
     together = multivariate_normal(prior.mean(gram), prior.covariance(gram)).logpdf(alpha0)
     together += multivariate_normal(given.location(gram), given.covariance(gram)).logpdf(alpha1)
-    ours = bdd_m.log_prior_of_majority(gram, prior, w) + bdd_m.log_prior_of_minority(gram, joint, w)
-    assert np.ptp(together - ours) < 1e-9
-    conditional = bdd_m.log_prior_of_minority(gram, given, w)
-    assert np.ptp(conditional - bdd_m.log_prior_of_minority(gram, joint, w)) > 0.1
+    ours = TruncatedNormalPosterior(gram, prior, joint).log_prior(w)
+    assert np.ptp(together - ours["alpha0"] - ours["alpha1"]) < 1e-9
+    conditional = TruncatedNormalPosterior(gram, prior, given).log_prior(w)["alpha1"]
+    assert np.ptp(conditional - ours["alpha1"]) > 0.1

@@ -10,7 +10,8 @@ from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.inference.decision import deciding_quantile
 from bsvdd.inference.metrics import evaluate
 from bsvdd.inference.warning import DiagnosticWarning
-from bsvdd.models import Gram, bdd_m, bdd_m_posterior
+from bsvdd.models import Gram, bdd_m_posterior
+from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
 from numpy.polynomial.legendre import leggauss
 from scipy import stats
 
@@ -58,19 +59,19 @@ def log_density(found, alpha1):
 
 
 def draws(found, seed, chains=2, n=500):
-    return bdd_m.draw(found, n, 100, chains, np.random.default_rng(seed))
+    return found.draw(n, 100, chains, np.random.default_rng(seed))["w"]
 
 
 def leave_one_out(gram, prior, minority_prior, w, seed=0):
-    rng = np.random.default_rng(seed)
-    return bdd_m_posterior.leave_one_out(gram, prior, minority_prior, SCALE, w, rng)
+    form = TruncatedNormalPosterior(gram, prior, minority_prior, SCALE)
+    return form.leave_one_out(w, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize(("prior", "minority_prior"), CASES)
 def test_weights_of_the_draws_are_ratios_of_densities(prior, minority_prior):
     """Without a minority row the density with it is integrated over that row's own weight."""
     gram = whole()
-    found = bdd_m.posterior(gram, prior, minority_prior, SCALE)
+    found = TruncatedNormalPosterior(gram, prior, minority_prior, SCALE)
     w = draws(found, 41).reshape(-1, N0 + N1)
     alpha1 = -w[:, N0:]
     _, log_weight = leave_one_out(gram, prior, minority_prior, w)
@@ -78,7 +79,7 @@ def test_weights_of_the_draws_are_ratios_of_densities(prior, minority_prior):
     for j in range(N0 + N1):
         others, rest = without(j)
         refit = log_density(
-            bdd_m.posterior(others, prior, minority_prior, SCALE), alpha1[:, rest[N0:]]
+            TruncatedNormalPosterior(others, prior, minority_prior, SCALE), alpha1[:, rest[N0:]]
         )
         if j < N0:
             with_row = log_density(found, alpha1)
@@ -96,7 +97,7 @@ def test_weights_of_the_draws_are_ratios_of_densities(prior, minority_prior):
 def test_left_out_centre_given_alpha1_is_that_of_a_refit(prior, minority_prior):
     """Mean and variance of the kernel sum: the refit's normal alpha0 on its hyperplane."""
     gram, n = whole(), 20_000
-    found = bdd_m.posterior(gram, prior, minority_prior, SCALE)
+    found = TruncatedNormalPosterior(gram, prior, minority_prior, SCALE)
     alpha1 = np.array([0.3, 0.0, 0.9, 0.05, 1.0])
     mean, C = on_hyperplane(found, alpha1)
     rng = np.random.default_rng(42)
@@ -106,7 +107,7 @@ def test_left_out_centre_given_alpha1_is_that_of_a_refit(prior, minority_prior):
     stayed = []
     for j in range(N0 + N1):
         others, rest = without(j)
-        refit = bdd_m.posterior(others, prior, minority_prior, SCALE)
+        refit = TruncatedNormalPosterior(others, prior, minority_prior, SCALE)
         mean, C = on_hyperplane(refit, alpha1[rest[N0:]])
         u, k, m = np.concatenate([mean, -alpha1[rest[N0:]]]), gram.K[rest, j], len(mean)
         expected, variance = u @ k, k[:m] @ C @ k[:m]
@@ -121,14 +122,14 @@ def on_hyperplane(found, alpha1):
     """Mean and covariance of alpha0 given alpha1."""
     C = np.linalg.inv(found.precision0)
     g = C.sum(axis=1)
-    return found.base + found.slope @ alpha1, C - np.outer(g, g) / g.sum()
+    return found.weights(alpha1)[: len(C)], C - np.outer(g, g) / g.sum()
 
 
 @pytest.mark.parametrize(("prior", "minority_prior"), CASES[:2])
 def test_left_out_kernel_sums_are_those_of_refits(prior, minority_prior):
     """Weighted mean and mean square, with errors from independent chains, row by row."""
     gram, chains = whole(), 24
-    found = bdd_m.posterior(gram, prior, minority_prior, SCALE)
+    found = TruncatedNormalPosterior(gram, prior, minority_prior, SCALE)
     w = draws(found, 43, chains, 800)
     f, log_weight = leave_one_out(gram, prior, minority_prior, w.reshape(-1, N0 + N1))
     f = f.reshape(chains, -1, N0 + N1)
@@ -136,7 +137,7 @@ def test_left_out_kernel_sums_are_those_of_refits(prior, minority_prior):
     unweighted = []
     for j in range(N0 + N1):
         others, rest = without(j)
-        refit = bdd_m.posterior(others, prior, minority_prior, SCALE)
+        refit = TruncatedNormalPosterior(others, prior, minority_prior, SCALE)
         v = draws(refit, 100 + j, chains, 800)
         expected = v @ gram.K[rest, j]
         for power in (1, 2):
@@ -162,17 +163,17 @@ def test_the_only_row_of_a_class():
     rows = ROWS[:4]
     gram = Gram.from_rows(kernels.RBF(1.0), rows[:1], rows[1:])
     arguments = priors.Flat(), priors.TruncatedNormal()
-    w = draws(bdd_m.posterior(gram, *arguments, SCALE), 44).reshape(-1, 4)
+    w = draws(TruncatedNormalPosterior(gram, *arguments, SCALE), 44).reshape(-1, 4)
     f, _ = leave_one_out(gram, *arguments, w)
     assert (f[:, 0] == -np.inf).all()  # there is no centre without it
     assert np.isfinite(f[:, 1:]).all()
     # the only minority row: what is left is the posterior of the majority alone
     gram = Gram.from_rows(kernels.RBF(1.0), rows[:3], rows[3:])
-    w = draws(bdd_m.posterior(gram, *arguments, SCALE), 45, n=10_000).reshape(-1, 4)
+    w = draws(TruncatedNormalPosterior(gram, *arguments, SCALE), 45, n=10_000).reshape(-1, 4)
     f, log_weight = leave_one_out(gram, *arguments, w)
     assert np.ptp(log_weight[:, 3]) < 1e-9
     alone = Gram.from_rows(kernels.RBF(1.0), rows[:3])
-    v = draws(bdd_m.posterior(alone, *arguments, SCALE), 46, n=10_000).reshape(-1, 3)
+    v = draws(TruncatedNormalPosterior(alone, *arguments, SCALE), 46, n=10_000).reshape(-1, 3)
     assert abs(stats.ttest_ind(f[:, 3], v @ gram.K[:3, 3]).statistic) < 4.5
 
 
@@ -186,10 +187,8 @@ def test_automatic_cutoff_is_by_leave_one_out():
     y = Y[order]
     est = BDDM(**QUICK).fit(X[order], y)
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
-    rng = np.random.default_rng(est._fit.data.seed)
-    f, log_weight = bdd_m_posterior.leave_one_out(
-        est.gram_, est.prior, est.minority_prior, 1.0, w, rng
-    )
+    form = TruncatedNormalPosterior(est.gram_, est.prior, est.minority_prior)
+    f, log_weight = form.leave_one_out(w, np.random.default_rng(est.fit_.data.seed))
     d2 = 1 - 2 * f + upper_median(np.einsum("di,ij,dj->d", w, est.gram_.K, w))
     left = np.empty(32)
     left[np.argsort(y, kind="stable")] = -deciding_quantile(-d2, 0.3, log_weight)
@@ -227,14 +226,14 @@ def test_draws_of_any_sampler_can_be_left_out():
 def test_few_draws_that_count_are_warned_of(monkeypatch):
     """Weights of one draw in a hundred, for three rows."""
     est = BDDM(cutoff=1.0, **{**QUICK, "draws": 1000}).fit(X, Y)
-    true = bdd_m.leave_one_out
+    true = TruncatedNormalPosterior.leave_one_out
 
     def uneven(*arguments):
         d, log_weight = true(*arguments)
         log_weight[:, 5:8] = np.where(np.arange(2000)[:, None] % 100 == 0, -900.0, -910.0)
         return d, log_weight
 
-    monkeypatch.setattr(bdd_m, "leave_one_out", uneven)
+    monkeypatch.setattr(TruncatedNormalPosterior, "leave_one_out", uneven)
     message = (
         r"leave-one-out of 3 of 32 rows depends on few draws \(as few as 20\.\d effective draws of"
     )

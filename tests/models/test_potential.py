@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m, svdd
-from bsvdd.models.geometry import (
-    potential,
-    squared_distance,
-    squared_distance_of_points,
-    squared_norm,
-)
+from bsvdd.models.potential import KernelLikelihood
 from scipy import stats
 
 from bsvdd import kernels, priors
@@ -89,8 +84,10 @@ def test_numpy_twin_at_any_weights(kernel, features):
         [svdd.solve(gram, 0.4).weights, *np.random.default_rng(23).normal(size=(3, 6))]
     )
     expected = [direct(w, MAJORITY, features, SCALE) for w in draws]
-    np.testing.assert_allclose(potential(draws, gram, SCALE), expected, rtol=1e-10)
-    np.testing.assert_allclose(potential(draws[0], gram, SCALE), expected[0], rtol=1e-10)
+    np.testing.assert_allclose(KernelLikelihood(SCALE).total(draws, gram), expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        KernelLikelihood(SCALE).total(draws[0], gram), expected[0], rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
@@ -98,40 +95,8 @@ def test_potential_of_a_separate_dictionary(kernel, features):
     points = np.random.default_rng(24).normal(size=(3, 2))
     gram = Gram.from_rows(kernel, MAJORITY, dictionary=points)
     w = np.array([0.2, 1.1, -0.4])
-    assert potential(w, gram) == pytest.approx(direct(w, points, features, 1.0), rel=1e-10)
-
-
-@pytest.mark.parametrize(("kernel", "features"), SPACES, ids=["linear", "polynomial"])
-def test_squared_distance_is_that_in_feature_space(kernel, features):
-    Z = np.random.default_rng(25).normal(size=(5, 2)) * 2
-    w = np.random.default_rng(26).normal(size=(3, 6))
-    norm = squared_norm(w, kernel(MAJORITY))
-    d2 = squared_distance(w, norm, kernel(Z, MAJORITY), kernel.diag(Z))
-    centers = w @ np.stack([features(x) for x in MAJORITY])
-    expected = [[((features(z) - a) ** 2).sum() for a in centers] for z in Z]
-    np.testing.assert_allclose(d2, expected, rtol=1e-10)
-
-
-def test_squared_distance_is_never_negative():
-    """The only row is the centre itself; rounding must not give the root of -1e-16."""
-    kernel = kernels.Polynomial(3)
-    for x in np.random.default_rng(27).normal(size=(50, 1, 3)) * 10:
-        w = np.ones((1, 1))
-        d2 = squared_distance(
-            w, squared_norm(w, kernel(x)) * (1 - 1e-15), kernel(x), kernel.diag(x)
-        )
-        assert 0 <= d2[0, 0] <= 1e-10 * kernel.diag(x)[0]
-
-
-def test_squared_distance_of_points_is_that_of_rows():
-    kernel, w = kernels.Polynomial(2), np.random.default_rng(30).normal(size=(300, 6))
-    K = kernel(MAJORITY)
-    norm = squared_norm(w, K)
-    expected = squared_distance(w, norm, K, np.diag(K)).T
-    found = squared_distance_of_points(w @ K, norm, np.diag(K))  # over several blocks
-    np.testing.assert_allclose(found, expected, rtol=1e-10)
-    one = np.full((1, 1), 1 / 3)  # the only row is the centre itself, but for rounding
-    assert squared_distance_of_points(one, one[0] * (1 - 1e-15), one[0])[0, 0] == 0.0
+    expected = direct(w, points, features, 1.0)
+    assert KernelLikelihood().total(w, gram) == pytest.approx(expected, rel=1e-10)
 
 
 ONE, TWO = Gram.from_rows(SPACES[0][0], MAJORITY), Gram.from_rows(SPACES[0][0], MAJORITY, MINORITY)

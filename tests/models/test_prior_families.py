@@ -92,7 +92,7 @@ def test_normal_of_the_wrong_size(gram, rows, arguments, message):
             with pytest.raises(ValueError, match=message):
                 getattr(prior, what)(gram)
     with pytest.raises(ValueError, match=message):
-        bdd.posterior(gram, prior)
+        _ = bdd.NormalPosterior(gram, prior).mean
     with pytest.raises(ValueError, match=message):
         bsvdd.build(gram, prior)
     with pytest.raises(ValueError, match=message):
@@ -169,9 +169,9 @@ def test_no_smoothness_is_flat(gram, rows):
     prior = priors.GraphLaplacian(sd=0.8, unlabelled=rows[1], smoothness=0.0)
     flat = priors.Flat(0.8)
     np.testing.assert_allclose(prior.covariance(gram), flat.covariance(gram), atol=1e-12)
-    ours, theirs = bdd.posterior(gram, prior), bdd.posterior(gram, flat)
-    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-9)
-    np.testing.assert_allclose(ours[1], theirs[1], atol=1e-9)
+    ours, theirs = bdd.NormalPosterior(gram, prior), bdd.NormalPosterior(gram, flat)
+    np.testing.assert_allclose(ours.mean, theirs.mean, atol=1e-9)
+    np.testing.assert_allclose(ours.upper, theirs.upper, atol=1e-9)
 
 
 def test_unlabelled_rows_that_bridge_two_rows_correlate_them():
@@ -230,7 +230,8 @@ def test_exact_posterior_of_bdd_and_nuts_agree(gram, prior, worst_z):
     S, m = prior.covariance(gram), prior.mean(gram)
     covariance = np.linalg.inv(scale * N0 * gram.K + np.linalg.inv(S))
     mean = covariance @ (scale * gram.r + np.linalg.solve(S, m))
-    exact, upper = bdd.posterior(gram, prior, scale)
+    form = bdd.NormalPosterior(gram, prior, scale)
+    exact, upper = form.mean, form.upper
     np.testing.assert_allclose(exact, mean, atol=1e-8)
     np.testing.assert_allclose(np.linalg.inv(upper.T @ upper), covariance, atol=1e-8)
     tree = sample(bdd.build(gram, prior, scale), "nuts", draws=2000, tune=500, chains=2, seed=5)

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bsvdd, bsvdd_m, svdd
-from bsvdd.models.geometry import potential
-from bsvdd.models.potential import likelihood_of
+from bsvdd.models.potential import KernelLikelihood, likelihood_of
 from bsvdd.models.svdd_potential import SVDDLikelihood
 from scipy import stats
 
@@ -125,7 +124,7 @@ def test_towards_an_outlier_fraction_of_one_the_likelihood_is_the_published_one(
     d2 = np.array([squared_distances(each, MAJORITY, kernel) for each in w])
     for share in (0.0, 0.4, 1.0):
         found = SVDDLikelihood(1 - 1e-12, 1.0, SCALE).total(w, gram, share * d2.min(axis=1))
-        np.testing.assert_allclose(found, potential(w, gram, SCALE), rtol=1e-9)
+        np.testing.assert_allclose(found, KernelLikelihood(SCALE).total(w, gram), rtol=1e-9)
     for k in (1, 3, 6):  # nu = k / n0: the mean of the k largest
         at_rows = [SVDDLikelihood(k / N0, 1.0, SCALE).total(w, gram, d2[:, j]) for j in range(N0)]
         cvar = np.sort(d2, axis=1)[:, -k:].mean(axis=1)
