@@ -152,7 +152,7 @@ class Density:
             return cls(model, gram, likelihood, prior.map, prior)
         from .prior_density import PriorDensity
 
-        weights = getattr(model["w"].tag, "map", Identity("w"))
+        weights = getattr(model["w"].tag, "map", Identity(("w",)))
         inputs = (*weights.inputs, *parameters_of(likelihood))
         return cls(model, gram, likelihood, weights, PriorDensity.of(model, inputs))
 

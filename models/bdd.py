@@ -38,12 +38,7 @@ if TYPE_CHECKING:
 class Identity:
     """The weights are a variable of the model, w = alpha."""
 
-    variable: str = "alpha"
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The variable that it takes."""
-        return (self.variable,)
+    inputs: tuple[str, ...] = ("alpha",)
 
     def weights(self, alpha: np.ndarray) -> np.ndarray:
         """Return the weights of a batch, shape (S, M)."""

@@ -101,12 +101,7 @@ def build(
     import pymc as pm
     import pytensor.tensor as pt
 
-    coords = {
-        "point": range(gram.n_points),
-        "majority": range(gram.n_majority_points),
-        "minority": range(gram.n1),
-    }
-    with pm.Model(coords=coords) as model:
+    with pm.Model(coords=gram.coords) as model:
         prior = require_normal(prior)
         x = make_variable(prior, gram, "x", "majority")
         total = prior.covariance(gram).sum(axis=1)

@@ -117,6 +117,12 @@ class Gram:
         """Number of majority points, the first points of the dictionary."""
         return len(self.r) - self.n1
 
+    @property
+    def coords(self) -> dict[str, range]:
+        """The coordinates of a PyMC model: all points, majority points and minority points."""
+        counts = {"point": self.n_points, "majority": self.n_majority_points, "minority": self.n1}
+        return {name: range(n) for name, n in counts.items()}
+
     @classmethod
     def from_rows(
         cls,

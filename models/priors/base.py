@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from ..gram import Gram
-from ..kernels.base import SMALLEST
+from ..kernels.base import SMALLEST, is_number
 from .numbers import Correlated, Independent
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def inverse(S: np.ndarray) -> np.ndarray:
 
 def require_positive(prior: Any, field: str, value: Any) -> None:
     """Raise an error unless ``value`` and its square are positive and finite."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if not is_number(value):
         raise TypeError(f"{type(prior).__name__}: {field} must be a number, got {value!r}")
     if not SMALLEST <= value <= 1 / SMALLEST:
         square = " (its square is not)" if 0 < value < np.inf else ""

@@ -47,13 +47,9 @@ class ProbitBetaRV(RandomVariable):
 class ProbitBeta(pm.Continuous):
     r"""The probit x of :math:`u \sim \mathrm{Beta}(a, b)`, :math:`u = \Phi(x)`.
 
-    .. math::
-        \log p(x) = (a - 1) \log \Phi(x) + (b - 1) \log \Phi(-x) + \log \varphi(x) - \log B(a, b)
-
-    For a uniform u, x is normal. This helps a sampler: log odds would have longer tails. The
-    density is written in x because u rounds to 1 for x > 8.3. The term :math:`\log \varphi(x)` is
-    the log Jacobian of u, not a part of the prior of u; a variable stores it as
-    ``tag.log_jacobian``.
+    Its density is that of :class:`.numbers.Probits`. For a uniform u, x is normal. This helps a
+    sampler: log odds would have longer tails. The density is written in x because u rounds to 1 for
+    x > 8.3. A variable stores the log Jacobian of u as ``tag.log_jacobian``.
 
     It is a class and not ``pm.CustomDist``, which makes a new class for each model and keeps it
     for ever: 60 kB a fit.
