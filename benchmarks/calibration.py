@@ -30,7 +30,8 @@ from arviz_stats.ecdf_utils import ecdf_pit
 from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.warning import DiagnosticWarning
-from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
+from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
+from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
 from joblib import Parallel, delayed
 from scipy import stats
 
@@ -92,13 +93,13 @@ def _bdd_m(rng: np.random.Generator) -> np.ndarray:
 
 
 def _exact_bdd(gram: Gram, scale: float, seed: int) -> np.ndarray:
-    mean, upper = bdd.posterior(gram, NORMAL, scale)
-    return bdd.draw(mean, upper, DRAWS, np.random.default_rng(seed))
+    posterior = bdd.NormalPosterior(gram, NORMAL, scale)
+    return posterior.draw(DRAWS, 0, 1, np.random.default_rng(seed))["w"][0]
 
 
 def _exact_bdd_m(gram: Gram, scale: float, seed: int) -> np.ndarray:
-    posterior = bdd_m.posterior(gram, NORMAL, CUBE, scale)
-    w = bdd_m.draw(posterior, STEPS * DRAWS, TUNE, 1, np.random.default_rng(seed))
+    posterior = TruncatedNormalPosterior(gram, NORMAL, CUBE, scale)
+    w = posterior.draw(STEPS * DRAWS, TUNE, 1, np.random.default_rng(seed))["w"]
     return w[0, STEPS - 1 :: STEPS]
 
 

@@ -12,9 +12,10 @@ from ..inference.draws import Draws
 from ..inference.left_out import leave_one_out
 from ..inference.sampling import SAMPLERS
 from ..models import bdd, bdd_m
-from ..models.closed_form import ClosedForm
+from ..models.bdd import NormalPosterior
+from ..models.bdd_m_posterior import TruncatedNormalPosterior
 from ..models.gram import Gram
-from ..models.priors import Prior, TruncatedNormal
+from ..models.priors import GaussianPrior, Prior, TruncatedNormal
 from .bayesian import CALIBRATED, Bayesian
 from .training import TrainingData
 
@@ -113,12 +114,14 @@ class BDD(Bayesian):
         return bdd.build(gram, self.prior, self._scale)
 
     @override
-    def _closed_form(self, gram: Gram) -> ClosedForm | None:
-        return bdd.closed_form(gram, self.prior, self._scale)
+    def _closed_form(self, gram: Gram) -> NormalPosterior | None:
+        if not isinstance(self.prior, GaussianPrior):
+            return None
+        return NormalPosterior(gram, self.prior, self._scale)
 
     @override
     def _mode(self, gram: Gram, scale: float) -> np.ndarray:
-        return bdd.posterior(gram, self.prior, scale)[0]
+        return NormalPosterior(gram, self.prior, scale).mean
 
     @override
     def _reason_against(self, gram: Gram) -> str | None:
@@ -133,11 +136,10 @@ class BDD(Bayesian):
 
     @override
     def _draw(self, gram: Gram, seed: int) -> Draws:
-        if self.simplex:
-            return Draws.of_weights(bdd.simplex_map(gram, self.prior, self._scale))
-        if self.sampler == "map":
-            return Draws.of_weights(bdd.posterior(gram, self.prior, self._scale)[0])
-        return super()._draw(gram, seed)
+        if not self._one_estimate:
+            return super()._draw(gram, seed)
+        posterior = NormalPosterior(gram, self.prior, self._scale)
+        return Draws.of_weights(posterior.simplex_mode() if self.simplex else posterior.mean)
 
     # without a closed form only refits leave rows out, as the weights do not sum to one
 
@@ -149,7 +151,7 @@ class BDD(Bayesian):
     @property
     @override
     def _has_loo(self) -> bool:
-        return self.simplex or bdd.has_closed_form(self.prior)
+        return self.simplex or isinstance(self.prior, GaussianPrior)
 
     @property
     def _has_full_conformal(self) -> bool:
@@ -159,28 +161,28 @@ class BDD(Bayesian):
     def _left_out_sums(
         self, data: TrainingData, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None] | None:
-        gram = data.gram
-        if self.simplex or not bdd.has_closed_form(self.prior):
+        gram, posterior = data.gram, self._closed_form(data.gram)
+        if self.simplex or posterior is None:
             return super()._left_out_sums(data, weights)
         calibrated = self.likelihood_scale == CALIBRATED and self._reason_against(gram) is None
         if self.sampler == "map" or calibrated:
             # the mode without each row; the draws of the bootstrap move around it
-            modes, _ = bdd.left_out(gram, self.prior, self._scale)
-            moves = weights - bdd.posterior(gram, self.prior, self._scale)[0]
+            modes, _ = posterior.left_out()
+            moves = weights - posterior.mean
             of_others = moves @ gram.K - moves * np.diag(gram.K)
             return (gram.K * modes).sum(axis=0) + of_others, None
-        rng = np.random.default_rng(data.seed)
-        return bdd.leave_one_out(gram, self.prior, self._scale, weights, rng), None
+        return posterior.leave_one_out(weights, np.random.default_rng(data.seed))
 
     @property
     def map_weights_(self) -> np.ndarray:
         """The mode of the normal posterior, shape (M,), for a normal prior."""
-        if not bdd.has_closed_form(self.prior):
+        posterior = self._closed_form(self.gram_)
+        if posterior is None:
             raise AttributeError(
                 f"map_weights_ exists for a normal prior only, got {self.prior!r}; use the mean "
                 "of the draws, idata_['posterior']['w']"
             )
-        return bdd.posterior(self.gram_, self.prior, self._scale)[0]
+        return posterior.mean
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -260,8 +262,11 @@ class BDDM(Bayesian):
         return bdd_m.build(gram, self.prior, self.minority_prior, self._scale)
 
     @override
-    def _closed_form(self, gram: Gram) -> ClosedForm | None:
-        return bdd_m.closed_form(gram, self.prior, self.minority_prior, self._scale)
+    def _closed_form(self, gram: Gram) -> TruncatedNormalPosterior | None:
+        prior = bdd_m.require_normal(self.prior)
+        if not isinstance(self.minority_prior, TruncatedNormal):
+            return None
+        return TruncatedNormalPosterior(gram, prior, self.minority_prior, self._scale)
 
     @override
     def _draw(self, gram: Gram, seed: int) -> Draws:
@@ -290,7 +295,7 @@ class BDDM(Bayesian):
     @property
     @override
     def _has_loo(self) -> bool:
-        return bdd_m.has_closed_form(self.minority_prior)
+        return isinstance(self.minority_prior, TruncatedNormal)
 
     @override
     def _left_out_sums(
@@ -306,9 +311,10 @@ class BDDM(Bayesian):
     @property
     def map_weights_(self) -> np.ndarray:
         """The posterior mode, by a quadratic program, for a ``TruncatedNormal`` minority prior."""
-        if not bdd_m.has_closed_form(self.minority_prior):
+        posterior = self._closed_form(self.gram_)
+        if posterior is None:
             raise AttributeError(
                 "map_weights_ exists for minority_prior=priors.TruncatedNormal(...) only, got "
                 f"{self.minority_prior!r}; use the mean of the draws, idata_['posterior']['w']"
             )
-        return bdd_m.map_weights(self.gram_, self.prior, self.minority_prior, self._scale)
+        return posterior.mode()

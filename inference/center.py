@@ -20,8 +20,7 @@ from typing import override
 
 import numpy as np
 
-from ..models.geometry import squared_norm
-from ..models.gram import Gram
+from ..models.gram import Gram, squared_norm
 from . import threads
 from .decision import deciding_quantile, needed, quantile_rank
 

@@ -24,8 +24,7 @@ import numpy as np
 from ..models.bdd import Identity
 from ..models.bsvdd import Softmax
 from ..models.bsvdd_m import ScaledSoftmax
-from ..models.geometry import squared_norm
-from ..models.gram import Gram
+from ..models.gram import Gram, squared_norm
 from ..models.potential import NoDensityError, WeightMap, parameters_of, prior_potentials
 from .draws import spread
 
@@ -153,7 +152,7 @@ class Density:
             return cls(model, gram, likelihood, prior.map, prior)
         from .prior_density import PriorDensity
 
-        weights = getattr(model["w"].tag, "map", Identity("w"))
+        weights = getattr(model["w"].tag, "map", Identity(("w",)))
         inputs = (*weights.inputs, *parameters_of(likelihood))
         return cls(model, gram, likelihood, weights, PriorDensity.of(model, inputs))
 

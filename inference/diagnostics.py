@@ -12,13 +12,13 @@ import xarray as xr
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from ..models.geometry import DRAWS_IN_CACHE
 from .draws import Draws
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
     pass
 
+DRAWS_IN_CACHE = 128  # draws in a block that stays in the cache
 MAX_R_HAT = 1.01
 HOPEFUL = 1.1  # R-hat: beyond it, a few times as many draws do not help
 MIN_ESS_PER_CHAIN = 100

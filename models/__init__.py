@@ -4,7 +4,7 @@ import pkgutil
 
 import lazy_loader
 
-# lazy, so that the array core (kernels, Gram, geometry) loads without PyMC
+# lazy, so that the array core (kernels, Gram) loads without PyMC
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=[module.name for module in pkgutil.iter_modules(__path__)],

@@ -36,39 +36,17 @@ none: this product is a truncated normal again, with the precision :math:`\Sigma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .bdd_m_posterior import (
-    Posterior,
-    draw,
-    leave_one_out,
-    log_prior_of_majority,
-    log_prior_of_minority,
-    map_weights,
-    posterior,
-    require_normal,
-)
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import GaussianPrior, Prior, TruncatedNormal
+from .priors import GaussianPrior, Prior
 from .priors.foreign import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm
-
-__all__ = [
-    "Posterior",
-    "TruncatedNormalPosterior",
-    "build",
-    "closed_form",
-    "draw",
-    "log_prior_of_majority",
-    "log_prior_of_minority",
-    "map_weights",
-    "posterior",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,92 +101,39 @@ def build(
     import pymc as pm
     import pytensor.tensor as pt
 
-    coords = {
-        "point": range(gram.n_points),
-        "majority": range(gram.n_majority_points),
-        "minority": range(gram.n1),
-    }
-    with pm.Model(coords=coords) as model:
+    with pm.Model(coords=gram.coords) as model:
         prior = require_normal(prior)
         x = make_variable(prior, gram, "x", "majority")
-        c = _gain(prior, gram)
-        gain = pm.Data("gain", c, dims="majority")
-        if gram.n1:
-            alpha1 = make_variable(minority_prior, gram, "alpha1", "minority")
-            alpha0 = x + gain * (1 + pt.sum(alpha1) - pt.sum(x))
-            w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
-        else:
-            w = pm.Deterministic("w", x + gain * (1 - pt.sum(x)), dims="point")
-        w.tag.map = Affine(c) if gram.n1 else Affine(c, ("x",))
+        total = prior.covariance(gram).sum(axis=1)
+        c = total / total.sum()
+        minority = [make_variable(minority_prior, gram, "alpha1", "minority")] if gram.n1 else []
+        missing = 1 + sum(pt.sum(alpha1) for alpha1 in minority) - pt.sum(x)
+        alpha0 = x + pm.Data("gain", c, dims="majority") * missing
+        w = pm.Deterministic("w", pt.concatenate([alpha0, *(-v for v in minority)]), dims="point")
+        w.tag.map = Affine(c, ("x", "alpha1")[: 1 + len(minority)])
         kernel_potential(w, gram, likelihood_scale)
     return model
 
 
-@dataclass(frozen=True, eq=False)
-class TruncatedNormalPosterior:
-    """The posterior for a truncated normal prior of alpha1, by draws and importance weights.
-
-    Attributes
-    ----------
-    gram : Gram
-    prior : GaussianPrior
-    minority_prior : TruncatedNormal
-    likelihood_scale : float
-    """
-
-    gram: Gram
-    prior: GaussianPrior
-    minority_prior: TruncatedNormal
-    likelihood_scale: float = 1.0
-
-    reason: ClassVar[str] = "the posterior is normal on a cube"
-    dims: ClassVar[dict[str, tuple[str, ...]]] = {"w": ("point",), "alpha1": ("minority",)}
-
-    def draw(
-        self, draws: int, tune: int, chains: int, rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
-        """Return chains of alpha1, each with independent draws of alpha0 given alpha1."""
-        form = posterior(self.gram, self.prior, self.minority_prior, self.likelihood_scale)
-        w = draw(form, draws, tune, chains, rng)
-        return {"w": w, "alpha1": -w[..., self.gram.n_majority_points :]}
-
-    def log_prior(self, w: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the log prior densities of alpha0 given alpha1, and of alpha1."""
-        return {
-            "alpha0": log_prior_of_majority(self.gram, self.prior, w),
-            "alpha1": log_prior_of_minority(self.gram, self.minority_prior, w),
-        }
-
-    def leave_one_out(
-        self, w: np.ndarray, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the kernel sums and log weights of :func:`.bdd_m_posterior.leave_one_out`."""
-        return leave_one_out(
-            self.gram, self.prior, self.minority_prior, self.likelihood_scale, w, rng
+def require_normal(prior: Prior) -> GaussianPrior:
+    """Return the prior of alpha0, or raise a TypeError if it is not normal."""
+    if not isinstance(prior, GaussianPrior):
+        raise TypeError(
+            "prior of alpha0: BDD-M conditions a normal prior on the sum of its weights; expected "
+            f"priors.Flat, RowSum, StandardizedRowSum, Normal or GraphLaplacian, got {prior!r}"
         )
+    return prior
 
 
-def has_closed_form(minority_prior: Prior) -> bool:
-    """Return whether the posterior is known for this prior: it must be a truncated normal."""
-    return isinstance(minority_prior, TruncatedNormal)
+def log_prior_of_majority(gram: Gram, prior: Prior, w: np.ndarray) -> np.ndarray:
+    r"""Return the log prior density of alpha0 given alpha1, of weights (..., M).
 
-
-def closed_form(
-    gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
-) -> TruncatedNormalPosterior | None:
-    """Return the closed form, or None where alpha1 has no truncated normal prior.
-
-    Raises
-    ------
-    TypeError
-        The prior of alpha0 is not normal.
+    .. math::
+        \log p(\alpha_0 \mid \alpha_1) = \log N(\alpha_0; m_1, \Sigma_1) - \log N(1^\top \alpha_0;
+        1^\top m_1, 1^\top \Sigma_1 1)
     """
-    prior = require_normal(prior)
-    if not isinstance(minority_prior, TruncatedNormal):
-        return None
-    return TruncatedNormalPosterior(gram, prior, minority_prior, likelihood_scale)
-
-
-def _gain(prior: GaussianPrior, gram: Gram) -> np.ndarray:
-    total = prior.covariance(gram).sum(axis=1)
-    return total / total.sum()
+    prior, alpha0 = require_normal(prior), w[..., : gram.n_majority_points]
+    variance = prior.covariance(gram).sum()
+    away = alpha0.sum(axis=-1) - prior.mean(gram).sum()
+    log_total = -(away**2 / variance + np.log(2 * np.pi * variance)) / 2
+    return prior.log_density(gram, alpha0) - log_total

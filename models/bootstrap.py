@@ -40,8 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .geometry import squared_norm
-from .gram import Gram
+from .gram import Gram, squared_norm
 from .priors import GaussianPrior, Prior
 
 PULL = 0.1  # of the prior on d_z^2, in standard errors, that is accepted
@@ -133,8 +132,7 @@ def norm_of_pairs(w: np.ndarray, shares: np.ndarray, K: np.ndarray) -> np.ndarra
     """
     total, own = squared_norm(shares, K), np.square(shares) @ np.diag(K)
     of_pairs = (total - own) / (1.0 - np.square(shares).sum(axis=-1))
-    value: np.ndarray = squared_norm(w, K) + np.square(w.sum(axis=-1)) * (of_pairs - total)
-    return value
+    return squared_norm(w, K) + np.square(w.sum(axis=-1)) * (of_pairs - total)
 
 
 def _others(K: np.ndarray) -> np.ndarray:
@@ -158,8 +156,7 @@ def sampling_variance(gram: Gram) -> np.ndarray:
     A = others - others.sum(axis=1) / (n - 1)
     np.fill_diagonal(A, 0.0)
     mean = A.sum(axis=1) / (n - 1)
-    value: np.ndarray = np.square(A).sum(axis=1) / (n - 1) - mean**2
-    return value
+    return np.square(A).sum(axis=1) / (n - 1) - mean**2
 
 
 def variance_ratio(gram: Gram) -> float:

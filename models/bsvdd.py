@@ -19,8 +19,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from .geometry import squared_norm
-from .gram import Gram
+from .gram import Gram, squared_norm
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
 from .priors.foreign import make_variable
@@ -125,5 +124,4 @@ def mode(gram: Gram, prior: GaussianPrior, likelihood_scale: float = 1.0) -> np.
         gradient = w * (pull - w @ pull) + precision @ deviation
         return float(value + deviation @ precision @ deviation / 2), gradient
 
-    weights: np.ndarray = softmax(minimize(loss, m, method="L-BFGS-B", jac=True, options=MODE).x)
-    return weights
+    return softmax(minimize(loss, m, method="L-BFGS-B", jac=True, options=MODE).x)

@@ -100,12 +100,7 @@ def build(
             "BSVDD-M learns from minority rows, but there is none (n1 = 0); give y with at least "
             "one minority row, or use BSVDD"
         )
-    coords = {
-        "point": range(gram.n_points),
-        "majority": range(gram.n_majority_points),
-        "minority": range(gram.n1),
-    }
-    with pm.Model(coords=coords) as model:
+    with pm.Model(coords=gram.coords) as model:
         tau = make_variable(prior, gram, "tau", "majority")
         alpha1 = make_variable(minority_prior, gram, "alpha1", "minority")
         alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -18,15 +18,8 @@ class ClosedForm(Protocol):
         Dimensions of the variables that are drawn.
     """
 
-    @property
-    def reason(self) -> str:
-        """Why the posterior is known."""
-        ...
-
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Dimensions of the variables that are drawn, by name."""
-        ...
+    reason: ClassVar[str]
+    dims: ClassVar[dict[str, tuple[str, ...]]]
 
     def draw(
         self, draws: int, tune: int, chains: int, rng: np.random.Generator

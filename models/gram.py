@@ -117,6 +117,12 @@ class Gram:
         """Number of majority points, the first points of the dictionary."""
         return len(self.r) - self.n1
 
+    @property
+    def coords(self) -> dict[str, range]:
+        """The coordinates of a PyMC model: all points, majority points and minority points."""
+        counts = {"point": self.n_points, "majority": self.n_majority_points, "minority": self.n1}
+        return {name: range(n) for name, n in counts.items()}
+
     @classmethod
     def from_rows(
         cls,
@@ -178,11 +184,15 @@ class Gram:
         return cls(K, K @ is_majority, T, len(majority), points, kernel, len(minority))
 
 
+def squared_norm(w: np.ndarray, K: np.ndarray) -> np.ndarray:
+    r"""Return :math:`\|a\|^2 = w^\top K w`, shape (..., M) -> (...)."""
+    return np.einsum("...j,...j->...", w @ K, w)
+
+
 def _product(kernel: Kernel, points: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return K w without K."""
     if kernel.euclidean:
         inputs = kernel.inputs(points)
-        product: np.ndarray = inputs @ (inputs.T @ w)
-        return product
+        return inputs @ (inputs.T @ w)
     blocks = (points[start : start + BLOCK] for start in range(0, len(points), BLOCK))
     return np.concatenate([kernel(rows, points) @ w for rows in blocks])

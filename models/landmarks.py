@@ -90,26 +90,23 @@ def choose(
     seed : int
     """
     M, n = int(landmarks.n), len(rows)
-    if kernel.pairwise and landmarks.method == "kmeans":
-        raise ValueError(
-            "dictionary: method='kmeans' needs rows, and a precomputed kernel has none; use "
-            "'random' or 'leverage'"
+    if landmarks.method == "kmeans" and (kernel.pairwise or kernel.categorical_columns):
+        needs = (
+            "needs rows, and a precomputed kernel has none"
+            if kernel.pairwise
+            else "needs means of columns, and categories have none"
         )
-    if kernel.categorical_columns and landmarks.method == "kmeans":
-        raise ValueError(
-            "dictionary: method='kmeans' needs means of columns, and categories have none; use "
-            "'random' or 'leverage'"
-        )
+        raise ValueError(f"dictionary: method='kmeans' {needs}; use 'random' or 'leverage'")
     check_number(landmarks, n)
     rng = np.random.default_rng(seed)
     if landmarks.method == "kmeans" and n > M:
         return _kmeans(kernel, rows, M, seed), np.full(M, -1)
-    p = None
     if landmarks.method == "leverage" and n > M:
         p = leverage_scores(kernel, rows, M, rng)
-        p /= p.sum()
-    # a permutation, so that with one seed a larger set of landmarks contains the smaller ones
-    chosen = np.sort(rng.permutation(n)[:M] if p is None else rng.choice(n, M, replace=False, p=p))
+        chosen = rng.choice(n, M, replace=False, p=p / p.sum())
+    else:  # a permutation, so that with one seed a larger set contains the smaller ones
+        chosen = rng.permutation(n)[:M]
+    chosen.sort()
     return rows[chosen], chosen
 
 

@@ -27,13 +27,12 @@ def cholesky_factor(precision: np.ndarray, model: str) -> np.ndarray:
         The precision is not positive definite in double precision.
     """
     try:
-        upper: np.ndarray = cholesky(precision)
+        return cholesky(precision)
     except LinAlgError as error:
         raise ValueError(
             f"the posterior precision of {model} is not positive definite in double precision: "
             f"{WHAT_TO_DO}"
         ) from error
-    return upper
 
 
 def require_digits(

@@ -17,14 +17,12 @@ else could know its pointwise terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .geometry import potential
-from .gram import Gram
+from .gram import Gram, squared_norm
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -44,14 +42,12 @@ class Likelihood(Protocol):
     ``value_and_pull`` (see :class:`KernelLikelihood`) its model is sampled without a compiler.
     """
 
-    @property
-    def pointwise(self) -> Callable[..., np.ndarray]:
-        """Returns the log-likelihood of each majority row from its distance d, shape (..., n)."""
+    def pointwise(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        """Return the log-likelihood of each majority row from its distance d, shape (..., n)."""
         ...
 
-    @property
-    def total(self) -> Callable[..., np.ndarray]:
-        """Returns the log-likelihood of all rows from w (..., M) and the Gram statistics, (...)."""
+    def total(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        """Return the log-likelihood of all rows from w (..., M) and the Gram statistics, (...)."""
         ...
 
 
@@ -67,14 +63,12 @@ class WeightMap(Protocol):
     @property
     def inputs(self) -> tuple[str, ...]: ...  # noqa: D102
 
-    @property
-    def weights(self) -> Callable[..., np.ndarray]:
-        """Returns the weights (S, M) of a batch of the variables, each of shape (S, ...)."""
+    def weights(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        """Return the weights (S, M) of a batch of the variables, each of shape (S, ...)."""
         ...
 
-    @property
-    def pull(self) -> Callable[..., tuple[np.ndarray, ...]]:
-        """Returns J'g for each variable: from the weights w, a gradient g by w, the variables."""
+    def pull(self, *args: Any, **kwargs: Any) -> tuple[np.ndarray, ...]:
+        """Return J'g for each variable: from the weights w, a gradient g by w, the variables."""
         ...
 
 
@@ -98,7 +92,8 @@ class KernelLikelihood:
 
     def total(self, w: np.ndarray, gram: Gram) -> np.ndarray:
         """Return the log-likelihood of all rows from the weights, shape (..., M) -> (...)."""
-        return potential(w, gram, self.scale)
+        norm = squared_norm(w, gram.K)
+        return -self.scale / 2 * (gram.T - 2 * w @ gram.r + gram.n0 * norm)
 
     def value_and_pull(self, w: np.ndarray, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the log-likelihood (S,) of weights (S, M), and its gradient by them.
@@ -158,5 +153,4 @@ def likelihood_of(model: pm.Model) -> Likelihood:
             "exactly one; add the likelihood by kernel_potential, or set tag.likelihood of your "
             "own potential to an object with the methods pointwise and total"
         )
-    likelihood: Likelihood = carried[0]
-    return likelihood
+    return carried[0]

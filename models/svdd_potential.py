@@ -29,13 +29,12 @@ Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, override
 
 import numpy as np
 
-from .geometry import squared_norm
-from .gram import Gram
-from .priors.numbers import SquaredRadius
+from .gram import Gram, squared_norm
+from .priors.numbers import Numbers, Values
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -115,6 +114,48 @@ class SVDDLikelihood:
         return half * (squared_radius + slack @ cost), pull, half * (1.0 - total)
 
 
+@dataclass(frozen=True, eq=False)
+class SquaredRadius(Numbers):
+    """The squared radius of a sphere, with a flat prior on the positive numbers; x is its log.
+
+    Attributes
+    ----------
+    initial : float
+    """
+
+    initial: float
+    name = "squared_radius"
+
+    @property
+    @override
+    def start(self) -> np.ndarray:
+        return np.log([self.initial])
+
+    @override
+    def deterministics(self, free: Values) -> Values:
+        return {"radius": np.sqrt(free[self.name])}
+
+    @override
+    def free(self, x: np.ndarray) -> np.ndarray:
+        return np.exp(x[:, 0])
+
+    @override
+    def slope(self, x: np.ndarray) -> np.ndarray | float:
+        return np.exp(x)
+
+    @override
+    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return x[:, 0], np.ones_like(x)
+
+    @override
+    def log_prior(self, free: Values) -> np.ndarray:
+        return np.where(free[self.name] >= 0.0, 0.0, -np.inf)
+
+    @override
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        raise NotImplementedError("the prior of the squared radius is improper: it has no draws")
+
+
 def svdd_potential(
     w: TensorVariable,
     gram: Gram,
@@ -151,20 +192,25 @@ def svdd_potential(
     """
     import pymc as pm
 
-    for name, value in (
-        ("outlier_fraction", outlier_fraction),
-        ("minority_fraction", minority_fraction),
-    ):
+    fractions = {"outlier_fraction": outlier_fraction, "minority_fraction": minority_fraction}
+    for name, value in fractions.items():
         if not 0 < value <= 1:
             raise ValueError(f"{name} must lie in (0, 1], got {value!r}")
-    _require_rows(gram)
     m, n1 = gram.n_majority_points, max(gram.n1, 1)  # without minority rows, C2 has no row
+    if m != gram.n0 or not np.allclose(gram.r, gram.K[:, :m].sum(axis=1)):
+        raise ValueError(
+            "outlier_fraction below 1 needs the distance of every training row, so every row must "
+            f"be a point of the centre, but a dictionary of {m} points stands for {gram.n0} "
+            "majority rows; use dictionary=None, or outlier_fraction=1"
+        )
     C1, C2 = 1.0 / (m * outlier_fraction), 1.0 / (n1 * minority_fraction)
     K, diagonal = pm.Data("K", gram.K), pm.Data("diagonal", np.diag(gram.K), dims="point")
     penalty = pm.Data("penalty", np.repeat([C1, C2], [m, gram.n1]), dims="point")
     side = pm.Data("side", np.repeat([1.0, -1.0], [m, gram.n1]), dims="point")
     n0, scale = pm.Data("n0", float(m)), pm.Data("likelihood_scale", float(likelihood_scale))
-    start = _mean_square(gram)
+    # the mean d^2 of the majority rows from their plain mean; equal rows have d = 0
+    mean = (gram.T - float(gram.r[:m].sum()) / m) / m
+    start = max(mean, gram.rounding) or 1.0
     R2 = pm.HalfFlat("squared_radius", initval=start)
     R2.tag.numbers, R2.tag.improper = SquaredRadius(start), True
     pm.Deterministic("radius", pm.math.sqrt(R2))
@@ -176,23 +222,4 @@ def svdd_potential(
     added.tag.gram = gram
     added.tag.likelihood = SVDDLikelihood(
         float(outlier_fraction), float(minority_fraction), float(likelihood_scale), m / n1
-    )
-
-
-def _mean_square(gram: Gram) -> float:
-    """Return the mean d^2 of the majority rows from their plain mean, where R^2 starts."""
-    m = gram.n_majority_points
-    mean = (gram.T - float(gram.r[:m].sum()) / m) / m
-    return max(mean, gram.rounding) or 1.0  # equal rows have d = 0
-
-
-def _require_rows(gram: Gram) -> None:
-    """Raise a ValueError if the majority points are not the majority rows."""
-    m = gram.n_majority_points
-    if m == gram.n0 and np.allclose(gram.r, gram.K[:, :m].sum(axis=1)):
-        return
-    raise ValueError(
-        "outlier_fraction below 1 needs the distance of every training row, so every row must be "
-        f"a point of the centre, but a dictionary of {m} points stands for {gram.n0} majority "
-        "rows; use dictionary=None, or outlier_fraction=1"
     )

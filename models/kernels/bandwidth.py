@@ -180,7 +180,11 @@ def log_density(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     high = math.sqrt(mean_squared_pairwise_distance(X))
     if not 0.0 < high < math.inf:
         return np.array([high]), np.zeros(1)
-    low = min(_typical_neighbor(np.unique(rows, axis=0)) / 4.0, high / 2.0)
+    from sklearn.neighbors import NearestNeighbors
+
+    different = np.unique(rows, axis=0)
+    to_fifth = NearestNeighbors(n_neighbors=min(5, len(different) - 1)).fit(different).kneighbors()
+    low = min(float(np.median(to_fifth[0][:, -1])) / 4.0, high / 2.0)
     grid = np.geomspace(low, high, LIKELIHOOD_GRID)
     d2 = scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(rows / high, "sqeuclidean"))
     d2[d2 <= COPIES] = np.inf  # the row itself, and its copies
@@ -194,14 +198,6 @@ def log_density(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         density = np.log(k.sum(axis=1)) - nearest[:, 0] / (2.0 * u**2)
         values.append(density.mean() - X.shape[1] * math.log(u))
     return grid, np.array(values)
-
-
-def _typical_neighbor(X: np.ndarray) -> float:
-    """Return the median distance of rows, all different, to their 5th neighbour."""
-    from sklearn.neighbors import NearestNeighbors
-
-    distances = NearestNeighbors(n_neighbors=min(5, len(X) - 1)).fit(X).kneighbors()[0]
-    return float(np.median(distances[:, -1]))
 
 
 def _sample(X: np.ndarray, size: int) -> np.ndarray:

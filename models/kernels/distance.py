@@ -64,6 +64,10 @@ class DistanceKernel(Kernel):
             yield np.square(cost, out=cost) if squared else np.abs(cost, out=cost)
 
     @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return np.exp(self.log(X, Y))
+
+    @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
         return np.ones(len(X))
 
@@ -121,7 +125,7 @@ class RBF(DistanceKernel):
         Z, V = X - center, Y - center
         z, v = self.gamma * (Z * Z).sum(axis=1), self.gamma * (V * V).sum(axis=1)
         if self._loses_digits(z, v):
-            return np.exp(-self.gamma * scipy.spatial.distance.cdist(X, Y, "sqeuclidean"))
+            return super()._matrix(X, Y)
         # -gamma ||z - v||^2 = 2 gamma z'v - gamma z'z - gamma v'v as one product
         left = np.column_stack([2.0 * self.gamma * Z, z, np.ones_like(z)])
         right = np.column_stack([V, -np.ones_like(v), -v])
@@ -214,9 +218,3 @@ class Laplacian(DistanceKernel):
     def gamma(self) -> float:
         """1 / s."""
         return 1.0 / self._s
-
-    @override
-    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        from sklearn.metrics.pairwise import laplacian_kernel
-
-        return laplacian_kernel(X, Y, gamma=self.gamma)

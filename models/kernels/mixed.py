@@ -10,14 +10,13 @@ import numpy as np
 import scipy
 
 from .base import Kernel, is_number
-from .callable import as_kernel
-from .standardized import Standardized
+from .standardized import Standardized, Wrapper
 
 INDICATORS = 100  # categories of a column that have an indicator of their own in ``inputs``
 
 
 @dataclass(frozen=True)
-class Mixed(Kernel):
+class Mixed(Wrapper):
     r"""A kernel of numbers times a kernel of categories.
 
     .. math:: k(x, z) = k_0(x_N, z_N)\; \rho^{\,\#\{c \in C:\ x_c \ne z_c\}}
@@ -77,20 +76,13 @@ class Mixed(Kernel):
     categories: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        kernel = as_kernel(self.kernel)
-        if kernel.pairwise:
-            raise ValueError("Mixed needs rows; a precomputed kernel has no columns")
-        if kernel.takes_categories:
+        super().__post_init__()
+        if self._inner.takes_categories:
             raise ValueError(f"Mixed needs a kernel of numbers, got {self.kernel!r}")
         if not (is_number(self.rho) and 0.0 < self.rho < 1.0):
             raise ValueError(f"rho must lie between 0 and 1, got {self.rho!r}")
         if self.categorical is not None:
             vars(self)["categorical"] = _positions(self.categorical)
-        vars(self).update(kernel=kernel, normalized=kernel.normalized, separable=kernel.separable)
-
-    @property
-    def _of_numbers(self) -> Kernel:
-        return as_kernel(self.kernel)
 
     @property
     @override
@@ -127,10 +119,11 @@ class Mixed(Kernel):
             codes, counts = np.unique(column, return_counts=True)
             order = np.argsort(-counts, kind="stable")[:INDICATORS]
             frequent.append(tuple(np.sort(codes[order]).tolist()))
-        kernel = self._of_numbers.resolve(self._numbers(X))
+        kernel = self._inner.resolve(self._columns(X))
         return replace(self, kernel=kernel, categories=tuple(frequent))
 
-    def _numbers(self, X: np.ndarray) -> np.ndarray:
+    @override
+    def _columns(self, X: np.ndarray) -> np.ndarray:
         return np.delete(X, self.categorical_columns, axis=1)
 
     def _differ(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -140,7 +133,7 @@ class Mixed(Kernel):
         return np.rint(shares * len(columns)).astype(np.intp)
 
     def _factor(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        powers: np.ndarray = self.rho ** np.arange(len(self.categorical_columns) + 1.0)
+        powers = self.rho ** np.arange(len(self.categorical_columns) + 1.0)
         return powers[self._differ(X, Y)]
 
     @override
@@ -153,7 +146,7 @@ class Mixed(Kernel):
         """
         if self.categories is None:
             raise ValueError("Mixed has no categories yet; call kernel.resolve(X) first")
-        parts = [self._of_numbers.inputs(self._numbers(X))]
+        parts = [super().inputs(X)]
         for column, codes in zip(self.categorical_columns, self.categories, strict=True):
             own = (X[:, column, None] == np.array(codes)).astype(float)
             parts += [own, 1.0 - own.sum(axis=1, keepdims=True)]
@@ -161,13 +154,11 @@ class Mixed(Kernel):
 
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        values = self._of_numbers.log(self._numbers(X), self._numbers(Y))
-        result: np.ndarray = values + np.log(self.rho) * self._differ(X, Y)
-        return result
+        return super().log(X, Y) + np.log(self.rho) * self._differ(X, Y)
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
-        of_numbers = self._of_numbers.by_column(self._numbers(X), self._numbers(Y))
+        of_numbers = super().by_column(X, Y)
         for f in range(X.shape[1]):
             if f in self.categorical_columns:
                 yield -np.log(self.rho) * (X[:, f, None] != Y[:, f])
@@ -176,16 +167,11 @@ class Mixed(Kernel):
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        values = self._of_numbers._matrix(self._numbers(X), self._numbers(Y))
-        return values * self._factor(X, Y)
+        return super()._matrix(X, Y) * self._factor(X, Y)
 
     @override
     def _symmetric(self, X: np.ndarray) -> np.ndarray:
-        return self._of_numbers._symmetric(self._numbers(X)) * self._factor(X, X)
-
-    @override
-    def _diag(self, X: np.ndarray) -> np.ndarray:
-        return self._of_numbers._diag(self._numbers(X))
+        return super()._symmetric(X) * self._factor(X, X)
 
     def __repr__(self) -> str:
         columns = "" if self.categorical is None else f", categorical={self.categorical}"

@@ -1,4 +1,4 @@
-"""A kernel of standardised columns."""
+"""Kernels of another kernel that sees other columns; of standardised columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,54 @@ from .distance import RBF
 
 
 @dataclass(frozen=True)
-class Standardized(Kernel):
+class Wrapper(Kernel):
+    """A kernel that calls another kernel with other columns, those of ``_columns``."""
+
+    kernel: Kernel | Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        kernel = as_kernel(self.kernel)
+        if kernel.pairwise:
+            raise ValueError(
+                f"{type(self).__name__} needs rows; a precomputed kernel has no columns"
+            )
+        vars(self).update(kernel=kernel, normalized=kernel.normalized, separable=kernel.separable)
+
+    @property
+    def _inner(self) -> Kernel:
+        return as_kernel(self.kernel)
+
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        """Return the rows as the inner kernel sees them."""
+        raise NotImplementedError
+
+    @override
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        return self._inner.inputs(self._columns(X))
+
+    @override
+    def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return self._inner.log(self._columns(X), self._columns(Y))
+
+    @override
+    def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
+        return self._inner.by_column(self._columns(X), self._columns(Y))
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return self._inner._matrix(self._columns(X), self._columns(Y))
+
+    @override
+    def _symmetric(self, X: np.ndarray) -> np.ndarray:
+        return self._inner._symmetric(self._columns(X))
+
+    @override
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return self._inner._diag(self._columns(X))
+
+
+@dataclass(frozen=True)
+class Standardized(Wrapper):
     r"""A kernel of standardised columns, :math:`k((x - \mu) / \sigma, (y - \mu) / \sigma)`.
 
     The mean and the standard deviation are those of the majority rows, and they are saved with
@@ -47,24 +94,13 @@ class Standardized(Kernel):
     scale: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        kernel = as_kernel(self.kernel)
-        if kernel.pairwise:
-            raise ValueError("Standardized needs rows; a precomputed kernel has no columns")
-        if kernel.takes_categories:
+        super().__post_init__()
+        if self._inner.takes_categories:
             raise ValueError(
                 "Standardized would scale the numbers of categories; put it inside: "
                 "kernels.Mixed(kernels.Standardized(...))"
             )
-        vars(self).update(
-            kernel=kernel,
-            normalized=kernel.normalized,
-            separable=kernel.separable,
-            euclidean=kernel.euclidean,
-        )
-
-    @property
-    def _inner(self) -> Kernel:
-        return as_kernel(self.kernel)
+        vars(self)["euclidean"] = self._inner.euclidean
 
     @override
     def resolve(self, X: np.ndarray) -> Self:
@@ -76,44 +112,21 @@ class Standardized(Kernel):
         return replace(self, kernel=kernel, mean=mean, scale=scale)
 
     @override
-    def inputs(self, X: np.ndarray) -> np.ndarray:
-        return self._inner.inputs(self._standardized(X))
-
-    @override
-    def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self._inner.log(self._standardized(X), self._standardized(Y))
-
-    @override
-    def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
-        return self._inner.by_column(self._standardized(X), self._standardized(Y))
-
-    @override
     def gaussian_rates(self, n_columns: int) -> np.ndarray | None:
         rates = self._inner.gaussian_rates(n_columns)
         if rates is None or self.scale is None:
             return None
         return rates / np.square(self.scale)
 
-    def _standardized(self, X: np.ndarray) -> np.ndarray:
+    @override
+    def _columns(self, X: np.ndarray) -> np.ndarray:
         if self.mean is None:
             raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
         return (X - np.array(self.mean, X.dtype)) / np.array(self.scale, X.dtype)
 
     @override
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self._inner.summed(self._standardized(X), self._standardized(Y.astype(X.dtype)))
-
-    @override
-    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self._inner._matrix(self._standardized(X), self._standardized(Y))
-
-    @override
-    def _symmetric(self, X: np.ndarray) -> np.ndarray:
-        return self._inner._symmetric(self._standardized(X))
-
-    @override
-    def _diag(self, X: np.ndarray) -> np.ndarray:
-        return self._inner._diag(self._standardized(X))
+        return self._inner.summed(self._columns(X), self._columns(Y.astype(X.dtype)))
 
     def __repr__(self) -> str:
         return f"Standardized({self.kernel!r})"

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from ..gram import Gram
-from ..kernels.base import SMALLEST
+from ..kernels.base import SMALLEST, is_number
 from .numbers import Correlated, Independent
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class GaussianPrior:
     r"""Base class of normal priors, :math:`N(m, \Sigma)` with :math:`\Sigma = \sigma^2 I`.
 
-    A subclass gives the mean m, and :class:`bsvdd.priors.CorrelatedPrior` another covariance.
+    A subclass gives the mean m, 0 by default, and :class:`bsvdd.priors.CorrelatedPrior` another
+    covariance.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class GaussianPrior:
 
     def mean(self, gram: Gram) -> np.ndarray:
         """Return m, one value for each majority point of the dictionary."""
-        raise NotImplementedError
+        return np.zeros(gram.n_majority_points)
 
     def covariance(self, gram: Gram) -> np.ndarray:
         """Return Sigma, a matrix over the majority points of the dictionary."""
@@ -55,8 +56,7 @@ class GaussianPrior:
         U = scipy.linalg.cholesky(self.precision(gram))  # the precision is U'U
         e = (x - self.mean(gram)) @ U.T
         constant = np.log(np.diag(U)).sum() - len(U) / 2 * np.log(2 * np.pi)
-        value: np.ndarray = constant - np.square(e).sum(axis=-1) / 2
-        return value
+        return constant - np.square(e).sum(axis=-1) / 2
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
@@ -76,9 +76,7 @@ class CorrelatedPrior(GaussianPrior):
 
     @override
     def precision(self, gram: Gram) -> np.ndarray:
-        return scipy.linalg.cho_solve(
-            scipy.linalg.cho_factor(self.covariance(gram)), np.eye(gram.n_majority_points)
-        )
+        return inverse(self.covariance(gram))
 
     @override
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
@@ -91,9 +89,14 @@ class CorrelatedPrior(GaussianPrior):
         return x
 
 
+def inverse(S: np.ndarray) -> np.ndarray:
+    """Return the inverse of a symmetric and positive definite matrix."""
+    return scipy.linalg.cho_solve(scipy.linalg.cho_factor(S), np.eye(len(S)))
+
+
 def require_positive(prior: Any, field: str, value: Any) -> None:
     """Raise an error unless ``value`` and its square are positive and finite."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if not is_number(value):
         raise TypeError(f"{type(prior).__name__}: {field} must be a number, got {value!r}")
     if not SMALLEST <= value <= 1 / SMALLEST:
         square = " (its square is not)" if 0 < value < np.inf else ""
@@ -126,33 +129,33 @@ def as_covariance(prior: Any, field: str, value: Any) -> tuple[tuple[float, ...]
     return tuple(map(tuple, S.tolist()))
 
 
-def indices(
-    prior: Any, field: str, length: int, n: int, fold: np.ndarray | None, kind: str
-) -> np.ndarray:
-    """Return the indices of the values of a field that belong to the n points of the dictionary.
+def values_of_points(prior: Any, field: str, gram: Gram, kind: str) -> np.ndarray:
+    """Return the values of a field, a vector or a matrix, for the points of the dictionary.
+
+    In a fold they are those of its own points, among the values of the whole fit.
 
     Parameters
     ----------
     prior : prior
     field : str
-    length : int
-        Number of values in the field.
-    n : int
-        Number of points.
-    fold : ndarray of int, shape (n,), or None
-        In a fold, the indices of its points among those of the whole fit.
+    gram : Gram
     kind : {"majority", "minority"}
-        The class of the points, for the error.
+        The class of the points.
 
     Raises
     ------
     ValueError
         The number of values is not the number of points.
     """
-    if fold is not None and fold.max() < length:
-        return fold
-    if length != n:
-        raise ValueError(
-            f"{type(prior).__name__}: {field} has {length} values, but there are {n} {kind} rows"
-        )
-    return np.arange(n)
+    values = np.array(getattr(prior, field))
+    n, i = gram.n_majority_points, gram.index_in_full_fit
+    if kind == "minority":
+        n, i = gram.n1, gram.minority_index_in_full_fit
+    if i is None or i.max() >= len(values):
+        if len(values) != n:
+            raise ValueError(
+                f"{type(prior).__name__}: {field} has {len(values)} values, but there are {n} "
+                f"{kind} rows"
+            )
+        i = np.arange(n)
+    return values[np.ix_(*[i] * values.ndim)]

@@ -11,7 +11,7 @@ import scipy
 
 from ..gram import Gram
 from ..kernels import Kernel, as_kernel
-from .base import CorrelatedPrior, require_positive
+from .base import CorrelatedPrior, inverse, require_positive
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,6 @@ class GaussianProcess(CorrelatedPrior):
                 "omit it to use the kernel of the model, precomputed or not, or use "
                 "priors.Normal(sigma=...)"
             )
-
-    @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        return np.zeros(gram.n_majority_points)
 
     @override
     def covariance(self, gram: Gram) -> np.ndarray:
@@ -165,10 +161,6 @@ class GraphLaplacian(CorrelatedPrior):
         object.__setattr__(self, "unlabelled", tuple(map(tuple, rows.tolist())))
 
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        return np.zeros(gram.n_majority_points)
-
-    @override
     def covariance(self, gram: Gram) -> np.ndarray:
         unlabelled = [np.array(self.unlabelled)] if self.unlabelled else []
         if gram.unlabelled is not None:
@@ -196,13 +188,7 @@ class GraphLaplacian(CorrelatedPrior):
         k = gram.kernel.diag(rows)
         distance = np.sqrt(np.maximum(k[:, None] + k[None, :] - 2 * gram.kernel(rows), 0.0))
         np.fill_diagonal(distance, 0.0)
-        graph = (
-            NearestNeighbors(n_neighbors=self.neighbors, metric="precomputed")
-            .fit(distance)
-            .kneighbors_graph()
-        )
+        search = NearestNeighbors(n_neighbors=self.neighbors, metric="precomputed").fit(distance)
+        graph = search.kneighbors_graph()
         L = scipy.sparse.csgraph.laplacian(graph.maximum(graph.T)).toarray()
-        inverse = scipy.linalg.cho_solve(
-            scipy.linalg.cho_factor(self.smoothness * L + np.eye(len(rows))), np.eye(len(rows))
-        )
-        return float(self.sd) ** 2 * inverse[:n, :n]
+        return float(self.sd) ** 2 * inverse(self.smoothness * L + np.eye(len(rows)))[:n, :n]

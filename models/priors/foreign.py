@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from ..gram import Gram
 
 if TYPE_CHECKING:
-    import pymc as pm
     from pytensor.tensor.variable import TensorVariable
 
 _short = Repr(maxtuple=4, maxother=100)
@@ -75,7 +74,13 @@ def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariabl
             f"prior of {name}: {prior!r} must return the PyMC variable that it makes under the "
             f"name {name!r}, but returned {variable!r}"
         )
-    _check_length(prior, model, variable, name, dims)
+    length, found = len(model.coords[dims]), model.named_vars_to_dims.get(name)
+    if found != (dims,) and variable.type.shape != (length,):
+        raise ValueError(
+            f"prior of {name}: {prior!r} must make one value for each of the {length} points of "
+            f"{dims!r} (pass dims=dims), but made a variable of dims {found} and shape "
+            f"{variable.type.shape}"
+        )
     new = [v.name for v in model.free_RVs if v.name not in before]
     others = [other for other in new if other != name and not other.startswith(f"{name}_")]
     if others:
@@ -100,18 +105,4 @@ def _from_preliz(prior: Any, name: str, dims: str) -> TensorVariable:
             pm.Data(f"{name}_{field}", float(value))
             for field, value in zip(prior.param_names, prior.params, strict=True)
         )
-    variable: TensorVariable = prior.to_pymc(name, dims=dims)
-    return variable
-
-
-def _check_length(
-    prior: Any, model: pm.Model, variable: TensorVariable, name: str, dims: str
-) -> None:
-    length = len(model.coords[dims])
-    if model.named_vars_to_dims.get(name) == (dims,) or variable.type.shape == (length,):
-        return
-    raise ValueError(
-        f"prior of {name}: {prior!r} must make one value for each of the {length} points of "
-        f"{dims!r} (pass dims=dims), but made a variable of dims "
-        f"{model.named_vars_to_dims.get(name)} and shape {variable.type.shape}"
-    )
+    return prior.to_pymc(name, dims=dims)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from ..gram import Gram
-from .base import as_covariance, as_vector, indices, require_positive
+from .base import as_covariance, as_vector, inverse, require_positive, values_of_points
 from .numbers import OnCube, Probits
 
 if TYPE_CHECKING:
@@ -69,41 +68,36 @@ class TruncatedNormal:
         """Return m, one value for each minority point of the dictionary."""
         if not isinstance(self.mean, tuple):
             return np.full(gram.n1, float(self.mean))
-        return np.array(self.mean)[self._indices("mean", len(self.mean), gram)]
+        return values_of_points(self, "mean", gram, "minority")
 
     def covariance(self, gram: Gram) -> np.ndarray:
         """Return sigma^2 Sigma, a matrix over the minority points of the dictionary."""
         if self.sigma is None:
             return float(self.sd) ** 2 * np.eye(gram.n1)
-        i = self._indices("sigma", len(self.sigma), gram)
-        return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(i, i)]
+        return float(self.sd) ** 2 * values_of_points(self, "sigma", gram, "minority")
 
     def precision(self, gram: Gram) -> np.ndarray:
         """Return the inverse of the covariance."""
-        return scipy.linalg.cho_solve(
-            scipy.linalg.cho_factor(self.covariance(gram)), np.eye(gram.n1)
-        )
-
-    def _indices(self, field: str, length: int, gram: Gram) -> np.ndarray:
-        return indices(self, field, length, gram.n1, gram.minority_index_in_full_fit, "minority")
+        return inverse(self.covariance(gram))
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        from .pymc_distributions import truncated_normal
+        from . import pymc_distributions
 
-        m, sd = self.location(gram), float(self.sd)
+        m = self.location(gram)
         mean = pm.Data(f"{name}_mean", m, dims=dims)
         if self.sigma is None:
-            x = pm.TruncatedNormal(
-                name, mean, pm.Data(f"{name}_sd", sd), lower=0.0, upper=1.0, dims=dims
-            )
-            x.tag.numbers = OnCube(name, m, sd**-2)
+            sd = pm.Data(f"{name}_sd", float(self.sd))
+            x = pm.TruncatedNormal(name, mean, sd, lower=0.0, upper=1.0, dims=dims)
+            x.tag.numbers = OnCube(name, m, float(self.sd) ** -2)
         else:
-            precision = self.precision(gram)
-            x = truncated_normal(name, mean, pm.Data(f"{name}_precision", precision), dims)
-            x.tag.numbers = OnCube(name, m, precision)
+            P = self.precision(gram)
+            precision = pm.Data(f"{name}_precision", P)
+            cube = pymc_distributions.Cube(0.0, 1.0)
+            x = pymc_distributions.TruncatedNormal(name, mean, precision, transform=cube, dims=dims)
+            x.tag.numbers = OnCube(name, m, P)
         return x
 
 
@@ -157,17 +151,19 @@ class Beta:
     def __post_init__(self) -> None:
         require_positive(self, "a", self.a)
         require_positive(self, "b", self.b)
-        if self.total is not None:
-            require_positive(self, "total", self.total)
+        require_positive(self, "total", 1.0 if self.total is None else self.total)
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        from .pymc_distributions import probit_beta
+        from .pymc_distributions import ProbitBeta, log_normal, log_phi
 
         scale = 1.0 if self.total is None else float(self.total) / gram.n1
         a, b = float(self.a), float(self.b)
-        share = probit_beta(name, pm.Data(f"{name}_a", a), pm.Data(f"{name}_b", b), dims)
-        pm.modelcontext(None)[f"{name}_probit"].tag.numbers = Probits(name, gram.n1, a, b, scale)
+        x = ProbitBeta(
+            f"{name}_probit", pm.Data(f"{name}_a", a), pm.Data(f"{name}_b", b), dims=dims
+        )
+        x.tag.numbers, x.tag.log_jacobian = Probits(name, gram.n1, a, b, scale), log_normal(x)
+        share = pm.Deterministic(f"{name}_share", pm.math.exp(log_phi(x)), dims=dims)
         return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)

@@ -8,7 +8,7 @@ from typing import override
 import numpy as np
 
 from ..gram import Gram
-from .base import CorrelatedPrior, GaussianPrior, as_covariance, as_vector, indices
+from .base import CorrelatedPrior, GaussianPrior, as_covariance, as_vector, values_of_points
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,6 @@ class Flat(GaussianPrior):
     >>> BSVDD(prior=priors.Flat(sd=0.5))
     BSVDD(prior=Flat(sd=0.5))
     """
-
-    @override
-    def mean(self, gram: Gram) -> np.ndarray:
-        return np.zeros(gram.n_majority_points)
 
 
 @dataclass(frozen=True)
@@ -71,16 +67,11 @@ class Normal(CorrelatedPrior):
     @override
     def mean(self, gram: Gram) -> np.ndarray:
         if self.m is None:
-            return np.zeros(gram.n_majority_points)
-        return np.array(self.m)[self._indices("m", len(self.m), gram)]
+            return super().mean(gram)
+        return values_of_points(self, "m", gram, "majority")
 
     @override
     def covariance(self, gram: Gram) -> np.ndarray:
         if self.sigma is None:
             return super().covariance(gram)
-        i = self._indices("sigma", len(self.sigma), gram)
-        return float(self.sd) ** 2 * np.array(self.sigma)[np.ix_(i, i)]
-
-    def _indices(self, field: str, length: int, gram: Gram) -> np.ndarray:
-        n, fold = gram.n_majority_points, gram.index_in_full_fit
-        return indices(self, field, length, n, fold, "majority")
+        return float(self.sd) ** 2 * values_of_points(self, "sigma", gram, "majority")

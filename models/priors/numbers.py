@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import override
+from typing import Any, override
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -83,11 +83,6 @@ class Independent(Numbers):
     @override
     def start(self) -> np.ndarray:
         return self.mean
-
-    @property
-    def root(self) -> float:
-        """The square root of the covariance."""
-        return self.sd
 
     @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,8 +170,7 @@ class Probits(Numbers):
 
     @override
     def slope(self, x: np.ndarray) -> np.ndarray | float:
-        slope: np.ndarray = self.scale * np.exp(-0.5 * (x**2 + LOG_2PI))
-        return slope
+        return self.scale * np.exp(-0.5 * (x**2 + LOG_2PI))
 
     @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -190,8 +184,7 @@ class Probits(Numbers):
     @override
     def log_prior(self, free: Values) -> np.ndarray:
         x = free[self.name]
-        value: np.ndarray = self.value_and_gradient(x)[0] + 0.5 * (x**2 + LOG_2PI).sum(axis=1)
-        return value
+        return self.value_and_gradient(x)[0] + 0.5 * (x**2 + LOG_2PI).sum(axis=1)
 
     @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
@@ -231,33 +224,36 @@ class OnCube(Numbers):
         return np.zeros(len(self.mean))
 
     @cached_property
+    def _independent(self) -> Any:
+        """The distribution of SciPy, or None where the variables are correlated."""
+        if not isinstance(self.precision, float):
+            return None
+        sd = self.precision**-0.5
+        return truncnorm(-self.mean / sd, (1.0 - self.mean) / sd, self.mean, sd)
+
+    @cached_property
     def _constant(self) -> float:
         """The log density of independent variables at their mean, without the cube's bounds."""
-        if not isinstance(self.precision, float):
+        if self._independent is None:
             return 0.0
-        sd = self.precision**-0.5
         at = np.clip(self.mean, 0.0, 1.0)
-        a, b = -self.mean / sd, (1.0 - self.mean) / sd
-        log_density = truncnorm.logpdf(at, a, b, self.mean, sd)
-        return float((log_density + self.precision * (at - self.mean) ** 2 / 2).sum())
+        return float(
+            (self._independent.logpdf(at) + self.precision * (at - self.mean) ** 2 / 2).sum()
+        )
 
     def _of_alpha(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log density of the variable, and its gradient by the variable."""
-        e = alpha - self.mean
-        gradient = -(
-            e * self.precision if isinstance(self.precision, float) else e @ self.precision
-        )
+        e, P = alpha - self.mean, self.precision
+        gradient = -e * P if isinstance(P, float) else -(e @ P)
         return np.vecdot(gradient, e) / 2 + self._constant, gradient
 
     @override
     def free(self, x: np.ndarray) -> np.ndarray:
-        alpha: np.ndarray = expit(x)
-        return alpha
+        return expit(x)
 
     @override
     def slope(self, x: np.ndarray) -> np.ndarray | float:
-        slope: np.ndarray = expit(x) * expit(-x)
-        return slope
+        return expit(x) * expit(-x)
 
     @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -274,54 +270,10 @@ class OnCube(Numbers):
 
     @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        m = len(self.mean)
-        if isinstance(self.precision, float):
-            sd = self.precision**-0.5
-            a, b = -self.mean / sd, (1.0 - self.mean) / sd
-            return {self.name: truncnorm.rvs(a, b, self.mean, sd, (n, m), random_state=rng)}
-        chains = truncated_normal.draw(
-            self.precision, self.precision @ self.mean, 1, TRUNCATED_TUNE, n, rng
-        )
-        return {self.name: chains.reshape(n, m)}
-
-
-@dataclass(frozen=True, eq=False)
-class SquaredRadius(Numbers):
-    """The squared radius of a sphere, with a flat prior on the positive numbers; x is its log.
-
-    Attributes
-    ----------
-    initial : float
-    """
-
-    initial: float
-    name = "squared_radius"
-
-    @property
-    @override
-    def start(self) -> np.ndarray:
-        return np.log([self.initial])
-
-    @override
-    def deterministics(self, free: Values) -> Values:
-        return {"radius": np.sqrt(free[self.name])}
-
-    @override
-    def free(self, x: np.ndarray) -> np.ndarray:
-        return np.exp(x[:, 0])
-
-    @override
-    def slope(self, x: np.ndarray) -> np.ndarray | float:
-        return np.exp(x)
-
-    @override
-    def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return x[:, 0], np.ones_like(x)
-
-    @override
-    def log_prior(self, free: Values) -> np.ndarray:
-        return np.where(free[self.name] >= 0.0, 0.0, -np.inf)
-
-    @override
-    def draw(self, n: int, rng: np.random.Generator) -> Values:
-        raise NotImplementedError("the prior of the squared radius is improper: it has no draws")
+        shape = n, len(self.mean)
+        if self._independent is not None:
+            return {self.name: self._independent.rvs(shape, random_state=rng)}
+        precision = np.asarray(self.precision)
+        shift = precision @ self.mean
+        chains = truncated_normal.draw(precision, shift, 1, TRUNCATED_TUNE, n, rng)
+        return {self.name: chains.reshape(shape)}

@@ -16,39 +16,16 @@ from .. import truncated_normal as exact
 from .numbers import TRUNCATED_TUNE, beta_probits
 
 
-def probit_beta(name: str, a: TensorVariable, b: TensorVariable, dims: str) -> TensorVariable:
-    r"""Make :math:`u \sim \mathrm{Beta}(a, b)` in the PyMC model in context.
-
-    The free variable is x, with :math:`u = \Phi(x)` and
-
-    .. math::
-        \log p(x) = (a - 1) \log \Phi(x) + (b - 1) \log \Phi(-x) + \log \varphi(x) - \log B(a, b)
-
-    For a uniform u, x is normal. This helps a sampler: log odds would have longer tails. The
-    density is written in x because u rounds to 1 for x > 8.3. The term :math:`\log \varphi(x)` is
-    the log Jacobian of u, not a part of the prior of u; it is stored as ``tag.log_jacobian``.
-    """
-    x = ProbitBeta(f"{name}_probit", a, b, dims=dims)
-    x.tag.log_jacobian = _log_normal(x)
-    return pm.Deterministic(f"{name}_share", pt.exp(_log_phi(x)), dims=dims)
-
-
-def _log_phi(x: TensorVariable) -> TensorVariable:
-    # not PyMC's normal_lcdf, which has only 6 to 8 digits
+def log_phi(x: TensorVariable) -> TensorVariable:
+    """Return log Phi(x), with more digits than PyMC's ``normal_lcdf``, which has only 6 to 8."""
     tail = pt.erfcx(-pt.minimum(x, 0.0) / math.sqrt(2.0)) / 2.0
     upper = pt.erfc(pt.maximum(x, 0.0) / math.sqrt(2.0)) / 2.0
     return pt.switch(x < 0.0, pt.log(tail) - x**2 / 2.0, pt.log1p(-upper))
 
 
-def _log_normal(x: TensorVariable) -> TensorVariable:
+def log_normal(x: TensorVariable) -> TensorVariable:
+    """Return the log density of a standard normal x."""
     return -0.5 * x**2 - 0.5 * math.log(2.0 * math.pi)
-
-
-def _probit_beta_log_density(
-    x: TensorVariable, a: TensorVariable, b: TensorVariable
-) -> TensorVariable:
-    log_beta = pt.gammaln(a) + pt.gammaln(b) - pt.gammaln(a + b)
-    return (a - 1.0) * _log_phi(x) + (b - 1.0) * _log_phi(-x) + _log_normal(x) - log_beta
 
 
 class ProbitBetaRV(RandomVariable):
@@ -68,7 +45,11 @@ class ProbitBetaRV(RandomVariable):
 
 
 class ProbitBeta(pm.Continuous):
-    """The probit of a beta variable; see :func:`probit_beta`.
+    r"""The probit x of :math:`u \sim \mathrm{Beta}(a, b)`, :math:`u = \Phi(x)`.
+
+    Its density is that of :class:`.numbers.Probits`. For a uniform u, x is normal. This helps a
+    sampler: log odds would have longer tails. The density is written in x because u rounds to 1 for
+    x > 8.3. A variable stores the log Jacobian of u as ``tag.log_jacobian``.
 
     It is a class and not ``pm.CustomDist``, which makes a new class for each model and keeps it
     for ever: 60 kB a fit.
@@ -86,7 +67,11 @@ class ProbitBeta(pm.Continuous):
     ) -> TensorVariable:
         return pt.zeros(rv.shape)
 
-    logp = _probit_beta_log_density
+    def logp(  # noqa: D102
+        x: TensorVariable, a: TensorVariable, b: TensorVariable
+    ) -> TensorVariable:
+        log_beta = pt.gammaln(a) + pt.gammaln(b) - pt.gammaln(a + b)
+        return (a - 1.0) * log_phi(x) + (b - 1.0) * log_phi(-x) + log_normal(x) - log_beta
 
 
 class Cube(Interval):
@@ -95,15 +80,6 @@ class Cube(Interval):
     def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
         """Return the log determinant of the Jacobian."""
         return pt.sum(super().log_jac_det(value, *inputs), axis=-1)
-
-
-def _truncated_normal_log_density(
-    x: TensorVariable, mean: TensorVariable, precision: TensorVariable
-) -> TensorVariable:
-    """Return the log density up to a constant, which needs the probability of the cube."""
-    e = x - mean
-    inside = pt.all(pt.ge(x, 0.0) & pt.le(x, 1.0))
-    return pt.switch(inside, -e @ precision @ e / 2, -np.inf)
 
 
 class TruncatedNormalRV(RandomVariable):
@@ -125,7 +101,10 @@ class TruncatedNormalRV(RandomVariable):
 
 
 class TruncatedNormal(pm.Continuous):
-    """A correlated normal vector on the cube [0, 1]^n."""
+    """A correlated normal vector on the cube [0, 1]^n.
+
+    Its log density lacks a constant, which needs the probability of the cube.
+    """
 
     rv_op = TruncatedNormalRV()
 
@@ -139,11 +118,9 @@ class TruncatedNormal(pm.Continuous):
     ) -> TensorVariable:
         return pt.full_like(mean, 0.5)
 
-    logp = _truncated_normal_log_density
-
-
-def truncated_normal(
-    name: str, mean: TensorVariable, precision: TensorVariable, dims: str
-) -> TensorVariable:
-    """Make a correlated normal vector on the cube [0, 1]^n in the PyMC model in context."""
-    return TruncatedNormal(name, mean, precision, transform=Cube(0.0, 1.0), dims=dims)
+    def logp(  # noqa: D102
+        x: TensorVariable, mean: TensorVariable, precision: TensorVariable
+    ) -> TensorVariable:
+        e = x - mean
+        inside = pt.all(pt.ge(x, 0.0) & pt.le(x, 1.0))
+        return pt.switch(inside, -e @ precision @ e / 2, -np.inf)

@@ -23,7 +23,7 @@ def public_names():
 
 def test_the_array_core_needs_no_pymc():
     floors = {
-        "models": ("kernels", "gram", "geometry", "quadratic_program", "svdd"),
+        "models": ("kernels", "gram", "quadratic_program", "svdd"),
         "inference": ("center", "decision", "cutoff", "metrics"),
         "estimators": ("registry", "labels"),
     }

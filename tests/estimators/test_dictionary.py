@@ -131,8 +131,8 @@ def test_left_out_points_of_bdd_are_refits():
     for j in (0, 3):
         others = np.delete(np.arange(8), j)
         gram = Gram.from_rows(KERNEL, np.delete(X[:70], place[j], axis=0), None, X[place[others]])
-        posterior = bdd.posterior(gram, priors.Normal(m=mean[others]))
-        w = bdd.draw(*posterior, 20_000, np.random.default_rng(1))
+        posterior = bdd.NormalPosterior(gram, priors.Normal(m=mean[others]))
+        w = posterior.draw(20_000, 0, 1, np.random.default_rng(1))["w"][0]
         score = UNIT * w @ KERNEL(X[[place[j]]], gram.points)[0]
         # the standard error of a median is 1.25 of that of a mean, and there are two of them
         error = 9 * score.std() / 20_000**0.5

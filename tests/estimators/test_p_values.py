@@ -86,7 +86,7 @@ def test_full_conformal_is_by_refits_with_each_new_row(prior):
     expected = []
     for z in NEW:
         gram = Gram.from_rows(KERNEL, np.concatenate([X, [z]]))
-        mean, _ = bdd.posterior(gram, prior, 2.0)
+        mean = bdd.NormalPosterior(gram, prior, 2.0).mean
         d2 = 1 - 2 * gram.K @ mean
         expected.append((d2 >= d2[-1]).mean())
     np.testing.assert_allclose(est.p_value(NEW, "full"), expected)

@@ -45,7 +45,8 @@ def tilted(mean):
 def test_reweighted_draws_have_the_moments_of_the_new_posterior(worst_z):
     old = BDD(prior=priors.Flat(0.5), **MANY).fit(MAJORITY)
     new = old.reweighted(priors.Flat(0.45))
-    mean, upper = bdd.posterior(new.gram_, new.prior, new.likelihood_scale)
+    form = bdd.NormalPosterior(new.gram_, new.prior, new.likelihood_scale)
+    mean, upper = form.mean, form.upper
     variance = np.diag(np.linalg.inv(upper.T @ upper))
     # duplicates are no draws of their own: half of the precision is granted
     w = new.idata_["posterior"]["w"].values[:, ::4]

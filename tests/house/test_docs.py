@@ -16,8 +16,8 @@ import pytest
 from bsvdd.estimators.registry import REGISTRY
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram
-from bsvdd.models.geometry import potential
 from bsvdd.models.kernels import bandwidth
+from bsvdd.models.potential import KernelLikelihood
 from sphinx.util.inventory import InventoryFile
 
 import bsvdd
@@ -246,7 +246,9 @@ def test_the_example_model_against_a_quadrature(worst_z):
     beta = np.stack(np.meshgrid(*[np.linspace(-9.0, 9.0, 301)] * 2, indexing="ij"), axis=-1)
     s = np.log1p(np.exp(beta))
     w = s / s.sum(axis=-1, keepdims=True)
-    log_density = potential(w, gram, scale) - np.square(beta).sum(axis=-1) / (2 * sd**2)
+    log_density = KernelLikelihood(scale).total(w, gram) - np.square(beta).sum(axis=-1) / (
+        2 * sd**2
+    )
     density = np.exp(log_density - log_density.max())[..., None]
     truth = (density * w).sum(axis=(0, 1)) / density.sum()
     assert truth[0] > 0.6  # without the data it is a half

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd
+from bsvdd.models.bdd import NormalPosterior
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
@@ -28,7 +29,8 @@ def truth(toy_gram):
 
 def test_posterior_is_normal_with_the_mode_of_prior_and_potential(toy_gram, truth):
     """Also by a general optimiser on the log density as it is defined, not on its algebra."""
-    mean, upper = bdd.posterior(toy_gram, PRIOR, SCALE)
+    form = NormalPosterior(toy_gram, PRIOR, SCALE)
+    mean, upper = form.mean, form.upper
     np.testing.assert_allclose(mean, truth[0], rtol=1e-8)
     np.testing.assert_allclose(upper.T @ upper, SCALE * 8 * toy_gram.K + np.eye(8) / 0.49)
     m = -np.sqrt(toy_gram.K.sum(axis=1))
@@ -39,15 +41,15 @@ def test_posterior_is_normal_with_the_mode_of_prior_and_potential(toy_gram, trut
 
     found = minimize(minus_log_density, np.zeros(8), tol=1e-10)
     np.testing.assert_allclose(mean, found.x, atol=1e-4)
-    free, _ = bdd.posterior(toy_gram, priors.Flat())
+    free = NormalPosterior(toy_gram, priors.Flat()).mean
     assert abs(free.sum() - 1) > 1e-3
 
 
 @pytest.mark.parametrize("sampler", ["exact", "nuts"])
 def test_draws_have_the_moments(toy_gram, truth, worst_z, sampler):
     if sampler == "exact":
-        rng = np.random.default_rng(1)
-        draws = bdd.draw(*bdd.posterior(toy_gram, PRIOR, SCALE), 8000, rng).reshape(4, 2000, 8)
+        form = NormalPosterior(toy_gram, PRIOR, SCALE)
+        draws = form.draw(2000, 0, 4, np.random.default_rng(1))["w"]
     else:
         model = bdd.build(toy_gram, PRIOR, SCALE)
         tree = sample(model, "nuts", draws=2000, tune=500, chains=2, seed=2)
@@ -61,7 +63,7 @@ def test_simplex_mode_meets_its_optimality_conditions(prior, scale):
     """Gradient of minus the log density: one level on the support, not smaller off it."""
     rows = np.random.default_rng(3).normal(size=(30, 2))
     gram = Gram.from_rows(kernels.RBF(0.9), rows)
-    w = bdd.simplex_map(gram, prior, scale)
+    w = NormalPosterior(gram, prior, scale).simplex_mode()
     assert w.sum() == pytest.approx(1.0, abs=1e-12)
     assert w.min() >= 0
     gradient = scale * (30 * gram.K @ w - gram.r) + (w - prior.mean(gram)) / prior.sd**2
@@ -78,11 +80,8 @@ def test_closed_form_needs_a_normal_prior(toy_gram):
         raise AssertionError("the closed form makes no variable")
 
     message = r"needs a normal prior \(.*\), got .*; use draws with sampler='nuts', simplex=False$"
-    for closed_form in (bdd.posterior, bdd.natural_parameters, bdd.simplex_map, bdd.left_out):
-        with pytest.raises(TypeError, match=message):
-            closed_form(toy_gram, prior)
     with pytest.raises(TypeError, match=message):
-        bdd.leave_one_out(toy_gram, prior, 1.0, np.zeros((10, 8)), np.random.default_rng(0))
+        NormalPosterior(toy_gram, prior)
 
 
 def test_a_precision_that_is_not_positive_definite_is_said_to_be_so():
@@ -90,9 +89,10 @@ def test_a_precision_that_is_not_positive_definite_is_said_to_be_so():
     rows = np.random.default_rng(4).normal(size=(30, 2)) + 1e3
     gram = Gram.from_rows(kernels.Linear(), rows)
     message = "precision of BDD is not positive definite in double precision: .* use a smaller lik"
-    for closed_form in (bdd.posterior, bdd.left_out):
+    form = NormalPosterior(gram, priors.Flat(), 1e9)
+    for closed_form in (lambda: form.mean, form.left_out):
         with pytest.raises(ValueError, match=message):
-            closed_form(gram, priors.Flat(), 1e9)
+            closed_form()
 
 
 @pytest.mark.parametrize("n", [50, 200])
@@ -104,7 +104,7 @@ def test_a_prior_so_wide_that_rounding_decides_is_refused(n):
     refused = 0
     for sd in [*10.0 ** np.arange(2, 9), 1.5e6, 2e6]:
         try:
-            _, upper = bdd.posterior(gram, priors.Flat(sd=sd))
+            upper = NormalPosterior(gram, priors.Flat(sd=sd)).upper
         except ValueError as error:
             refused += 1
             assert "use a smaller likelihood_scale or prior sd" in str(error)
@@ -156,19 +156,20 @@ def refitted(gram, prior, scale):
         rest = np.arange(12) != j
         others = Gram.from_rows(gram.kernel, gram.points[rest])
         others = replace(others, index_in_full_fit=np.flatnonzero(rest))
-        mean, upper = bdd.posterior(others, prior, scale)
-        yield rest, mean, np.linalg.inv(upper.T @ upper)
+        form = NormalPosterior(others, prior, scale)
+        yield rest, form.mean, np.linalg.inv(form.upper.T @ form.upper)
 
 
 @pytest.mark.parametrize(("kernel", "prior", "scale"), LEFT_OUT, ids=repr)
 def test_left_out_posterior_is_that_of_a_refit(kernel, prior, scale):
     """Mean and covariance of all rows at once, and moments of the draws of kernel sums."""
     gram = Gram.from_rows(kernel, ROWS)
-    means, covariances = bdd.left_out(gram, prior, scale)
+    form = NormalPosterior(gram, prior, scale)
+    means, covariances = form.left_out()
     ones = (np.repeat(np.eye(12)[:, [k]], 12, axis=1) for k in range(12))
     of_each = np.stack([covariances.times(Y) for Y in ones], axis=1)
-    inside = bdd.draw(*bdd.posterior(gram, prior, scale), DRAWS, np.random.default_rng(7))
-    found = bdd.leave_one_out(gram, prior, scale, inside, np.random.default_rng(6))
+    inside = form.draw(DRAWS, 0, 1, np.random.default_rng(7))["w"][0]
+    found, _ = form.leave_one_out(inside, np.random.default_rng(6))
     assert found.shape == (DRAWS, 12)
     moved = []
     for j, (rest, mean, covariance) in enumerate(refitted(gram, prior, scale)):
@@ -190,9 +191,9 @@ def test_left_out_posterior_is_that_of_a_refit(kernel, prior, scale):
 def test_left_out_draws_move_as_the_draws_of_the_fit():
     """Of many rows, one that goes hardly changes the noise of a draw."""
     gram = Gram.from_rows(kernels.RBF(1.1), np.random.default_rng(16).normal(size=(60, 2)))
-    form = bdd.posterior(gram, priors.Flat())
-    w, others = (bdd.draw(*form, 500, np.random.default_rng(seed)) for seed in (14, 17))
-    found = bdd.leave_one_out(gram, priors.Flat(), 1.0, w, np.random.default_rng(15))
+    form = NormalPosterior(gram, priors.Flat())
+    w, others = (form.draw(500, 0, 1, np.random.default_rng(seed))["w"][0] for seed in (14, 17))
+    found, _ = form.leave_one_out(w, np.random.default_rng(15))
     inside = w @ gram.K
     correlations = [np.corrcoef(found[:, j], inside[:, j])[0, 1] for j in range(60)]
     assert np.median(correlations) > 0.9

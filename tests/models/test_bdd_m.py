@@ -13,6 +13,7 @@ from bsvdd.inference.metrics import evaluate
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd_m, bdd_m_posterior
+from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
 from numpy.polynomial.legendre import leggauss
 from scipy import stats
 from scipy.optimize import OptimizeResult
@@ -134,8 +135,8 @@ def weights_of(gram, prior, minority_prior, scale, sampler, draws):
         model = bdd_m.build(gram, prior, minority_prior, scale)
         tree = sample(model, "nuts", draws=draws, tune=800, chains=2, seed=3)
         return tree["posterior"]["w"].values
-    found = bdd_m.posterior(gram, prior, minority_prior, scale)
-    return bdd_m.draw(found, draws, 50, 2, np.random.default_rng(3))
+    form = TruncatedNormalPosterior(gram, prior, minority_prior, scale)
+    return form.draw(draws, 50, 2, np.random.default_rng(3))["w"]
 
 
 @pytest.mark.parametrize("sampler", ["exact", "nuts"])
@@ -228,7 +229,7 @@ def test_map_by_a_general_solver(case):
     sigma = covariance(rng, n1) if seed == 8 else np.eye(n1)
     theirs, objective = mode(K, n0, m1, S1, m2, sd2**2 * sigma, scale)
     minority_prior = priors.TruncatedNormal(m2, sd2, sigma if seed == 8 else None)
-    w = bdd_m.map_weights(gram, prior, minority_prior, scale)
+    w = TruncatedNormalPosterior(gram, prior, minority_prior, scale).mode()
     assert w.sum() == pytest.approx(1.0, abs=1e-9)
     alpha1 = -w[n0:]
     assert alpha1.min() >= 0 and alpha1.max() <= 1
@@ -248,7 +249,7 @@ def test_a_mode_that_is_not_found_is_an_error(monkeypatch):
     failed = OptimizeResult(success=False, nit=3, message="no")
     monkeypatch.setattr(bdd_m_posterior, "lsq_linear", lambda *a, **k: failed)
     with pytest.raises(RuntimeError, match=r"mode of BDD-M was not found in 3 iterations \(no\)"):
-        bdd_m.map_weights(GRAM, FLAT, TRUNCATED)
+        TruncatedNormalPosterior(GRAM, FLAT, TRUNCATED).mode()
 
 
 @quiet
@@ -281,7 +282,7 @@ def test_without_minority_rows_it_is_bdd_on_the_hyperplane(on_the_hyperplane, wo
     assert np.abs(w.sum(axis=2) - 1).max() <= 1e-10
     assert moments_z(worst_z, w, mean, covariance) < 4.5
     assert worst_z(w, free_mean) > 20  # of weights with a free sum
-    mode = bdd_m.map_weights(gram, prior, TRUNCATED, scale)
+    mode = TruncatedNormalPosterior(gram, prior, TRUNCATED, scale).mode()
     np.testing.assert_allclose(mode, mean, atol=1e-9)
     assert mode.sum() == pytest.approx(1.0, abs=1e-12)
     assert abs(free_mean.sum() - 1) > 0.1
@@ -299,15 +300,14 @@ def student(gram, name, dims):
 def test_which_priors_the_model_and_its_closed_form_need():
     message = r"prior of alpha0: BDD-M conditions a normal prior .* got "
     for prior in (student, priors.Beta(), TRUNCATED):
-        for function in (bdd_m.build, bdd_m.map_weights, bdd_m.closed_form):
+        for function in (bdd_m.build, TruncatedNormalPosterior):
             with pytest.raises(TypeError, match=message):
                 function(GRAM, prior, TRUNCATED)
     with pytest.raises(TypeError, match=message):
         BDDM(prior=student, **QUICK).fit(X, Y)
     message = r"needs priors.TruncatedNormal .*got Beta.*; use draws with sampler='nuts'"
-    for closed_form in (bdd_m.posterior, bdd_m.map_weights):
-        with pytest.raises(TypeError, match=message):
-            closed_form(GRAM, FLAT, priors.Beta())
+    with pytest.raises(TypeError, match=message):
+        TruncatedNormalPosterior(GRAM, FLAT, priors.Beta())
     est = BDDM(minority_prior=priors.Beta(), cutoff=1.0, sampler="exact", **QUICK)
     with pytest.raises(TypeError, match=r"exact' needs .*TruncatedNormal.*minority_prior=Beta"):
         est.fit(X, Y)
@@ -358,7 +358,7 @@ def test_minority_prior_is_the_normal_density_but_for_a_constant():
     prior = priors.TruncatedNormal(np.linspace(0.0, 1.0, 8), 0.5, CORRELATED)
     alpha1 = np.random.default_rng(48).uniform(size=(6, 8))
     w = np.hstack([np.zeros((6, 24)), -alpha1])
-    found = bdd_m.log_prior_of_minority(GRAM, prior, w)
+    found = TruncatedNormalPosterior(GRAM, FLAT, prior).log_prior(w)["alpha1"]
     expected = multivariate_normal(prior.location(GRAM), 0.25 * CORRELATED).logpdf(alpha1)
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9)
 
@@ -381,10 +381,10 @@ def test_both_priors_on_the_plane_are_another_truncated_normal():
     w = np.concatenate([alpha0, -alpha1], axis=1)
     together = multivariate_normal(prior.mean(gram), prior.covariance(gram)).logpdf(alpha0)
     together += multivariate_normal(given.location(gram), given.covariance(gram)).logpdf(alpha1)
-    ours = bdd_m.log_prior_of_majority(gram, prior, w) + bdd_m.log_prior_of_minority(gram, joint, w)
-    assert np.ptp(together - ours) < 1e-9
-    conditional = bdd_m.log_prior_of_minority(gram, given, w)
-    assert np.ptp(conditional - bdd_m.log_prior_of_minority(gram, joint, w)) > 0.1
+    ours = TruncatedNormalPosterior(gram, prior, joint).log_prior(w)
+    assert np.ptp(together - ours["alpha0"] - ours["alpha1"]) < 1e-9
+    conditional = TruncatedNormalPosterior(gram, prior, given).log_prior(w)["alpha1"]
+    assert np.ptp(conditional - ours["alpha1"]) > 0.1
 
 
 # without each row
@@ -422,12 +422,12 @@ def log_density(found, alpha1):
 
 
 def draws(found, seed, chains=2, n=500):
-    return bdd_m.draw(found, n, 100, chains, np.random.default_rng(seed))
+    return found.draw(n, 100, chains, np.random.default_rng(seed))["w"]
 
 
 def leave_one_out(gram, prior, minority_prior, w, seed=0):
-    rng = np.random.default_rng(seed)
-    return bdd_m_posterior.leave_one_out(gram, prior, minority_prior, LEFT_OUT_SCALE, w, rng)
+    form = TruncatedNormalPosterior(gram, prior, minority_prior, LEFT_OUT_SCALE)
+    return form.leave_one_out(w, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize(("prior", "minority_prior"), CASES)
@@ -437,7 +437,7 @@ def test_weights_of_the_draws_and_the_left_out_centre_are_those_of_refits(prior,
     Without a minority row the density with it is integrated over that row's own weight.
     """
     gram, n = whole(), 20_000
-    found = bdd_m.posterior(gram, prior, minority_prior, LEFT_OUT_SCALE)
+    found = TruncatedNormalPosterior(gram, prior, minority_prior, LEFT_OUT_SCALE)
     w = draws(found, 41).reshape(-1, N0 + N1)
     alpha1 = -w[:, N0:]
     _, log_weight = leave_one_out(gram, prior, minority_prior, w)
@@ -451,7 +451,7 @@ def test_weights_of_the_draws_and_the_left_out_centre_are_those_of_refits(prior,
     stayed = []
     for j in range(N0 + N1):
         others, rest = without(j)
-        refit = bdd_m.posterior(others, prior, minority_prior, LEFT_OUT_SCALE)
+        refit = TruncatedNormalPosterior(others, prior, minority_prior, LEFT_OUT_SCALE)
         if j < N0:
             with_row = log_density(found, alpha1)
         else:
@@ -477,14 +477,14 @@ def on_hyperplane(found, alpha1):
     """Mean and covariance of alpha0 given alpha1."""
     C = np.linalg.inv(found.precision0)
     g = C.sum(axis=1)
-    return found.base + found.slope @ alpha1, C - np.outer(g, g) / g.sum()
+    return found.weights(alpha1)[: len(C)], C - np.outer(g, g) / g.sum()
 
 
 @pytest.mark.parametrize(("prior", "minority_prior"), CASES[:2])
 def test_left_out_kernel_sums_are_those_of_refits(prior, minority_prior):
     """Weighted mean and mean square, with errors from independent chains, row by row."""
     gram, chains = whole(), 24
-    found = bdd_m.posterior(gram, prior, minority_prior, LEFT_OUT_SCALE)
+    found = TruncatedNormalPosterior(gram, prior, minority_prior, LEFT_OUT_SCALE)
     w = draws(found, 43, chains, 800)
     f, log_weight = leave_one_out(gram, prior, minority_prior, w.reshape(-1, N0 + N1))
     f = f.reshape(chains, -1, N0 + N1)
@@ -492,7 +492,7 @@ def test_left_out_kernel_sums_are_those_of_refits(prior, minority_prior):
     unweighted = []
     for j in range(N0 + N1):
         others, rest = without(j)
-        refit = bdd_m.posterior(others, prior, minority_prior, LEFT_OUT_SCALE)
+        refit = TruncatedNormalPosterior(others, prior, minority_prior, LEFT_OUT_SCALE)
         v = draws(refit, 100 + j, chains, 800)
         expected = v @ gram.K[rest, j]
         for power in (1, 2):
@@ -518,17 +518,21 @@ def test_the_only_row_of_a_class():
     rows = ROWS[:4]
     gram = Gram.from_rows(RBF, rows[:1], rows[1:])
     arguments = FLAT, TRUNCATED
-    w = draws(bdd_m.posterior(gram, *arguments, LEFT_OUT_SCALE), 44).reshape(-1, 4)
+    w = draws(TruncatedNormalPosterior(gram, *arguments, LEFT_OUT_SCALE), 44).reshape(-1, 4)
     f, _ = leave_one_out(gram, *arguments, w)
     assert (f[:, 0] == -np.inf).all()  # there is no centre without it
     assert np.isfinite(f[:, 1:]).all()
     # the only minority row: what is left is the posterior of the majority alone
     gram = Gram.from_rows(RBF, rows[:3], rows[3:])
-    w = draws(bdd_m.posterior(gram, *arguments, LEFT_OUT_SCALE), 45, n=10_000).reshape(-1, 4)
+    w = draws(TruncatedNormalPosterior(gram, *arguments, LEFT_OUT_SCALE), 45, n=10_000).reshape(
+        -1, 4
+    )
     f, log_weight = leave_one_out(gram, *arguments, w)
     assert np.ptp(log_weight[:, 3]) < 1e-9
     alone = Gram.from_rows(RBF, rows[:3])
-    v = draws(bdd_m.posterior(alone, *arguments, LEFT_OUT_SCALE), 46, n=10_000).reshape(-1, 3)
+    v = draws(TruncatedNormalPosterior(alone, *arguments, LEFT_OUT_SCALE), 46, n=10_000).reshape(
+        -1, 3
+    )
     assert abs(stats.ttest_ind(f[:, 3], v @ gram.K[:3, 3]).statistic) < 4.5
 
 
@@ -538,10 +542,8 @@ def test_automatic_cutoff_is_by_leave_one_out():
     y = Y[order]
     est = BDDM(**QUICK).fit(X[order], y)
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
-    rng = np.random.default_rng(est.fit_.data.seed)
-    f, log_weight = bdd_m_posterior.leave_one_out(
-        est.gram_, est.prior, est.minority_prior, 1.0, w, rng
-    )
+    form = TruncatedNormalPosterior(est.gram_, est.prior, est.minority_prior)
+    f, log_weight = form.leave_one_out(w, np.random.default_rng(est.fit_.data.seed))
     d2 = 1 - 2 * f + upper_median(np.einsum("di,ij,dj->d", w, est.gram_.K, w))
     left = np.empty(32)
     left[np.argsort(y, kind="stable")] = -deciding_quantile(-d2, 0.3, log_weight)
@@ -569,14 +571,14 @@ def test_another_minority_prior_has_folds():
 def test_few_draws_that_count_are_warned_of(monkeypatch):
     """Weights of one draw in a hundred, for three rows."""
     est = BDDM(cutoff=1.0, **{**QUICK, "draws": 1000}).fit(X, Y)
-    true = bdd_m.leave_one_out
+    true = TruncatedNormalPosterior.leave_one_out
 
     def uneven(*arguments):
         d, log_weight = true(*arguments)
         log_weight[:, 5:8] = np.where(np.arange(2000)[:, None] % 100 == 0, -900.0, -910.0)
         return d, log_weight
 
-    monkeypatch.setattr(bdd_m, "leave_one_out", uneven)
+    monkeypatch.setattr(TruncatedNormalPosterior, "leave_one_out", uneven)
     message = (
         r"leave-one-out of 3 of 32 rows depends on few draws \(as few as 20\.\d effective draws of"
     )

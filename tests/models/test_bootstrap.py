@@ -40,7 +40,7 @@ def bsvdd_mode(gram, sd):
 
 
 def bdd_mode(gram, sd):
-    return lambda scale: bdd.posterior(gram, priors.Flat(sd=sd), scale)[0]
+    return lambda scale: bdd.NormalPosterior(gram, priors.Flat(sd=sd), scale).mean
 
 
 def test_norm_of_pairs_has_no_bias_and_depends_on_the_centre_and_the_shares_only(gram):

@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m, svdd
-from bsvdd.models.geometry import (
-    potential,
-    squared_distance,
-    squared_distance_of_points,
-    squared_norm,
-)
-from bsvdd.models.potential import likelihood_of
+from bsvdd.models.potential import KernelLikelihood, likelihood_of
 from bsvdd.models.svdd_potential import SVDDLikelihood
 from scipy import stats
 
@@ -137,36 +131,13 @@ def test_potential_at_any_weights_and_of_a_separate_dictionary(space):
     gram, rng = Gram.from_rows(KERNELS[space], MAJORITY), np.random.default_rng(23)
     draws = np.stack([svdd.solve(gram, 0.4).weights, *rng.normal(size=(3, N0))])
     expected = [Case("bdd").likelihood(w, None, space) for w in draws]
-    np.testing.assert_allclose(potential(draws, gram, SCALE), expected, rtol=1e-10)
-    np.testing.assert_allclose(potential(draws[0], gram, SCALE), expected[0], rtol=1e-10)
+    total = KernelLikelihood(SCALE).total
+    np.testing.assert_allclose(total(draws, gram), expected, rtol=1e-10)
+    np.testing.assert_allclose(total(draws[0], gram), expected[0], rtol=1e-10)
     points, w = rng.normal(size=(3, 2)), np.array([0.2, 1.1, -0.4])
     gram = Gram.from_rows(KERNELS[space], MAJORITY, dictionary=points)
     direct = -squared_distances(w, points, MAJORITY, space).sum() / 2
-    assert potential(w, gram) == pytest.approx(direct, rel=1e-10)
-
-
-@in_features
-def test_squared_distance_is_that_in_feature_space(space):
-    kernel, rng = KERNELS[space], np.random.default_rng(25)
-    Z, w = rng.normal(size=(5, 2)) * 2, rng.normal(size=(300, N0))
-    K = kernel(MAJORITY)
-    norm = squared_norm(w, K)
-    d2 = squared_distance(w, norm, kernel(Z, MAJORITY), kernel.diag(Z))
-    expected = [squared_distances(v, MAJORITY, Z, space) for v in w[:3]]
-    np.testing.assert_allclose(d2[:, :3], np.transpose(expected), rtol=1e-10)
-    of_points = squared_distance_of_points(w @ K, norm, np.diag(K))  # over several blocks
-    np.testing.assert_allclose(of_points, squared_distance(w, norm, K, np.diag(K)).T, rtol=1e-10)
-
-
-def test_squared_distance_is_never_negative():
-    """The only row is the centre itself; rounding must not give the root of -1e-16."""
-    kernel, w = kernels.Polynomial(3), np.ones((1, 1))
-    for x in np.random.default_rng(27).normal(size=(50, 1, 3)) * 10:
-        norm = squared_norm(w, kernel(x)) * (1 - 1e-15)
-        d2 = squared_distance(w, norm, kernel(x), kernel.diag(x))
-        assert 0 <= d2[0, 0] <= 1e-10 * kernel.diag(x)[0]
-    one = np.full((1, 1), 1 / 3)
-    assert squared_distance_of_points(one, one[0] * (1 - 1e-15), one[0])[0, 0] == 0.0
+    assert KernelLikelihood().total(w, gram) == pytest.approx(direct, rel=1e-10)
 
 
 @each_kernel
@@ -200,7 +171,7 @@ def test_towards_an_outlier_fraction_of_one_the_likelihood_is_the_published_one(
     d2 = np.array([squared_distances(each, MAJORITY, MAJORITY, space) for each in w])
     for share in (0.0, 0.4, 1.0):
         found = SVDDLikelihood(1 - 1e-12, 1.0, SCALE).total(w, gram, share * d2.min(axis=1))
-        np.testing.assert_allclose(found, potential(w, gram, SCALE), rtol=1e-9)
+        np.testing.assert_allclose(found, KernelLikelihood(SCALE).total(w, gram), rtol=1e-9)
     for k in (1, 3, 6):  # nu = k / n0: the mean of the k largest
         at_rows = [SVDDLikelihood(k / N0, 1.0, SCALE).total(w, gram, d2[:, j]) for j in range(N0)]
         cvar = np.sort(d2, axis=1)[:, -k:].mean(axis=1)

@@ -319,7 +319,7 @@ def test_models_need_their_priors_and_rows(toy_gram):
 )
 def test_priors_that_do_not_fit_the_rows(prior, message):
     for use in (
-        lambda: bdd.posterior(GRAM, prior),
+        lambda: bdd.NormalPosterior(GRAM, prior).mean,
         lambda: bsvdd.build(GRAM, prior),
         lambda: BDD(kernel=RBF, prior=prior).fit(MAJORITY),
     ):
@@ -433,7 +433,8 @@ def test_exact_posterior_of_bdd_has_the_covariance_of_the_prior(prior):
     scale, C, m = 2.0, prior.covariance(GRAM), prior.mean(GRAM)
     covariance = np.linalg.inv(scale * N0 * GRAM.K + np.linalg.inv(C))
     mean = covariance @ (scale * GRAM.r + np.linalg.solve(C, m))
-    exact, upper = bdd.posterior(GRAM, prior, scale)
+    form = bdd.NormalPosterior(GRAM, prior, scale)
+    exact, upper = form.mean, form.upper
     np.testing.assert_allclose(exact, mean, atol=1e-8)
     np.testing.assert_allclose(np.linalg.inv(upper.T @ upper), covariance, atol=1e-8)
     flat = np.linalg.inv(scale * N0 * GRAM.K + np.eye(N0) / prior.sd**2)
