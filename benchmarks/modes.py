@@ -95,7 +95,7 @@ def fit(name: str, bandwidth: str, chosen: str, seed: int = 0) -> dict[str, Any]
         est.fit(data.X[train], data.minority[train])
     seconds = time.process_time() - start
     diagnostics = est.fit_.diagnostics
-    d = est.distance().values
+    d = est.distance(data.X[train]).values
     means = d[:, :, :: max(1, d.shape[2] // 20)].mean(axis=1)
     sd = d[:, :, :: max(1, d.shape[2] // 20)].std(axis=(0, 1))
     test = est.distance(data.X[~train]).values.mean(axis=1)

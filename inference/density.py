@@ -25,7 +25,14 @@ from ..models.bdd import Identity
 from ..models.bsvdd import Softmax
 from ..models.bsvdd_m import ScaledSoftmax
 from ..models.gram import Gram, squared_norm
-from ..models.potential import NoDensityError, WeightMap, parameters_of, prior_potentials
+from ..models.potential import (
+    KernelLikelihood,
+    NoDensityError,
+    WeightMap,
+    parameters_of,
+    prior_potentials,
+)
+from ..models.priors.numbers import Correlated, Independent
 from .draws import spread
 
 if TYPE_CHECKING:
@@ -172,6 +179,17 @@ class Density:
     def is_softmax(self) -> bool:
         """Whether weights are proportional to the exponentials of the first free variable."""
         return isinstance(self.map, Softmax | ScaledSoftmax)
+
+    def normal_precision(self, numbers: Numbers) -> np.ndarray | None:
+        r"""Return :math:`\lambda n_0 K + \Sigma^{-1}` if the posterior is normal, else None.
+
+        It is normal if the weights are one variable with a normal prior (BDD).
+        """
+        if not isinstance(numbers, Independent | Correlated):
+            return None
+        if not (isinstance(self.map, Identity) and isinstance(self.likelihood, KernelLikelihood)):
+            return None
+        return numbers.precision + self.likelihood.scale * self.gram.n0 * self.gram.K
 
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log densities (S,) and gradients (S, n) of a batch (S, n)."""

@@ -186,7 +186,7 @@ def _parallel(
             "hmc",
             library="bsvdd",
             r_hat=verdict.r_hat,
-            ess=verdict.ess,
+            ess=verdict.ess * settings.draws / (parallel * n),  # of the draws that are kept
             divergences=verdict.divergences,
         ),
         {name: joined(v) for name, v in zip(infos[0]._fields, statistics, strict=True)},

@@ -39,7 +39,7 @@ def pictures(
         name: protocol.estimator(special.get(name, name), seed).fit(data.X, y) for name in PICTURED
     }
     bayes = fitted["BSVDD"]
-    d = np.median(bayes.distance().values.reshape(-1, len(y)), axis=0)
+    d = np.median(bayes.distance(data.X).values.reshape(-1, len(y)), axis=0)
     central, border, remote = d.argmin(), np.abs(d - bayes.cutoff_).argmin(), d.argmax()
     names = ["most central row", "row nearest to the cutoff", "most remote row"]
     return {

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.special import logit, ndtr
 
 from ...models.potential import KernelLikelihood
@@ -66,10 +66,18 @@ class Coordinates:
 
     @classmethod
     def of_prior(cls, density: Density) -> Self:
-        """Return coordinates in which normal priors are standard normal."""
+        """Return coordinates in which normal priors are standard normal.
+
+        Where the weights are the parameters themselves, so is the posterior.
+        """
         n, roots = density.size, []
         scale = np.ones(n)
         for part, numbers in density.blocks.values():
+            precision = density.normal_precision(numbers)
+            if precision is not None:
+                covariance = cho_solve(cho_factor(precision), np.eye(len(precision)))
+                roots.append((part, cholesky(covariance, lower=True)))
+                continue
             if isinstance(numbers, Independent):
                 scale[part] = numbers.sd
             elif isinstance(numbers, Correlated):

@@ -17,8 +17,6 @@ from scipy.linalg import solve_triangular
 from scipy.special import betaln, expit, log_ndtr, ndtr, ndtri
 from scipy.stats import truncnorm
 
-from .. import truncated_normal
-
 LOG_2PI = math.log(2.0 * math.pi)
 TRUNCATED_TUNE = 50  # steps of the chain whose last state is one draw
 Values = dict[str, np.ndarray]
@@ -80,6 +78,11 @@ class Independent(Numbers):
     sd: float
 
     @property
+    def precision(self) -> np.ndarray:
+        """The inverse of the covariance."""
+        return np.eye(len(self.mean)) / self.sd**2
+
+    @property
     @override
     def start(self) -> np.ndarray:
         return self.mean
@@ -111,6 +114,13 @@ class Correlated(Numbers):
     name: str
     mean: np.ndarray
     root: np.ndarray
+
+    @property
+    def precision(self) -> np.ndarray:
+        """The inverse of the covariance."""
+        inverse = solve_triangular(self.root, np.eye(len(self.mean)), lower=True)
+        product: np.ndarray = inverse.T @ inverse
+        return product
 
     @property
     @override
@@ -275,5 +285,7 @@ class OnCube(Numbers):
             return {self.name: self._independent.rvs(shape, random_state=rng)}
         precision = np.asarray(self.precision)
         shift = precision @ self.mean
+        from .. import truncated_normal  # numba, which takes its time to import
+
         chains = truncated_normal.draw(precision, shift, 1, TRUNCATED_TUNE, n, rng)
         return {self.name: chains.reshape(shape)}
