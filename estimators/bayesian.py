@@ -187,16 +187,8 @@ class Bayesian(Detector):
     @override
     def _draw(self, gram: Gram, seed: int) -> Draws:
         self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
-        if self.likelihood_scale == CALIBRATED:
-            reason = self._reason_against(gram)
-            if reason is None:
-                return self._draw_calibrated(gram, seed)
-            self._calibrated_scale = 1.0
-            warn(
-                f"likelihood_scale='calibrated' cannot be used here: {reason}; the fit has "
-                "likelihood_scale=1",
-                DiagnosticWarning,
-            )
+        if self._calibrates(gram):
+            return self._draw_calibrated(gram, seed)
         closed_form = self._closed_form(gram)
         settings = SamplerSettings(
             self.sampler, self.draws, self.tune, self.chains, seed, self.progressbar
@@ -206,6 +198,20 @@ class Bayesian(Detector):
         model = self._build(gram)
         likelihood_of(model)  # an error before anything is sampled
         return sampling.draw(model, settings)
+
+    def _calibrates(self, gram: Gram) -> bool:
+        """Return whether lambda is calibrated; warn if it was asked for and cannot be."""
+        if self.likelihood_scale != CALIBRATED:
+            return False
+        reason = self._reason_against(gram)
+        if reason is not None:
+            self._calibrated_scale = 1.0
+            warn(
+                f"likelihood_scale='calibrated' cannot be used here: {reason}; the fit has "
+                "likelihood_scale=1",
+                DiagnosticWarning,
+            )
+        return reason is None
 
     def _draw_exactly(self, closed_form: ClosedForm | None, settings: SamplerSettings) -> Draws:
         if closed_form is None:

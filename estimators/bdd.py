@@ -138,6 +138,7 @@ class BDD(Bayesian):
     def _draw(self, gram: Gram, seed: int) -> Draws:
         if not self._one_estimate:
             return super()._draw(gram, seed)
+        self._calibrates(gram)  # one estimate cannot be, and says so
         posterior = NormalPosterior(gram, self.prior, self._scale)
         return Draws.of_weights(posterior.simplex_mode() if self.simplex else posterior.mean)
 

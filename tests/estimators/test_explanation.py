@@ -432,8 +432,9 @@ def test_it_agrees_with_the_scores_and_the_decision(bayes, planted):
     assert why.changes is None
     assert why.draws == 2000
     middle = bayes.explain(Z, prob=1e-9, draws=2000, changes=False).rows
-    # the score is log UNIT less the surprise, and the cutoff likewise
-    np.testing.assert_allclose(np.log(UNIT) - middle["low"], bayes.score_samples(Z), atol=1e-3)
+    # the surprise is minus the log similarity, and the cutoff is minus its score
+    log_s = bayes.fit_.center.log_similarity(Z)
+    np.testing.assert_allclose(middle["low"], -np.median(log_s, axis=1), rtol=1e-8)
     np.testing.assert_allclose(middle["cutoff"], np.log(UNIT) - bayes.offset_)
     total = why.columns["mean"].sum("column") + why.rows["remainder"].to_numpy()
     np.testing.assert_allclose(total, why.rows["mean"], rtol=1e-10)

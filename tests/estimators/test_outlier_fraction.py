@@ -30,7 +30,7 @@ def test_the_radius_has_a_posterior_beside_the_weights(spheres, table, name):
     posterior = est.idata_["posterior"]
     assert posterior["radius"].dims == posterior["squared_radius"].dims == ("chain", "draw")
     np.testing.assert_allclose(posterior["radius"] ** 2, posterior["squared_radius"])
-    assert posterior["radius"].values.std() > 0 and posterior.attrs["sampler"] == "nuts"
+    assert posterior["radius"].values.std() > 0 and posterior.attrs["sampler"] == "hmc"
     assert float(est.idata_["diagnostics"]["r_hat"]) < 1.05
     # R^2 + (d^2 - R^2)+ / nu for the majority, (R^2 - d^2)+ n0 / (n1 mu) for the minority
     rows = y <= 1 if name == "BSVDDM" else y == 0

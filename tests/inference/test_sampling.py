@@ -110,6 +110,7 @@ def test_interruption_from_the_keyboard(model, request):
     timer.join()
 
 
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")  # few draws
 @pytest.mark.parametrize("sampler", ["hmc", "nuts"])
 def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table, sampler):
     """Draws of a part of the run are never returned."""
