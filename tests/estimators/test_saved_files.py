@@ -37,7 +37,7 @@ def saved_and_loaded(est, folder, functions=None):
     ("name", "changes"),
     [
         *(("BSVDD", {"sampler": s}) for s in ("auto", "hmc", "nuts", "metropolis")),
-        ("BSVDDM", {"sampler": "nuts"}),
+        ("BSVDDM", {}),
         ("BDD", {"sampler": "exact"}),
         ("BDD", {"likelihood_scale": "calibrated", "prior": priors.Flat()}),
         ("BDD", {"dictionary": Landmarks(9, "kmeans")}),

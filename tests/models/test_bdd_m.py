@@ -139,7 +139,7 @@ def weights_of(gram, prior, minority_prior, scale, sampler, draws):
     return form.draw(draws, 50, 2, np.random.default_rng(3))["w"]
 
 
-@pytest.mark.parametrize("sampler", ["exact", "nuts"])
+@pytest.mark.parametrize("sampler", ["exact", pytest.param("nuts", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", SMALL_PRIORS)
 def test_small_posterior_by_quadrature(worst_z, name, sampler):
     prior, m1, S1, m2, S2 = SMALL_PRIORS[name]
