@@ -205,9 +205,7 @@ class Center(Score):
 
     @override
     def distance_of(self, score: np.ndarray) -> np.ndarray:
-        similarity = np.exp(score) if self.logarithmic else score
-        d2 = self.median_norm + self._self_similarity - 2.0 * similarity
-        return np.sqrt(np.maximum(d2, 0.0))
+        return self._distance(np.exp(score) if self.logarithmic else score)
 
     @override
     def score_of(self, distance: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import xarray as xr
@@ -14,9 +14,6 @@ from scipy.stats import rankdata
 
 from .draws import Draws
 from .warning import DiagnosticWarning, warn
-
-if TYPE_CHECKING:
-    pass
 
 DRAWS_IN_CACHE = 128  # draws in a block that stays in the cache
 MAX_R_HAT = 1.01

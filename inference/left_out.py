@@ -10,8 +10,8 @@ import numpy as np
 from . import threads
 from .center import Center, Score
 from .cutoff import Cutoff
+from .diagnostics import DRAWS_IN_CACHE
 
-DRAWS_AT_ONCE = 128  # draws in a block that stays in the cache
 NEARLY_ALL = 1e-4  # remaining share of the weight below which s - w_j is mostly rounding error
 SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their absolute values
 
@@ -76,7 +76,7 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
                 rest[:m] *= s[draw, 0] / total
                 sums[draw, j] = K[j] @ rest
 
-    threads.each(of_block, len(weights), DRAWS_AT_ONCE)
+    threads.each(of_block, len(weights), DRAWS_IN_CACHE)
     return f
 
 
