@@ -46,7 +46,7 @@ def figures() -> dict[str, Callable[[], Figure]]:
     est = BSVDD(kernel=narrow).fit(wines, data.minority)
     bdd = BDD(kernel=wide, prior=priors.Flat()).fit(moon.X[:60])
     bayes = half_moon["BSVDD"]
-    d = np.median(bayes.distance(moon.X, common_norm=True).values.reshape(-1, len(y)), axis=0)
+    d = np.median(bayes.distance(moon.X).values.reshape(-1, len(y)), axis=0)
     three = [int(d.argmin()), int(np.abs(d - bayes.cutoff_).argmin()), int(d.argmax())]
     titles = ["most central row", "row at the cutoff", "most remote row"]
     new = datasets.moon(n0=1000, n1=1, seed=SEED + 1).X[:1000]

@@ -7,7 +7,7 @@ import inspect
 import time
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, sampling
+from ..inference.center import Center
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.prior import PRIOR_DRAWS, prior_weights
 from ..inference.warning import DiagnosticWarning, warn
@@ -279,9 +280,9 @@ class Bayesian(Detector):
     # what the fit says of the draws
 
     @override
-    def _set(self, fit: Fit, distance: float) -> Self:
+    def _set(self, fit: Fit) -> Self:
         self.likelihood_scale_ = self._scale
-        return super()._set(fit, distance)
+        return super()._set(fit)
 
     @override
     def _prior_and_likelihood(
@@ -427,26 +428,24 @@ class Bayesian(Detector):
         Returns
         -------
         pandas.DataFrame
-            ``d_prior``, ``d_likelihood``: the change of the posterior of
-            ``distance(X, common_norm=True)`` by ``az.psense``, a distance between distributions per
-            doubling. Values above .05 are sensitive; if only
-            the prior's value is, the prior decides. ``d_prior_noise``, ``d_likelihood_noise``:
-            about the value without any sensitivity. ``probability_normal``: P(normal) at
-            ``cutoff_``, which is held fixed. ``probability_prior``, ``probability_likelihood``:
+            ``d_prior``, ``d_likelihood``: the change of the posterior of ``distance(X)`` by
+            ``az.psense``, a distance between distributions per doubling. Values above .05 are
+            sensitive; if only the prior's value is, the prior decides. ``d_prior_noise``, ``d_likelihood_noise``:
+            about the value without any sensitivity. ``probability_normal``: P(normal).
+            ``probability_prior``, ``probability_likelihood``:
             :math:`\mathrm d P / \mathrm d \log_2 \alpha`, about the change of P(normal) if
-            the weight of the prior or the likelihood is doubled, with the cutoff and the median of
-            :math:`\|a\|^2` as they are; with standard errors (``_se``). A refit has its own
-            median and chooses its own cutoff. For BDD this can change P(normal) more.
+            the weight of the prior or the likelihood is doubled, with the cutoff of each draw as it
+            is; with standard errors (``_se``). A refit chooses its own cutoff.
         """
         draws = self._posterior_draws
         likelihood: Any = self._likelihood()
         parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
-        d = self.distance(X, common_norm=True)
+        rows, center = new_rows.table(self, X), cast(Center, self.fit_.center)
         return other_prior.power_scaling(
-            d,
-            self.cutoff_,
+            draws.of_rows(center.distances(rows)),
+            draws.of_rows(center.normal_in_draws(rows)),
             draws.log_prior,
-            likelihood.total(draws.weights, self.gram_, **parameters).reshape(d.shape[:2]),
+            likelihood.total(draws.weights, self.gram_, **parameters).reshape(draws.shape),
             self.fit_.diagnostics["ess"],
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
 from numbers import Number
@@ -19,10 +19,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, left_out
+from ..inference.boundary import Boundary
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import probability_error, three_way
 from ..inference.draws import Draws, spread
+from ..inference.left_out import LeftOut
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import RBF, Kernel, as_kernel
@@ -59,7 +61,6 @@ else:
     from sklearn.base import BaseEstimator, OutlierMixin
 
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
-AT_CUTOFF = 1e-12  # relative difference of two scores that rounding explains
 
 
 def _has_center(est: Detector) -> bool:
@@ -86,7 +87,7 @@ class Detector(OutlierMixin, BaseEstimator):
     gram_ : Gram
         The Gram statistics of the training rows.
     cutoff_, offset_, level_ : float
-        D_opt; the score of the cutoff; and the level of the decision.
+        D_opt; the score of the cutoff, 0; and the level of the decision.
     support_ : ndarray of int
         Indices of the dictionary points with a nonzero weight.
     labels_ : tuple
@@ -174,31 +175,38 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _decided(self, fit: Fit) -> Self:
         """Choose the cutoff of a fit, and only then set the fitted attributes."""
-        policy = as_cutoff(self.cutoff)
-        fit = replace(fit, level=policy.level, cv=policy.cv, left_out=None)
+        policy, center, scores = as_cutoff(self.cutoff), fit.center.deciding(Boundary.at()), None
         if policy.criterion == "model":
-            cutoff = self._own_cutoff(fit.draws, fit.center)
+            boundary = Boundary.at(self._own_cutoff(fit.draws, center))
+            distance = center.deciding(boundary).distance_at_cutoff
         elif isinstance(policy.criterion, str):
-            scores = self._left_out_scores(fit, policy)
-            usable = ~np.isnan(scores)
-            cutoff = -policy.choose(-scores[usable], fit.data.minority[usable])
-            fit = replace(fit, left_out=scores)
-            if policy.criterion in ("auto", "false_alarm", "rank"):
-                _warn_of_far_rows(fit.center, cutoff)
+            of_rows = self._left_out_rows(fit, policy)
+            unseen = partial(self._unseen_row, fit)
+            boundary, distance = of_rows.boundary(
+                policy, center, fit.data.minority, unseen, fit.data.seed
+            )
+            scores = of_rows.scores(boundary, policy.level)
         else:
-            cutoff = fit.center.score_of(float(policy.criterion))
-        # a row at the cutoff is within it, whatever the rounding of its score
-        within = cutoff - AT_CUTOFF * abs(cutoff)
-        return self._set(
-            replace(fit, cutoff=within), float(fit.center.distance_of(np.array(cutoff)))
+            distance = float(policy.criterion)
+            boundary = center.within(distance)
+        fit = replace(
+            fit,
+            center=center.deciding(boundary),
+            distance=distance,
+            level=policy.level,
+            cv=policy.cv,
+            left_out=scores,
         )
+        if policy.criterion in ("auto", "false_alarm", "rank"):
+            _warn_of_far_rows(fit)
+        return self._set(fit)
 
-    def _set(self, fit: Fit, distance: float) -> Self:
-        """Set the fitted attributes; ``distance`` is D_opt."""
+    def _set(self, fit: Fit) -> Self:
+        """Set the fitted attributes."""
         self.fit_, self._left_out = fit, fit.left_out_by_default
         self._kinds: kinds.Kinds | None = None  # until they are asked for
         self.kernel_, self.gram_, self.labels_ = fit.data.kernel, fit.data.gram, fit.data.labels
-        self.cutoff_, self.offset_, self.level_ = distance, fit.cutoff, fit.level
+        self.cutoff_, self.offset_, self.level_ = fit.distance, 0.0, fit.level
         self.support_ = fit.center.support
         self.__dict__.pop("idata_", None)
         return self
@@ -390,37 +398,62 @@ class Detector(OutlierMixin, BaseEstimator):
         if self._centered and not isinstance(number, str) and number < 0:
             raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
 
-    def _left_out_scores(self, fit: Fit, policy: Cutoff) -> np.ndarray:
-        """Return the score of each training row when it is left out; NaN if it cannot be."""
-        data, level = fit.data, policy.level
+    def _left_out_rows(self, fit: Fit, policy: Cutoff) -> LeftOut:
+        """Return the values of the training rows when they are left out."""
+        data, center = fit.data, fit.center
         cv = left_out.resolved(policy, data.minority, data.all_rows, self._has_loo, self._folds)
         if isinstance(cv, int):
             folds = left_out.folds(data.minority, cv, data.seed)
-            return left_out.refitted_scores(data.rows, folds, partial(self._scores_of, fit, level))
-        scores, others = np.empty(len(data.rows)), np.ones(len(data.rows), dtype=bool)
-        if cv == "loo":
-            is_row, sums = data.row_of_point >= 0, self._left_out_sums(data, fit.center.weights)
-            points = np.full(data.gram.n_points, np.nan)
-            if sums is not None:
-                similarity, log_weight = sums
-                if log_weight is not None:
-                    diagnostics.warn_of_weights(log_weight[:, is_row])
-                points = fit.center.left_out_scores(similarity, level, log_weight)
-            scores[data.row_of_point[is_row]] = points[is_row]
-            others[data.row_of_point[is_row]] = False
-        if others.any():
-            scores[others] = fit.center.scores(data.rows[others], level)
-        return scores
+            refit = partial(self._values_by_refit, fit)
+            return LeftOut(left_out.refitted_values(data.rows, folds, refit))
+        if cv == "train" or not isinstance(center, Center):
+            return LeftOut(center.values_of_draws(data.rows))
+        rows = np.arange(len(data.rows))
+        values, weight = np.full((len(center.weights), len(rows)), np.nan), None
+        is_row = data.row_of_point >= 0
+        points = data.row_of_point[is_row]
+        sums = self._left_out_sums(data, center.weights)
+        if sums is not None:
+            similarity, log_weight = sums
+            numbers = np.flatnonzero(is_row)
+            similarity = similarity[:, is_row]
+            if not center.gram.kernel.normalized:
+                similarity = similarity - np.diag(data.gram.K)[is_row] / 2.0
+            values[:, points] = center.leaving_out.as_values(
+                similarity, data.gram.points[is_row], numbers
+            )
+            if log_weight is not None:
+                diagnostics.warn_of_weights(log_weight[:, is_row])
+                weight = np.zeros_like(values)
+                weight[:, points] = log_weight[:, is_row]
+        others = ~np.isin(rows, points)
+        for members, of in ((~data.minority, center.leaving_out), (data.minority, center)):
+            if (further := others & members).any():
+                values[:, further] = of.values_of_draws(data.rows[further])
+        return LeftOut(values, weight)
 
-    def _scores_of(
-        self, fit: Fit, level: float, train: np.ndarray
+    def _unseen_row(self, fit: Fit, near: np.ndarray) -> float:
+        """Return the similarity that an unseen row adds, from the rows near the cutoff."""
+        data: TrainingData = fit.data
+        own = np.full(len(data.rows), -1)
+        is_row = data.row_of_point >= 0
+        own[data.row_of_point[is_row]] = np.flatnonzero(is_row)
+        gram, center = data.gram, fit.center
+        if not isinstance(center, Center):
+            return 0.0
+        return left_out.unseen_row(
+            center, data.rows[near], own[near], gram.n0, gram.n_majority_points
+        )
+
+    def _values_by_refit(
+        self, fit: Fit, train: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the scores by a fit to the rows ``train``, as a function of rows."""
+        """Return the values by a fit to the rows ``train``, as a function of rows."""
         draws, score = self._refit(fit.data, train)
         own, other = self._reference(draws, score), self._reference(fit.draws, fit.center)
         if own is None or other is None:
-            return partial(score.scores, level=level)
-        return lambda rows: left_out.aligned(score.scores(rows, level), score, own, other)
+            return score.values_of_draws
+        return lambda rows: left_out.aligned(score.values_of_draws(rows), score, own, other)
 
     def _refit(
         self, data: TrainingData, train: np.ndarray, own_kernel: bool = False
@@ -480,18 +513,19 @@ class Detector(OutlierMixin, BaseEstimator):
         >>> import numpy as np
         >>> from bsvdd import BSVDD
         >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
-        >>> int((est.left_out_scores() < est.offset_).sum())  # false alarms, .10 of 99 asked
+        >>> int((est.left_out_scores() < 0).sum())  # false alarms, .10 of 99 asked
         9
         """
         check_is_fitted(self)
         if self._left_out is None:
-            self._left_out = self._left_out_scores(self.fit_, Cutoff(level=self.level_))
+            of_rows = self._left_out_rows(self.fit_, Cutoff(level=self.level_))
+            self._left_out = of_rows.scores(self.fit_.center.boundary, self.level_)
         return self._left_out.copy()  # the caller may change them
 
     # scores and decisions of new rows
 
     def probability_normal(self, X: Any) -> np.ndarray:
-        """Return ``P(d_z <= cutoff_ | data)`` for each row of X.
+        r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` for each row of X.
 
         Parameters
         ----------
@@ -503,9 +537,12 @@ class Detector(OutlierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-            Share of the posterior draws of d_z at or below the cutoff, in [0, 1]. The squared
-            norm of the centre, which all rows and the cutoff share, is held at its median: see
-            ``distance(X, common_norm=True)``. For a model without a posterior it is 0 or 1.
+            The share of the draws in which the row is normal, in [0, 1]. It counts what is
+            uncertain: the weights of the centre, the cutoff, and rows that the sample has not
+            shown, see :mod:`bsvdd.inference.boundary`. A model with one estimate of the weights
+            has the last two. With ``Cutoff(uncertain=False)``, or a number as the cutoff, it is
+            ``(est.distance(X) <= est.cutoff_).mean()``. It is 0 or 1 for separating machines, and
+            with the cutoff "model".
 
         Raises
         ------
@@ -514,40 +551,45 @@ class Detector(OutlierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
         """
         check_is_fitted(self)
-        summary = partial(new_rows.probability_normal, cutoff=self.offset_)
-        return new_rows.by_row(self, X, summary)
+        return new_rows.by_row(self, X, new_rows.probability_normal)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        r"""Return the score of each row, shape (n,); larger is more normal.
+        r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
 
-        For a description it is the similarity of the row, or its logarithm,
+        For a description it is minus the surprise of the row (Hyndman 2026),
 
-        .. math:: s_z = \sum_j w_j k(u_j, z), \qquad d_z^2 = k(z, z) - 2 s_z + \|a\|^2,
+        .. math:: \log \frac{s_z}{s_{\mathrm{cut}}}, \qquad s_z = \sum_j w_j k(u_j, z), \qquad
+            d_z^2 = k(z, z) - 2 s_z + \|a\|^2,
 
-        its quantile over the draws at ``level_`` (at level 0.5, the posterior median). In a draw
-        the order of the scores is that of minus d_z, with all its digits: d_z itself tends to the
-        distance of a row that resembles no training row, and then has no digits left. The
-        logarithm is taken where weights and kernel values are at least 0 (SVDD, BSVDD and the
-        simplex of BDD, with an RBF or Laplacian kernel), and does not underflow. If k(z, z)
-        differs between rows, the score is :math:`s_z - k(z, z) / 2`. For the SVMs it is f(z).
+        its quantile over the draws at ``level_`` (at level 0.5, the posterior median), with the
+        similarity :math:`s_{\mathrm{cut}}` of the cutoff in each draw. It has all its digits where
+        d_z, which tends to the distance of a row that resembles no training row, has none left.
+        Where weights or kernel values may be negative it is the difference
+        :math:`s_z - s_{\mathrm{cut}}`, and where k(z, z) differs between rows,
+        :math:`s_z - k(z, z) / 2` takes the place of s_z. For the SVMs it is f(z) less f of the
+        cutoff.
 
-        A row is normal exactly if its score is at least ``offset_``, the score of the cutoff.
-        X and errors are those of :meth:`probability_normal`.
+        A row is normal exactly if its score is at least ``offset_``, which is 0. X and errors are
+        those of :meth:`probability_normal`.
+
+        References
+        ----------
+        Hyndman, R. J. (2026). arXiv:2603.09318.
         """
         check_is_fitted(self)
         return new_rows.by_row(self, X, partial(new_rows.scores, level=self.level_))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return ``score_samples(X) - offset_``, shape (n,): at least 0 for normal rows."""
-        return self.score_samples(X) - self.offset_
+        """Return ``score_samples(X)``, shape (n,): at least 0 for normal rows."""
+        return self.score_samples(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return +1 (normal) where ``P(d_z <= cutoff_ | data) > level_``, else -1 (abnormal).
+        """Return +1 (normal) where P(normal) > ``level_``, else -1 (abnormal).
 
         Shape (n,). X and errors are those of :meth:`probability_normal`.
         """
         check_is_fitted(self)
-        summary = partial(new_rows.labels, cutoff=self.offset_, level=self.level_)
+        summary = partial(new_rows.labels, level=self.level_)
         return new_rows.by_row(self, X, summary)
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
@@ -555,37 +597,44 @@ class Detector(OutlierMixin, BaseEstimator):
         return self.fit(X, y, **kwargs).predict(X)
 
     def decision(
-        self, X: Any, quantiles: Sequence[float] = (), p_value: str | None = None
+        self, X: Any, prob: float = 0.9, p_value: str | None = "left-out"
     ) -> pd.DataFrame:
-        """Return the decision on each row, with its probability and distance, from one pass.
+        r"""Return the decision on each row, with its p-value, P(normal) and surprise.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
-        quantiles : sequence of float, default=()
-            Also quantiles of the draws of ``distance(X, common_norm=True)``, for models with more
-            than one draw.
-        p_value : str, optional
-            Also the p-values of this method of :meth:`p_value`; "left-out" needs no other pass.
+        prob : float, default=0.9
+            Probability of the interval of the surprise.
+        p_value : str or None, default="left-out"
+            The method of :meth:`p_value`; None for none.
 
         Returns
         -------
         pandas.DataFrame
-            For new rows what ``idata_["decision"]`` has for the training rows. It has the index of
-            X if X is a data frame, and the columns ``probability_normal``, as
-            :meth:`probability_normal`; ``distance``, the quantile of
-            ``distance(X, common_norm=True)`` at ``level_`` (at level 0.5, the posterior median);
-            ``score``, as :meth:`score_samples`; ``cutoff`` and ``level``; and ``normal``, as
-            :meth:`predict`. With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the
-            Monte Carlo standard error of P(normal), and ``decision``: "normal", "abnormal" or
-            "undecided", see :func:`bsvdd.inference.decision.three_way`. The quantile .05 is the
-            column ``distance_q05``, after ``distance``; the p-value is the column ``p_value``.
+            For new rows what ``idata_["decision"]`` has for the training rows, with the index of X
+            if X is a data frame:
+
+            - ``p_value``, as :meth:`p_value`;
+            - ``probability_normal``, as :meth:`probability_normal`;
+            - ``surprise``, :math:`\log(s_{\mathrm{cut}} / s_z)` in nats: 0 at the cutoff, .69 for a
+              row that is half as similar to the training rows, negative for normal rows. It is
+              minus :meth:`score_samples`, and a difference of similarities, or of f, where
+              these may be negative;
+            - ``surprise_low``, ``surprise_high``, the ends of its interval, for descriptions. The
+              lower end counts a whole row beside z that the sample has not shown;
+            - ``distance``, the distance of the surprise, and ``cutoff``, D_opt;
+            - ``level``, and ``normal``, as :meth:`predict`.
+
+            With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the Monte Carlo
+            standard error of P(normal), and ``decision``: "normal", "abnormal" or "undecided", see
+            :func:`bsvdd.inference.decision.three_way`.
 
         Raises
         ------
         ValueError
             X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file);
-            a quantile does not lie in [0, 1]; p_value as in :meth:`p_value`.
+            prob does not lie between 0 and 1; p_value as in :meth:`p_value`.
         TypeError
             X is a dask collection; the methods with one number per row accept it, and are lazy.
         sklearn.exceptions.NotFittedError
@@ -604,45 +653,37 @@ class Detector(OutlierMixin, BaseEstimator):
             "decision computes its result at once",
             "use probability_normal, score_samples or predict, which return lazy dask arrays",
         )
-        if not all(0.0 <= share <= 1.0 for share in quantiles):
-            raise ValueError(f"quantiles must be shares of the draws in [0, 1], got {quantiles!r}")
+        batches.check_rate("prob", prob)
         method = None if p_value is None else p_values.method_of(self, p_value)
         fit, center = self.fit_, self.fit_.center
-        shares = quantiles if len(center.weights) > 1 else ()
-        score, probability, *between = np.concatenate(
-            [
-                center.decision(rows, fit.cutoff, fit.level, shares)
-                for rows in new_rows.blocks(self, X)
-            ],
-            axis=1,
+        score, probability, low, high = np.concatenate(
+            [center.decision(rows, fit.level, prob) for rows in new_rows.blocks(self, X)], axis=1
         )
-        columns = {
-            "probability_normal": probability,
+        columns: dict[str, Any] = {}
+        if p_value == "left-out":
+            columns["p_value"] = p_values.p_values(score, p_values.normal_left_out(self))
+        elif method is not None:
+            columns["p_value"] = new_rows.by_row(self, X, method)
+        columns |= {"probability_normal": probability, "surprise": 0.0 - score}
+        if fit.has_center:
+            columns |= {"surprise_low": low, "surprise_high": high}
+        columns |= {
             "distance": center.distance_of(score),
-            **{
-                f"distance_q{100 * share:02.12g}": d
-                for share, d in zip(shares, between, strict=True)
-            },
-            "score": score,
             "cutoff": self.cutoff_,
             "level": fit.level,
-            "normal": score >= fit.cutoff,
+            "normal": score >= 0.0,
         }
         undecided = as_cutoff(self.cutoff).undecided
         if undecided is not None:
             error = probability_error(probability, fit.diagnostics.get("ess", math.nan))
             columns["probability_error"] = error
             columns["decision"] = three_way(probability, error, *undecided)
-        if p_value == "left-out":
-            columns["p_value"] = p_values.p_values(score, p_values.normal_left_out(self))
-        elif method is not None:
-            columns["p_value"] = new_rows.by_row(self, X, method)
         return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
 
     # distances
 
     @available_if(_has_center)
-    def distance(self, X: Any, common_norm: bool = False) -> xr.DataArray:
+    def distance(self, X: Any) -> xr.DataArray:
         r"""Return the draws of d_z for each row of X.
 
         .. math:: d_z^2 = k(z, z) - 2 \sum_j w_j k(u_j, z) + \|a\|^2
@@ -650,10 +691,6 @@ class Detector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
-        common_norm : bool, default=False
-            Whether :math:`\|a\|^2 = w^\top K w` of every draw is replaced by its median. All rows
-            share this term, so it says nothing of one of them. The decision does not depend on it:
-            P(normal) is the share of these draws at or below ``cutoff_``.
 
         Returns
         -------
@@ -669,8 +706,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         center: Any = self.fit_.center
-        distances = center.distances(new_rows.table(self, X), common_norm)
-        return self.fit_.draws.of_rows(distances)
+        return self.fit_.draws.of_rows(center.distances(new_rows.table(self, X)))
 
     @available_if(_has_center)
     def predict_idata(self, X: Any) -> xr.DataTree:
@@ -683,10 +719,10 @@ class Detector(OutlierMixin, BaseEstimator):
         Returns
         -------
         xarray.DataTree
-            A copy; ``idata_`` stays as it is. The group has ``d`` and ``d_common_norm`` of dims
-            (chain, draw, obs), as :meth:`distance` without and with ``common_norm``;
-            ``probability_normal``, ``normal`` and ``score`` of dims (obs), as ``decision``;
-            and the numbers ``cutoff`` and ``level``. obs has the index of X if X is a data frame
+            A copy; ``idata_`` stays as it is. The group has ``d`` of dims (chain, draw, obs), as
+            :meth:`distance`; ``probability_normal``, ``surprise``, ``surprise_low``,
+            ``surprise_high`` and ``normal`` of dims (obs), as :meth:`decision`; and the numbers
+            ``cutoff`` and ``level``. obs has the index of X if X is a data frame
             (tuples for several levels), else the numbers of the rows.
 
         Raises
@@ -1197,16 +1233,16 @@ def _can_change(value: Any) -> bool:
     return not (value is None or isinstance(value, str | Number | FunctionType))
 
 
-def _warn_of_far_rows(score: Score, cutoff: float) -> None:
+def _warn_of_far_rows(fit: Fit) -> None:
     """Warn if rows that resemble no training row are normal."""
-    if not isinstance(score, Center) or score.logarithmic or not score.gram.kernel.normalized:
+    center = fit.center
+    if not isinstance(center, Center) or center.logarithmic or not fit.data.kernel.normalized:
         return
-    if cutoff < 0.0:
-        limit, farthest = score.distance_of(np.array([cutoff, 0.0]))
+    if (center.boundary.threshold <= 0.0).mean() > fit.level:
         warn(
-            f"the cutoff, {limit:.6g}, exceeds the distance of rows far from all training rows, "
-            f"{farthest:.6g}, so these are called normal: negative weights make some normal rows "
-            "more remote; use a larger bandwidth, or a larger likelihood_scale",
+            f"the cutoff, {fit.distance:.6g}, exceeds the distance of rows far from all training "
+            "rows, so these are called normal: negative weights make some normal rows more "
+            "remote; use a larger bandwidth, or a larger likelihood_scale",
             DiagnosticWarning,
         )
 

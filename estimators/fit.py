@@ -45,11 +45,14 @@ class Fit:
     draws : Draws
         Of the weights; one for a model without a posterior.
     center : Score
-        The score of a row: of a description, a :class:`bsvdd.inference.center.Center`.
+        The score of a row, with its boundary: of a description, a
+        :class:`bsvdd.inference.center.Center`.
     diagnostics : dict of float
         See :func:`bsvdd.inference.diagnostics.diagnose`.
-    cutoff, level : float
-        A row is normal if its score at this level is at least the cutoff.
+    distance : float
+        D_opt.
+    level : float
+        A row is normal if its score at this level is at least 0.
     left_out : ndarray of shape (n,) or None
         Scores of the training rows when they are left out, from which the cutoff was chosen; NaN
         if a row cannot be left out. None if the cutoff needs none.
@@ -67,7 +70,7 @@ class Fit:
     draws: Draws
     center: Score
     diagnostics: Mapping[str, float] = field(default_factory=dict)
-    cutoff: float = np.nan
+    distance: float = np.nan
     level: float = 0.5
     left_out: np.ndarray | None = None
     cv: str | int = "auto"
@@ -82,13 +85,13 @@ class Fit:
 
     @cached_property
     def decision(self) -> np.ndarray:
-        """The scores and P(normal) of the training rows, shape (2, n)."""
-        return self.center.decision(self.data.rows, self.cutoff, self.level)
+        """What ``center.decision`` has of the training rows, shape (4, n)."""
+        return self.center.decision(self.data.rows, self.level)
 
     @property
     def normal(self) -> np.ndarray:
         """Which training rows are normal, shape (n,)."""
-        is_normal: np.ndarray = self.decision[0] >= self.cutoff
+        is_normal: np.ndarray = self.decision[0] >= 0.0
         return is_normal
 
     @property

@@ -78,9 +78,9 @@ def _without_label(est: Any, X: Any) -> Any:
 # functions of this module, which can be sent to workers
 
 
-def probability_normal(center: Score, rows: np.ndarray, cutoff: float) -> np.ndarray:
+def probability_normal(center: Score, rows: np.ndarray) -> np.ndarray:
     """Return P(normal)."""
-    return center.probability_normal(rows, cutoff)
+    return center.probability_normal(rows)
 
 
 def scores(center: Score, rows: np.ndarray, level: float) -> np.ndarray:
@@ -88,6 +88,6 @@ def scores(center: Score, rows: np.ndarray, level: float) -> np.ndarray:
     return center.scores(rows, level)
 
 
-def labels(center: Score, rows: np.ndarray, cutoff: float, level: float) -> np.ndarray:
+def labels(center: Score, rows: np.ndarray, level: float) -> np.ndarray:
     """Return +1 for normal rows and -1 for abnormal ones."""
-    return np.where(center.is_normal(rows, cutoff, level), 1, -1)
+    return np.where(center.is_normal(rows, level), 1, -1)

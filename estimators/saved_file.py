@@ -15,7 +15,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from safetensors import numpy as safetensors
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import prior as prior_of
+from ..inference.boundary import Boundary
 from ..inference.cutoff import as_cutoff
 from ..inference.draws import Draws, SamplerReport
 from ..models import kernels
@@ -66,6 +67,9 @@ TENSORS = {
     "kind": Tensor("i", "n", 0, "kinds"),
     "unlabelled": Tensor("f", "u p"),
     "left_out": Tensor("f", "n", finite=False),
+    "boundary/threshold": Tensor("f", "cut", finite=False),
+    "boundary/reference": Tensor("f", "cut", finite=False),
+    "boundary/whole": Tensor("f", "whole", 0),
     "gram/points": Tensor("f", "M p"),
     "gram/row_of_point": Tensor("i", "M", -1, "n"),
     "gram/r": Tensor("f", "M"),
@@ -78,7 +82,8 @@ TENSORS = {
     "prior/w": Tensor("f", "one prior_draws M"),
     "sha256": Tensor("u", "digest"),
 }
-NEEDED = ("rows", "kind", "posterior/w", "sha256")
+BOUNDARY = tuple(f"boundary/{each.name}" for each in fields(Boundary))
+NEEDED = ("rows", "kind", "posterior/w", "sha256", *BOUNDARY)
 OF_LANDMARKS = ("gram/points", "gram/row_of_point", "gram/r")
 
 NONE = type(None)
@@ -86,7 +91,7 @@ PLAIN = (str, int, float, bool)
 DICTS = ("parameters", "kernel", "report", "solution", "dims", "coords", "diagnostics")
 HEADER: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("format", "seed"), (int,)),
-    **dict.fromkeys(("cutoff", "offset", "level"), (float,)),
+    **dict.fromkeys(("cutoff", "level"), (float,)),
     **dict.fromkeys(("features", "labels", "kind_labels"), (list,)),
     **dict.fromkeys(DICTS, (dict,)),
     **{"estimator": (str,), "cv": (str, int), "label": (str, NONE)},
@@ -152,21 +157,21 @@ def _header(est: Any) -> dict[str, Any]:
         "dims": draws.dims,
         "coords": draws.coords,
         "diagnostics": dict(fit.diagnostics),
-        "cutoff": float(est.cutoff_),
-        "offset": float(fit.cutoff),
+        "cutoff": float(fit.distance),
         "level": float(fit.level),
         "cv": fit.cv,
     }
 
 
 def _tensors(fit: Fit) -> dict[str, np.ndarray]:
-    data, draws = fit.data, fit.draws
+    data, draws, boundary = fit.data, fit.draws, fit.center.boundary
     by_draw = {"log_prior": draws.log_prior, "sample_stats": draws.statistics}
     tensors = {
         "rows": data.rows,
         "kind": data.kind,
         "unlabelled": data.gram.unlabelled,
         "left_out": fit.left_out,
+        **{f"boundary/{each.name}": getattr(boundary, each.name) for each in fields(boundary)},
         "prior/w": None if fit.prior is None or "w" not in fit.prior else fit.prior["w"].values,
         **{f"posterior/{name}": v for name, v in draws.variables.items()},
         **{
@@ -315,9 +320,9 @@ def _check_header(header: dict[str, Any]) -> None:
         raise ValueError(f"seed: expected a whole number of at most 2^31 - 1, got {seed}")
     if not 0.0 <= header["level"] < 1.0:
         raise ValueError(f"level: expected at least 0 and less than 1, got {header['level']}")
-    offset, plane = header["offset"], header["solution"].get("offset", 0.0)
-    if math.isnan(offset) or not (math.isfinite(header["cutoff"]) and math.isfinite(plane)):
-        raise ValueError(f"cutoff, offset: expected finite, got {header['cutoff']}, {offset}")
+    cutoff, offset = header["cutoff"], header["solution"].get("offset", 0.0)
+    if not (math.isfinite(cutoff) and math.isfinite(offset)):
+        raise ValueError(f"cutoff, offset: expected finite, got {cutoff}, {offset}")
     if gram is not None:
         _check_types("gram", gram, GRAM)
         if not (math.isfinite(gram["T"]) and gram["n0"] >= 1 and gram["n1"] >= 0):
@@ -412,16 +417,18 @@ def _restored(
     fit = Fit(
         data=data,
         draws=draws,
-        center=est._score(draws, data.gram),
+        center=est._score(draws, data.gram).deciding(
+            Boundary(*(tensors[name] for name in BOUNDARY))
+        ),
         diagnostics=header["diagnostics"],
-        cutoff=header["offset"],
+        distance=header["cutoff"],
         level=header["level"],
         left_out=tensors.get("left_out"),
         cv=header["cv"],
         prior=prior,
         attrs=est._attrs(),
     )
-    return est._set(fit, header["cutoff"])
+    return est._set(fit)
 
 
 def _data(

@@ -106,7 +106,7 @@ class SVDD(Detector):
 
     @override
     def _own_cutoff(self, draws: Draws, score: Score) -> float:
-        return score.score_of(_sphere(draws, score).boundary)
+        return score.value_of(_sphere(draws, score).boundary)
 
     @property
     def C_(self) -> float:

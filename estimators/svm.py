@@ -401,7 +401,7 @@ class LSSVM(HyperplaneDetector):
     @property
     def slack_(self) -> np.ndarray:
         """The slack 1 - y f(x) of each training row, majority first."""
-        f = self.fit_.center.scores(self.gram_.points)
+        f = self.fit_.center.values(self.gram_.points)
         return 1.0 - svm.labels(self.gram_) * f
 
 

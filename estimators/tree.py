@@ -48,12 +48,12 @@ def of_fit(est: Any) -> xr.DataTree:
             groups["log_likelihood"] = _log_likelihood(likelihood, draws, d, data)
     else:
         obs = {"obs": np.arange(len(data.rows))}
-        groups["score"] = xr.Dataset({"f": ("obs", fit.decision[0])}, obs)
+        groups["score"] = xr.Dataset({"f": ("obs", center.values(data.rows))}, obs)
     if fit.prior is not None:
         groups["prior"] = fit.prior
     groups["diagnostics"] = xr.Dataset(dict(fit.diagnostics))
     groups |= data.dictionary.groups(data)
-    return xr.DataTree.from_dict({**groups, "decision": _decision(fit, est.cutoff_)})
+    return xr.DataTree.from_dict({**groups, "decision": _decision(fit)})
 
 
 def with_predictions(est: Any, X: Any) -> xr.DataTree:
@@ -61,45 +61,34 @@ def with_predictions(est: Any, X: Any) -> xr.DataTree:
     fit: Fit = est.fit_
     center: Any = fit.center
     rows = new_rows.table(est, X)
-    score, probability = center.decision(rows, fit.cutoff, fit.level)
-    d, common = (
-        fit.draws.of_rows(center.distances(rows, common_norm)).drop_vars("obs")
-        for common_norm in (False, True)
-    )
+    d = fit.draws.of_rows(center.distances(rows)).drop_vars("obs")
+    decision = _of_rows(fit, center.decision(rows, fit.level))
     tree: xr.DataTree = est.idata_.copy()
-    tree["predictions"] = xr.Dataset(
-        {
-            "d": d,
-            "d_common_norm": common,
-            "probability_normal": ("obs", probability),
-            "normal": ("obs", score >= fit.cutoff),
-            "score": ("obs", score),
-            "cutoff": est.cutoff_,
-            "level": fit.level,
-        },
-        {"obs": row_names(X, len(rows))},
-    )
+    tree["predictions"] = xr.Dataset({"d": d, **decision}, {"obs": row_names(X, len(rows))})
     return tree
 
 
-def _decision(fit: Fit, cutoff: float) -> xr.Dataset:
-    score, probability = fit.decision
-    decision = xr.Dataset(
-        {
-            "probability_normal": ("obs", probability),
-            "normal": ("obs", score >= fit.cutoff),
-            "cutoff": cutoff,
-            "offset": fit.cutoff,
-            "level": fit.level,
-        },
-        {"obs": np.arange(len(score))},
-    )
-    if fit.left_out is None:
-        return decision
-    return decision.assign(
-        left_out=("obs", fit.center.distance_of(fit.left_out)),
-        left_out_score=("obs", fit.left_out),
-    ).assign_attrs(cv=str(fit.cv))
+def _of_rows(fit: Fit, decision: np.ndarray) -> dict[str, Any]:
+    """Return the variables of a decision on rows, as ``center.decision`` has it."""
+    score, probability, low, high = decision
+    return {
+        "probability_normal": ("obs", probability),
+        "normal": ("obs", score >= 0.0),
+        "surprise": ("obs", 0.0 - score),
+        "surprise_low": ("obs", low),
+        "surprise_high": ("obs", high),
+        "cutoff": fit.distance,
+        "level": fit.level,
+    }
+
+
+def _decision(fit: Fit) -> xr.Dataset:
+    variables = _of_rows(fit, fit.decision)
+    if fit.left_out is not None:
+        variables["left_out"] = ("obs", fit.center.distance_of(fit.left_out))
+        variables["left_out_surprise"] = ("obs", 0.0 - fit.left_out)
+    obs = {"obs": np.arange(len(fit.data.rows))}
+    return xr.Dataset(variables, obs, {} if fit.left_out is None else {"cv": str(fit.cv)})
 
 
 def _log_likelihood(

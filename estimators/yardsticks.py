@@ -42,7 +42,7 @@ class YardstickScore(Score):
     score: Callable[[np.ndarray], np.ndarray]
 
     @override
-    def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
+    def values(self, rows: np.ndarray) -> np.ndarray:
         return self.score(self.gram.kernel.inputs(rows))
 
 

@@ -4,24 +4,29 @@ The similarity of a row z to the centre :math:`a = \sum_j w_j \varphi(u_j)` is
 
 .. math:: s_z = \sum_j w_j k(u_j, z), \qquad d_z^2 = k(z, z) - 2 s_z + \|a\|^2.
 
-It is the only number inside: scores, quantiles, left-out scores, the cutoff and p-values are
+It is the only number inside: scores, quantiles, left-out scores, the boundary and p-values are
 similarities, or logarithms of similarities where weights and kernel values are at least 0. A
 similarity has all its digits where d_z, which tends to the distance of a row that resembles no
 point, has none left. Distances and D_opt are displays.
+
+In draw t a row is normal if :math:`s_z^{(t)} \ge \theta^{(t)}`, the similarity of the cutoff in this
+draw (:mod:`.boundary`). The score of a row is the quantile over the draws of
+:math:`\log (s_z^{(t)} / \theta^{(t)})`: minus its surprise, and 0 at the cutoff.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import override
+from typing import Self, override
 
 import numpy as np
 
 from ..models.gram import Gram, squared_norm
 from . import threads
+from .boundary import Boundary
 from .decision import deciding_quantile, needed, quantile_rank
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
@@ -34,63 +39,73 @@ WIDEST = 1e-30  # below it a float32 has lost digits
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One score for each row, larger for more normal rows; its "distance" is minus the score.
+    """One value for each row, larger for more normal rows; its "distance" is minus the value.
 
     Attributes
     ----------
     weights : ndarray of shape (draws, M)
     gram : Gram
         With the dictionary u_1..u_M.
+    boundary : Boundary
+        Where rows are normal; 0 until a cutoff is chosen.
     """
 
     weights: np.ndarray
     gram: Gram
+    boundary: Boundary = field(default_factory=Boundary.at, kw_only=True)
 
-    def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
-        """Return the score that decides each row at this level, shape (rows,)."""
+    def deciding(self, boundary: Boundary) -> Self:
+        """Return this score with a boundary."""
+        return replace(self, boundary=boundary)
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        """Return the value of each row, shape (rows,)."""
         raise NotImplementedError
 
-    def is_normal(self, rows: np.ndarray, cutoff: float, level: float = 0.5) -> np.ndarray:
-        """Return ``scores(rows, level) >= cutoff``, shape (rows,)."""
-        return self.scores(rows, level) >= cutoff
+    def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
+        """Return the scores, at least 0 for normal rows at this level, shape (rows,)."""
+        return self.values(rows) - self.boundary.threshold[0]
 
-    def probability_normal(self, rows: np.ndarray, cutoff: float) -> np.ndarray:
-        """Return the share of draws whose score is at least the cutoff, shape (rows,)."""
-        return self.is_normal(rows, cutoff).astype(float)
+    def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
+        """Return ``scores(rows, level) >= 0``, shape (rows,)."""
+        return self.scores(rows, level) >= 0.0
 
-    def decision(
-        self, rows: np.ndarray, cutoff: float, level: float = 0.5, quantiles: Sequence[float] = ()
-    ) -> np.ndarray:
-        """Return scores, P(normal) and quantiles of the distance from one pass.
+    def probability_normal(self, rows: np.ndarray) -> np.ndarray:
+        """Return P(normal): the share of draws in which a row is normal, shape (rows,)."""
+        return self.is_normal(rows).astype(float)
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n, p)
-        cutoff, level : float
-        quantiles : sequence of float, default=()
-            Shares of the draws.
+    def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
+        """Return scores, P(normal) and the ends of the interval of the surprise, in one pass.
+
+        The surprise is minus the score. Its interval has the probability ``prob``.
 
         Returns
         -------
-        ndarray of shape (2 + number of quantiles, n)
+        ndarray of shape (4, rows)
         """
         scores = self.scores(rows, level)
-        distance = self.distance_of(scores)
-        return np.stack([scores, scores >= cutoff, *[distance for _ in quantiles]])
+        return np.stack([scores, scores >= 0.0, -scores, -scores])
 
     def distance_of(self, score: np.ndarray) -> np.ndarray:
         """Return the distances of rows with these scores."""
-        return -score
+        return -(score + self.boundary.threshold[0])
 
-    def score_of(self, distance: float) -> float:
-        """Return the score of a row at this distance."""
+    def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
+        """Return the values in all draws, shape (draws, rows)."""
+        return self.values(rows)[None]
+
+    def value_of(self, distance: float) -> float:
+        """Return the value of a row at this distance."""
         return 0.0 - distance
 
-    def left_out_scores(
-        self, kernel_sums: np.ndarray, level: float, log_weight: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the scores of left-out points, shape (M,), from their kernel sums (draws, M)."""
-        raise NotImplementedError
+    @property
+    def distance_at_cutoff(self) -> float:
+        """The distance of a row at the boundary, D_opt."""
+        return float(self.distance_of(np.zeros(())))
+
+    def within(self, distance: float) -> Boundary:
+        """Return the boundary at D_opt = ``distance``."""
+        return Boundary.at(self.value_of(distance))
 
     @cached_property
     def support(self) -> np.ndarray:
@@ -119,7 +134,7 @@ class Hyperplane(Score):
     offset: float
 
     @override
-    def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
+    def values(self, rows: np.ndarray) -> np.ndarray:
         weights, points = self.supported_points
 
         def of_block(block: slice) -> np.ndarray:
@@ -133,14 +148,8 @@ class Hyperplane(Score):
 class Center(Score):
     r"""Draws of the centre of a description.
 
-    A row is normal in a draw if its similarity is at least that of the cutoff, one number for all
-    draws. The squared norm of the centre is a term of all squared distances of a draw, those of
-    left-out rows too, so it says nothing of a row:
-
-    .. math:: s_z \ge s_{\mathrm{opt}} \iff d_z^2 \le D_{\mathrm{opt}}^2 + \|a\|^2
-        - \mathrm{median}\, \|a\|^2
-
-    Where k(z, z) differs between rows, :math:`s_z - k(z, z) / 2` takes the place of s_z.
+    Where k(z, z) differs between rows, :math:`s_z - k(z, z) / 2` takes the place of s_z. One draw
+    of the weights can have a boundary of many draws.
 
     Attributes
     ----------
@@ -166,12 +175,18 @@ class Center(Score):
         return cls(weights, gram, norm, nonnegative)
 
     def with_weights(self, weights: np.ndarray) -> Center:
-        """Return the centre of other draws of the weights of the same points, without its norm."""
-        return replace(self, weights=weights, squared_norm=np.full(len(weights), math.nan))
+        """Return the centre of other draws of the weights, without its norm and its boundary."""
+        norm = np.full(len(weights), math.nan)
+        return replace(self, weights=weights, squared_norm=norm, boundary=Boundary.at())
+
+    @property
+    def leaving_out(self) -> Center:
+        """The centre for training rows, which leave what the kernel has learned from them."""
+        return replace(self, gram=replace(self.gram, kernel=self.gram.kernel.leaving_out))
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the score is the logarithm of the similarity."""
+        """Whether values are logarithms of similarities."""
         return self.nonnegative and self.gram.kernel.normalized
 
     @cached_property
@@ -191,131 +206,137 @@ class Center(Score):
         threads.each(of_block, len(rows), self._step)
         return out.T
 
-    def distances(self, rows: np.ndarray, common_norm: bool = False) -> np.ndarray:
-        """Return d_z of all draws, shape (draws, rows).
+    @override
+    def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
+        """Return the values in all draws, shape (draws, rows): the similarity or its logarithm."""
+        return self.as_values(self.similarity(rows), rows)
 
-        With ``common_norm`` every squared norm is replaced by the median: then the share of draws
-        at or below D_opt is P(normal).
+    def as_values(
+        self, similarity: np.ndarray, rows: np.ndarray, own: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the values of similarities (draws, rows), which are overwritten.
+
+        ``own`` as in :meth:`log_similarity`.
         """
-        norm = self.median_norm if common_norm else self.squared_norm[:, None]
+        if not self.logarithmic:
+            return similarity
+        far = (similarity < UNDERFLOW).any(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            np.log(similarity, out=similarity)
+        if far.any():
+            of_far = None if own is None else own[far]
+            similarity[:, far] = self.log_similarity(rows[far], of_far).T
+        return similarity
+
+    def distances(self, rows: np.ndarray) -> np.ndarray:
+        """Return d_z of all draws, shape (draws, rows)."""
         d2 = self.similarity(rows)
         d2 *= -2.0
-        d2 += norm + self._self_similarity
+        d2 += self.squared_norm[:, None] + self._self_similarity
         return np.sqrt(np.maximum(d2, 0.0, out=d2), out=d2)  # negative values: rounding errors
 
     @override
     def distance_of(self, score: np.ndarray) -> np.ndarray:
-        return self._distance(np.exp(score) if self.logarithmic else score)
+        """Return the distances of rows with these scores, by the median norm and threshold."""
+        value = score + self.boundary.middle
+        with np.errstate(over="ignore"):
+            s = np.exp(value) if self.logarithmic else value
+        d2 = self.median_norm + self._self_similarity - 2.0 * s
+        return np.sqrt(np.maximum(d2, 0.0))
+
+    def distance_of_own_norm(self, value: np.ndarray) -> np.ndarray:
+        """Return the distances of similarities less half the squared norm of their centre."""
+        return np.sqrt(np.maximum(self._self_similarity - 2.0 * value, 0.0))
 
     @override
-    def score_of(self, distance: float) -> float:
+    def value_of(self, distance: float) -> float:
         similarity = (self.median_norm + self._self_similarity - distance * distance) / 2.0
+        return float(self._as_value(np.array(similarity)))
+
+    @override
+    def within(self, distance: float) -> Boundary:
+        r"""Return the boundary of the printed rule, :math:`d_z \le D_{\mathrm{opt}}` in each draw."""
+        limit = self._self_similarity - distance * distance
+        return Boundary.at(self._as_value((self.squared_norm + limit) / 2.0))
+
+    def _as_value(self, similarity: np.ndarray) -> np.ndarray:
         if not self.logarithmic:
             return similarity
-        return math.log(similarity) if similarity > 0.0 else -math.inf
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(similarity, 0.0))
 
     # decisions
 
     @override
     def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
-        rank = quantile_rank(level, len(self.weights))
-
         def of_block(block: slice) -> np.ndarray:
-            s = self._similarity(rows[block])
-            s.partition(rank, axis=1)
-            return self._as_score(s[:, rank], rows[block], level)
+            return self._scores(self._similarity(rows[block]), rows[block], level)
 
         return _by_block(of_block, len(rows), self._width)
 
     @override
-    def probability_normal(self, rows: np.ndarray, cutoff: float) -> np.ndarray:
-        return self._counts(rows, cutoff) / len(self.weights)
+    def probability_normal(self, rows: np.ndarray) -> np.ndarray:
+        return self._counts(rows) / self._draws
 
     @override
-    def is_normal(self, rows: np.ndarray, cutoff: float, level: float = 0.5) -> np.ndarray:
-        r"""Return ``scores(rows, level) >= cutoff``, shape (rows,).
+    def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
+        r"""Return ``scores(rows, level) >= 0``, shape (rows,).
 
         With m and v the mean and the variance over the draws of the margin, the similarity less
         that of the cutoff, the share of draws on the other side of the cutoff than m is at most
         :math:`v / (v + m^2)` (Cantelli). Only rows that this leaves open need all draws.
         """
-        draws, least = len(self.weights), self._least(cutoff)
-        enough = needed(level, draws)
-        if len(rows) < ROWS_TO_BOUND * min(self.weights.shape) or not least > self._lowest:
-            return self._counts(rows, cutoff) > enough
+        enough, least = needed(level, self._draws), self._least
+        bounded = len(self.weights) == len(least) > 1
+        few = len(rows) < ROWS_TO_BOUND * min(self.weights.shape)
+        if few or not bounded or not self._lowest_cutoff > self._lowest:
+            return self._counts(rows) > enough
         points = self.supported_points[1]
-        mean, most = self._moments
+        mean, most, mean_least, most_least = self._moments
 
         def of_block(block: slice) -> np.ndarray:
             k = self.gram.kernel(rows[block], points)
-            margin = k @ mean - self._half_diagonal(rows[block]) - least
+            margin = k @ mean - self._half_diagonal(rows[block]) - mean_least
             np.square(k, out=k)
-            variance = k @ most
+            variance = k @ most + most_least
             normal = margin > 0.0
             opposite = variance / (variance + margin**2 + np.finfo(float).tiny)
             left = np.flatnonzero(opposite >= np.where(normal, 1.0 - level, level) * (1.0 - 1e-6))
-            normal[left] = self._counts(rows[block][left], cutoff) > enough
+            normal[left] = self._counts(rows[block][left]) > enough
             return normal
 
         return _by_block(of_block, len(rows), self._width).astype(bool)
 
     @override
-    def decision(
-        self, rows: np.ndarray, cutoff: float, level: float = 0.5, quantiles: Sequence[float] = ()
-    ) -> np.ndarray:
-        draws = len(self.weights)
-        rank = quantile_rank(level, draws)
-        # a quantile of the distance lies between two draws, in the order of their distances
-        at = np.array([share * (draws - 1) for share in quantiles])
-        below = np.floor(at).astype(int)
-        above = np.minimum(below + 1, draws - 1)
-
+    def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
         def of_block(block: slice) -> np.ndarray:
             s = self._similarity(rows[block])
-            probability = self._at_least(s, rows[block], cutoff) / draws
-            if len(quantiles):
-                s.sort(axis=1)
-            else:
-                s.partition(rank, axis=1)
-            score = self._as_score(s[:, rank].copy(), rows[block], level)
-            # from the last draw on: the largest similarity has the smallest distance
-            d = [self._distance(s[:, draws - 1 - i]) for i in (below, above)] if quantiles else []
-            between = (d[0] + (at - below) * (d[1] - d[0])).T if quantiles else []
-            return np.stack([score, probability, *between]).T
+            ends = self._ends(s, rows[block], prob, self.boundary.reference)
+            surprise = [-end for end in reversed(ends)]
+            probability = self._at_least(s, rows[block]) / self._draws
+            return np.stack([self._scores(s, rows[block], level), probability, *surprise]).T
 
         parts = threads.each(of_block, len(rows), self._step)
-        return np.concatenate([np.empty((0, 2 + len(quantiles))), *parts]).T
+        return np.concatenate([np.empty((0, 4)), *parts]).T
 
-    # left-out points
+    def interval(self, rows: np.ndarray, prob: float = 0.9) -> np.ndarray:
+        r"""Return the ends of intervals of the values, shape (2, rows).
 
-    @override
-    def left_out_scores(
-        self, kernel_sums: np.ndarray, level: float, log_weight: np.ndarray | None = None
-    ) -> np.ndarray:
-        r"""Return the scores of left-out points, shape (M,).
-
-        A left-out point j is compared with new rows by its similarity to the centre without it,
-        :math:`f_j = \langle \varphi_j, a_{-j} \rangle`, and not by its distance: the centre
-        without it has a larger norm, which is no property of the row.
-
-        Parameters
-        ----------
-        kernel_sums : ndarray of shape (draws, M)
-            f_j.
-        level : float
-        log_weight : ndarray of shape (draws, M), optional
-            Log importance weights of the draws, for each point.
+        The lower end is a quantile of the draws; the upper end, of the draws plus a whole row that
+        the sample has not shown, :math:`s_z^{(t)} + g\, \kappa / n_0` with
+        :math:`g \sim \mathrm{Gamma}(1)`.
         """
 
-        def of_block(points: slice) -> np.ndarray:
-            s = kernel_sums[:, points]
-            if not self.gram.kernel.normalized:
-                s = s - np.diag(self.gram.K)[points] / 2.0
-            weight = None if log_weight is None else log_weight[:, points]
-            return deciding_quantile(s, level, weight)
+        def of_block(block: slice) -> np.ndarray:
+            s, zero = self._similarity(rows[block]), np.zeros_like(self.boundary.reference)
+            return np.stack(self._ends(s, rows[block], prob, zero)).T
 
-        s = _by_block(of_block, self.gram.n_points, len(self.weights))
-        return self._as_score(s, self.gram.points, level, left_out=True)
+        parts = threads.each(of_block, len(rows), self._step)
+        return np.concatenate([np.empty((0, 2)), *parts]).T
+
+    def normal_in_draws(self, rows: np.ndarray) -> np.ndarray:
+        """Return in which draws rows are normal, shape (draws, rows)."""
+        return self.values_of_draws(rows) >= self.boundary.threshold[:, None]
 
     def log_similarity(self, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
         """Return log s_z of all draws, shape (rows, draws), without underflow.
@@ -344,8 +365,12 @@ class Center(Score):
         return 1.0 if self.gram.kernel.normalized else 0.0
 
     @property
+    def _draws(self) -> int:
+        return max(len(self.weights), len(self.boundary.threshold))
+
+    @property
     def _width(self) -> int:
-        return max(self.weights.shape)
+        return max(self._draws, self.weights.shape[1])
 
     @property
     def _step(self) -> int:
@@ -353,12 +378,20 @@ class Center(Score):
 
     @property
     def _lowest(self) -> float:
-        """The similarity above which digits are safe."""
+        """The similarity of a cutoff above which digits are safe."""
         return UNDERFLOW if self.logarithmic else -math.inf
 
-    def _least(self, cutoff: float) -> float:
-        """Return the similarity of the cutoff."""
-        return math.exp(cutoff) if self.logarithmic else cutoff
+    @property
+    def _lowest_cutoff(self) -> float:
+        """The least similarity of the cutoff among draws in which not every row is normal."""
+        least = self._least[self.boundary.threshold > -math.inf]
+        return float(least.min(initial=math.inf))
+
+    @cached_property
+    def _least(self) -> np.ndarray:
+        """The similarity of the cutoff in each draw."""
+        threshold = self.boundary.threshold
+        return np.exp(threshold) if self.logarithmic else threshold
 
     def _half_diagonal(self, rows: np.ndarray) -> np.ndarray | float:
         kernel = self.gram.kernel
@@ -372,75 +405,90 @@ class Center(Score):
             s -= self.gram.kernel.diag(rows)[:, None] / 2.0
         return s
 
-    def _distance(self, similarity: np.ndarray) -> np.ndarray:
-        d2 = self.median_norm + self._self_similarity - 2.0 * similarity
-        return np.sqrt(np.maximum(d2, 0.0))
-
     @cached_property
-    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
-        r"""The mean of the weights of the support, and b that bounds the variance of similarities.
+    def _moments(self) -> tuple[np.ndarray, np.ndarray, float, float]:
+        r"""Means of the weights and of the cutoff, and b that bounds the variance of the margin.
 
-        For all k, :math:`\mathrm{Var}\, k^\top w \le \sum_j b_j k_j^2` over the draws: b is the
-        variances times the largest eigenvalue of the correlation matrix of the weights.
+        For all k, :math:`\mathrm{Var} (k^\top w - \theta) \le \sum_j b_j k_j^2 + b_\theta` over the
+        draws: b is the variances times the largest eigenvalue of the correlation matrix.
         """
-        weights, _ = self.supported_points
-        mean = weights.mean(axis=0)
-        deviation = weights - mean
+        joined = np.column_stack([self.supported_points[0], self._least])
+        mean = joined.mean(axis=0)
+        deviation = joined - mean
         variance = np.square(deviation).mean(axis=0)
-        deviation /= np.sqrt(np.where(variance > 0.0, variance, 1.0) * len(weights))
+        deviation /= np.sqrt(np.where(variance > 0.0, variance, 1.0) * len(joined))
         wide = deviation.shape[0] < deviation.shape[1]
         product = deviation @ deviation.T if wide else deviation.T @ deviation
-        return mean, variance * np.linalg.eigvalsh(product)[-1] * (1.0 + 1e-9)
+        most = variance * np.linalg.eigvalsh(product)[-1] * (1.0 + 1e-9)
+        return mean[:-1], most[:-1], float(mean[-1]), float(most[-1])
 
-    def _counts(self, rows: np.ndarray, cutoff: float) -> np.ndarray:
-        """Return how many draws of each row are at least the cutoff, shape (rows,)."""
-        least = self._least(cutoff)
-        if not self.logarithmic or not least > WIDEST:
+    def _counts(self, rows: np.ndarray) -> np.ndarray:
+        """Return in how many draws each row is normal, shape (rows,)."""
+        least = self._least
+        if not self.logarithmic or not self._lowest_cutoff > WIDEST:
 
             def in_double(block: slice) -> np.ndarray:
-                return self._at_least(self._similarity(rows[block]), rows[block], cutoff)
+                return self._at_least(self._similarity(rows[block]), rows[block])
 
             return _by_block(in_double, len(rows), self._width)
         # in float32, twice as fast; rows with a draw that its rounding may decide are done again
         weights, points = self.supported_points
         single = _single(weights.T)
         error = 4.0 * SINGLE * (4.0 + math.sqrt(len(points)))
+        above = (least * (1.0 + error)).astype(np.float32)
+        below = (least * (1.0 - error)).astype(np.float32)
 
         def in_single(block: slice) -> np.ndarray:
             s = _single(self.gram.kernel(rows[block], points)) @ single
-            count = np.count_nonzero(s >= np.float32(least * (1.0 + error)), axis=1)
-            close = count != np.count_nonzero(s >= np.float32(least * (1.0 - error)), axis=1)
+            count = np.count_nonzero(s >= above, axis=1)
+            close = count != np.count_nonzero(s >= below, axis=1)
             if close.any():
                 near = rows[block][close]
-                count[close] = self._at_least(self._similarity(near), near, cutoff)
+                count[close] = self._at_least(self._similarity(near), near)
             return count
 
         return _by_block(in_single, len(rows), self._width)
 
-    def _at_least(self, s: np.ndarray, rows: np.ndarray, cutoff: float) -> np.ndarray:
-        """Return how many similarities (rows, draws) of one block are at least the cutoff."""
-        least = self._least(cutoff)
-        count = np.count_nonzero(s >= least, axis=1)
-        if self.logarithmic and least < UNDERFLOW and cutoff > -math.inf:
-            far = (s < UNDERFLOW).any(axis=1)
-            count[far] = np.count_nonzero(self.log_similarity(rows[far]) >= cutoff, axis=1)
+    def _at_least(self, s: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return in how many draws rows with the similarities s (rows, draws) are normal."""
+        count = np.count_nonzero(s >= self._least, axis=1)
+        if self.logarithmic and self._lowest_cutoff < UNDERFLOW:
+            far, threshold = (s < UNDERFLOW).any(axis=1), self.boundary.threshold
+            count[far] = np.count_nonzero(self.log_similarity(rows[far]) >= threshold, axis=1)
         return count
 
-    def _as_score(
-        self, similarity: np.ndarray, rows: np.ndarray, level: float, left_out: bool = False
-    ) -> np.ndarray:
-        """Return the scores of rows from the similarities that decide them.
+    def _scores(self, s: np.ndarray, rows: np.ndarray, level: float) -> np.ndarray:
+        """Return the scores of rows with the similarities s (rows, draws)."""
+        rank = quantile_rank(level, self._draws)
+        return self._quantile(s, self.boundary.threshold, rank, rows)
 
-        With ``left_out`` the rows are the points, and each is left out of its own sum.
-        """
+    def _ends(
+        self, s: np.ndarray, rows: np.ndarray, prob: float, reference: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of the intervals of values less a reference, see :meth:`interval`."""
+        low = quantile_rank((1.0 + prob) / 2.0, self._draws)
+        high = self._draws - 1 - low
+        lower = self._quantile(s, reference, low, rows)
+        return lower, self._quantile(s + self.boundary.whole, reference, high, rows)
+
+    def _quantile(
+        self, s: np.ndarray, reference: np.ndarray, rank: int, rows: np.ndarray
+    ) -> np.ndarray:
+        """Return number ``rank`` of the values of s (rows, draws) less a reference (draws,)."""
         if not self.logarithmic:
-            return similarity
-        far = similarity < UNDERFLOW
-        score = np.log(similarity, where=~far, out=np.empty_like(similarity))
+            less: np.ndarray = np.partition(s - reference, rank, axis=1)[:, rank]
+            return less
+        least = np.exp(reference)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.log(np.partition(s / least, rank, axis=1)[:, rank])
+        far = (s < UNDERFLOW).any(axis=1)
+        far |= ((least < UNDERFLOW) & (reference > -np.inf)).any()
         if far.any():
-            own = np.flatnonzero(far) if left_out else None
-            score[far] = deciding_quantile(self.log_similarity(rows[far], own).T, level)
-        return score
+            with np.errstate(invalid="ignore"):
+                exact = self.log_similarity(rows[far]) - reference
+            exact[:, np.isneginf(reference)] = np.inf
+            value[far] = np.partition(exact, rank, axis=1)[:, rank]
+        return value
 
 
 def _single(values: np.ndarray) -> np.ndarray:

@@ -52,6 +52,11 @@ class Cutoff:
     rank : int or float, optional
         For the criterion ``"rank"``: c itself, from 1 to n0, or a share between 0 and 1 of the
         majority rows, with c = ceil(share n0).
+    uncertain : bool, default=True
+        Whether P(normal) counts the uncertainty of the cutoff and of rows that the sample has not
+        shown, see :mod:`bsvdd.inference.boundary`. False, or a number as the criterion, is the
+        printed rule: P(normal) is ``(est.distance(X) <= est.cutoff_).mean()`` over the draws, each
+        with the norm of its own centre.
     undecided : tuple of two floats, optional
         (low, high), around ``level``: a row is abnormal if P(d_z <= D_opt) is at most low, normal
         if it is at least high, and undecided between; see
@@ -85,6 +90,7 @@ class Cutoff:
     miss_cost: float = 1.0
     undecided: tuple[float, float] | None = None
     rank: int | float | None = field(default=None, metadata=IF_SET)
+    uncertain: bool = field(default=True, metadata=IF_SET)
 
     def __post_init__(self) -> None:
         criterion: Any = self.criterion
@@ -116,6 +122,8 @@ class Cutoff:
             raise ValueError(
                 f"cutoff: miss_cost must be positive and finite, got {self.miss_cost!r}"
             )
+        if not isinstance(self.uncertain, bool):
+            raise TypeError(f"cutoff: uncertain must be True or False, got {self.uncertain!r}")
         if self.undecided is not None:
             self._check_undecided(self.undecided)
         if self.rank is not None or criterion == "rank":
@@ -183,6 +191,17 @@ class Cutoff:
         without = self.criterion == "auto" and not minority.any()
         if self.criterion == "false_alarm" or without:
             _conformal_number(int((~minority).sum()), self.false_alarm_rate)
+
+    def rate_of(self, distance: np.ndarray, minority: np.ndarray) -> float:
+        """Return the rate of false alarms that is asked, or that the chosen cutoff has.
+
+        Parameters as of :meth:`choose`. It is at least 1/(n0 + 1).
+        """
+        majority = distance[~minority]
+        if self.criterion == "false_alarm" or (self.criterion == "auto" and not minority.any()):
+            return self.false_alarm_rate
+        beyond = majority > self.choose(distance, minority)
+        return max(float(beyond.mean()), 1.0 / (len(majority) + 1))
 
     def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:
         """Return D_opt from left-out distances (n,) and a mask of the minority rows (n,).

@@ -3,17 +3,117 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import threads
+from . import boundary, threads
+from .boundary import Boundary
 from .center import Center, Score
 from .cutoff import Cutoff
+from .decision import deciding_quantile
 from .diagnostics import DRAWS_IN_CACHE
 
 NEARLY_ALL = 1e-4  # remaining share of the weight below which s - w_j is mostly rounding error
 SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their absolute values
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The values of training rows by the fit without them, in each draw.
+
+    Attributes
+    ----------
+    values : ndarray of shape (draws, n)
+        Similarities, or their logarithms; NaN for a row that cannot be left out.
+    log_weight : ndarray of shape (draws, n), optional
+        Log importance weights of the draws, for each row.
+    """
+
+    values: np.ndarray
+    log_weight: np.ndarray | None = None
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which rows can be left out, shape (n,)."""
+        return ~np.isnan(self.values).any(axis=0)
+
+    def boundary(
+        self,
+        policy: Cutoff,
+        score: Score,
+        minority: np.ndarray,
+        unseen: Callable[[np.ndarray], float],
+        seed: int,
+    ) -> tuple[Boundary, float]:
+        """Return the boundary that a cutoff chooses, and its distance D_opt.
+
+        Parameters
+        ----------
+        policy : Cutoff
+        score : Score
+        minority : ndarray of bool, shape (n,)
+        unseen : callable
+            Returns u of :mod:`.boundary` from the rows near the cutoff.
+        seed : int
+        """
+        known = np.flatnonzero(self.known)
+        values, minority = self.values[:, known], minority[known]
+        weight = None if self.log_weight is None else self.log_weight[:, known]
+        if not isinstance(score, Center):
+            value = -policy.choose(-values[0], minority)
+            return Boundary.at(value), score.deciding(Boundary.at(value)).distance_at_cutoff
+        if not policy.uncertain:
+            similarity = np.exp(values) if score.logarithmic else values
+            similarity = similarity - score.squared_norm[:, None] / 2.0
+            distance = score.distance_of_own_norm(
+                deciding_quantile(similarity, policy.level, weight)
+            )
+            limit = policy.choose(distance, minority) * (1.0 + boundary.AT_CUTOFF)
+            return score.within(limit), limit
+        middle = deciding_quantile(values, policy.level, weight)
+        rate = policy.rate_of(-middle, minority)
+        majority = np.flatnonzero(~minority)
+        rows = known[majority[boundary.near(middle[majority], rate)]]
+        chosen = boundary.of_left_out(
+            values, minority, policy, score.logarithmic, unseen(rows), seed, weight
+        )
+        return chosen, score.deciding(chosen).distance_at_cutoff
+
+    def scores(self, at: Boundary, level: float) -> np.ndarray:
+        """Return the score of each row, shape (n,); NaN if it cannot be left out."""
+        with np.errstate(invalid="ignore"):
+            margins = self.values - at.threshold[:, None]
+        margins[np.isneginf(at.threshold)] = np.inf
+        scores = np.full(margins.shape[1], np.nan)
+        known, weight = self.known, self.log_weight
+        scores[known] = deciding_quantile(
+            margins[:, known], level, None if weight is None else weight[:, known]
+        )
+        return scores
+
+
+def unseen_row(
+    center: Center, rows: np.ndarray, own: np.ndarray, n0: int, n_majority_points: int
+) -> float:
+    r"""Return u, the similarity that one unseen row adds: :math:`\kappa / n_0` of the total weight.
+
+    Parameters
+    ----------
+    center : Center
+    rows : ndarray of shape (rows, p)
+        Left-out rows near the cutoff.
+    own : ndarray of int, shape (rows,)
+        The points that these rows are; -1 for none.
+    n0, n_majority_points : int
+    """
+    if not center.gram.kernel.normalized:
+        return 0.0
+    k = center.gram.kernel.leaving_out(rows, center.gram.points[:n_majority_points])
+    is_point = np.flatnonzero(own >= 0)
+    k[is_point, own[is_point]] = 0.0
+    total = float(np.median(center.weights[:, :n_majority_points].sum(axis=1)))
+    return boundary.neighbour(k) * max(total, 0.0) / n0
 
 
 def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:
@@ -37,6 +137,7 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
     weights : ndarray of shape (draws, M)
         Weights that sum to one; the last n1 are :math:`-\alpha_1`.
     K : ndarray of shape (M, M)
+        Row j has the kernel values of the left-out point j, ``gram.K_left_out``.
     n1 : int, default=0
 
     Returns
@@ -52,7 +153,7 @@ def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray
     _require_sum_one(weights)
     m = weights.shape[1] - n1
     f = np.empty_like(weights)
-    of_others = K.copy()
+    of_others = K.T.copy()
     np.fill_diagonal(of_others, 0.0)  # sums over the other points, without a difference
 
     def of_block(draws: slice) -> None:
@@ -104,45 +205,46 @@ def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray,
     yield from split.split(minority, minority)
 
 
-def refitted_scores(
+def refitted_values(
     rows: np.ndarray,
     folds: Iterator[tuple[np.ndarray, np.ndarray]],
     refit: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
 ) -> np.ndarray:
-    """Return the score (n,) of each row by the model of the other folds.
+    """Return the values (draws, n) of each row by the model of the other folds.
 
-    ``refit`` takes row numbers, and returns a function of rows that scores them by the model that
-    is fitted to these row numbers.
+    ``refit`` takes row numbers, and returns a function of rows that gives their values
+    (draws, rows) by the model that is fitted to these row numbers.
     """
-    out = np.empty(len(rows))
+    parts, order = [], []
     for train, test in folds:
         try:
-            scores = refit(train)
+            values = refit(train)
         except ValueError as error:
             raise ValueError(
                 f"cutoff: a fold with {len(train)} of {len(rows)} rows cannot be fitted; use fewer "
                 f"folds, cv='train', or a number as the cutoff: {error}"
             ) from error
-        out[test] = scores(rows[test])
-    return out
+        parts.append(values(rows[test]))
+        order.append(test)
+    return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
 
 
-def aligned(scores: np.ndarray, score: Score, reference: float, other: float) -> np.ndarray:
-    """Return the scores that rows would have by another fit of the model.
+def aligned(values: np.ndarray, score: Score, reference: float, other: float) -> np.ndarray:
+    """Return the values that rows would have by another fit of the model.
 
     Parameters
     ----------
-    scores : ndarray of shape (n,)
+    values : ndarray of shape (draws, n)
     score : Score
         The fit that gave them.
     reference, other : float
-        Scores with the same meaning in this and in the other fit. A similarity is a sum over the
+        Values with the same meaning in this and in the other fit. A similarity is a sum over the
         weights, whose size depends on the number of rows: it is scaled. A logarithm is shifted.
     """
     scaled = isinstance(score, Center) and not score.logarithmic and score.gram.kernel.normalized
     if scaled and min(reference, other) > 0.0:
-        return scores * (other / reference)
-    return scores + (other - reference)
+        return values * (other / reference)
+    return values + (other - reference)
 
 
 # which way rows are left out

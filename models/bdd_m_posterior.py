@@ -304,7 +304,7 @@ class TruncatedNormalPosterior:
         lacking = s - sums(x, on_b, on_q)
         moves = [(on_b, b), (on_q, q), (np.full((1, 1), -1.0), e), (lacking / total, gain)]
         moves = [(c, np.vstack([B, np.zeros((gram.n1, m))])) for c, B in moves]
-        f = kernel_sums(K, np.hstack([x, -alpha1]), moves, np.arange(m))
+        f = kernel_sums(gram.K_left_out.T, np.hstack([x, -alpha1]), moves, np.arange(m))
         return f, log_f_j - log_f[:, None]
 
     def _noise(self, upper: np.ndarray, w: np.ndarray, rng: np.random.Generator) -> np.ndarray:

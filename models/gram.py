@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy
@@ -96,6 +97,14 @@ class Gram:
             )
         if self.n0 < 1:
             raise ValueError(f"n0 must be at least 1, got {self.n0}")
+
+    @cached_property
+    def K_left_out(self) -> np.ndarray:
+        """K with rows of majority points that leave what the kernel has learned from them."""
+        kernel, m = self.kernel.leaving_out, self.n_majority_points
+        if kernel is self.kernel:
+            return self.K
+        return np.concatenate([kernel(self.points[:m], self.points), self.K[m:]])
 
     @property
     def n_points(self) -> int:

@@ -137,6 +137,7 @@ def kernel_sums(
     Parameters
     ----------
     K : ndarray of shape (M, M)
+        Column j has the kernel values of point j, which may leave what the kernel has learned.
     w : ndarray of shape (draws, M)
         Weights that all of these centres have in common.
     moves : list of (c, B)

@@ -95,30 +95,30 @@ class View:
         prior, prior_d, prior_support = est.fit_.prior, np.empty(0), np.empty(0)
         if prior is not None and "w" in prior:  # one estimate, such as a mode, has none
             center = prior_check.center(prior, data.gram)
-            prior_d = center.distances(row, common_norm=True).ravel()
+            prior_d = center.distances(row).ravel()
             prior_support = effective_support(center.weights)
         of_point: dict[str, Any] = {
             "state": state,
             "point": row,
-            "d": est.distance(named, common_norm=True).values.ravel(),
+            "d": est.distance(named).values.ravel(),
             "p_point": float(est.probability_normal(named)[0]),
             "prior_d": prior_d,
             "why": est.explain(named, top=3),
         }
         if same is not None:
             return replace(same, **of_point)
-        decision = est.decision(with_feature_names(est, grid))
+        decision = est.decision(with_feature_names(est, grid), p_value=None)
         return cls(
             **of_point,
             est=est,
             warnings=fit.messages,
             minority=data.minority,
             p=decision["probability_normal"].to_numpy().reshape(GRID, GRID),
-            margin=(decision["score"].to_numpy() - est.offset_).reshape(GRID, GRID),
+            margin=-decision["surprise"].to_numpy().reshape(GRID, GRID),
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
             support=effective_support(w),
             prior_support=prior_support,
-            counts=_counts(left_out, est.offset_, data.minority),
+            counts=_counts(left_out, data.minority),
         )
 
     @property
@@ -139,9 +139,9 @@ class View:
         return {None: "class not known", False: "majority", True: "minority"}[self.is_minority]
 
 
-def _counts(left_out: Any, cutoff: float, minority: np.ndarray) -> np.ndarray:
+def _counts(left_out: Any, minority: np.ndarray) -> np.ndarray:
     """Return the rows by class and decision; NaN is a row that cannot be left out."""
-    normal, abnormal = left_out >= cutoff, left_out < cutoff
+    normal, abnormal = left_out >= 0.0, left_out < 0.0
     return np.array(
         [
             [(members & normal).sum(), (members & abnormal).sum()]

@@ -209,7 +209,7 @@ class Protocol:
         fit = est.fit_
         left_out: Any = fit.left_out  # there are some: a criterion of TUNED_BY needs them
         available = ~np.isnan(left_out)
-        metrics = evaluate(fit.data.minority[available], left_out[available] < fit.cutoff)
+        metrics = evaluate(fit.data.minority[available], left_out[available] < 0.0)
         return metrics[str(self._criterion)]
 
 

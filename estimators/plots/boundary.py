@@ -72,11 +72,11 @@ def plot_boundary(
     shape: dict[str, Any] = {"sharex": True, "sharey": True, "squeeze": False}
     figure, axes = plt.subplots(n_lines, n_columns, figsize=size, layout="constrained", **shape)
     for ax, (name, est) in zip(axes.flat, fits.items(), strict=False):
-        decision = est.decision(with_feature_names(est, grid))
+        decision = est.decision(with_feature_names(est, grid), p_value=None)
         p = decision["probability_normal"].to_numpy().reshape(x1.shape)
         show_probability(ax, p, (low[0], high[0], low[1], high[1]))
-        margin = (decision["score"] - est.offset_).to_numpy().reshape(x1.shape)
-        ax.contour(x1, x2, margin, [0.0], colors="#333333", linewidths=1.4)
+        surprise = decision["surprise"].to_numpy().reshape(x1.shape)
+        ax.contour(x1, x2, surprise, [0.0], colors="#333333", linewidths=1.4)
         _scatter_rows(ax, X, minority)
         ax.set_title(name, parse_math=False)
     for ax in axes.flat[len(fits) :]:

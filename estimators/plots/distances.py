@@ -15,14 +15,12 @@ from ..inputs import row_names
 from ..labels import minority_rows
 from .common import MINORITY, Fitted, label_rows, require_center, row_classes
 
-SATURATED = 0.99  # cutoff, as a share of the distance of a row similar to no training row
-
 
 def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = None) -> Figure:
     """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
 
-    The squared norm of the centre is held at its median, as in ``distance(X, common_norm=True)``,
-    so P(normal) is the share of the posterior below the cutoff.
+    P(normal) counts the uncertainty of the cutoff too; with ``Cutoff(uncertain=False)`` it is the
+    share of the posterior at or below D_opt.
 
     Parameters
     ----------
@@ -54,7 +52,7 @@ def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = N
     import arviz as az
 
     require_center(est)
-    d = est.distance(X, common_norm=True)
+    d = est.distance(X)
     if d.sizes["draw"] == 1:
         raise ValueError(
             f"{type(est).__name__} has one weight vector and no posterior of d_z; "
@@ -99,14 +97,6 @@ def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = N
     return panels.viz["figure"].item()
 
 
-def saturated(est: Fitted) -> bool:
-    """Return whether remote rows have nearly one distance, so that their surprise says more."""
-    center: Any = est.fit_.center
-    if not (est.fit_.has_center and center.logarithmic):
-        return False
-    return bool(est.cutoff_ > SATURATED * center.distance_of(-np.inf))
-
-
 def plot_distances(
     est: Fitted,
     X: Any = None,
@@ -114,12 +104,9 @@ def plot_distances(
     prob: float = 0.9,
     names: Sequence[Any] | None = None,
 ) -> Figure:
-    """Show the distance of each row with its posterior interval, and the cutoff.
+    """Show the surprise of each row with its interval; the cutoff is at 0.
 
-    The squared norm of the centre is held at its median, as ``distance(X, common_norm=True)``. With
-    a narrow kernel all remote rows have nearly the same distance, that of a row similar to no
-    training row. If the cutoff is within 1 % of it, and weights and kernel values are at least 0,
-    the surprise is shown instead, which has the same order and all digits (see ``est.explain``).
+    The surprise is that of ``est.decision``: it has the order of the distances, and all digits.
 
     Parameters
     ----------
@@ -129,7 +116,7 @@ def plot_distances(
     y : array-like of shape (n,), optional
         Labels of X, with the rules of ``fit``.
     prob : float, default=0.9
-        Probability of the equal-tailed interval of d_z.
+        Probability of the interval of the surprise.
     names : sequence, optional
         Names of the rows. Default: their index in the data frame, else their numbers.
 
@@ -151,35 +138,21 @@ def plot_distances(
     >>> figure = plots.plot_distances(est)
     """
     require_center(est)
-    fit, levels = est.fit_, [(1 - prob) / 2, 0.5, (1 + prob) / 2]
+    fit = est.fit_
     rows, minority, own_names = fit.data.rows, fit.data.minority, fit.data.row_names
     if X is not None:
         rows = new_rows.table(est, X)
         minority, own_names = minority_rows(y, len(rows), est.minor_label), row_names(X, len(rows))
-    if saturated(est):
-        low, median, high = (-fit.center.scores(rows, level) for level in levels)
-        what, name = "surprise", r"surprise $-\log\,\Sigma_j w_j k(u_j, z)$"
-        cutoff, letter = -est.offset_, r"\mathrm{cutoff}"
-    else:
-        low, median, high = fit.center.decision(rows, fit.cutoff, fit.level, levels)[2:]
-        what, name = "distance", r"distance $d_z$"
-        cutoff, letter = est.cutoff_, r"D_{\mathrm{opt}}"
+    score, _, low, high = fit.center.decision(rows, fit.level, prob)
+    middle = -score
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
-    index = np.arange(len(median))
+    index = np.arange(len(middle))
     for members, color, marker, label in row_classes(minority):
         ax.vlines(index[members], low[members], high[members], color=color, alpha=0.35, linewidth=1)
-        ax.scatter(index[members], median[members], s=14, color=color, marker=marker, label=label)
-    ax.axhline(cutoff, color="#333333", linestyle="--", linewidth=1.2)
-    ax.annotate(
-        rf"${letter}$ = {cutoff:.4g}",
-        (1.0, cutoff),
-        xycoords=("axes fraction", "data"),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        annotation_clip=False,
-    )
-    ax.set(xlabel="row", ylabel=name, title=f"{type(est).__name__}: {what} by row")
+        ax.scatter(index[members], middle[members], s=14, color=color, marker=marker, label=label)
+    ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
+    name = r"surprise $\log(s_{\mathrm{cut}} / s_z)$"
+    ax.set(xlabel="row", ylabel=name, title=f"{type(est).__name__}: surprise by row")
     label_rows(ax, own_names if names is None else np.asarray(names))
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure

@@ -99,7 +99,7 @@ def scored(est: Fitted, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
     else:
         if y is None:
             raise ValueError("plot_roc needs the labels y of X: which rows are minority")
-        score = est.decision(X)["score"].to_numpy()
+        score = est.score_samples(X)
         minority = minority_rows(y, len(score), est.minor_label)
     if minority.all() or not minority.any():
         raise ValueError(
@@ -107,4 +107,4 @@ def scored(est: Fitted, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
             f"{int((~minority).sum())} and {int(minority.sum())}; give labelled rows, "
             "plot_roc(est, X, y)"
         )
-    return minority, -score, score < est.offset_
+    return minority, -score, score < 0.0

@@ -132,9 +132,9 @@ def explain(
     """
     decides = cast(Center, fit.center)
     center = decides.with_weights(decides.weights[draws])
-    data, cutoff = fit.data, fit.cutoff
+    data, cutoff = fit.data, decides.boundary.middle
     terms = parts.terms(center, rows, cutoff, prob, top)
-    is_normal = decides.is_normal(rows, cutoff, fit.level)
+    is_normal = decides.is_normal(rows, fit.level)
     is_surprise = parts.has_surprise(center)
     table = pd.DataFrame({"normal": is_normal}, names)
     table[list(ENDS)] = terms.total
@@ -156,7 +156,7 @@ def explain(
     if changes and not data.kernel.categorical_columns:
         value = rows.copy()
         value[~is_normal] = changes_of.smallest_change(
-            decides, rows[~is_normal], cutoff, fit.level, region
+            decides, rows[~is_normal], fit.level, region
         )
         change = value - rows
         changed = _dataset(

@@ -204,7 +204,7 @@ def resampled(draws: Draws, weights: np.ndarray, seed: int) -> Draws:
 
 def power_scaling(
     d: xr.DataArray,
-    cutoff: float,
+    is_normal: xr.DataArray,
     log_prior: dict[str, np.ndarray],
     log_likelihood: np.ndarray,
     ess: float,
@@ -214,9 +214,9 @@ def power_scaling(
     Parameters
     ----------
     d : DataArray of dims (chain, draw, obs)
-        Distances with a common norm.
-    cutoff : float
-        D_opt, which is held fixed.
+        Distances.
+    is_normal : DataArray of dims (chain, draw, obs)
+        Whether the row is normal in the draw.
     log_prior : dict of ndarray of shape (chains, draws)
         Log prior densities, by variable.
     log_likelihood : ndarray of shape (chains, draws)
@@ -233,7 +233,7 @@ def power_scaling(
         f"log_{name}": xr.Dataset({name: (("chain", "draw"), v)}) for name, v in densities.items()
     }
     tree = xr.DataTree.from_dict({"posterior": d.to_dataset(name="d"), **groups})
-    normal = (d <= cutoff).values
+    normal = is_normal.values
     columns: dict[str, Any] = {"probability_normal": normal.mean(axis=(0, 1))}
     for name, values in densities.items():
         noise = NOISE * values.std() / math.sqrt(ess)
@@ -248,7 +248,7 @@ def power_scaling(
                 f"draws, or compare d_{name} with d_{name}_noise",
                 DiagnosticWarning,
             )
-    # dP / dlog2(alpha) at alpha = 1 is the posterior covariance of the indicator d_z <= D_opt and
+    # dP / dlog2(alpha) at alpha = 1 is the posterior covariance of the indicator of a normal row and
     # the log density, times log 2
     for name, values in densities.items():
         centred = math.log(2.0) * (values - values.mean())[..., None]

@@ -84,7 +84,7 @@ class Region:
 
 
 def smallest_change(
-    center: Center, rows: np.ndarray, cutoff: float, level: float, region: Region
+    center: Center, rows: np.ndarray, level: float, region: Region
 ) -> np.ndarray:
     """Return the normal row next to each row, shape (rows, p); NaN if no normal row was found.
 
@@ -93,22 +93,20 @@ def smallest_change(
     center : Center
     rows : ndarray of shape (rows, p)
         Abnormal rows.
-    cutoff, level : float
-        A row is normal if its score at this level is at least the cutoff.
+    level : float
+        A row is normal if its score at this level is at least 0.
     region : Region
     """
     if not len(rows) or not len(region.normal_rows):
         return np.full(rows.shape, math.nan)
     step = max(1, BLOCK_VALUES // max(len(center.support), len(region.normal_rows)))
     blocks = threads.each(
-        lambda block: _of_block(center, rows[block], cutoff, level, region), len(rows), step
+        lambda block: _of_block(center, rows[block], level, region), len(rows), step
     )
     return np.concatenate(blocks)
 
 
-def _of_block(
-    center: Center, rows: np.ndarray, cutoff: float, level: float, region: Region
-) -> np.ndarray:
+def _of_block(center: Center, rows: np.ndarray, level: float, region: Region) -> np.ndarray:
     mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
     rates = center.gram.kernel.gaussian_rates(rows.shape[1]) if has_surprise(center) else None
     distance = cdist(rows / region.sd, region.normal_rows / region.sd)
@@ -121,7 +119,7 @@ def _of_block(
         return x.reshape(-1, *rows.shape)[of_row, np.arange(len(rows))]
 
     def is_normal(x: np.ndarray) -> np.ndarray:
-        return center.scores(x, level) >= cutoff
+        return center.is_normal(x, level)
 
     best = _on_line(region.normal_rows[nearest.ravel()], region.within(z), is_normal)
     if rates is None:  # a start costs much more
@@ -130,13 +128,13 @@ def _of_block(
     score = center.scores(x, level)
     for _ in range(STEPS_SLSQP if rates is None else STEPS):
         now = x[moving]
-        least = cutoff + mean.scores(now) - score
+        least = mean.scores(now) - score
         if rates is None:
             new = _by_slsqp(mean, z[moving], now, least, region)
         else:
             new = _by_mean_shift(mean, rates, z[moving], now, least, region)
         x[moving], score = new, center.scores(new, level)
-        best[moving] = _nearer(z[moving], best[moving], new, score >= cutoff, region)
+        best[moving] = _nearer(z[moving], best[moving], new, score >= 0.0, region)
         further = region.size(new - now) > TOLERANCE
         moving, score = moving[further], score[further]
         if not len(moving):

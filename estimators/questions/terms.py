@@ -93,7 +93,7 @@ def terms(center: Center, rows: np.ndarray, cutoff: float, prob: float, top: int
         With the draws that the intervals are of.
     rows : ndarray of shape (rows, p)
     cutoff : float
-        The score of the cutoff.
+        The value at the cutoff.
     prob : float
         Probability of the equal-tailed intervals.
     top : int

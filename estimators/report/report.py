@@ -21,7 +21,6 @@ from .. import new_rows, plots
 from ..inputs import row_names
 from ..labels import minority_rows
 from ..plots.common import Fitted, with_feature_names
-from ..plots.distances import saturated
 from . import pages, words
 from .pages import Figures
 
@@ -43,8 +42,8 @@ class Page:
     names : ndarray of shape (n,)
     minority : ndarray of bool, shape (n,), or None
         None if the classes are not known.
-    score, probability : ndarray of shape (n,)
-        The scores and P(normal).
+    score, probability, low, high : ndarray of shape (n,)
+        The scores, P(normal), and the interval of the surprise.
     figures, omitted : dict
         Figures with their captions, and reasons, by name.
     prior_check : list
@@ -60,6 +59,8 @@ class Page:
     minority: np.ndarray | None
     score: np.ndarray
     probability: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     figures: Figures = field(default_factory=dict)
     omitted: dict[str, str] = field(default_factory=dict)
     prior_check: list[tuple[str, list[str]]] = field(default_factory=list)
@@ -71,7 +72,7 @@ class Page:
         fit = est.fit_
         if X is None:
             return cls(est, X, y, fit.data.row_names, fit.data.minority, *fit.decision)
-        decided = fit.center.decision(new_rows.table(est, X), fit.cutoff, fit.level)
+        decided = fit.center.decision(new_rows.table(est, X), fit.level)
         n = decided.shape[1]
         minority = None if y is None else minority_rows(y, n, est.minor_label)
         return cls(est, X, y, row_names(X, n), minority, *decided)
@@ -127,7 +128,6 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
         convergence=words.convergence(est),
         cutoff=words.cutoff(est),
         counts=_counts(page),
-        surprise_at_cutoff=f"{-fit.cutoff:.1f}" if saturated(est) else "",
         code=words.code(est),
         rerun=words.rerun(est),
     )
@@ -196,14 +196,11 @@ def _distances(page: Page) -> None:
     if not est.fit_.has_center:
         page.omitted["distances"] = f"{type(est).__name__} has no distance from a centre."
         return
-    interval = ", median and 90 % interval" if est.fit_.draws.is_posterior else ""
-    what = "Distance of each row from the centre"
-    if saturated(est):
-        what = "Surprise of each row, which rises with its distance from the centre"
     page.figures["distances"] = (
         plots.plot_distances(est, page.X, page.y),
-        f"{what}{interval}, and the cutoff. Training rows pull the centre towards themselves, so "
-        "the cutoff is chosen on left-out distances, which are larger.",
+        "Surprise of each row with its 90 % interval: 0 is the cutoff, .69 is a row that is half "
+        "as similar to the training rows, and normal rows are below 0. Training rows pull the "
+        "centre towards themselves, so the cutoff is chosen on left-out rows.",
     )
 
 
@@ -244,7 +241,7 @@ def _calibration(page: Page, wanted: bool, step: Step) -> None:
 
 def _counts(page: Page) -> list[tuple[str, int, int]]:
     """Return the numbers of normal and abnormal rows of each class."""
-    normal = page.score >= page.est.offset_
+    normal = page.score >= 0.0
     classes = {"rows": np.ones(len(normal), dtype=bool)}
     if page.minority is not None:
         classes = {"majority": ~page.minority, "minority": page.minority}
@@ -257,15 +254,16 @@ def _counts(page: Page) -> list[tuple[str, int, int]]:
 
 def _abnormal(page: Page) -> None:
     """Add the most abnormal rows with the reasons, and pictures of the first."""
-    est, fit, table = page.est, page.est.fit_, page.abnormal
+    est, table = page.est, page.abnormal
     order = np.argsort(page.score, kind="stable")[:LISTED]
-    listed = order[page.score[order] < fit.cutoff]
-    distance, is_surprise = fit.center.distance_of(page.score), saturated(est)
+    listed = order[page.score[order] < 0.0]
     for j in listed:
         row = {"name": str(page.names[j]), "probability": f"{page.probability[j]:.3f}", "class": ""}
         if page.minority is not None:
             row["class"] = "minority" if page.minority[j] else "majority"
-        row["value"] = f"{-page.score[j]:.1f}" if is_surprise else f"{distance[j]:.4g}"
+        row["surprise"] = f"{-page.score[j]:.2f}"
+        if est.fit_.has_center:
+            row["surprise"] += f" [{page.low[j]:.2f}, {page.high[j]:.2f}]"
         table.append(row)
     if not table:
         page.omitted["explanation"] = "No row is abnormal."

@@ -29,8 +29,6 @@ SAMPLERS = {
     "nuts": "The draws are those of NUTS.",
     "metropolis": "The draws are those of random-walk Metropolis.",
     "reweighted": "The draws are those of another prior, reweighted.",
-    "bootstrap": "The draws are those of the weighted likelihood bootstrap, with a calibrated "
-    "weight of the likelihood.",
 }
 
 
@@ -94,7 +92,7 @@ def _convergence(fit: Fit) -> Iterator[str]:
 def cutoff(est: Fitted) -> list[str]:
     """Return how the cutoff was chosen, and how often left-out majority rows exceed it."""
     is_minority, scores = est.fit_.data.minority, est.left_out_scores()
-    known, normal = ~np.isnan(scores), scores >= est.offset_
+    known, normal = ~np.isnan(scores), scores >= 0.0
     majority, minority = known & ~is_minority, known & is_minority
     alarms = share(int((majority & ~normal).sum()), int(majority.sum()))
     sentences = [

@@ -1,0 +1,178 @@
+r"""The boundary of the normal class: the similarity of the cutoff in each draw.
+
+P(normal) counts three uncertainties: of the weights, of the cutoff, and of rows that the sample has
+not shown. In draw t a row z is normal if
+
+.. math:: \log \frac{s_z^{(t)} + g^{(t)} u}{q^{(t)}} \ge c, \qquad
+    \text{that is} \quad s_z^{(t)} \ge \theta^{(t)} = q^{(t)} e^c - g^{(t)} u,
+
+with three parts.
+
+- :math:`s_z^{(t)}`, the similarity of z to the draw of the centre.
+- :math:`q^{(t)}`, the cutoff of the draw: the quantile of the left-out similarities of the draw that
+  the rate of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1).
+- :math:`g^{(t)} u`, a row beside z that was not drawn: :math:`g \sim \mathrm{Gamma}(1/2)`, and
+  :math:`u = \kappa / n_0`, with :math:`\kappa = \mathrm{median}_j \sum_i k_{ij}^2 / \sum_i k_{ij}`
+  over left-out rows near the cutoff what one neighbour adds to the sum of the kernel values.
+
+c is one number for all draws. It is chosen on the left-out rows themselves, which get g too, so
+that the rule P(normal) > level keeps the rate that was asked. Where weights or kernel values may be
+negative, the margin is a difference, :math:`s_z + g u - q \ge c`. Kernels whose values do not lie
+between 0 and 1 have no u.
+
+The printed rule, :math:`d_z \le D_{\mathrm{opt}}` in each draw with one number for all draws, is
+:math:`\theta^{(t)} = (k(z, z) + \|a^{(t)}\|^2 - D_{\mathrm{opt}}^2) / 2`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from . import threads
+from .cutoff import Cutoff
+from .decision import deciding_quantile
+
+DRAWS = 2000  # of the cutoff, for one estimate of the weights
+UNSEEN = 0.5  # shape of the Gamma distribution: half a row beside z was not drawn
+AT_CUTOFF = 1e-12  # relative difference of two values that rounding explains
+BLOCK_VALUES = 2_000_000
+NEAR = (0.3, 3.3)  # of the rate of false alarms: rows between these shares lie near the cutoff
+
+
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    r"""Where rows are normal in each draw, on the scale of the values of a score.
+
+    Attributes
+    ----------
+    threshold : ndarray of shape (draws,)
+        :math:`\theta`, or its logarithm; minus infinity where every row is normal.
+    reference : ndarray of shape (draws,)
+        The threshold without an unseen row, :math:`q e^c`, or its logarithm; intervals of the
+        surprise are relative to it.
+    whole : ndarray of shape (draws,)
+        The similarity that an unseen row adds at the upper end of intervals, g u with
+        :math:`g \sim \mathrm{Gamma}(1)`.
+    """
+
+    threshold: np.ndarray
+    reference: np.ndarray
+    whole: np.ndarray
+
+    @property
+    def middle(self) -> float:
+        """The median of the threshold over the draws."""
+        return float(np.median(self.threshold))
+
+    @classmethod
+    def at(cls, value: Any = 0.0) -> Self:
+        """Return the boundary at one value, or at one for each draw, without an unseen row."""
+        # a row at the cutoff is within it, whatever the rounding of its value
+        values = np.atleast_1d(np.asarray(value, dtype=float))
+        lowered = values - AT_CUTOFF * np.where(np.isfinite(values), np.abs(values), 0.0)
+        return cls(lowered, values, np.zeros(1))
+
+
+def of_left_out(
+    values: np.ndarray,
+    minority: np.ndarray,
+    policy: Cutoff,
+    logarithmic: bool,
+    unseen: float,
+    seed: int,
+    log_weight: np.ndarray | None = None,
+) -> Boundary:
+    """Return the boundary that the values of left-out rows give.
+
+    Parameters
+    ----------
+    values : ndarray of shape (draws, n)
+        Of the rows that can be left out: similarities, or their logarithms.
+    minority : ndarray of bool, shape (n,)
+    policy : Cutoff
+    logarithmic : bool
+        Whether the values are logarithms.
+    unseen : float
+        u.
+    seed : int
+    log_weight : ndarray of shape (draws, n), optional
+        Log importance weights of the draws, for each row.
+    """
+    level, rng = policy.level, np.random.default_rng(seed)
+    draws = len(values) if len(values) > 1 else DRAWS
+    rate = policy.rate_of(-deciding_quantile(values, level, log_weight), minority)
+    q = _quantiles(values[:, ~minority], rate, draws, rng)
+    if not np.isfinite(q).all():
+        raise ValueError(
+            "cutoff: too many left-out rows have no similarity to any other row; the weights have "
+            "collapsed on a few rows: use another prior, or a number as the cutoff"
+        )
+    half, whole = (unseen * rng.gamma(shape, size=draws) for shape in (UNSEEN, 1.0))
+    with np.errstate(divide="ignore"):
+        added = np.log(half) if logarithmic else half
+
+    def margins(rows: slice) -> np.ndarray:
+        part, column = values[:, rows], added[:, None]
+        m = np.logaddexp(part, column) if logarithmic else part + column
+        return deciding_quantile(
+            m - q[:, None], level, None if log_weight is None else log_weight[:, rows]
+        )
+
+    step = max(1, BLOCK_VALUES // draws)
+    c = -policy.choose(-np.concatenate(threads.each(margins, values.shape[1], step)), minority)
+    c -= AT_CUTOFF * max(abs(c), 1.0 if logarithmic else float(np.median(np.abs(q))))
+    reference = q + c
+    if not logarithmic:
+        return Boundary(reference - half, reference, whole)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = -np.expm1(added - reference)  # of the reference that is left for the row
+        threshold = np.where(share > 0.0, reference + np.log(share), -np.inf)
+    return Boundary(threshold, reference, whole)
+
+
+def _quantiles(
+    values: np.ndarray, rate: float, draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the quantiles (draws,) of values (draws or 1, n) under Dirichlet weights of the rows.
+
+    It is the smallest value up to which the weights sum to at least the rate.
+    """
+    n, q = values.shape[1], np.empty(draws)
+    step = max(1, BLOCK_VALUES // n)
+    ordered = np.sort(values, axis=1) if len(values) == 1 else None
+    for start in range(0, draws, step):
+        block = slice(start, min(start + step, draws))
+        of_block = np.sort(values[block], axis=1) if ordered is None else ordered
+        weights = rng.standard_exponential((block.stop - start, n)).cumsum(axis=1)
+        place = (weights < rate * weights[:, -1:]).sum(axis=1)
+        rows = np.arange(len(place)) if ordered is None else 0
+        q[block] = of_block[rows, np.minimum(place, n - 1)]
+    return q
+
+
+def near(values: np.ndarray, rate: float) -> np.ndarray:
+    """Return the numbers of the rows near the cutoff, from their deciding values (n,).
+
+    They are some 3 rows at least.
+    """
+    order = np.argsort(values, kind="stable")
+    first = int(NEAR[0] * rate * len(order))
+    last = max(int(NEAR[1] * rate * len(order)), first + 3)
+    return order[first:last]
+
+
+def neighbour(k: np.ndarray) -> float:
+    r"""Return :math:`\kappa`, the median of :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}`.
+
+    ``k`` (rows, M) has kernel values of left-out rows near the cutoff, 0 for the row itself.
+    """
+    largest = k.max(axis=1, keepdims=True)
+    k = np.divide(k, largest, where=largest > 0.0, out=np.zeros_like(k))
+    sums = k.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        ratio = largest[:, 0] * np.square(k).sum(axis=1) / sums
+    found = ratio[sums > 0.0]
+    return float(np.median(found)) if len(found) else 0.0
