@@ -13,7 +13,8 @@ with three parts.
   the rate of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1).
 - :math:`g^{(t)} u`, a row beside z that was not drawn: :math:`g \sim \mathrm{Gamma}(1/2)`, and
   :math:`u = \kappa / n_0`, with :math:`\kappa = \mathrm{median}_j \sum_i k_{ij}^2 / \sum_i k_{ij}`
-  over left-out rows near the cutoff what one neighbour adds to the sum of the kernel values.
+  over left-out rows near the cutoff what one neighbour adds to the sum of the kernel values; at
+  most :math:`q^{(t)}`.
 
 c is one number for all draws. It is chosen on the left-out rows themselves, which get g too, so
 that the rule P(normal) > level keeps the rate that was asked. Where weights or kernel values may be
@@ -64,8 +65,9 @@ class Boundary:
 
     @property
     def middle(self) -> float:
-        """The median of the threshold over the draws."""
-        return float(np.median(self.threshold))
+        """The median of the threshold over the draws, or of the reference where it is infinite."""
+        threshold = float(np.median(self.threshold))
+        return threshold if threshold > -np.inf else float(np.median(self.reference))
 
     @classmethod
     def at(cls, value: Any = 0.0) -> Self:
@@ -110,7 +112,9 @@ def of_left_out(
             "cutoff: too many left-out rows have no similarity to any other row; the weights have "
             "collapsed on a few rows: use another prior, or a number as the cutoff"
         )
-    half, whole = (unseen * rng.gamma(shape, size=draws) for shape in (UNSEEN, 1.0))
+    # where single rows have nearly all the weight, one row adds no more than the cutoff has
+    one = np.minimum(unseen, np.exp(q)) if logarithmic else unseen
+    half, whole = (one * rng.gamma(shape, size=draws) for shape in (UNSEEN, 1.0))
     with np.errstate(divide="ignore"):
         added = np.log(half) if logarithmic else half
 

@@ -24,6 +24,11 @@ def weights_of(est):
     return w.reshape(-1, w.shape[-1])
 
 
+def thresholds(est):
+    """Return the value at the cutoff in each draw, shape (draws,)."""
+    return est.fit_.center.boundary.threshold
+
+
 def squared_norms(est):
     """Return ||a||^2 = w'Kw of all draws, shape (draws,)."""
     w = weights_of(est)

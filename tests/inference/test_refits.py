@@ -110,7 +110,8 @@ def test_cutoff_of_bdd_is_that_of_refits(rows, kernel, scale):
         keep = np.arange(25) != j
         fold = BDD(**same, random_state=j + 1).fit(majority[keep])
         refitted[j] = at_full_norm(est, fold, majority[[j]])
-    for policy in (Cutoff("false_alarm"), Cutoff("false_alarm", false_alarm_rate=0.3)):
+    for rate in (0.1, 0.3):
+        policy = Cutoff("false_alarm", false_alarm_rate=rate, uncertain=False)
         expected, inside = (policy.choose(v, y == 1) for v in (refitted, d))
         found = est.with_cutoff(policy).cutoff_
         assert found == pytest.approx(expected, rel=0.02)

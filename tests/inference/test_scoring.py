@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, priors
-from tests.scores import UNIT, common_norm, upper_median, weights_of
+from tests.scores import thresholds, upper_median, weights_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -16,9 +16,9 @@ ROWS = np.random.default_rng(50).normal(size=(12, 3))
 QUICK = {"draws": 10, "tune": 20, "chains": 2}
 
 
-def score(w, log_k):
-    """Return log(UNIT s_z) of the decisive draw; w is (draws, M), log_k is (rows, M)."""
-    return np.log(UNIT) - upper_median(-logsumexp(log_k, axis=2, b=w[:, None]))
+def score(est, w, log_k):
+    """Return the score by the decisive draw; w is (draws, M), log_k is (rows, M)."""
+    return -upper_median(thresholds(est)[:, None] - logsumexp(log_k, axis=2, b=w[:, None]))
 
 
 @pytest.mark.parametrize("kernel", [kernels.RBF(1.1), kernels.Laplacian(0.9)], ids=repr)
@@ -30,10 +30,11 @@ def test_scores_have_all_digits_and_do_not_underflow(kernel, model):
     found = est.score_samples(Z)
     assert (np.diff(found[:6]) < 0).all()
     log_k = kernel.log(Z, ROWS)
-    np.testing.assert_allclose(found, score(weights_of(est), log_k[None]), rtol=1e-10, atol=1e-12)
+    expected = score(est, weights_of(est), log_k[None])
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)
     assert kernel(Z[5:6], ROWS).max() == 0.0  # where k underflows
-    d = common_norm(est, est.distance(far))
-    assert (d[:, 5] == d[:, 4]).all() and (d[:, 4] == d[:, 3]).all()  # and distances tie
+    d = est.distance(far).values
+    assert (d[..., 5] == d[..., 4]).all() and (d[..., 4] == d[..., 3]).all()  # and distances tie
 
 
 @pytest.mark.parametrize(
@@ -60,17 +61,17 @@ def test_left_out_rows_have_all_digits(model, sd, spread):
     for j in range(12):
         v = np.delete(w, j, axis=1)
         v /= v.sum(axis=1, keepdims=True)
-        expected[j] = score(v, np.delete(log_k[j], j)[None, None])[0]
-    np.testing.assert_allclose(est.left_out_scores(), expected, rtol=1e-9, atol=1e-11)
+        expected[j] = score(est, v, np.delete(log_k[j], j)[None, None])[0]
+    np.testing.assert_allclose(est.left_out_scores(), expected, rtol=1e-9, atol=1e-9)
     if spread == 1000.0:
-        assert (kernel(points) == np.eye(12)).all() and expected.max() < -1000
+        assert (kernel(points) == np.eye(12)).all() and thresholds(est).max() < -1000
     if sd == 30.0:
         assert (w.max(axis=1) > 1 - 1e-6).any()
     # the cutoff lies among such rows: all say the same
     new = np.concatenate([points + 0.4 * spread, [[1e6]]])
     normal = est.predict(new) == 1
     np.testing.assert_array_equal(est.probability_normal(new) > est.level_, normal)
-    np.testing.assert_array_equal(est.score_samples(new) >= est.offset_, normal)
+    np.testing.assert_array_equal(est.score_samples(new) >= 0, normal)
     rate = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=0.3))
     np.testing.assert_array_equal(rate.p_value(new) <= 0.3, rate.predict(new) == -1)
 
@@ -81,7 +82,7 @@ def test_rounding_of_level_times_draws_decides_nothing(draws):
     est = BDD(kernel=kernels.RBF(1.1), draws=draws, cutoff=1.0).fit(ROWS)
     Z = 1.5 * np.random.default_rng(1).normal(size=(300, 3))
     for cutoff in np.quantile(est.distance(Z), [0.3, 0.5, 0.7]):
-        count = (common_norm(est, est.distance(Z)) <= cutoff).sum(axis=0)
+        count = (est.distance(Z) <= cutoff).sum(("chain", "draw")).values
         for k in range(2 * draws):
             new = est.with_cutoff(Cutoff(float(cutoff), level=k / (2 * draws)))
             np.testing.assert_array_equal(new.predict(Z) == 1, count > k)

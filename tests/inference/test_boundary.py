@@ -1,0 +1,146 @@
+"""P(normal) counts weights, cutoff and unseen rows, by the formula of the module's text."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta, kstest
+
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, priors
+from bsvdd.inference import boundary
+from bsvdd.inference.cutoff import rows_for
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+RNG = np.random.default_rng(61)
+ROWS, NEW = RNG.normal(size=(99, 2)), 1.5 * RNG.normal(size=(200, 2))
+KERNEL = kernels.RBF(0.8)
+MODELS = {
+    "BSVDD": BSVDD(kernel=KERNEL, prior=priors.Flat(1.0), likelihood_scale=20.0),
+    "SVDD": SVDD(kernel=KERNEL),
+    "BDD": BDD(kernel=KERNEL, likelihood_scale=20.0),
+    "linear": BDD(kernel=kernels.Linear(), likelihood_scale=20.0),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def est(request):
+    return MODELS[request.param].fit(ROWS)
+
+
+def similarity(est, rows):
+    """Return s_z of all draws, (draws, rows), from the weights in idata_."""
+    w = est.idata_["posterior"]["w"].values
+    s = w.reshape(-1, w.shape[-1]) @ est.kernel_(est.gram_.points, rows)
+    return s if est.kernel_.normalized else s - est.kernel_.diag(rows) / 2.0
+
+
+def parts(est):
+    """Return q e^c and g u of each draw, on the scale of similarities."""
+    at = est.fit_.center.boundary
+    if est.fit_.center.logarithmic:
+        return np.exp(at.reference), np.exp(at.reference) - np.exp(at.threshold)
+    return at.reference, at.reference - at.threshold
+
+
+def test_probability_is_the_share_of_draws_with_the_unseen_row_beyond_the_cutoff(est):
+    limit, unseen = parts(est)
+    count = similarity(est, NEW) + unseen[:, None] >= limit[:, None]
+    np.testing.assert_allclose(est.probability_normal(NEW), count.mean(axis=0), atol=2 / len(count))
+    np.testing.assert_array_equal(est.predict(NEW) == 1, est.probability_normal(NEW) > 0.5)
+    np.testing.assert_array_equal(est.score_samples(NEW) >= 0, est.probability_normal(NEW) > 0.5)
+
+
+def test_unseen_rows_are_half_a_neighbour(est):
+    limit, unseen = parts(est)
+    if not est.kernel_.normalized:
+        assert (unseen == 0).all()
+        return
+    K = est.kernel_(ROWS)
+    np.fill_diagonal(K, 0.0)
+    near = np.argsort(est.left_out_scores())[int(0.03 * 99) : int(0.33 * 99)]
+    kappa = np.median(np.square(K[near]).sum(axis=1) / K[near].sum(axis=1))
+    total = np.median(est.idata_["posterior"]["w"].sum("point"))
+    # in some draws all rows are normal, and the threshold no longer tells g
+    below = unseen < limit if est.fit_.center.logarithmic else np.ones(len(unseen), dtype=bool)
+    g = unseen[below] / (kappa * total / 99)
+    gamma = np.random.default_rng(1).gamma(0.5, size=len(unseen))
+    assert kstest(g, gamma[below] if below.all() else gamma).pvalue > 0.001
+
+
+def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
+    """Of n values, the weights up to the k-th smallest are Beta(k, n - k)."""
+    values, rate, n = np.arange(40.0)[None], 0.25, 40
+    q = boundary._quantiles(values, rate, 20_000, np.random.default_rng(2))
+    for k in (6, 10, 14):  # q <= values[k - 1] if the first k weights have at least the rate
+        share = beta.sf(rate, k, n - k)
+        assert (q <= values[0, k - 1]).mean() == pytest.approx(share, abs=0.015)
+    many = boundary._quantiles(np.repeat(values, 5000, axis=0), rate, 5000, RNG)
+    assert np.abs(np.quantile(many, [0.1, 0.5, 0.9]) - np.quantile(q, [0.1, 0.5, 0.9])).max() <= 1
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3])
+@pytest.mark.parametrize("level", [0.3, 0.5, 0.8])
+def test_rule_keeps_the_asked_rate_on_left_out_rows(est, rate, level):
+    other = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=rate, level=level))
+    assert (other.left_out_scores() < 0).sum() == int(rate * 100 + 1e-9) - 1
+    assert rows_for(rate) <= 99
+    np.testing.assert_array_equal(other.p_value(NEW) <= rate, other.predict(NEW) == -1)
+
+
+def test_printed_rule_is_the_share_of_distances_within_the_cutoff(est):
+    for policy in (
+        Cutoff(uncertain=False),
+        Cutoff("false_alarm", false_alarm_rate=0.3, uncertain=False),
+        Cutoff("rank", rank=0.9, cv="train", uncertain=False),
+        Cutoff(float(np.median(est.distance(ROWS)))),
+    ):
+        other = est.with_cutoff(policy)
+        for rows in (NEW, ROWS):
+            share = (other.distance(rows) <= other.cutoff_).mean(("chain", "draw")).values
+            np.testing.assert_array_equal(other.probability_normal(rows), share)
+            np.testing.assert_array_equal(other.predict(rows) == 1, share > 0.5)
+
+
+def test_surprise_is_the_log_of_the_similarity_at_the_cutoff_over_that_of_the_row(est):
+    found, (limit, unseen) = est.decision(NEW), parts(est)
+    s = similarity(est, NEW)
+    if est.fit_.center.logarithmic:
+        with np.errstate(divide="ignore"):
+            surprise = np.log(np.maximum(limit - unseen, 0.0))[:, None] - np.log(s)
+    else:
+        surprise = (limit - unseen)[:, None] - s
+    middle = np.sort(surprise, axis=0)[len(surprise) // 2]
+    np.testing.assert_allclose(found["surprise"], middle, rtol=1e-6, atol=1e-9)
+    inside = found["surprise_low"] <= found["surprise_high"]
+    assert inside.all()
+    np.testing.assert_array_equal(found["normal"], found["surprise"] <= 0)
+    # D_opt is the distance of a row whose surprise is 0
+    np.testing.assert_array_equal(found["distance"] <= est.cutoff_, found["normal"])
+
+
+def test_interval_ends_are_a_quantile_of_the_draws_and_of_the_draws_with_a_whole_row(est):
+    low, high = est.fit_.center.interval(NEW, 0.9)
+    s = similarity(est, NEW)
+    whole = np.broadcast_to(est.fit_.center.boundary.whole, (max(len(limit_draws(est)), len(s)),))
+    log = np.log if est.fit_.center.logarithmic else np.asarray
+    expected = log(np.quantile(s, 0.05, axis=0)), log(np.quantile(s + whole[:, None], 0.95, axis=0))
+    np.testing.assert_allclose(low, expected[0], rtol=0.05, atol=0.02)
+    np.testing.assert_allclose(high, expected[1], rtol=0.05, atol=0.02)
+
+
+def limit_draws(est):
+    return est.fit_.center.boundary.reference
+
+
+def test_one_estimate_has_probabilities_between_0_and_1_and_the_hard_decision():
+    est = MODELS["SVDD"].fit(ROWS)
+    p = est.probability_normal(NEW)
+    assert ((p > 0.05) & (p < 0.95)).any()
+    hard = est.with_cutoff(Cutoff(uncertain=False))
+    np.testing.assert_array_equal(hard.predict(NEW), est.predict(NEW))
+    assert set(hard.probability_normal(NEW)) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("value", [1, "yes", None])
+def test_uncertain_must_be_true_or_false(value):
+    with pytest.raises(TypeError, match="uncertain must be True or False"):
+        Cutoff(uncertain=value)
