@@ -90,7 +90,7 @@ class Cutoff:
     miss_cost: float = 1.0
     undecided: tuple[float, float] | None = None
     rank: int | float | None = field(default=None, metadata=IF_SET)
-    uncertain: bool = field(default=True, metadata=IF_SET)
+    uncertain: bool = True
 
     def __post_init__(self) -> None:
         criterion: Any = self.criterion

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # those of estimators.questions.p_values, which takes long to import
 METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
-INTERVAL = (0.05, 0.95)  # shares of the draws of d_z
 
 
 @click.command()
@@ -64,13 +63,13 @@ def score(
     method: str,
     explain: bool,
 ) -> None:
-    """Score the rows of CSV by a saved MODEL: P(normal), distance, decision, p-value.
+    """Score the rows of CSV by a saved MODEL: p-value, P(normal), surprise, decision.
 
     The columns of the fit are taken by their names, and other columns are ignored. Each row of the
-    result has its number in CSV, counted from 0, and with --id its id. distance_q05 and
-    distance_q95 are the 5 % and the 95 % quantile of the draws whose median is the distance; models
-    without a posterior have none. The p-value is that of "this row is normal". With --fdr the rows
-    are decided as one batch.
+    result has its number in CSV, counted from 0, and with --id its id. The p-value is that of "this
+    row is normal". The surprise is 0 at the cutoff, .69 for a row that is half as similar to the
+    training rows, and negative for normal rows; surprise_low and surprise_high are the ends of its
+    90 % interval. With --fdr the rows are decided as one batch.
 
     A row with a gap, or with text in a column of the fit, cannot be scored. It stays in the result
     without numbers, and the column problem says why. With --missing impute gaps are filled by what
@@ -252,11 +251,11 @@ def important_columns(est: Any, X: pd.DataFrame) -> pd.DataFrame:
 
 
 def scored(est: Any, X: pd.DataFrame, fdr: float | None, method: str) -> pd.DataFrame:
-    """Return the decision on rows with the interval of d_z, the p-value and the selection."""
+    """Return the decision on rows with the selection."""
     from ..estimators.questions.batches import discoveries
 
     rows = as_in_fit(est, X)
-    result: pd.DataFrame = est.decision(rows, INTERVAL, method).set_axis(X.index)
+    result: pd.DataFrame = est.decision(rows, p_value=method).set_axis(X.index)
     if fdr is not None:
         result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
     return result

@@ -185,7 +185,7 @@ def _distance(ax: Axes, view: View, before: View | None) -> None:
     ax.ticklabel_format(axis="x", useOffset=False)
     ax.set_xlabel("d_z (filled: posterior, thin: prior)\nupright: the cutoff D_opt", fontsize=10)
     what = view.name if view.state.z is not None else f"{view.name}, {view.class_name}"
-    title = f"z: {what}; P(normal) {view.p_point:.2f}"
+    title = f"z: {what}; P(normal) {view.decision['probability_normal']:.2f}"
     ax.set_title(title, fontsize=10, loc="left", parse_math=False)
 
 

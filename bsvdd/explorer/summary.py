@@ -32,7 +32,7 @@ def tables(view: View, before: View | None, plane: Plane, pinned: bool = False) 
     caption = (
         f"{plane.caption} Counts: each training row is classified by the centre without that row "
         "(left out), as in the choice of the cutoff. d_z and P(normal) of z use the full centre. "
-        "Far from all rows d_z has no digits left; the decision has, by log Σ w k(u, z)."
+        "The surprise is log(similarity at the cutoff / similarity of z): .69 is half as similar."
     )
     side_by_side = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:8px 36px"
     return (
@@ -154,7 +154,7 @@ def _bar(share: float, color: str) -> str:
 
 
 def _values(view: View) -> dict[str, str]:
-    est, M = view.est, view.weights.shape[1]
+    est, z, M = view.est, view.decision, view.weights.shape[1]
     diagnostics = est.fit_.diagnostics
     one_estimate = len(view.support) == 1
     without_prior = "not drawn" if one_estimate else "improper"
@@ -162,9 +162,13 @@ def _values(view: View) -> dict[str, str]:
     low, high = np.quantile(view.d, [0.05, 0.95])
     r_hat, ess = diagnostics["r_hat"], diagnostics["ess"]
     return {
-        "D_opt, the cutoff of d_z": f"{est.cutoff_:.5g}",
+        "P(normal | data) of z": f"{z.probability_normal:.3f} ({view.name}, {view.class_name})",
+        "p-value of z": f"{z.p_value:.3g}",
+        "surprise of z and 90 % interval": (
+            f"{z.surprise:.2f} [{z.surprise_low:.2f}, {z.surprise_high:.2f}], 0 at the cutoff"
+        ),
         "d_z: mean and 90 % interval": f"{view.d.mean():.5g} [{low:.5g}, {high:.5g}]",
-        "P(normal | data) of z": f"{view.p_point:.3f} ({view.name}, {view.class_name})",
+        "D_opt, the cutoff of d_z": f"{est.cutoff_:.5g}",
         "effective support, posterior": f"{np.median(view.support):.1f} of {M}",
         "effective support, prior": f"{prior} of {M}",
         "largest weight, posterior": f"{diagnostics['largest_weight']:.3f}",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from ..estimators.bayesian import Bayesian
 from ..estimators.plots.common import with_feature_names
@@ -32,12 +33,12 @@ class View:
         Which training rows are minority.
     point : ndarray of shape (1, p)
         The point z: the chosen row, or a new one.
-    p_point : float
-        P(normal) of the point z.
+    decision : Series
+        The decision on the point z, a row of ``est.decision``.
     p, margin : ndarray of shape (GRID, GRID)
-        P(normal), and the score minus that of the cutoff, over the plane.
+        P(normal), and the score, over the plane.
     d : ndarray of shape (draws,)
-        d_z of the point z, with a common norm of the centre.
+        d_z of the point z.
     weights : ndarray of shape (3, M)
         Posterior mean of each weight, and its 5 % and 95 % quantiles.
     prior_d : ndarray
@@ -55,7 +56,7 @@ class View:
     warnings: list[str]
     minority: np.ndarray
     point: np.ndarray
-    p_point: float
+    decision: pd.Series
     p: np.ndarray
     margin: np.ndarray
     d: np.ndarray
@@ -101,20 +102,20 @@ class View:
             "state": state,
             "point": row,
             "d": est.distance(named).values.ravel(),
-            "p_point": float(est.probability_normal(named)[0]),
+            "decision": est.decision(named).iloc[0],
             "prior_d": prior_d,
             "why": est.explain(named, top=3),
         }
         if same is not None:
             return replace(same, **of_point)
-        decision = est.decision(with_feature_names(est, grid), p_value=None)
+        of_plane = est.decision(with_feature_names(est, grid), p_value=None)
         return cls(
             **of_point,
             est=est,
             warnings=fit.messages,
             minority=data.minority,
-            p=decision["probability_normal"].to_numpy().reshape(GRID, GRID),
-            margin=-decision["surprise"].to_numpy().reshape(GRID, GRID),
+            p=of_plane["probability_normal"].to_numpy().reshape(GRID, GRID),
+            margin=-of_plane["surprise"].to_numpy().reshape(GRID, GRID),
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
             support=effective_support(w),
             prior_support=prior_support,
