@@ -1,4 +1,4 @@
-"""The default rho of kernels.Mixed: AUC of one centre with equal weights, on generated tables.
+"""The default rho of kernels.Tabular: AUC of one centre with equal weights, on generated tables.
 
 ``python -m benchmarks.categories`` prints the table of docs/guide/own_table.md, in half a minute.
 
@@ -9,6 +9,8 @@ spread.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -60,9 +62,10 @@ def measured(replicates: int = 3) -> pd.DataFrame:
                     train, normal = (normal_rows(rng, n, p, q) for n in (N_TRAIN, N_NORMAL))
                     rows = np.concatenate([normal, abnormal_rows(rng, kind, N_ABNORMAL, p, q)])
                     y = np.repeat([0, 1], [N_NORMAL, N_ABNORMAL])
-                    inner = kernels.Standardized(kernels.RBF(criterion)).resolve(train[:, :p])
+                    table = kernels.Tabular(kernels.RBF(criterion), categorical=range(p, p + q))
+                    kernel = table.resolve(train)
                     for rho in RHOS:
-                        kernel = kernels.Mixed(inner, rho=rho, categorical=range(p, p + q))
+                        kernel = replace(kernel, rho=rho)
                         auc = roc_auc_score(y, -logsumexp(kernel.log(rows, train), axis=1))
                         results.append((criterion, f"{p}+{q}", kind, rho, auc))
     table = pd.DataFrame(results, columns=["criterion", "columns", "abnormal rows", "rho", "AUC"])

@@ -33,8 +33,7 @@ class BDD(Bayesian):
 
     Parameters
     ----------
-    kernel : Kernel or callable, default=RBF()
-    likelihood_scale, dictionary, draws, tune, chains : optional
+    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
         As in :class:`BSVDD`.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.

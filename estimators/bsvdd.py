@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, override
@@ -12,7 +11,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..models import bsvdd, bsvdd_m
 from ..models.gram import Gram
-from ..models.kernels import RBF, Kernel
 from ..models.priors import Beta, InverseRowSum, Prior
 from .bayesian import CALIBRATED, Bayesian
 
@@ -31,8 +29,8 @@ class BSVDD(Bayesian):
 
     Parameters
     ----------
-    kernel : Kernel or callable, default=RBF("likelihood")
-        See :mod:`bsvdd.kernels`.
+    kernel : Kernel or callable, default=Tabular()
+        How rows resemble each other, see :class:`bsvdd.kernels.Tabular` and :mod:`bsvdd.kernels`.
     prior : prior or callable, default=InverseRowSum(sd=0.5)
         Prior of beta, see :mod:`bsvdd.priors`. Kernel and prior were chosen on 103 data sets
         (``python -m benchmarks.detection``).
@@ -137,7 +135,6 @@ class BSVDD(Bayesian):
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
-    kernel: Kernel | Callable[..., Any] = RBF("likelihood")
     prior: Prior = InverseRowSum(sd=0.5)
     outlier_fraction: float = 1.0
 
@@ -189,8 +186,7 @@ class BSVDDM(BSVDD):
 
     Parameters
     ----------
-    kernel : Kernel or callable, default=RBF()
-    likelihood_scale, sampler, draws, tune, chains : optional
+    kernel, likelihood_scale, sampler, draws, tune, chains : optional
         As in :class:`BSVDD`.
     dictionary : int, Landmarks, array of shape (M, p), "auto" or None, default="auto"
         As in :class:`BSVDD`; up to M minority rows are added to it.
@@ -248,7 +244,6 @@ class BSVDDM(BSVDD):
         "minority_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
-    kernel: Kernel | Callable[..., Any] = RBF()
     minority_prior: Prior = Beta(total=1)
     minority_fraction: float = 0.1
 

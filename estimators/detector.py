@@ -27,7 +27,7 @@ from ..inference.draws import Draws, spread
 from ..inference.left_out import LeftOut
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
-from ..models.kernels import RBF, Kernel, as_kernel
+from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.kernels.base import is_number
 from ..models.potential import KernelLikelihood, Likelihood
 from . import new_rows, tree
@@ -96,7 +96,7 @@ class Detector(OutlierMixin, BaseEstimator):
         See :mod:`bsvdd.estimators.tree`.
     """
 
-    kernel: Kernel | Callable[..., Any] = RBF()
+    kernel: Kernel | Callable[..., Any] = Tabular()
     cutoff: Cutoff | str | float | None = None
     minor_label: Any = None
     random_state: Any = 0
@@ -464,7 +464,8 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         kernel = None
         if own_kernel:
-            own = as_kernel(self.kernel).with_categorical(data.kernel.categorical_columns)
+            names = getattr(self, "feature_names_in_", None)
+            own = as_kernel(self.kernel).with_columns(names, data.kernel.categorical_columns)
             kernel = own.resolve(data.rows[train[~data.minority[train]]])
         gram = data.fold(train, kernel)
         draws = self._draw(gram, data.seed)

@@ -10,11 +10,18 @@ import numpy as np
 
 from ..inference.cutoff import Cutoff
 from ..models import kernels, landmarks, priors
+from ..models.kernels.tabular import Column
 from ..models.priors.foreign import is_foreign
 
 VALUES: dict[str, type] = {
     value.__name__: value
-    for value in [*vars(kernels).values(), *vars(priors).values(), landmarks.Landmarks, Cutoff]
+    for value in [
+        *vars(kernels).values(),
+        *vars(priors).values(),
+        landmarks.Landmarks,
+        Cutoff,
+        Column,
+    ]
     if isinstance(value, type) and dataclasses.is_dataclass(value)
 }
 

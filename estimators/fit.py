@@ -19,7 +19,7 @@ from ..inference.draws import Draws
 from ..models.kernels import as_kernel
 from ..models.potential import Likelihood
 from .dictionary import separated
-from .inputs import categorical_columns, training_names, validated, warn_of_constant_columns
+from .inputs import categorical_columns, training_names, validated, warn_of_columns
 from .labels import (
     kinds_seen,
     labels_of,
@@ -128,9 +128,9 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
     rows.setflags(write=False)
     # columns: bandwidth and scales, learned from the majority rows
     kernel = as_kernel(est.kernel)
-    if not kernel.pairwise:
-        warn_of_constant_columns(rows[~minority])
-    kernel = kernel.with_categorical(source.categorical).resolve(rows[~minority])
+    warn_of_columns(kernel, rows[~minority])
+    names = getattr(est, "feature_names_in_", None)
+    kernel = kernel.with_columns(names, source.categorical).resolve(rows[~minority])
     with naming(X):
         gram, row_of_point = dictionary.statistics(
             kernel, rows, minority, source, minority_of_all, seed

@@ -10,10 +10,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ..inference.warning import DataWarning, warn
-from ..models.kernels import Kernel
+from ..models.kernels import Kernel, Tabular
+from ..models.kernels.distance import DistanceKernel
 from .messages import columns
 from .rows.blocks import Rows, checked
 from .rows.categories import are_categories, encoded
+
+SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
 def categorical_columns(kernel: Kernel, X: Any, names: Any = None) -> tuple[int, ...]:
@@ -81,7 +84,7 @@ def validated(
         if text:
             named = (
                 f"; {columns(text, 'is', 'are')} not numeric: for columns of categories use "
-                "kernel=kernels.Mixed(), else convert or drop them"
+                "kernel=kernels.Tabular(), else convert or drop them"
             )
         raise kind(f"X must be a table of numbers (rows, columns): {error}{named}") from error
     return checked(X, range(len(X)))
@@ -130,9 +133,12 @@ def _dates(X: Any) -> list[str]:
     ]
 
 
-def warn_of_constant_columns(X: np.ndarray) -> None:
-    """Warn if columns are constant over the majority rows X, or if all rows are equal."""
-    constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
+    """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows."""
+    if kernel.pairwise:
+        return
+    spread = np.ptp(X, axis=0)
+    constant = np.flatnonzero(spread == 0.0)
     if len(constant) == X.shape[1]:
         warn(
             f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so a "
@@ -140,13 +146,27 @@ def warn_of_constant_columns(X: np.ndarray) -> None:
             "differ, or the cutoff as a number",
             DataWarning,
         )
-    elif len(constant):
+        return
+    if len(constant) and not isinstance(kernel, Tabular):  # it knows what they are worth
         shown = ", ".join(map(str, constant[:5])) + (", ..." if len(constant) > 5 else "")
         warn(
-            f"{len(constant)} column(s) of X are constant over the majority rows ({shown}): they "
-            "do not describe the majority, but a new row with another value will look abnormal",
+            f"{len(constant)} column(s) of X are constant over the majority rows ({shown}), and "
+            "this kernel has no scale for another value there; kernels.Tabular(), the default, "
+            "puts a new row with another value 5 standard deviations away",
             DataWarning,
         )
+    if isinstance(kernel, DistanceKernel):
+        varies = np.flatnonzero(spread)
+        sd = (spread[varies] * (X[:, varies] / spread[varies]).std(axis=0)).tolist()
+        least, most = int(np.argmin(sd)), int(np.argmax(sd))
+        if sd[most] > SCALES * sd[least]:
+            warn(
+                f"the standard deviation of column {varies[most]} of X is {sd[most]:.3g}, that of "
+                f"column {varies[least]} {sd[least]:.3g}: {kernel!r} takes columns as they are, so "
+                "the second hardly counts; use kernels.Tabular() or "
+                f"kernels.Standardized(kernels.{kernel!r})",
+                DataWarning,
+            )
 
 
 def row_names(X: Any, n: int) -> np.ndarray:

@@ -24,8 +24,8 @@ class SVDD(Detector):
 
     Parameters
     ----------
-    kernel : Kernel or callable, default=RBF()
-        See :mod:`bsvdd.kernels`.
+    kernel : Kernel or callable, default=Tabular()
+        As in :class:`BSVDD`.
     C : float, optional
         Largest weight, at least 1/n0. With C >= 1 no row lies outside. ``None`` is
         1/(n0 ``outlier_fraction``) (Tax and Duin 2004).

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval
 from ..inference.center import Score
 from ..inference.draws import Draws
 from ..models.gram import Gram
-from ..models.kernels import Kernel, Linear
+from ..models.kernels import Kernel, Linear, Tabular
 from .detector import Detector
 from .dictionary import AllRows
 from .training import Dictionary
@@ -54,8 +54,8 @@ class Yardstick(Detector):
 
     Parameters
     ----------
-    kernel : Kernel, default=Linear()
-        Only the scaling of its columns is used, as of ``kernels.Standardized(kernels.Linear())``.
+    kernel : Kernel, default=Tabular(Linear())
+        Only its columns are used: see ``inputs`` of :class:`bsvdd.kernels.Kernel`.
     cutoff, minor_label, random_state
         As in :class:`bsvdd.BSVDD`; 10 folds are refitted.
 
@@ -73,7 +73,7 @@ class Yardstick(Detector):
         **{name: [Interval(Integral, 1, None, closed="left")] for name in COUNTS},
     }
 
-    kernel: Kernel | Callable[..., Any] = Linear()
+    kernel: Kernel | Callable[..., Any] = Tabular(Linear())
 
     _centered = False
     _folds = 10

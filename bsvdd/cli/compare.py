@@ -223,15 +223,15 @@ def _categories(csv: Path, layout: Any, data: Any) -> list[str]:
     """Return which columns are categories, and how they are compared."""
     from ..estimators.messages import columns
     from ..estimators.rows.files import csv_header
-    from ..models.kernels import Mixed
+    from ..models.kernels import Tabular
 
     if data.categorical is None:
         return []
     names = [c for c in csv_header(csv, layout.form) if c not in layout.others]
     found = columns([names[i] for i in data.categorical], "is a category", "are categories")
     return [
-        f"{found}: kernels.Mixed(rho={Mixed.rho:g}) multiplies the kernel of the other columns by "
-        f"{Mixed.rho:g} for each category in which two rows differ"
+        f"{found}: kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other columns "
+        f"by {Tabular.rho:g} for each category in which two rows differ"
     ]
 
 

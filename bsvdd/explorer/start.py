@@ -20,8 +20,9 @@ class RoundedRBF(kernels.RBF):
     """An RBF kernel that rounds the bandwidth of its criterion as the slider shows it."""
 
     @override
-    def resolve(self, X: np.ndarray) -> Any:
-        return kernels.RBF(bandwidth=round_significant(float(super().resolve(X).bandwidth)))
+    def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Any:
+        exact = float(super().resolve(X, dimensions).bandwidth)
+        return kernels.RBF(bandwidth=round_significant(exact))
 
 
 def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[FitResult, ExplorerState, Range]:
@@ -40,7 +41,7 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[FitResult, Explo
     """
     state = ExplorerState(bandwidth=1.0, **options)  # the kernel of the fit is another one
     est = state.estimator()
-    criterion = REGISTRY[DEFAULT_MODEL].parameters["kernel"].bandwidth
+    criterion = REGISTRY[DEFAULT_MODEL].parameters["kernel"].kernel.bandwidth
     kernel: kernels.Kernel = RoundedRBF(criterion)
     if state.standardize:
         kernel = kernels.Standardized(kernel)

@@ -22,7 +22,7 @@ from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...inference.cutoff import Cutoff
 from ...inference.metrics import evaluate
 from ...models import priors
-from ...models.kernels import RBF, Kernel, Mixed, Standardized
+from ...models.kernels import RBF, Kernel, Standardized, Tabular
 from ..scenarios.collection import Dataset
 
 TUNED_BY = ("g_mean", "balanced_accuracy", "f1")
@@ -79,7 +79,7 @@ class Protocol:
     Parameters
     ----------
     kernel : Kernel, optional
-        Default: each model's own default kernel, with standardised columns.
+        Default: each model's own default kernel.
     cutoff : Cutoff
     draws, tune, chains : int
         For models with a posterior.
@@ -88,8 +88,8 @@ class Protocol:
     tuned : bool
         Whether to search the candidates' grids.
     categorical : tuple of int, optional
-        Positions of the columns of categories; then each kernel is the one of numbers in
-        :class:`bsvdd.kernels.Mixed`. See :meth:`for_data`.
+        Positions of the columns of categories, for :class:`bsvdd.kernels.Tabular`; then it takes
+        the place of ``Standardized`` too. See :meth:`for_data`.
 
     Examples
     --------
@@ -112,7 +112,11 @@ class Protocol:
         return self if data.categorical is None else replace(self, categorical=data.categorical)
 
     def _with_categories(self, kernel: Kernel) -> Kernel:
-        return Mixed(kernel, categorical=self.categorical) if self.categorical else kernel
+        if not self.categorical:
+            return kernel
+        if not isinstance(kernel, Tabular):
+            kernel = Tabular(kernel.kernel if isinstance(kernel, Standardized) else kernel)
+        return replace(kernel, categorical=self.categorical)
 
     def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> Detector:
         """Return the unfitted estimator of ``model`` under this protocol."""
@@ -133,10 +137,8 @@ class Protocol:
 
     def kernel_of(self, candidate: Candidate) -> Kernel:
         """Return the kernel of a candidate, or the first of those to choose from."""
-        kernel = self.kernel
-        if kernel is None:
-            kernel = Standardized(MODELS[candidate.model].parameters["kernel"])
-        return self._with_categories(kernel)
+        own: Kernel = MODELS[candidate.model].parameters["kernel"]
+        return self._with_categories(own if self.kernel is None else self.kernel)
 
     def choices(self, candidate: Candidate) -> list[dict[str, Any]]:
         """Return the parameter settings to choose from; the first has the candidate's kernel."""

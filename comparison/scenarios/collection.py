@@ -28,7 +28,7 @@ class Dataset:
     minority : ndarray of bool, shape (n,)
         Whether a row belongs to the minority class.
     categorical : tuple of int, optional
-        Positions of the columns of categories, for :class:`bsvdd.kernels.Mixed`.
+        Positions of the columns of categories, for :class:`bsvdd.kernels.Tabular`.
     imputed : bool, optional
         True if NaN in X are gaps, to fill by what the majority rows of a training half have.
     row_names : ndarray of shape (n,), optional

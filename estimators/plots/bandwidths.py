@@ -15,7 +15,7 @@ from .common import MAJORITY, MINORITY
 MAX_ROWS = 2000  # of whose pairs the histogram is made
 
 
-def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
+def plot_bandwidths(X: Any, used: float | None = None, dimensions: int | None = None) -> Figure:
     """Show the bandwidth of each criterion, and the log density that "likelihood" maximizes.
 
     The bandwidths are on a histogram of the pairwise distances of X. The second panel has the mean
@@ -27,6 +27,9 @@ def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
         Majority rows, in the coordinates of the kernel: ``kernel.inputs(rows)``.
     used : float, optional
         The bandwidth of a fit, shown as a broken line.
+    dimensions : int, optional
+        Number of columns that "likelihood" counts, where several coordinates are made from one:
+        ``kernel.dimensions`` of :class:`bsvdd.kernels.Tabular`.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
     >>> figure = plots.plot_bandwidths(X)
     """
     X = np.asarray(X, dtype=float)
-    bandwidths = {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
+    bandwidths = {name: bandwidth.resolve(name, X, dimensions) for name in bandwidth.CRITERIA}
     names = sorted(bandwidths, key=lambda name: bandwidths[name])
     distances = pdist(X[:MAX_ROWS])
     figure, axes = plt.subplot_mosaic(
@@ -67,7 +70,7 @@ def plot_bandwidths(X: Any, used: float | None = None) -> Figure:
     for each in (ax, dots):
         each.set_xlim(0, 1.05 * max(distances.max(), s.max(), used or 0.0))
         each.spines[["top", "right"]].set_visible(False)
-    grid, log_density = bandwidth.log_density(X)
+    grid, log_density = bandwidth.log_density(X, dimensions)
     curve.plot(grid, log_density, color=MAJORITY)
     curve.axvline(bandwidths["likelihood"], color=MINORITY, linewidth=1)
     curve.set(xlabel="bandwidth s", title="Leave-one-out log density of the rows")

@@ -121,7 +121,7 @@ def _p_values(
             "not precomputed; give new normal rows, plot_calibration(est, X)"
         )
     # rows of a fit have no types that would tell columns of categories
-    kernel = as_kernel(est.kernel).with_categorical(data.kernel.categorical_columns)
+    kernel = as_kernel(est.kernel).with_columns(None, data.kernel.categorical_columns)
     unlabelled = data.rows[:0] if data.gram.unlabelled is None else data.gram.unlabelled
     p = np.empty(len(data.rows))
     for i, (train, test) in enumerate(folds(data.minority, LEFT_OUT_FOLDS, data.seed), 1):

@@ -58,8 +58,8 @@ class Explanation:
         rows, for each ``obs`` and ``column``: ``value`` after it, ``change``, and ``standardized``,
         the change in standard deviations of these rows; ``size`` is the root of the sum of its
         squares. The change is 0 for a normal row, and NaN if no training row is normal. None if it
-        was not asked for, and for ``kernels.Mixed``: the search moves rows step by step, and there
-        is no step between two categories.
+        was not asked for, and with columns of categories: the search moves rows step by step, and
+        there is no step between two categories.
     draws : int
         Number of draws that the intervals are of.
     prob : float

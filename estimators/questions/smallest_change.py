@@ -6,24 +6,11 @@ r"""The smallest change of an abnormal row that makes it normal, within the rang
 with the standard deviations and the range of the majority training rows. The search starts at the
 last normal row on the way from a near normal training row to z, so there always is a solution. Each
 step takes the score of the mean weights, shifted so that it agrees with the posterior at the
-present x:
-
-- **RBF with weights of at least 0.** The gradient of the surprise is
-  :math:`2 \gamma_f (x_f - m_f)`, with :math:`m = \sum_j q_j u_j` the mean shift of x (Fukunaga and
-  Hostetler 1975). So the solution lies on the curve of its own m,
-
-  .. math:: x_f(\mu) = \frac{z_f + \mu \gamma_f \sigma_f^2 m_f}{1 + \mu \gamma_f \sigma_f^2},
-
-  cut at the range. The next x is the last normal row on the curve of the present m.
-- **Other kernels, signed weights.** SLSQP finds the next x (Kraft 1988). The gradient is by
-  central differences.
+present x, and SLSQP finds the next x (Kraft 1988). The gradient is by central differences.
 
 The result is a local minimum for the mean weights. It is normal by the posterior.
 
 **References**
-
-Fukunaga, K. and Hostetler, L. (1975). The estimation of the gradient of a density function. IEEE
-Transactions on Information Theory 21, 32-40. doi:10.1109/TIT.1975.1055330
 
 Kraft, D. (1988). A software package for sequential quadratic programming. DFVLR-FB 88-28.
 """
@@ -32,22 +19,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
-from scipy.special import softmax
 
 from ...inference import threads
 from ...inference.center import Center
-from .terms import has_surprise, largest
+from ...models.kernels import as_kernel
+from ...models.kernels.standardized import Wrapper
+from .terms import largest
 
 STARTS = 3  # normal rows from which the search may start
-STEPS, STEPS_SLSQP = 12, 2  # most steps of a search
-HALVINGS = 14  # of a line or curve
+STEPS = 2  # most steps of a search
+HALVINGS = 14  # of a line
 TOLERANCE = 1e-3  # a step that changes less, in standard deviations, is the last
-RANGE = 20.0  # largest absolute logarithm of mu
 BLOCK_VALUES = 1_000_000  # rows x points in memory of a thread at once
 
 
@@ -107,40 +94,31 @@ def smallest_change(
 
 
 def _of_block(center: Center, rows: np.ndarray, level: float, region: Region) -> np.ndarray:
-    mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
-    rates = center.gram.kernel.gaussian_rates(rows.shape[1]) if has_surprise(center) else None
+    mean = _mean_score(center)
     distance = cdist(rows / region.sd, region.normal_rows / region.sd)
     nearest = largest(-distance, min(STARTS, distance.shape[1])).T
-    z = np.tile(rows, (len(nearest), 1))
-
-    def smallest(x: np.ndarray) -> np.ndarray:
-        """Return for each row the x of the start with the smallest change."""
-        of_row = region.size(x - z).reshape(-1, len(rows)).argmin(axis=0)
-        return x.reshape(-1, *rows.shape)[of_row, np.arange(len(rows))]
+    starts, ends = region.normal_rows[nearest.ravel()], np.tile(rows, (len(nearest), 1))
 
     def is_normal(x: np.ndarray) -> np.ndarray:
         return center.is_normal(x, level)
 
-    best = _on_line(region.normal_rows[nearest.ravel()], region.within(z), is_normal)
-    if rates is None:  # a start costs much more
-        z, best = rows, smallest(best)
-    x, moving = best.copy(), np.arange(len(z))
+    last = _on_line(starts, region.within(ends), is_normal)
+    of_row = region.size(last - ends).reshape(-1, len(rows)).argmin(axis=0)
+    best = last.reshape(-1, *rows.shape)[of_row, np.arange(len(rows))]
+    x, moving = best.copy(), np.arange(len(rows))
     score = center.scores(x, level)
-    for _ in range(STEPS_SLSQP if rates is None else STEPS):
+    for _ in range(STEPS):
         now = x[moving]
-        least = mean.scores(now) - score
-        if rates is None:
-            new = _by_slsqp(mean, z[moving], now, least, region)
-        else:
-            new = _by_mean_shift(mean, rates, z[moving], now, least, region)
+        least = mean(now) - score
+        new = _by_slsqp(mean, rows[moving], now, least, region)
         x[moving], score = new, center.scores(new, level)
-        best[moving] = _nearer(z[moving], best[moving], new, score >= 0.0, region)
+        best[moving] = _nearer(rows[moving], best[moving], new, score >= 0.0, region)
         further = region.size(new - now) > TOLERANCE
         moving, score = moving[further], score[further]
         if not len(moving):
             break
     # the last x can be a little outside
-    return smallest(_nearer(z, best, _on_line(best, x, is_normal), True, region))
+    return _nearer(rows, best, _on_line(best, x, is_normal), True, region)
 
 
 def _nearer(
@@ -154,57 +132,37 @@ def _nearer(
 def _on_line(
     start: np.ndarray, end: np.ndarray, inside: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Return the last rows that bisection finds inside on the lines between rows."""
+    """Return the last rows that bisection finds inside on the lines from rows inside."""
+    low, high = np.zeros((len(start), 1)), np.ones((len(start), 1))
 
-    def line(share: np.ndarray) -> np.ndarray:
+    def row(share: np.ndarray) -> np.ndarray:
         return np.where(share < 1.0, start + share * (end - start), end)
 
-    return _last(line, inside, np.zeros(len(start)), np.ones(len(start)))
-
-
-def _last(
-    curve: Callable[[np.ndarray], np.ndarray],
-    inside: Callable[[np.ndarray], np.ndarray],
-    low: np.ndarray,
-    high: np.ndarray,
-) -> np.ndarray:
-    """Return the last rows that bisection finds inside on curves, from ``low`` to ``high``.
-
-    ``curve`` takes a number for each row, of shape (rows, 1). Its row at ``low`` is inside.
-    """
     middle = high  # the end itself can be inside
     for _ in range(HALVINGS):
-        is_inside = inside(curve(middle[:, None]))
+        is_inside = inside(row(middle))[:, None]
         low, high = np.where(is_inside, middle, low), np.where(is_inside, high, middle)
         middle = (low + high) / 2.0
-    return curve(low[:, None])
+    return row(low)
 
 
-def _by_mean_shift(
-    mean: Center,
-    rates: np.ndarray,
+def _mean_score(center: Center) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the score by the mean weights, for which the columns of points are made once."""
+    mean, gram = center.with_weights(center.weights.mean(axis=0, keepdims=True)), center.gram
+    outer = gram.kernel
+    if not isinstance(outer, Wrapper):
+        return mean.scores
+    gram = replace(gram, kernel=as_kernel(outer.kernel), points=outer.columns(gram.points))
+    inner = replace(mean, gram=gram)
+    return lambda rows: inner.scores(outer.columns(rows))
+
+
+def _by_slsqp(
+    mean: Callable[[np.ndarray], np.ndarray],
     rows: np.ndarray,
     x: np.ndarray,
     least: np.ndarray,
     region: Region,
-) -> np.ndarray:
-    """Return the last rows with a score of ``least`` on the curves from the mean shift of x."""
-    weights, points = mean.supported_points
-    with np.errstate(divide="ignore"):
-        log_q = mean.gram.kernel.log(x, points) + np.log(weights[0])
-    shifted = softmax(log_q, axis=1) @ points
-    stiffness = rates * region.sd**2
-
-    def curve(minus_log_mu: np.ndarray) -> np.ndarray:
-        pull = np.exp(-minus_log_mu) * stiffness
-        return region.within((rows + pull * shifted) / (1.0 + pull))
-
-    ends = np.full(len(rows), RANGE)
-    return _last(curve, lambda x: mean.scores(x) >= least, -ends, ends)
-
-
-def _by_slsqp(
-    mean: Center, rows: np.ndarray, x: np.ndarray, least: np.ndarray, region: Region
 ) -> np.ndarray:
     """Return the rows with a score of ``least`` next to ``rows``, by SLSQP; x where it fails."""
     result = x.copy()
@@ -213,7 +171,7 @@ def _by_slsqp(
         low, high = (region.low - z) / region.sd, (region.high - z) / region.sd
 
         def scores(changes: np.ndarray, z: np.ndarray = z) -> np.ndarray:
-            return mean.scores(z + region.sd * changes)
+            return mean(z + region.sd * changes)
 
         def gradient(change: np.ndarray, scores: Callable = scores) -> np.ndarray:
             above, below = np.split(scores(change + steps), 2)
@@ -231,7 +189,7 @@ def _by_slsqp(
                 "jac": gradient,
             },
             method="SLSQP",
-            options={"maxiter": 50, "ftol": 1e-10},
+            options={"maxiter": 50, "ftol": 1e-4},
         ).x
         if np.isfinite(found).all():
             result[i] = region.within(z + region.sd * found)

@@ -178,7 +178,7 @@ class _Surprise:
         -1 for none. The other weights are rescaled.
         """
         weights, points = center.supported_points
-        kernel = center.gram.kernel
+        kernel = center.gram.kernel if own is None else center.gram.kernel.leaving_out
         log_k = kernel.log(rows, points)
         remaining = np.ones((len(rows), len(weights)))
         if own is not None:

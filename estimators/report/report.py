@@ -14,8 +14,9 @@ import pandas as pd
 
 from ...inference.heartbeat import steps
 from ...inference.warning import collected
-from ...models.kernels import Mixed, Standardized
+from ...models.kernels import Tabular, as_kernel
 from ...models.kernels.distance import DistanceKernel
+from ...models.kernels.standardized import Wrapper
 from ...models.priors.foreign import describe
 from .. import new_rows, plots
 from ..inputs import row_names
@@ -153,14 +154,14 @@ def _columns(est: Fitted) -> list[tuple[str, list[str]]]:
 
 def _bandwidths(page: Page) -> None:
     rows, kernel = page.est.fit_.data.majority_rows, page.est.kernel_
-    if isinstance(kernel, Mixed):  # the bandwidth is that of the columns of numbers
-        rows, kernel = np.delete(rows, kernel.categorical_columns, axis=1), kernel.kernel
-    inner = kernel.kernel if isinstance(kernel, Standardized) else kernel
-    if not isinstance(inner, DistanceKernel):
+    dimensions = kernel.dimensions if isinstance(kernel, Tabular) else None
+    while isinstance(kernel, Wrapper):
+        rows, kernel = kernel.columns(rows), as_kernel(kernel.kernel)
+    if not isinstance(kernel, DistanceKernel):
         page.omitted["bandwidths"] = "This kernel has no bandwidth to show."
         return
     try:
-        figure = plots.plot_bandwidths(kernel.inputs(rows), float(inner.bandwidth))
+        figure = plots.plot_bandwidths(rows, float(kernel.bandwidth), dimensions)
     except ValueError as error:  # criteria that these rows do not have
         page.omitted["bandwidths"] = f"The bandwidth criteria cannot be compared: {error}"
         return

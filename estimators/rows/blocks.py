@@ -192,7 +192,7 @@ def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.nd
             f"{columns(others, 'is', 'are')} not numeric (rows {start} to "
             f"{start + len(block) - 1} are {block[others[0]].dtype}); drop it, convert it to "
             "numbers, or, if it has the labels, name it: y='name'; for categories use "
-            "kernel=kernels.Mixed()"
+            "kernel=kernels.Tabular()"
         )
     if all(isinstance(dtype, np.dtype) for dtype in block.dtypes):
         return block.to_numpy(np.result_type(*block.dtypes))

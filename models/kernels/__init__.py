@@ -4,9 +4,9 @@ from .base import Kernel
 from .callable import Custom, as_kernel
 from .distance import RBF, Laplacian
 from .dot_product import Linear, Polynomial
-from .mixed import Mixed
 from .precomputed import Precomputed
 from .standardized import Standardized
+from .tabular import Tabular
 
 __all__ = [
     "RBF",
@@ -14,9 +14,9 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
-    "Mixed",
     "Polynomial",
     "Precomputed",
     "Standardized",
+    "Tabular",
     "as_kernel",
 ]

@@ -154,28 +154,30 @@ def max_variance_ratio(X: np.ndarray) -> float:
     )
 
 
-def likelihood(X: np.ndarray) -> float:
+def likelihood(X: np.ndarray, dimensions: int | None = None) -> float:
     r"""The s with the largest leave-one-out log density of the rows (Duin 1976).
 
     .. math:: s = \mathrm{arg\,max}_s \sum_i \log \frac{s^{-p}}{n_i} \sum_{j \in N_i}
         \exp\left(-\frac{\|x_i - x_j\|^2}{2 s^2}\right)
 
     :math:`N_i` are the :math:`n_i` rows that differ from row i: a row is left out with its copies,
-    as duplicates would let the density grow without bound as s goes to zero. p counts the columns
-    that vary. s is searched between a quarter of the median distance of different rows to their 5th
-    neighbour and the root mean squared distance of two rows. With more than 1,000 rows, a sample of
-    1,000 with a fixed seed is used, so s suits a centre of so many points at most.
+    as duplicates would let the density grow without bound as s goes to zero. p is ``dimensions``,
+    by default the number of columns that vary. s is searched between a quarter of the median
+    distance of different rows to their 5th neighbour and the root mean squared distance of two
+    rows. With more than 1,000 rows, a sample of 1,000 with a fixed seed is used, so s suits a
+    centre of so many points at most.
     """
-    grid, values = log_density(X)
+    grid, values = log_density(X, dimensions)
     return float(grid[np.argmax(values)])
 
 
-def log_density(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def log_density(X: np.ndarray, dimensions: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return bandwidths, and the mean leave-one-out log density of the rows for each of them.
 
     It is the criterion of :func:`likelihood`, but for a constant.
     """
     X = X[:, np.ptp(X, axis=0) > 0.0]
+    p = X.shape[1] if dimensions is None else dimensions
     rows = _sample(X, LIKELIHOOD_ROWS)
     high = math.sqrt(mean_squared_pairwise_distance(X))
     if not 0.0 < high < math.inf:
@@ -196,7 +198,7 @@ def log_density(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         np.divide(d2, -2.0 * u**2, out=k)
         np.exp(k, out=k)
         density = np.log(k.sum(axis=1)) - nearest[:, 0] / (2.0 * u**2)
-        values.append(density.mean() - X.shape[1] * math.log(u))
+        values.append(density.mean() - p * math.log(u))
     return grid, np.array(values)
 
 
@@ -209,7 +211,7 @@ def _mean_sd(X: np.ndarray) -> float:
     return math.sqrt(X.var(axis=0, ddof=1).mean())
 
 
-CRITERIA: dict[str, Callable[[np.ndarray], float]] = {
+CRITERIA: dict[str, Callable[..., float]] = {
     "likelihood": likelihood,
     "modified_mean": modified_mean,
     "mean": mean,
@@ -240,8 +242,10 @@ def check(bandwidth: Any) -> None:
         )
 
 
-def resolve(bandwidth: float | str, X: np.ndarray) -> float:
+def resolve(bandwidth: float | str, X: np.ndarray, dimensions: int | None = None) -> float:
     """Return the bandwidth as a number: ``bandwidth`` itself, or the criterion of X.
+
+    ``dimensions`` is the number of columns that :func:`likelihood` counts.
 
     Raises
     ------
@@ -258,7 +262,9 @@ def resolve(bandwidth: float | str, X: np.ndarray) -> float:
             "give the bandwidth as a number"
         )
     with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
-        value = CRITERIA[bandwidth](np.asarray(X, dtype=float))
+        X = np.asarray(X, dtype=float)
+        more = (dimensions,) if bandwidth == "likelihood" else ()
+        value = CRITERIA[bandwidth](X, *more)
     if not SMALLEST <= value <= 1 / SMALLEST:
         raise ValueError(
             f"bandwidth={bandwidth!r} gives {value} on these {len(X)} majority rows (too many of "

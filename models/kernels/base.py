@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -27,7 +27,7 @@ class Kernel:
     pairwise : bool
         Whether the rows of X hold kernel values already.
     takes_categories : bool
-        Whether columns can be categories, see :class:`~bsvdd.kernels.Mixed`.
+        Whether columns can be categories, see :class:`~bsvdd.kernels.Tabular`.
     normalized : bool
         Whether k(x, x) = 1 and k >= 0, with the logarithm in :meth:`log`.
     separable : bool
@@ -48,12 +48,33 @@ class Kernel:
         """Positions of the columns of categories, whose numbers only name them."""
         return ()
 
-    def with_categorical(self, columns: tuple[int, ...]) -> Self:
-        """Return the kernel with these columns of categories, unless it has its own."""
+    def with_columns(self, names: Sequence[str] | None, categorical: tuple[int, ...]) -> Self:
+        """Return the kernel for columns of these names, some of which are categories.
+
+        ``names`` is None for an array. A kernel with columns of categories of its own keeps them.
+
+        Raises
+        ------
+        ValueError
+            The kernel names a column that there is not.
+        """
         return self
 
-    def resolve(self, X: np.ndarray) -> Self:
+    @property
+    def leaving_out(self) -> Kernel:
+        """The kernel k(x, y) of a row x, one of those of ``resolve``, that is left out of it.
+
+        It is for two different arguments: x is seen as if the coordinates of ``inputs`` were
+        learned without it, and y as always. A kernel that learns little from one row returns
+        itself.
+        """
+        return self
+
+    def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
         """Return the kernel with its bandwidth, mean and scale estimated from majority rows X.
+
+        ``dimensions`` is the number of columns that a density counts: by default those of X that
+        vary, and fewer if several columns of X are made from one.
 
         Raises
         ------
@@ -123,13 +144,6 @@ class Kernel:
             The kernel is not ``separable``.
         """
         raise NotImplementedError(f"{self!r} is no product over columns")
-
-    def gaussian_rates(self, n_columns: int) -> np.ndarray | None:
-        r"""Return :math:`\gamma_f` of :math:`k = \exp(-\sum_f \gamma_f (x_f - y_f)^2)`, or None.
-
-        Shape (n_columns,); None if the kernel has another form.
-        """
-        return None
 
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return sum_i k(x_i, y_j), shape (m,), without holding the whole matrix."""

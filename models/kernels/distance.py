@@ -28,9 +28,10 @@ class DistanceKernel(Kernel):
     _metric: ClassVar[str]  # of scipy's cdist: log k(x, y) = -gamma distance(x, y)
 
     @override
-    def resolve(self, X: np.ndarray) -> Self:
+    def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
         criterion = self.bandwidth if isinstance(self.bandwidth, str) else self.criterion
-        return replace(self, bandwidth=criteria.resolve(self.bandwidth, X), criterion=criterion)
+        bandwidth = criteria.resolve(self.bandwidth, X, dimensions)
+        return replace(self, bandwidth=bandwidth, criterion=criterion)
 
     @property
     def gamma(self) -> float:
@@ -113,10 +114,6 @@ class RBF(DistanceKernel):
     def gamma(self) -> float:
         """1 / (2 s^2)."""
         return 0.5 / self._s**2
-
-    @override
-    def gaussian_rates(self, n_columns: int) -> np.ndarray:
-        return np.full(n_columns, self.gamma)
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

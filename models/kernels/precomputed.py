@@ -60,7 +60,7 @@ class Precomputed(Kernel):
             )
 
     @override
-    def resolve(self, X: np.ndarray) -> Self:
+    def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
         return self  # training_rows has checked the whole matrix
 
     @override

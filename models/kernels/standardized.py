@@ -15,7 +15,7 @@ from .distance import RBF
 
 @dataclass(frozen=True)
 class Wrapper(Kernel):
-    """A kernel that calls another kernel with other columns, those of ``_columns``."""
+    """A kernel that calls another kernel with other columns, those of ``columns``."""
 
     kernel: Kernel | Callable[..., Any]
 
@@ -31,33 +31,37 @@ class Wrapper(Kernel):
     def _inner(self) -> Kernel:
         return as_kernel(self.kernel)
 
-    def _columns(self, X: np.ndarray) -> np.ndarray:
+    def columns(self, X: np.ndarray) -> np.ndarray:
         """Return the rows as the inner kernel sees them."""
         raise NotImplementedError
 
+    def _first(self, X: np.ndarray) -> np.ndarray:
+        """Return the rows x of k(x, y) as the inner kernel sees them."""
+        return self.columns(X)
+
     @override
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        return self._inner.inputs(self._columns(X))
+        return self._inner.inputs(self.columns(X))
 
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self._inner.log(self._columns(X), self._columns(Y))
+        return self._inner.log(self._first(X), self.columns(Y))
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
-        return self._inner.by_column(self._columns(X), self._columns(Y))
+        return self._inner.by_column(self._first(X), self.columns(Y))
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self._inner._matrix(self._columns(X), self._columns(Y))
+        return self._inner._matrix(self._first(X), self.columns(Y))
 
     @override
     def _symmetric(self, X: np.ndarray) -> np.ndarray:
-        return self._inner._symmetric(self._columns(X))
+        return self._inner._symmetric(self.columns(X))
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
-        return self._inner._diag(self._columns(X))
+        return self._inner._diag(self.columns(X))
 
 
 @dataclass(frozen=True)
@@ -97,36 +101,29 @@ class Standardized(Wrapper):
         super().__post_init__()
         if self._inner.takes_categories:
             raise ValueError(
-                "Standardized would scale the numbers of categories; put it inside: "
-                "kernels.Mixed(kernels.Standardized(...))"
+                f"Standardized would scale the numbers of categories of {self.kernel!r}, which "
+                "standardises its columns of numbers itself"
             )
         vars(self)["euclidean"] = self._inner.euclidean
 
     @override
-    def resolve(self, X: np.ndarray) -> Self:
+    def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
         from sklearn.preprocessing import StandardScaler
 
         scaler = StandardScaler().fit(X)
-        kernel = self._inner.resolve(scaler.transform(X))
+        kernel = self._inner.resolve(scaler.transform(X), dimensions)
         mean, scale = tuple(scaler.mean_.tolist()), tuple(scaler.scale_.tolist())
         return replace(self, kernel=kernel, mean=mean, scale=scale)
 
     @override
-    def gaussian_rates(self, n_columns: int) -> np.ndarray | None:
-        rates = self._inner.gaussian_rates(n_columns)
-        if rates is None or self.scale is None:
-            return None
-        return rates / np.square(self.scale)
-
-    @override
-    def _columns(self, X: np.ndarray) -> np.ndarray:
+    def columns(self, X: np.ndarray) -> np.ndarray:
         if self.mean is None:
             raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
         return (X - np.array(self.mean, X.dtype)) / np.array(self.scale, X.dtype)
 
     @override
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self._inner.summed(self._columns(X), self._columns(Y.astype(X.dtype)))
+        return self._inner.summed(self.columns(X), self.columns(Y.astype(X.dtype)))
 
     def __repr__(self) -> str:
         return f"Standardized({self.kernel!r})"

@@ -192,7 +192,7 @@ def test_nearest_rows_are_normal_and_the_most_similar(kernel):
 
 def test_categories_have_no_distance_and_no_change():
     frame = pd.DataFrame(ROWS[:, :2], columns=["a", "b"]).assign(kind=["u", "v"] * 23 + ["w"])
-    est = SVDD(kernel=kernels.Mixed()).fit(frame)
+    est = SVDD(kernel=kernels.Tabular()).fit(frame)
     found = est.explain(frame[:3], top=5)
     assert found.changes is None
     rows = found.nearest["row"].values
@@ -200,7 +200,9 @@ def test_categories_have_no_distance_and_no_change():
     np.testing.assert_allclose(found.nearest["distance"], np.linalg.norm(away, axis=2))
 
 
-@pytest.mark.parametrize("model", [BDDM(), BSVDDM(), SVDDM()], ids=["BDDM", "BSVDDM", "SVDDM"])
+@pytest.mark.parametrize(
+    "model", [BDDM(), BSVDDM(), SVDDM(kernel=kernels.RBF())], ids=["BDDM", "BSVDDM", "SVDDM"]
+)
 def test_signed_weights_are_explained_by_terms_of_points_that_add_up(model):
     """d^2 - D_opt^2 of a row, less the mean of the normal rows, in terms of the points."""
     y = np.arange(47) >= 40

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from bsvdd.inference import boundary
+from bsvdd.inference.cutoff import rows_for
 from scipy.stats import beta, kstest
 
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, priors
-from bsvdd.inference import boundary
-from bsvdd.inference.cutoff import rows_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
