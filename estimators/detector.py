@@ -445,9 +445,7 @@ class Detector(OutlierMixin, BaseEstimator):
             center, data.rows[near], own[near], gram.n0, gram.n_majority_points
         )
 
-    def _values_by_refit(
-        self, fit: Fit, train: np.ndarray
-    ) -> Callable[[np.ndarray], np.ndarray]:
+    def _values_by_refit(self, fit: Fit, train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Return the values by a fit to the rows ``train``, as a function of rows."""
         draws, score = self._refit(fit.data, train)
         own, other = self._reference(draws, score), self._reference(fit.draws, fit.center)
@@ -597,9 +595,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return ``fit(X, y).predict(X)``."""
         return self.fit(X, y, **kwargs).predict(X)
 
-    def decision(
-        self, X: Any, prob: float = 0.9, p_value: str | None = "left-out"
-    ) -> pd.DataFrame:
+    def decision(self, X: Any, prob: float = 0.9, p_value: str | None = "left-out") -> pd.DataFrame:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
 
         Parameters

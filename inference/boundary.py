@@ -9,8 +9,8 @@ not shown. In draw t a row z is normal if
 with three parts.
 
 - :math:`s_z^{(t)}`, the similarity of z to the draw of the centre.
-- :math:`q^{(t)}`, the cutoff of the draw: the quantile of the left-out similarities of the draw that
-  the rate of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1).
+- :math:`q^{(t)}`, the cutoff of the draw: the quantile of its left-out similarities that the rate
+  of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1).
 - :math:`g^{(t)} u`, a row beside z that was not drawn: :math:`g \sim \mathrm{Gamma}(1/2)`, and
   :math:`u = \kappa / n_0`, with :math:`\kappa = \mathrm{median}_j \sum_i k_{ij}^2 / \sum_i k_{ij}`
   over left-out rows near the cutoff what one neighbour adds to the sum of the kernel values; at
@@ -137,9 +137,7 @@ def of_left_out(
     return Boundary(threshold, reference, whole)
 
 
-def _quantiles(
-    values: np.ndarray, rate: float, draws: int, rng: np.random.Generator
-) -> np.ndarray:
+def _quantiles(values: np.ndarray, rate: float, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Return the quantiles (draws,) of values (draws or 1, n) under Dirichlet weights of the rows.
 
     It is the smallest value up to which the weights sum to at least the rate.

@@ -9,8 +9,8 @@ similarities, or logarithms of similarities where weights and kernel values are 
 similarity has all its digits where d_z, which tends to the distance of a row that resembles no
 point, has none left. Distances and D_opt are displays.
 
-In draw t a row is normal if :math:`s_z^{(t)} \ge \theta^{(t)}`, the similarity of the cutoff in this
-draw (:mod:`.boundary`). The score of a row is the quantile over the draws of
+In draw t a row is normal if :math:`s_z^{(t)} \ge \theta^{(t)}`, the similarity of the cutoff in
+this draw (:mod:`.boundary`). The score of a row is the quantile over the draws of
 :math:`\log (s_z^{(t)} / \theta^{(t)})`: minus its surprise, and 0 at the cutoff.
 """
 
@@ -255,7 +255,7 @@ class Center(Score):
 
     @override
     def within(self, distance: float) -> Boundary:
-        r"""Return the boundary of the printed rule, :math:`d_z \le D_{\mathrm{opt}}` in each draw."""
+        r"""Return the boundary of the printed rule, :math:`d_z \le D_{\mathrm{opt}}` in a draw."""
         limit = self._self_similarity - distance * distance
         return Boundary.at(self._as_value((self.squared_norm + limit) / 2.0))
 

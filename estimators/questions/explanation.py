@@ -155,9 +155,7 @@ def explain(
         of_columns = _dataset("column", columns, names, **_columns(fit, center, terms))
     if changes and not data.kernel.categorical_columns:
         value = rows.copy()
-        value[~is_normal] = changes_of.smallest_change(
-            decides, rows[~is_normal], fit.level, region
-        )
+        value[~is_normal] = changes_of.smallest_change(decides, rows[~is_normal], fit.level, region)
         change = value - rows
         changed = _dataset(
             "column",

@@ -70,9 +70,7 @@ class Region:
         return np.sqrt(np.square(change / self.sd).sum(axis=1))
 
 
-def smallest_change(
-    center: Center, rows: np.ndarray, level: float, region: Region
-) -> np.ndarray:
+def smallest_change(center: Center, rows: np.ndarray, level: float, region: Region) -> np.ndarray:
     """Return the normal row next to each row, shape (rows, p); NaN if no normal row was found.
 
     Parameters

@@ -85,11 +85,6 @@ class Kernel:
         require_kernel(self, X)
         return self
 
-    @property
-    def leaving_out(self) -> Kernel:
-        """The kernel as k(X, Y) whose training rows X leave what it has learned from them."""
-        return self
-
     def training_rows(self, X: np.ndarray) -> np.ndarray:
         """Return training rows in the form that the kernel is called with."""
         return X
