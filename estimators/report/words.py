@@ -29,8 +29,6 @@ SAMPLERS = {
     "nuts": "The draws are those of NUTS.",
     "metropolis": "The draws are those of random-walk Metropolis.",
     "reweighted": "The draws are those of another prior, reweighted.",
-    "bootstrap": "The draws are those of the weighted likelihood bootstrap, with a calibrated "
-    "weight of the likelihood.",
 }
 
 
