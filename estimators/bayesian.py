@@ -21,7 +21,7 @@ from ..inference.center import Center
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.prior import PRIOR_DRAWS, prior_weights
 from ..inference.warning import DiagnosticWarning, warn
-from ..models import bootstrap
+from ..models import calibration
 from ..models.closed_form import ClosedForm
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
@@ -58,7 +58,7 @@ class Bayesian(Detector):
     model_ : pymc.Model
         The model of ``gram_`` and the priors, built anew at each access.
     likelihood_scale_ : float
-        The weight of the likelihood; the calibrated one, if it was asked for.
+        lambda, the weight of the likelihood: the number that was given, or the calibrated one.
     """
 
     prior: Prior = StandardizedRowSum()
@@ -70,7 +70,8 @@ class Bayesian(Detector):
     dictionary: int | Landmarks | Any | None = AUTO
     progressbar: bool = False
 
-    _calibrated_scale = 1.0  # replaced by a fit that calibrates
+    _calibrated_scale = 0.0  # lambda of the rows that were read; 0 if a number was given
+    _on_simplex: ClassVar[bool] = True  # whether lambda is calibrated for weights on the simplex
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Detector._parameter_constraints,
@@ -145,37 +146,43 @@ class Bayesian(Detector):
         """Return why landmarks cannot take the place of many rows, or None if they can."""
         if getattr(self.kernel, "pairwise", False):
             return "a precomputed kernel has no rows"
-        if self.likelihood_scale == CALIBRATED:
-            return "likelihood_scale='calibrated' needs every majority row as a point"
         if any(isinstance(p, Normal) and (p.m or p.sigma) for p in self._priors().values()):
             return "priors.Normal has a number for each majority row"
         return None
 
     # the weight of the likelihood
 
-    def _mode(self, gram: Gram, scale: float) -> np.ndarray:
-        """Return the weights at the posterior mode; for models that can be calibrated."""
-        raise NotImplementedError
-
-    def _reason_against(self, gram: Gram) -> str | None:
-        """Return why lambda cannot be calibrated, or None if it can."""
-        return bootstrap.reason_against(gram, self.prior)
-
     @property
     def _scale(self) -> float:
-        """The weight of the likelihood as a number, in a fit or before it."""
-        if self.likelihood_scale == CALIBRATED:
-            return self._calibrated_scale
-        return float(self.likelihood_scale)
+        """The weight of the likelihood as a number, for the rows that were read."""
+        if self.likelihood_scale != CALIBRATED:
+            return float(self.likelihood_scale)
+        return self._calibrated_scale
 
     @override
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        if self.likelihood_scale == CALIBRATED and self.sampler != "auto":
-            raise ValueError(
-                "likelihood_scale='calibrated' has draws of the bootstrap instead of a sampler's, "
-                f"so it needs sampler='auto', got {self.sampler!r}; give a number, or 'auto'"
+    def _read(self, X: Any, y: Any) -> TrainingData:
+        data = super()._read(X, y)
+        self._calibrated_scale = self._calibrated(data)
+        return data
+
+    def _calibrated(self, data: TrainingData) -> float:
+        """Return the calibrated lambda of these rows; 0 if a number was given."""
+        if self.likelihood_scale != CALIBRATED:
+            return 0.0
+        rows, is_point = None, None
+        if not data.dictionary.points_are_rows:
+            majority = np.flatnonzero(~data.minority)
+            rows, is_point = data.rows[majority], np.isin(majority, data.row_of_point)
+        found = calibration.calibrated(data.gram, rows, is_point, self._on_simplex)
+        if found.reason is not None:
+            warn(
+                f"likelihood_scale='calibrated': {found.reason}, so lambda is {found.scale:.3g}, "
+                "that of rows that are similar to none but themselves, and intervals of d_z need "
+                "not have the width that samples of this size have; give a number, such as "
+                "likelihood_scale=1, to choose it yourself",
+                DiagnosticWarning,
             )
+        return found.scale
 
     @property
     def model_(self) -> pm.Model:
@@ -188,8 +195,6 @@ class Bayesian(Detector):
     @override
     def _draw(self, gram: Gram, seed: int) -> Draws:
         self._check_draws(max(gram.n_points, min(gram.n0, KEPT_ROWS)))
-        if self._calibrates(gram):
-            return self._draw_calibrated(gram, seed)
         closed_form = self._closed_form(gram)
         settings = SamplerSettings(
             self.sampler, self.draws, self.tune, self.chains, seed, self.progressbar
@@ -199,20 +204,6 @@ class Bayesian(Detector):
         model = self._build(gram)
         likelihood_of(model)  # an error before anything is sampled
         return sampling.draw(model, settings)
-
-    def _calibrates(self, gram: Gram) -> bool:
-        """Return whether lambda is calibrated; warn if it was asked for and cannot be."""
-        if self.likelihood_scale != CALIBRATED:
-            return False
-        reason = self._reason_against(gram)
-        if reason is not None:
-            self._calibrated_scale = 1.0
-            warn(
-                f"likelihood_scale='calibrated' cannot be used here: {reason}; the fit has "
-                "likelihood_scale=1",
-                DiagnosticWarning,
-            )
-        return reason is None
 
     def _draw_exactly(self, closed_form: ClosedForm | None, settings: SamplerSettings) -> Draws:
         if closed_form is None:
@@ -232,39 +223,6 @@ class Bayesian(Detector):
             closed_form.log_prior(variables["w"]),
             dims=closed_form.dims,
             coords={"point": np.arange(variables["w"].shape[-1])},
-        )
-
-    def _draw_calibrated(self, gram: Gram, seed: int) -> Draws:
-        """Return draws of the bootstrap, with the calibrated weight of the likelihood."""
-        start, rng = time.perf_counter(), np.random.default_rng(seed)
-        calibrated = bootstrap.Calibrated.of(
-            gram, lambda scale: self._mode(gram, scale), self._nonnegative
-        )
-        self._calibrated_scale = calibrated.scale
-        if not calibrated.pull <= bootstrap.PULL:
-            warn(
-                f"likelihood_scale='calibrated': with lambda = {calibrated.scale:.3g} the prior "
-                f"still moves d_z^2 by {calibrated.pull:.2g} standard errors, and up to "
-                f"{bootstrap.PULL} were asked for, so intervals of d_z may miss the distance from "
-                "the population's centre; use another prior, or another kernel",
-                DiagnosticWarning,
-            )
-        shape = (self.chains, self.draws)
-        variables = {
-            name: values.reshape(*shape, *values.shape[1:])
-            for name, values in calibrated.draw(self.chains * self.draws, rng).items()
-        }
-        why = "likelihood_scale='calibrated'"
-        return Draws(
-            variables,
-            SamplerReport("bootstrap", why=why, seconds=time.perf_counter() - start),
-            dims={"w": ("point",)},
-            coords={"point": np.arange(gram.n_points)},
-            solution={
-                "calibrated_scale": calibrated.scale,
-                "variance_ratio": calibrated.ratio,
-                "prior_pull": calibrated.pull,
-            },
         )
 
     def _check_draws(self, n: int) -> None:
@@ -292,8 +250,6 @@ class Bayesian(Detector):
             return None, KernelLikelihood(self._scale)
         model = self._build(data.gram)
         prior = prior_weights(model, data.seed)
-        if draws.report.sampler == "bootstrap":  # its terms are no posterior's, as az.loo needs
-            return prior, None
         return prior, likelihood_of(model)
 
     @override
@@ -346,6 +302,8 @@ class Bayesian(Detector):
         """
         new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
         data = self.fit_.data
+        if not new._calibrated_scale:  # that of other settings was a number
+            new._calibrated_scale = new._calibrated(data)
         return new._described(data, new._draw(data.gram, data.seed))
 
     def reweighted(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
@@ -396,12 +354,6 @@ class Bayesian(Detector):
         check_is_fitted(self)
         if self._one_estimate:
             raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
-        if self.fit_.draws.report.sampler == "bootstrap":
-            raise ValueError(
-                "with likelihood_scale='calibrated' the draws are those of the bootstrap, and "
-                "importance weights need draws of the posterior; refit with a number, such as "
-                "likelihood_scale=1, or with another prior by est.with_prior(...)"
-            )
         return self.fit_.draws
 
     def _log_prior(self, draws: Draws, gram: Gram) -> dict[str, np.ndarray]:

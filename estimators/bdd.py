@@ -15,7 +15,7 @@ from ..models import bdd, bdd_m
 from ..models.bdd import NormalPosterior
 from ..models.bdd_m_posterior import TruncatedNormalPosterior
 from ..models.gram import Gram
-from ..models.priors import GaussianPrior, Prior, TruncatedNormal
+from ..models.priors import EqualWeights, GaussianPrior, Prior, TruncatedNormal
 from .bayesian import CALIBRATED, Bayesian
 from .training import TrainingData
 
@@ -33,11 +33,14 @@ class BDD(Bayesian):
 
     Parameters
     ----------
-    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
+    likelihood_scale : float or "calibrated", default="calibrated"
+        lambda, as in :class:`BSVDD`, calibrated under the default prior of this model. A single
+        estimate, as with ``simplex=True``, has the same lambda.
+    kernel, dictionary, draws, tune, chains : optional
         As in :class:`BSVDD`.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
-    prior : prior or callable, default=StandardizedRowSum()
+    prior : prior or callable, default=EqualWeights(sd=1.5)
         Prior of the weights.
     simplex : bool, default=False
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
@@ -101,6 +104,10 @@ class BDD(Bayesian):
         "simplex": ["boolean"],
     }
 
+    _on_simplex: ClassVar[bool] = False
+
+    prior: Prior = EqualWeights()
+    likelihood_scale: float | str = CALIBRATED
     simplex: bool = False
 
     @property
@@ -118,16 +125,6 @@ class BDD(Bayesian):
             return None
         return NormalPosterior(gram, self.prior, self._scale)
 
-    @override
-    def _mode(self, gram: Gram, scale: float) -> np.ndarray:
-        return NormalPosterior(gram, self.prior, scale).mean
-
-    @override
-    def _reason_against(self, gram: Gram) -> str | None:
-        if self.simplex:
-            return "simplex=True has one estimate of the weights, and no draws"
-        return super()._reason_against(gram)
-
     @property
     @override
     def _one_estimate(self) -> bool:
@@ -137,7 +134,6 @@ class BDD(Bayesian):
     def _draw(self, gram: Gram, seed: int) -> Draws:
         if not self._one_estimate:
             return super()._draw(gram, seed)
-        self._calibrates(gram)  # one estimate cannot be, and says so
         posterior = NormalPosterior(gram, self.prior, self._scale)
         return Draws.of_weights(posterior.simplex_mode() if self.simplex else posterior.mean)
 
@@ -164,13 +160,9 @@ class BDD(Bayesian):
         gram, posterior = data.gram, self._closed_form(data.gram)
         if self.simplex or posterior is None:
             return super()._left_out_sums(data, weights)
-        calibrated = self.likelihood_scale == CALIBRATED and self._reason_against(gram) is None
-        if self.sampler == "map" or calibrated:
-            # the mode without each row; the draws of the bootstrap move around it
+        if self.sampler == "map":  # the mode without each row
             modes, _ = posterior.left_out()
-            moves = weights - posterior.mean
-            of_others = moves @ gram.K - moves * np.diag(gram.K)
-            return (gram.K * modes).sum(axis=0) + of_others, None
+            return (gram.K * modes).sum(axis=0)[None], None
         return posterior.leave_one_out(weights, np.random.default_rng(data.seed))
 
     @property
@@ -196,7 +188,7 @@ class BDDM(Bayesian):
     Parameters
     ----------
     kernel, likelihood_scale, dictionary, draws, tune, chains : optional
-        As in :class:`BSVDDM`.
+        As in :class:`BSVDDM`: lambda is 1.
     cutoff : Cutoff, str, float or None, default=None
         As in :class:`BSVDD`. By default, rows are left out of the posterior itself, with the draws
         of the one fit (see Notes). This needs a ``TruncatedNormal`` minority prior. With another

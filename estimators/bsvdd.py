@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..models import bsvdd, bsvdd_m
 from ..models.gram import Gram
-from ..models.priors import Beta, InverseRowSum, Prior
+from ..models.priors import Beta, Flat, InverseRowSum, Prior
 from .bayesian import CALIBRATED, Bayesian
 
 if TYPE_CHECKING:
@@ -31,19 +30,16 @@ class BSVDD(Bayesian):
     ----------
     kernel : Kernel or callable, default=Tabular()
         How rows resemble each other, see :class:`bsvdd.kernels.Tabular` and :mod:`bsvdd.kernels`.
-    prior : prior or callable, default=InverseRowSum(sd=0.5)
-        Prior of beta, see :mod:`bsvdd.priors`. Kernel and prior were chosen on 103 data sets
-        (``python -m benchmarks.detection``).
-    likelihood_scale : float or "calibrated", default=1
-        lambda, the weight of the quasi-likelihood relative to the prior. With a number, intervals
-        of d_z have no frequency meaning: they are often several times too wide or too narrow.
-        ``"calibrated"`` chooses lambda, and the draws are those of the Bayesian bootstrap of the
-        posterior mode (:mod:`bsvdd.models.bootstrap`): about 90 % of the 90 % intervals cover the
-        distance from the centre of the population with ``RBF("median")``, and fewer with the
-        default bandwidth, which is narrow. The prior then has little influence.
-        ``likelihood_scale_`` is lambda; ``idata_["posterior"].attrs`` has the ratio of variances
-        that lambda starts from, and the pull of the prior that remains. "calibrated" needs a
-        normal prior and the rows as points; else the fit warns and takes 1.
+    prior : prior or callable, default=Flat(sd=1.5)
+        Prior of beta, see :mod:`bsvdd.priors`.
+    likelihood_scale : float or "calibrated", default="calibrated"
+        lambda, the weight of the quasi-likelihood relative to the prior. ``"calibrated"`` is the
+        lambda at which, under the default prior, the posterior spread of the similarity of rows
+        near the cutoff is that of samples of this size from the population
+        (:mod:`bsvdd.models.calibration`). It is computed once, from the training rows, and does not
+        depend on the prior, so fits with other priors can be compared. ``likelihood_scale_`` is its
+        value. A number is taken as it is, and 1 is the published one; intervals of d_z then have no
+        frequency meaning: they are often several times too wide or too narrow.
     outlier_fraction : float, default=1
         nu, in (0, 1]. 1 is the published likelihood. Below 1, the loss of a centre is that of SVDD
         in place of the sum of all d^2: the radius R of a sphere is a parameter, and only rows
@@ -135,7 +131,8 @@ class BSVDD(Bayesian):
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
-    prior: Prior = InverseRowSum(sd=0.5)
+    prior: Prior = Flat(sd=1.5)
+    likelihood_scale: float | str = CALIBRATED
     outlier_fraction: float = 1.0
 
     @property
@@ -164,17 +161,6 @@ class BSVDD(Bayesian):
     def _build(self, gram: Gram) -> pm.Model:
         return bsvdd.build(gram, self.prior, self._scale, self.outlier_fraction)
 
-    @override
-    def _mode(self, gram: Gram, scale: float) -> np.ndarray:
-        prior: Any = self.prior  # a normal one, or lambda is not calibrated
-        return bsvdd.mode(gram, prior, scale)
-
-    @override
-    def _reason_against(self, gram: Gram) -> str | None:
-        if self.outlier_fraction < 1:
-            return "the bootstrap is for the published likelihood, outlier_fraction=1"
-        return super()._reason_against(gram)
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BSVDDM(BSVDD):
@@ -186,7 +172,10 @@ class BSVDDM(BSVDD):
 
     Parameters
     ----------
-    kernel, likelihood_scale, sampler, draws, tune, chains : optional
+    likelihood_scale : float, default=1
+        lambda. A large lambda switches the labels off: the optimum of the published likelihood is
+        the mean of the majority rows.
+    kernel, sampler, draws, tune, chains : optional
         As in :class:`BSVDD`.
     dictionary : int, Landmarks, array of shape (M, p), "auto" or None, default="auto"
         As in :class:`BSVDD`; up to M minority rows are added to it.
@@ -244,6 +233,8 @@ class BSVDDM(BSVDD):
         "minority_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
+    prior: Prior = InverseRowSum(sd=0.5)
+    likelihood_scale: float | str = 1.0
     minority_prior: Prior = Beta(total=1)
     minority_fraction: float = 0.1
 

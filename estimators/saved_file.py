@@ -91,7 +91,7 @@ PLAIN = (str, int, float, bool)
 DICTS = ("parameters", "kernel", "report", "solution", "dims", "coords", "diagnostics")
 HEADER: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("format", "seed"), (int,)),
-    **dict.fromkeys(("cutoff", "level"), (float,)),
+    **dict.fromkeys(("cutoff", "level", "calibrated_scale"), (float,)),
     **dict.fromkeys(("features", "labels", "kind_labels"), (list,)),
     **dict.fromkeys(DICTS, (dict,)),
     **{"estimator": (str,), "cv": (str, int), "label": (str, NONE)},
@@ -153,6 +153,7 @@ def _header(est: Any) -> dict[str, Any]:
         "names": data.names,
         "gram": None if data.dictionary.points_are_rows else gram | {"all_rows": data.all_rows},
         "report": draws.report.attrs(),
+        "calibrated_scale": getattr(est, "_calibrated_scale", 0.0),
         "solution": draws.solution,
         "dims": draws.dims,
         "coords": draws.coords,
@@ -320,6 +321,8 @@ def _check_header(header: dict[str, Any]) -> None:
         raise ValueError(f"seed: expected a whole number of at most 2^31 - 1, got {seed}")
     if not 0.0 <= header["level"] < 1.0:
         raise ValueError(f"level: expected at least 0 and less than 1, got {header['level']}")
+    if not 0.0 <= header["calibrated_scale"] < math.inf:
+        raise ValueError(f"calibrated_scale: expected a number, got {header['calibrated_scale']}")
     cutoff, offset = header["cutoff"], header["solution"].get("offset", 0.0)
     if not (math.isfinite(cutoff) and math.isfinite(offset)):
         raise ValueError(f"cutoff, offset: expected finite, got {cutoff}, {offset}")
@@ -413,7 +416,7 @@ def _restored(
     data = _data(header, tensors, kernel, rule)
     draws = _draws(header, tensors)
     prior = prior_of.as_dataset(tensors.get("prior/w")) if draws.is_posterior else None
-    est._calibrated_scale = draws.solution.get("calibrated_scale", 1.0)
+    est._calibrated_scale = header["calibrated_scale"]
     fit = Fit(
         data=data,
         draws=draws,

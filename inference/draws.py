@@ -50,7 +50,7 @@ class SamplerReport:
     ----------
     sampler : str
         The sampler that made the draws: "hmc", "nuts", "metropolis", "exact", "reweighted",
-        "bootstrap", or "none" for a single estimate.
+        or "none" for a single estimate.
     why : str
         Why this sampler was used.
     library : str

@@ -264,7 +264,7 @@ def candidates() -> list[Candidate]:
 
 
 def published() -> list[Candidate]:
-    """Return the four models of the slides with their published priors, under one protocol.
+    """Return the four models of the slides as published: priors and lambda = 1, one protocol.
 
     SVDD decides by its own sphere. The others take the samplers of this package and the cutoff of
     the protocol, which their sources do not: :func:`as_published` has random-walk Metropolis for
@@ -272,7 +272,8 @@ def published() -> list[Candidate]:
     with Beta(1, 1) takes seconds to sample, so it has fewer draws, and 100 tuning draws.
     """
     ours = {"BSVDD-M": {"draws": 300, "tune": 100}}
-    models = {"SVDD": ["cutoff"], "BDD": ["prior"], "BSVDD": ["prior"]}
+    bayesian = ["prior", "likelihood_scale"]
+    models = {"SVDD": ["cutoff"], "BDD": bayesian, "BSVDD": bayesian}
     models["BSVDD-M"] = ["prior", "minority_prior"]
     return [
         Candidate(name, name, {n: fixed[n].value for n in names} | ours.get(name, {}))

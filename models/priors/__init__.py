@@ -22,7 +22,7 @@ from ..gram import Gram
 from .base import CorrelatedPrior, GaussianPrior
 from .correlated import GaussianProcess, GraphLaplacian
 from .minority import Beta, TruncatedNormal
-from .normal import Flat, Normal
+from .normal import EqualWeights, Flat, Normal
 from .row_sums import InverseRowSum, RowSum, StandardizedRowSum
 from .svdd import SVDDWeights
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Beta",
     "CorrelatedPrior",
+    "EqualWeights",
     "Flat",
     "GaussianPrior",
     "GaussianProcess",
@@ -53,6 +54,7 @@ FAMILIES = [
     SVDDWeights,
     RowSum,
     Flat,
+    EqualWeights,
     Normal,
     GaussianProcess,
     GraphLaplacian,

@@ -43,13 +43,17 @@ class GaussianPrior:
         """Return m, one value for each majority point of the dictionary."""
         return np.zeros(gram.n_majority_points)
 
+    def scale(self, gram: Gram) -> float:
+        """Return the standard deviation of each value, for Sigma = sigma^2 I."""
+        return float(self.sd)
+
     def covariance(self, gram: Gram) -> np.ndarray:
         """Return Sigma, a matrix over the majority points of the dictionary."""
-        return float(self.sd) ** 2 * np.eye(gram.n_majority_points)
+        return self.scale(gram) ** 2 * np.eye(gram.n_majority_points)
 
     def precision(self, gram: Gram) -> np.ndarray:
         """Return the inverse of Sigma."""
-        return float(self.sd) ** -2 * np.eye(gram.n_majority_points)
+        return self.scale(gram) ** -2 * np.eye(gram.n_majority_points)
 
     def log_density(self, gram: Gram, x: np.ndarray) -> np.ndarray:
         """Return log N(x; m, Sigma), shape (..., M) -> (...)."""
@@ -62,7 +66,7 @@ class GaussianPrior:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        mean, sd = self.mean(gram), float(self.sd)
+        mean, sd = self.mean(gram), self.scale(gram)
         x = pm.Normal(
             name, pm.Data(f"{name}_mean", mean, dims=dims), pm.Data(f"{name}_sd", sd), dims=dims
         )

@@ -29,6 +29,41 @@ class Flat(GaussianPrior):
 
 
 @dataclass(frozen=True)
+class EqualWeights(GaussianPrior):
+    r"""Normal prior of free weights around the mean of the points.
+
+    .. math:: m_j = 1 / M, \qquad \Sigma = (\sigma / M)^2 I
+
+    with M the number of majority points: the centre is near their mean, and sigma is in units of
+    one weight. It is for the weights of BDD, which need not sum to one.
+
+    Parameters
+    ----------
+    sd : float, default=1.5
+        sigma, in units of 1/M.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels, priors
+    >>> from bsvdd.models import Gram
+    >>> gram = Gram.from_rows(kernels.RBF(1.0), np.array([[0.0], [1.0], [2.0], [3.0]]))
+    >>> priors.EqualWeights().mean(gram)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+
+    sd: float = 1.5
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        return np.full(gram.n_majority_points, 1.0 / gram.n_majority_points)
+
+    @override
+    def scale(self, gram: Gram) -> float:
+        return float(self.sd) / gram.n_majority_points
+
+
+@dataclass(frozen=True)
 class Normal(CorrelatedPrior):
     r"""Normal prior whose mean and covariance are parameters, :math:`N(m, \sigma^2 \Sigma)`.
 

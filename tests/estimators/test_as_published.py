@@ -9,7 +9,6 @@ from bsvdd.comparison.run.protocol import Candidate
 from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY
 
-import bsvdd
 from bsvdd import Cutoff, as_published, kernels, priors
 
 TECHNICAL = {"kernel", "minor_label", "random_state", "progressbar"}
@@ -99,9 +98,7 @@ def test_metropolis_settles_on_the_posterior_of_nuts():
     est = as_published("BSVDD").fit(X)
     assert est.idata_["posterior"].attrs["sampler"] == "metropolis"
     assert float(est.idata_["diagnostics"]["r_hat"]) < 1.01
-    other = bsvdd.BSVDD(
-        kernel=kernels.RBF(), prior=priors.RowSum(), sampler="nuts", draws=2000
-    ).fit(X)
+    other = as_published("BSVDD", draws=2000, tune=500).set_params(sampler="nuts").fit(X)
     ours, theirs = (e.distance(X).mean(("chain", "draw")).values for e in (est, other))
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
@@ -172,12 +169,12 @@ def test_bad_names(name, changes, error, message):
 
 def test_the_study_keeps_its_candidates():
     """Stored results depend on them, so that what the registry says must not change them."""
-    row_sum = {"prior": priors.RowSum()}
+    row_sum, one = {"prior": priors.RowSum()}, {"likelihood_scale": 1.0}
     unbounded = {"minority_prior": priors.Beta(), "draws": 300, "tune": 100}
     assert protocol.published() == [
         Candidate("SVDD", "SVDD", {"cutoff": "model"}),
-        Candidate("BDD", "BDD", {"prior": priors.RowSum(exponent=0.5)}),
-        Candidate("BSVDD", "BSVDD", row_sum),
+        Candidate("BDD", "BDD", {"prior": priors.RowSum(exponent=0.5), **one}),
+        Candidate("BSVDD", "BSVDD", {**row_sum, **one}),
         Candidate("BSVDD-M", "BSVDD-M", {**row_sum, **unbounded}),
     ]
 

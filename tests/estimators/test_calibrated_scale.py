@@ -1,19 +1,18 @@
-"""likelihood_scale="calibrated": intervals of d_z that cover, and all that follows a fit."""
+"""likelihood_scale="calibrated", the default: a posterior with the spread of samples."""
 
 from __future__ import annotations
 
-import warnings
-
+import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference.warning import DiagnosticWarning
+from bsvdd.models import Gram, calibration
 
 import bsvdd
-from bsvdd import BDD, BSVDD, kernels, priors
-from tests.scores import UNIT
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
 
-COLUMNS, WIDTH = 3, 1.5
+COLUMNS = 3
 MODELS = [BDD, BSVDD]
 
 
@@ -29,102 +28,172 @@ def rows():
 
 @pytest.fixture(scope="module", params=MODELS)
 def est(request, rows):
-    return request.param(likelihood_scale="calibrated").fit(rows)
+    return request.param().fit(rows)
 
 
-def true_distance(Z):
-    """Return d_z from the centre of N(0, I), by the integrals of the Gaussian kernel."""
+POPULATIONS = {
+    "normal": lambda rng, n: rng.normal(size=(n, 5)),
+    "t": lambda rng, n: rng.standard_t(3, size=(n, 10)) / 1.7,
+    "lognormal": lambda rng, n: np.exp(rng.normal(size=(n, 2))) / 2.0,
+    "binary": lambda rng, n: 2.0 * (rng.random((n, 8)) < 0.3),
+}
 
-    def expected(variance, squared):
-        return (WIDTH**2 / (WIDTH**2 + variance)) ** (COLUMNS / 2) * np.exp(
-            -squared / (2 * (WIDTH**2 + variance))
-        )
 
-    return np.sqrt(1.0 - 2.0 * expected(1.0, (Z**2).sum(axis=1)) + expected(2.0, 0.0))
+def spread(model, population, n, kernel, seed=1, **parameters):
+    """Return the median ratio of the posterior sd of s_z and its sd over samples.
+
+    z is new, and near the cutoff.
+    """
+    rng = np.random.default_rng(seed)
+    X, Z = POPULATIONS[population](rng, n), POPULATIONS[population](rng, 400)
+    est = model(kernel=kernel, cutoff=1.0, **parameters).fit(X)
+    assert not est.fit_.diagnostics["r_hat"] > 1.011
+    K = est.kernel_(Z, X)
+    if "dictionary" in parameters:
+        projection = np.linalg.lstsq(est.gram_.K, est.kernel_(est.gram_.points, X), rcond=1e-10)[0]
+        K = est.kernel_(Z, est.gram_.points) @ projection
+    low, high = np.quantile(K.mean(axis=1), calibration.NEAR)
+    near = (K.mean(axis=1) >= low) & (K.mean(axis=1) <= high)
+    posterior = est.fit_.center.similarity(Z[near]).std(axis=0)
+    return np.median(posterior / (K[near].std(axis=1) / np.sqrt(n)))
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.RBF("median")], ids=["narrow", "wide"])
+@pytest.mark.parametrize("n", [50, 200])
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_the_posterior_has_the_spread_of_samples(population, n, kernel):
+    assert 0.9 <= spread(BSVDD, population, n, kernel) <= 1.1
+    if n == 200:
+        of_samples = [spread(BDD, population, n, kernel, seed) for seed in range(6)]
+        assert 0.95 <= np.mean(of_samples) <= 1.05
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_intervals_cover_the_distance_from_the_centre_of_the_population(model):
-    rng = np.random.default_rng(1)
-    Z = 2.0 * rng.normal(size=(40, COLUMNS))
-    truth, covered = true_distance(Z), {"calibrated": [], 1.0: []}
-    for _ in range(40):
-        X = rng.normal(size=(80, COLUMNS))
-        for scale, shares in covered.items():
-            if scale == 1.0 and len(shares) == 5:
-                continue
-            est = model(kernel=kernels.RBF(WIDTH), likelihood_scale=scale, cutoff=1.0).fit(X)
-            d = est.distance(Z)
-            low, high = d.quantile([0.05, 0.95], ("chain", "draw")).values
-            shares.append(((low <= truth) & (truth <= high)).mean())
-    assert 0.82 <= np.mean(covered["calibrated"]) <= 0.96
-    assert np.mean(covered[1.0]) < 0.6
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_landmarks_have_it_too(population, model):
+    for kernel in (kernels.RBF(), kernels.RBF("median")):
+        assert 0.8 <= spread(model, population, 400, kernel, dictionary=50) <= 1.2
+
+
+def test_over_repeated_samples():
+    """The sd of the posterior against that of the mean similarity of 400 samples."""
+    rng, kernel = np.random.default_rng(2), kernels.RBF(1.5)
+    z = np.array([[1.8, -1.0, 0.8]])
+    sums = [kernel(z, rng.normal(size=(100, COLUMNS))).mean() for _ in range(400)]
+    for model, (low, high) in {BSVDD: (0.88, 1.12), BDD: (0.88, 1.12)}.items():
+        sd = [
+            model(kernel=kernel, cutoff=1.0, random_state=seed)
+            .fit(rng.normal(size=(100, COLUMNS)))
+            .fit_.center.similarity(z)
+            .std()
+            for seed in range(8)
+        ]
+        assert low <= np.mean(sd) / np.std(sums) <= high
 
 
 def test_the_number_is_kept_and_goes_on(est, rows, tmp_path):
-    assert est.likelihood_scale_ > 1.0 and est.likelihood_scale == "calibrated"
+    gram = Gram.from_rows(est.kernel_, rows)
+    found = calibration.calibrated(gram, on_simplex=isinstance(est, BSVDD))
+    assert est.likelihood_scale_ == pytest.approx(found.scale)
+    assert est.likelihood_scale == "calibrated"
     assert float(est.model_["likelihood_scale"].eval()) == est.likelihood_scale_
+    assert est.idata_["posterior"].attrs["likelihood_scale"] == est.likelihood_scale_
     assert type(est)(likelihood_scale=2).fit(rows[:20]).likelihood_scale_ == 2.0
     est.save(tmp_path / "fit.nc")
     loaded = bsvdd.load(tmp_path / "fit.nc")
     assert loaded.likelihood_scale_ == est.likelihood_scale_
     assert np.array_equal(loaded.distance(rows), est.distance(rows))
-    assert est.with_prior(priors.Flat(sd=0.5)).likelihood_scale_ > 1.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        again = type(est)(likelihood_scale="calibrated").fit(rows)
-    assert again.likelihood_scale_ == est.likelihood_scale_
+    for fit in (est, loaded):  # also with other priors
+        assert fit.with_prior(priors.Flat(sd=0.5)).likelihood_scale_ == est.likelihood_scale_
+        assert fit.with_cutoff(0.9).likelihood_scale_ == est.likelihood_scale_
+    number = type(est)(likelihood_scale=1.0).fit(rows).set_params(likelihood_scale="calibrated")
+    assert number.with_prior(est.prior).likelihood_scale_ == est.likelihood_scale_
 
 
-def test_asked_false_alarms_hold_and_scores_keep_their_order(est, rows):
-    new = np.random.default_rng(2).normal(size=(2000, COLUMNS))
-    assert (est.predict(new) == -1).mean() == pytest.approx(0.1, abs=0.06)
-    assert (est.p_value(new) <= 0.1).mean() == pytest.approx(0.1, abs=0.06)
-    plain = type(est)().fit(rows)
-    assert np.corrcoef(plain.score_samples(new), est.score_samples(new))[0, 1] > 0.98
+def test_a_given_number_is_the_same_fit(est, rows):
+    given = type(est)(likelihood_scale=est.likelihood_scale_).fit(rows)
+    assert np.array_equal(given.distance(rows), est.distance(rows))
+    assert given.cutoff_ == est.cutoff_
 
 
-def test_left_out_scores_are_those_of_refits_without_each_row(rows):
-    few = rows[:25]
-    shared = dict(kernel=kernels.RBF(WIDTH), cutoff="false_alarm")
-    est = BDD(likelihood_scale="calibrated", prior=priors.Flat(), **shared).fit(few)
-    scale = est.likelihood_scale_
-    left_out = est.idata_["decision"]["left_out_score"].values
-    for j in (0, 7, 20):
-        others = np.delete(few, j, axis=0)
-        mode = BDD(likelihood_scale=scale, prior=priors.Flat(), **shared).fit(others)
-        f = kernels.RBF(WIDTH)(few[[j]], others) @ mode.map_weights_
-        assert left_out[j] == pytest.approx(UNIT * f[0], abs=0.02)
+def test_single_estimates_have_the_lambda_of_the_draws(rows):
+    draws = BDD().fit(rows)
+    for one in (BDD(simplex=True), BDD(sampler="map")):
+        assert one.fit(rows).likelihood_scale_ == draws.likelihood_scale_
+    assert one.idata_["posterior"]["w"].values[0, 0] == pytest.approx(draws.map_weights_)
+    # the prior's mean is the mean of the rows, and so is the mode
+    np.testing.assert_allclose(draws.map_weights_, 1.0 / len(rows), atol=1e-12)
+
+
+def test_the_models_with_minority_rows_keep_one(rows):
+    for model in (BDDM, BSVDDM):
+        assert model().likelihood_scale == 1.0
+        with pytest.raises(ValueError, match="'likelihood_scale' parameter"):
+            model(likelihood_scale="calibrated").fit(rows, rows[:, 0] > 1)
+    with pytest.raises(ValueError, match="'likelihood_scale' parameter"):
+        BSVDD(likelihood_scale="calibrate").fit(rows)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "reason"),
-    [
-        ({"prior": student}, "must be normal"),
-        ({"dictionary": 20}, "dictionary must be None"),
-        ({"simplex": True}, "simplex=True"),
-    ],
+    "parameters", [{"prior": student}, {"dictionary": 20}, {"sampler": "hmc"}], ids=range(3)
 )
+def test_any_prior_points_and_sampler_go_with_it(parameters, rows):
+    est = BSVDD(**parameters, draws=300).fit(rows)
+    assert est.likelihood_scale_ > 1.0
+    assert est.predict(rows).mean() > 0.5
+
+
+@pytest.mark.filterwarnings("ignore:too few draws")  # for small sensitivities
+def test_the_data_count(est, rows):
+    """What is asked of a posterior has an answer: the posterior is not the prior."""
+    loo = az.loo(est.idata_, var_name="kernel")
+    assert loo.p > 0.1
+    Z = rows[:3]
+    found = est.sensitivity(Z)
+    assert (found["d_likelihood"] > found["d_likelihood_noise"]).all()
+    near = est.reweighted(type(est.prior)(sd=1.45))
+    again = est.with_prior(type(est.prior)(sd=1.45))
+    for quantity in ("mean", "std"):
+        ours, theirs = (
+            getattr(e.fit_.center.similarity(Z), quantity)(axis=0) for e in (near, again)
+        )
+        np.testing.assert_allclose(ours, theirs, rtol=0.1)
+    prior = est.prior_draws(rows, draws=400)["w"].values.reshape(400, -1) @ est.gram_.K
+    posterior = est.fit_.center.similarity(rows)
+    assert np.median(posterior.var(axis=0) / prior.var(axis=0)) <= 0.3
+
+
+def test_asked_false_alarms_hold(est):
+    new = np.random.default_rng(2).normal(size=(2000, COLUMNS))
+    assert (est.predict(new) == -1).mean() == pytest.approx(0.1, abs=0.06)
+    assert (est.p_value(new) <= 0.1).mean() == pytest.approx(0.1, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("X", "kernel", "reason"),
+    [
+        (np.random.default_rng(3).normal(size=(6, 2)), kernels.RBF(1.0), "6 rows are too few"),
+        (np.random.default_rng(3).normal(size=(30, 2)), kernels.RBF(1e6), "do not vary"),
+        (np.ones((20, 2)), kernels.RBF(1.0), "do not vary"),
+    ],
+    ids=["few", "wide", "equal"],
+)
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
+def test_without_a_root_a_fit_says_so(X, kernel, reason):
+    with pytest.warns(DiagnosticWarning, match=f"calibrated': .*{reason}"):
+        est = BDD(kernel=kernel, cutoff=1.0).fit(X)
+    assert est.likelihood_scale_ == pytest.approx((1 - 1.5**-2) * len(X))
+
+
 @pytest.mark.parametrize("model", MODELS)
-def test_what_cannot_be_calibrated_warns_and_takes_one(model, parameters, reason, rows):
-    if "simplex" in parameters and model is BSVDD:
-        return
-    with pytest.warns(DiagnosticWarning, match=reason):
-        est = model(likelihood_scale="calibrated", **parameters).fit(rows)
-    assert est.likelihood_scale_ == 1.0
-    plain = model(**parameters).fit(rows)
-    assert np.array_equal(plain.distance(rows[:3]), est.distance(rows[:3]))
-
-
-def test_a_prior_that_cannot_be_outweighed_warns(rows):
-    with pytest.warns(DiagnosticWarning, match="standard errors"):
-        BSVDD(likelihood_scale="calibrated", prior=priors.RowSum(sd=1e-4)).fit(rows)
-
-
-def test_unsuitable_settings_are_errors(rows):
-    with pytest.raises(ValueError, match="needs sampler='auto', got 'nuts'"):
-        BSVDD(likelihood_scale="calibrated", sampler="nuts").fit(rows)
-    with pytest.raises(ValueError, match="'likelihood_scale' parameter"):
-        BSVDD(likelihood_scale="calibrate").fit(rows)
-    with pytest.raises(ValueError, match="'likelihood_scale' parameter"):
-        bsvdd.BSVDDM(likelihood_scale="calibrated").fit(rows, rows[:, 0] > 1)
+def test_other_rows_and_kernels_need_no_sentence(model, rows):
+    kernel = kernels.RBF("median")
+    plain = model(kernel=kernel, cutoff=1.0).fit(rows)
+    copies = model(kernel=kernel, cutoff=1.0).fit(np.repeat(rows[:30], 3, axis=0))
+    assert 0.3 < copies.likelihood_scale_ / plain.likelihood_scale_ < 3.0
+    K = plain.kernel_(rows)
+    given = model(kernel=kernels.Precomputed(), cutoff=1.0).fit(K)
+    assert given.likelihood_scale_ == pytest.approx(plain.likelihood_scale_)
+    hundredfold = kernels.Custom(lambda A, B: 100.0 * plain.kernel_(A, B))
+    large = model(kernel=hundredfold, cutoff=1.0).fit(rows)
+    assert large.likelihood_scale_ == pytest.approx(plain.likelihood_scale_ / 100.0)

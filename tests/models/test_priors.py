@@ -47,6 +47,7 @@ NUMBERS = [
     (P.StandardizedRowSum(), TWO, -stats.zscore(ROW_SUMS), EYE),
     (P.StandardizedRowSum(), EQUAL, np.zeros(7), np.eye(7)),
     (P.Flat(0.7), TWO, NONE, 0.49 * EYE),
+    (P.EqualWeights(), TWO, NONE + 1 / N0, (1.5 / N0) ** 2 * EYE),
     (P.Normal(0.7), GRAM, NONE, 0.49 * EYE),
     (P.Normal(0.4, m=M, sigma=S), GRAM, M, 0.16 * S),
     (P.GaussianProcess(2.0, nugget=0.1), TWO, NONE, 4 * (RBF(MAJORITY) + 0.1 * EYE)),
@@ -480,7 +481,8 @@ def test_folds_take_their_own_rows_of_a_normal_prior(cls):
     for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
         kept = place[train][y[train] == 0]
         part = priors.Normal(m=m[kept], sigma=S[np.ix_(kept, kept)])
-        fold = cls(prior=part, cutoff=1.0, **few).fit(X[train], y[train])
+        own = dict(prior=part, likelihood_scale=est.likelihood_scale_)  # lambda is that of all rows
+        fold = cls(**own, cutoff=1.0, **few).fit(X[train], y[train])
         score[test] = score_of(fold, median_distance(fold, X[test]))
     cutoff = cutoff_of(est, Cutoff("g_mean"), distance_of(est, score), y == 1)
     assert est.cutoff_ == pytest.approx(cutoff, rel=1e-6)
