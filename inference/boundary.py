@@ -140,7 +140,8 @@ def of_left_out(
 def _quantiles(values: np.ndarray, rate: float, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Return the quantiles (draws,) of values (draws or 1, n) under Dirichlet weights of the rows.
 
-    It is the smallest value up to which the weights sum to at least the rate.
+    A value stands at the weight below it and half its own. Between two values the quantile is
+    linear, so that it ties with no row.
     """
     n, q = values.shape[1], np.empty(draws)
     step = max(1, BLOCK_VALUES // n)
@@ -148,10 +149,17 @@ def _quantiles(values: np.ndarray, rate: float, draws: int, rng: np.random.Gener
     for start in range(0, draws, step):
         block = slice(start, min(start + step, draws))
         of_block = np.sort(values[block], axis=1) if ordered is None else ordered
-        weights = rng.standard_exponential((block.stop - start, n)).cumsum(axis=1)
-        place = (weights < rate * weights[:, -1:]).sum(axis=1)
-        rows = np.arange(len(place)) if ordered is None else 0
-        q[block] = of_block[rows, np.minimum(place, n - 1)]
+        weights = rng.standard_exponential((block.stop - start, n))
+        places = weights.cumsum(axis=1)
+        target = rate * places[:, -1]
+        places -= weights / 2.0
+        draw = np.arange(len(places))
+        above = np.clip((places < target[:, None]).sum(axis=1), 1, n - 1)
+        low, high = places[draw, above - 1], places[draw, above]
+        rows = draw if ordered is None else 0
+        below = of_block[rows, above - 1]
+        share = np.clip((target - low) / (high - low), 0.0, 1.0)
+        q[block] = below + share * (of_block[rows, above] - below)
     return q
 
 
