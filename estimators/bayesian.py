@@ -382,9 +382,9 @@ class Bayesian(Detector):
         pandas.DataFrame
             ``d_prior``, ``d_likelihood``: the change of the posterior of ``distance(X)`` by
             ``az.psense``, a distance between distributions per doubling. Values above .05 are
-            sensitive; if only the prior's value is, the prior decides. ``d_prior_noise``, ``d_likelihood_noise``:
-            about the value without any sensitivity. ``probability_normal``: P(normal).
-            ``probability_prior``, ``probability_likelihood``:
+            sensitive; if only the prior's value is, the prior decides. ``d_prior_noise``,
+            ``d_likelihood_noise``: about the value without any sensitivity.
+            ``probability_normal``: P(normal). ``probability_prior``, ``probability_likelihood``:
             :math:`\mathrm d P / \mathrm d \log_2 \alpha`, about the change of P(normal) if
             the weight of the prior or the likelihood is doubled, with the cutoff of each draw as it
             is; with standard errors (``_se``). A refit chooses its own cutoff.

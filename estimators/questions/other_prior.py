@@ -248,8 +248,8 @@ def power_scaling(
                 f"draws, or compare d_{name} with d_{name}_noise",
                 DiagnosticWarning,
             )
-    # dP / dlog2(alpha) at alpha = 1 is the posterior covariance of the indicator of a normal row and
-    # the log density, times log 2
+    # dP / dlog2(alpha) at alpha = 1 is the posterior covariance of the log density and of whether
+    # the row is normal, times log 2
     for name, values in densities.items():
         centred = math.log(2.0) * (values - values.mean())[..., None]
         products = centred * (normal - normal.mean(axis=(0, 1)))
