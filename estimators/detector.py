@@ -592,8 +592,49 @@ class Detector(OutlierMixin, BaseEstimator):
         return new_rows.by_row(self, X, summary)
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
-        """Return ``fit(X, y).predict(X)``."""
-        return self.fit(X, y, **kwargs).predict(X)
+        """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, by its left-out score.
+
+        A row is inside its own description, so ``fit(X).predict(X)`` finds too few abnormal rows.
+        """
+        return np.where(self.fit(X, y, **kwargs).training_decision()["normal"], 1, -1)
+
+    def training_decision(self) -> pd.DataFrame:
+        """Return the decision on each training row, by its left-out score.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the names of the rows, ``p_value``, ``surprise``, ``normal`` and ``left_out``. A
+            row has the p-value that it would have as a new row, among the other normal rows. Rows
+            that cannot be left out (``left_out`` is False), such as minority rows that a model
+            learns from by a closed form for majority rows only, have their score in the fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> X = np.random.default_rng(0).normal(size=(99, 2))
+        >>> X[7] = 6.0
+        >>> est = BSVDD().fit(X)
+        >>> bool(est.predict(X)[7] == 1), bool(est.training_decision()["normal"][7])
+        (True, False)
+        """
+        check_is_fitted(self)
+        fit, scores = self.fit_, self.left_out_scores()
+        known = ~np.isnan(scores)
+        scores[~known] = fit.decision[0][~known]
+        left_out, itself = p_values.normal_left_out(self), known & ~fit.data.minority
+        others = np.searchsorted(left_out, scores, side="right") - itself
+        p = (1.0 + others) / (len(left_out) - itself + 1.0)
+        return pd.DataFrame(
+            {
+                "p_value": p,
+                "surprise": 0.0 - scores,
+                "normal": scores >= 0.0,
+                "left_out": known,
+            },
+            fit.data.row_names,
+        )
 
     def decision(self, X: Any, prob: float = 0.9, p_value: str | None = "left-out") -> pd.DataFrame:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.

@@ -1,16 +1,14 @@
-"""Scores of distances, computed apart from the package's scoring rules.
+"""Values and scores of rows, computed apart from the package's scoring rules.
 
-For a description the score of a row is UNIT s_z, where c - d^2 = 2 s_z with
-c = k(z, z) + ||a||^2, or the logarithm of it; for a hyperplane it is minus the distance. Of
-several draws the upper median counts.
+For a description the value of a row in a draw is its similarity s_z, less k(z, z)/2 where that
+varies, or the logarithm of s_z where weights and kernel values are at least 0; for a hyperplane it
+is f(z). The score is the quantile over the draws of the value less the threshold of the draw.
 """
 
 import numpy as np
 from bsvdd.models.kernels import as_kernel
 
 from bsvdd import BDD, BSVDD, SVDD, kernels
-
-UNIT = 1.0
 
 
 def upper_median(draws):
@@ -38,58 +36,55 @@ def squared_norms(est):
 def has_unit_values(est):
     """Return whether k(z, z) = 1 and k >= 0 for all rows."""
     kernel = est.kernel_
-    if isinstance(kernel, kernels.Standardized):
+    if isinstance(kernel, kernels.Standardized | kernels.Tabular):
         kernel = as_kernel(kernel.kernel)
     return isinstance(kernel, kernels.RBF | kernels.Laplacian)
 
 
 def is_logarithmic(est):
-    """Return whether the score of a fitted description is the logarithm of the similarity."""
+    """Return whether the values of a fitted description are logarithms."""
     nonnegative = type(est) in (SVDD, BSVDD) or (type(est) is BDD and est.simplex)
     return has_unit_values(est) and nonnegative
 
 
-def limit(est):
-    """Return c, the squared distance of a row that is similar to no row of the fit."""
-    return float(has_unit_values(est)) + upper_median(squared_norms(est))
+def as_values(est, similarity, k_zz):
+    """Return the values of similarities (draws, rows); k_zz are k(z, z) of the rows."""
+    if is_logarithmic(est):
+        return np.log(similarity)
+    return similarity if has_unit_values(est) else similarity - k_zz / 2.0
 
 
-def score_of(est, distance):
-    """Return the scores of distances (their medians over draws) in the fit ``est``."""
-    if not hasattr(est, "distance"):  # a hyperplane
-        return -distance
-    proximity = UNIT / 2.0 * (limit(est) - distance**2)
-    return np.log(proximity) if is_logarithmic(est) else proximity
+def values_of(est, rows):
+    """Return the values of rows in all draws, shape (draws, rows)."""
+    s = weights_of(est) @ est.kernel_(est.gram_.points, rows)
+    if not hasattr(est, "distance"):
+        return s + est.idata_["posterior"].attrs["offset"]
+    return as_values(est, s, est.kernel_.diag(rows))
+
+
+def score_of(est, values):
+    """Return the scores of values (draws, rows), shape (rows,)."""
+    return -upper_median(thresholds(est)[:, None] - values)
+
+
+def scores_of(est, rows):
+    """Return the scores of rows, shape (rows,)."""
+    return score_of(est, values_of(est, rows))
 
 
 def distance_of(est, score):
-    """Return the distances with these scores in the fit ``est``."""
+    """Return the distances that are shown for these scores."""
+    middle = np.median(thresholds(est))
     if not hasattr(est, "distance"):
-        return -score
-    proximity = np.exp(score) if is_logarithmic(est) else score
-    return np.sqrt(limit(est) - 2.0 / UNIT * proximity)
+        return -(score + middle)
+    value = score + middle
+    similarity = np.exp(value) if is_logarithmic(est) else value
+    limit = float(has_unit_values(est)) + upper_median(squared_norms(est))
+    return np.sqrt(np.maximum(limit - 2.0 * similarity, 0.0))
 
 
-def sphere_score(est):
-    """Return the score of the sphere of SVDD, with which scores of folds are compared."""
-    return score_of(est, est.with_cutoff("model").cutoff_)
-
-
-def common_norm(est, d):
-    """Return distances (draws, rows) with the squared norm of each draw at its median."""
-    norm = squared_norms(est)[:, None]
-    d2 = d.values.reshape(len(norm), -1) ** 2 - norm + upper_median(norm)
-    return np.sqrt(np.maximum(d2, 0.0))
-
-
-def median_distance(est, rows):
-    """Return the median over the draws of the distance of each row, or of -f for a hyperplane."""
-    if hasattr(est, "distance"):
-        return upper_median(common_norm(est, est.distance(rows)))
-    f = est.kernel_(rows, est.gram_.points) @ weights_of(est)[0]
-    return -f - est.idata_["posterior"].attrs["offset"]
-
-
-def cutoff_of(est, policy, distance, minority):
-    """Return D_opt by the policy; it lies half-way between two scores."""
-    return distance_of(est, -policy.choose(-score_of(est, distance), minority))
+def sphere_value(est):
+    """Return the value of the sphere of SVDD, with which values of folds are compared."""
+    limit = float(has_unit_values(est)) + upper_median(squared_norms(est))
+    similarity = (limit - est.with_cutoff("model").cutoff_ ** 2) / 2.0
+    return np.log(similarity) if is_logarithmic(est) else similarity
