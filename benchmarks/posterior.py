@@ -316,13 +316,13 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def rounded(value: Any) -> Any:
-    """Return numbers with four digits after the point, for JSON; NaN is None."""
+    """Return numbers with six digits after the point, for JSON; NaN is None."""
     if isinstance(value, dict):
         return {key: rounded(each) for key, each in value.items()}
     if isinstance(value, list):
         return [rounded(each) for each in value]
     if isinstance(value, float):
-        return round(value, 4) if np.isfinite(value) else None
+        return round(value, 6) if np.isfinite(value) else None
     return value
 
 
