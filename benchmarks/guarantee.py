@@ -159,6 +159,11 @@ def methods(scale: float, jobs: int) -> list[dict[str, Any]]:
 
 def real_sets(folder: Path | None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
     """Return name, training rows, test rows and test labels of the real sets."""
+    return [prepared(*each) for each in raw_sets(folder)]
+
+
+def raw_sets(folder: Path | None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the real sets as :func:`real_sets`, with all rows, and columns as they are."""
     sets = []
     for name in datasets.names():
         data = datasets.embedded(name)
@@ -170,15 +175,16 @@ def real_sets(folder: Path | None) -> list[tuple[str, np.ndarray, np.ndarray, np
         with np.load(path) as file:
             if "test_labels" in file:
                 name = f"other {number}"  # the results name no set of others
-                sets.append((name, file["train"], file["test"], file["test_labels"] > 0))
-    return [prepared(*each) for each in sets]
+                rows = np.nan_to_num(file["train"]), np.nan_to_num(file["test"])
+                sets.append((name, *rows, file["test_labels"] > 0))
+    return sets
 
 
 def prepared(
     name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray
 ) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
     """Return a set with at most so many rows."""
-    rng, X, Z = np.random.default_rng(0), np.nan_to_num(X), np.nan_to_num(Z)
+    rng = np.random.default_rng(0)
     if len(X) > MOST_TRAINING:
         X = X[rng.choice(len(X), MOST_TRAINING, replace=False)]
     if len(Z) > MOST_TEST:
