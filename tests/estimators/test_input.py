@@ -208,7 +208,7 @@ def test_a_raw_kernel_of_columns_of_very_different_scales_warns(kernel):
 
 
 COLUMNS = {
-    "few rows": np.random.default_rng(1).normal(size=(6, 2)),
+    "few rows": np.random.default_rng(1).normal(size=(10, 2)),
     "one column": np.random.default_rng(1).normal(size=(40, 1)),
     "two values": np.random.default_rng(1).integers(0, 2, (40, 3)).astype(float),
     "constant but for one row": np.column_stack([np.arange(40) % 7, np.arange(40) == 3]) * 1.0,
