@@ -914,8 +914,8 @@ class Detector(OutlierMixin, BaseEstimator):
             \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
 
         and q are the shares of the training rows. For RBF the term of column f is
-        :math:`E_q[(z_f - u_f)^2] / (2 s^2)`, in the coordinates of the kernel. Other kernels and signed weights have
-        :math:`d_z^2 - D^2` as a sum of terms of training rows,
+        :math:`E_q[(z_f - u_f)^2] / (2 s^2)`, in the coordinates of the kernel. Other kernels and
+        signed weights have :math:`d_z^2 - D^2` as a sum of terms of training rows,
         :math:`-2 w_j (k(u_j, z) - \kappa_j)` with :math:`\kappa_j` the mean over normal rows. See
         :mod:`bsvdd.estimators.questions.terms`, and for the change
         :mod:`bsvdd.estimators.questions.smallest_change`.
