@@ -145,7 +145,8 @@ class Detector(OutlierMixin, BaseEstimator):
         Warns
         -----
         DataWarning
-            Constant columns, equal rows, or kernel values so large that distances have few digits.
+            Equal rows, columns that the kernel compares badly (constant ones, very different
+            scales), or kernel values so large that distances have few digits.
         DiagnosticWarning
             Chains that disagree, few effective draws, divergences, or weights that have collapsed
             on a few rows.
@@ -986,8 +987,8 @@ class Detector(OutlierMixin, BaseEstimator):
             \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
 
         and q are the shares of the training rows. For RBF the term of column f is
-        :math:`E_q[(z_f - u_f)^2] / (2 s^2)`. Other kernels and signed weights have
-        :math:`d_z^2 - D^2` as a sum of terms of training rows,
+        :math:`E_q[(z_f - u_f)^2] / (2 s^2)`, in the coordinates of the kernel. Other kernels and
+        signed weights have :math:`d_z^2 - D^2` as a sum of terms of training rows,
         :math:`-2 w_j (k(u_j, z) - \kappa_j)` with :math:`\kappa_j` the mean over normal rows. See
         :mod:`bsvdd.estimators.questions.terms`, and for the change
         :mod:`bsvdd.estimators.questions.smallest_change`.
@@ -1005,8 +1006,7 @@ class Detector(OutlierMixin, BaseEstimator):
             Number of training rows in ``points`` and ``nearest``.
         changes : bool, default=True
             Whether to search for the smallest change that makes an abnormal row normal. It takes
-            about .04 s for each abnormal row with RBF and weights of at least 0, and up to some
-            seconds with a Laplacian kernel.
+            about .1 s for each abnormal row (500 training rows, 10 columns).
 
         Returns
         -------

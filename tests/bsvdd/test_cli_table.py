@@ -199,9 +199,9 @@ def test_compare_takes_categories(folder, tmp_path, monkeypatch):
     options = ["--model", "SVDD", "--model", "LS-SVM", "--model", "kNN", "--replicates", 1]
     result = call("compare", folder / "t.csv", *COLUMNS[:-2], *options, "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert result.stderr.startswith("column 'city' is a category: kernels.Mixed(rho=0.05)")
+    assert result.stderr.startswith("column 'city' is a category: kernels.Tabular(rho=0.05)")
     chosen = pd.read_csv(tmp_path / "results.csv")["chosen"].dropna()
-    assert len(chosen) == 3 and chosen.str.startswith("kernel=Mixed(Standardized(").all()
+    assert len(chosen) == 3 and chosen.str.startswith("kernel=Tabular(").all()
 
 
 def test_rows_without_a_label_by_the_prior_that_takes_them(table, tmp_path):

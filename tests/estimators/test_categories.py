@@ -22,7 +22,7 @@ FRAME = pd.DataFrame(
         "zip": RNG.choice(["0711", "711", "30", "x"], N),
     }
 )
-KERNEL = kernels.Mixed(kernels.Standardized(kernels.RBF("mean")))
+KERNEL = kernels.Tabular(kernels.RBF("mean"))
 NEW = pd.DataFrame(
     {"a": [0.0, 0.0, 4.0], "city": ["Rom", "Lima", "Rom"], "b": 50.0, "zip": ["30", "30", "0711"]}
 )
@@ -40,7 +40,7 @@ def small_blocks(monkeypatch):
 
 def test_the_fit_is_that_of_a_matrix_of_the_product():
     est = SVDD(kernel=KERNEL).fit(FRAME)
-    rbf = kernels.Standardized(kernels.RBF("mean")).resolve(FRAME[["a", "b"]].to_numpy())
+    rbf = KERNEL.resolve(FRAME[["a", "b"]].to_numpy())
 
     def k(X, Z):
         values = rbf(X[["a", "b"]].to_numpy(), Z[["a", "b"]].to_numpy())
@@ -114,9 +114,9 @@ def test_a_category_is_text_even_where_a_block_has_numbers_only(tmp_path):
 def test_positions_make_numbers_categories():
     X = np.column_stack([RNG.normal(size=80), RNG.integers(0, 3, 80)])
     frame = pd.DataFrame(X, columns=["a", "c"]).astype({"c": int})
-    by_array = SVDD(kernel=kernels.Mixed(categorical=1)).fit(X)
-    by_frame = SVDD(kernel=kernels.Mixed(categorical=1)).fit(frame)
-    by_type = SVDD(kernel=kernels.Mixed()).fit(frame.astype({"c": "category"}))
+    by_array = SVDD(kernel=kernels.Tabular(categorical=1)).fit(X)
+    by_frame = SVDD(kernel=kernels.Tabular(categorical=1)).fit(frame)
+    by_type = SVDD(kernel=kernels.Tabular()).fit(frame.astype({"c": "category"}))
     for est, new in ((by_frame, frame), (by_type, frame), (by_type, frame.astype({"c": str}))):
         np.testing.assert_array_equal(est.score_samples(new), by_array.score_samples(X))
 
@@ -156,17 +156,46 @@ def test_what_is_asked_of_a_fit(fitted, tmp_path):
 
 
 def test_text_without_a_kernel_for_it_is_an_error(tmp_path):
-    with pytest.raises(ValueError, match=r"columns 'city', 'zip' are not.*kernels.Mixed\(\)"):
-        SVDD().fit(FRAME)
-    with pytest.raises(TypeError, match=r"columns 'city', 'zip' are not.*kernels.Mixed\(\)"):
-        SVDD().fit(as_csv(tmp_path, FRAME))
+    est = SVDD(kernel=kernels.RBF())
+    with pytest.raises(ValueError, match=r"columns 'city', 'zip' are not.*kernels.Tabular\(\)"):
+        est.fit(FRAME)
+    with pytest.raises(TypeError, match=r"columns 'city', 'zip' are not.*kernels.Tabular\(\)"):
+        est.fit(as_csv(tmp_path, FRAME))
+
+
+@pytest.mark.parametrize("columns", [["a", "b"], ["city", "zip"], ["a"], ["city"]], ids="-".join)
+@pytest.mark.parametrize("model", [SVDD, BDD])
+def test_columns_of_one_kind(model, columns):
+    est = model().fit(FRAME[columns])
+    new = FRAME[columns].iloc[:2].copy()
+    new.iloc[1, 0] = "Lima" if columns[0] == "city" else 9.0
+    assert est.predict(new).tolist()[1] == -1
+    assert est.kernel_.categorical == tuple(
+        i for i, c in enumerate(columns) if c in ("city", "zip")
+    )
+
+
+def test_weights_by_name():
+    weights = {"city": 3.0, "b": 0.5}
+    est = BSVDD(kernel=kernels.Tabular(weights=weights), draws=40, tune=40).fit(FRAME)
+    assert est.kernel_.weights == ((1, 3.0), (2, 0.5))
+    assert est.p_value(NEW, "split").shape == (3,)  # refits know the names
+    first, second = (
+        e.explain(NEW, changes=False).columns["share"].sel(column="city").values[1]
+        for e in (BSVDD(draws=40, tune=40).fit(FRAME), est)
+    )
+    assert second > first
+    with pytest.raises(
+        ValueError, match="weights: 'town' is no column of X, which has 'a', 'city'"
+    ):
+        SVDD(kernel=kernels.Tabular(weights={"town": 2.0})).fit(FRAME)
+    with pytest.raises(ValueError, match="weights: 'a' is no column of X, .* without names"):
+        SVDD(kernel=kernels.Tabular(weights={"a": 2.0})).fit(FRAME[["a", "b"]].to_numpy())
 
 
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (FRAME[["a", "b"]], "needs columns of categories, and X has none"),
-        (FRAME[["city", "zip"]], "needs a column of numbers"),
         (FRAME.assign(city=[("a",)] * N).astype({"zip": "category"}), "setting an array element"),
         (FRAME.assign(city=["x", b"y"] * 80), "column 'city': a category must be a text"),
         (FRAME.assign(city=["x", None] * 80), "contains NaN"),

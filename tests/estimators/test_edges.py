@@ -119,12 +119,22 @@ def test_number_of_columns(name, p):
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_small_and_large_values(name, scale):
     """A bandwidth by a criterion takes the scale out of all that is decided."""
-    est, other = (fit(name, s * ROWS, s * MINORITY) for s in (scale, 1.0))
+    raw = kernels.RBF()
+    est, other = (fit(name, s * ROWS, s * MINORITY, kernel=raw) for s in (scale, 1.0))
     assert est.kernel_.bandwidth == pytest.approx(scale * other.kernel_.bandwidth)
     np.testing.assert_allclose(
         est.score_samples(scale * ROWS), other.score_samples(ROWS), rtol=1e-4, atol=1e-5
     )
     np.testing.assert_allclose(est.cutoff_, other.cutoff_, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("scale", "origin"), [(1e-150, 0.0), (1e150, 0.0), (1.0, 1e8)])
+@pytest.mark.parametrize("name", ["SVDD", "BDD"])
+def test_the_default_kernel_knows_no_unit_and_no_origin(name, scale, origin):
+    est, other = (fit(name, ROWS * s + o) for s, o in ((scale, origin), (1.0, 0.0)))
+    scores = est.score_samples(ROWS * scale + origin)
+    np.testing.assert_allclose(scores, other.score_samples(ROWS), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(est.predict(MINORITY * scale + origin), other.predict(MINORITY))
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
@@ -149,7 +159,7 @@ def test_a_precision_that_is_singular_in_doubles(name):
 def test_values_whose_squares_leave_the_doubles(name, scale):
     message = "gives (0.0|inf|nan) on these 20 majority rows .*too large or small.*; scale the col"
     with pytest.raises(ValueError, match=message):
-        fit(name, scale * ROWS, scale * MINORITY)
+        fit(name, scale * ROWS, scale * MINORITY, kernel=kernels.RBF())
     if scale > 1:
         with pytest.raises(ValueError, match=r"kernel Linear\(\) returned values that are not fin"):
             fit(name, scale * ROWS, scale * MINORITY, kernel=kernels.Linear())

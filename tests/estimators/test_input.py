@@ -98,8 +98,7 @@ TEXTS = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "n": ["1", "2"], "d": ["
             r"^X must be a table of numbers \(rows, columns\): c",
         ),
         ([[{}], [{}]], TypeError, "X must be a table of numbers .* not 'dict'$"),
-        (TEXTS[["a", "b", "n"]], ValueError, "X must be a table .*; column 'b' is not numeric"),
-        (TEXTS, ValueError, "; columns 'b', 'd' are not numeric: for columns of cat"),
+        (TEXTS, ValueError, r"X contains NaN or infinity: X\[1, 3\] is nan"),
         (
             pd.DataFrame({"a": [1.0, 2.0], "b": pd.Series([None, None], dtype=object)}),
             ValueError,
@@ -109,7 +108,7 @@ TEXTS = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "n": ["1", "2"], "d": ["
         (np.ma.array(ROWS, mask=ROWS > 1.5), ValueError, r"^X has \d masked values, which would"),
         (xr.DataArray(da.from_array(ROWS)), TypeError, r"'xarray.*an xarray object by \.data"),
     ],
-    ids=range(10),
+    ids=range(9),
 )
 def test_tables_that_are_none(X, error, message):
     for est in (SVDD(cutoff=1.0), BDD(draws=20, dictionary=1, cutoff=1.0)):
@@ -149,20 +148,83 @@ def test_rows_far_from_the_origin_leave_few_digits(make, table, name):
     make(name, kernel=kernels.Linear(), **prior).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (TEXTS[["a", "b", "n"]], "X must be a table .*; column 'b' is not numeric"),
+        (TEXTS, "; columns 'b', 'd' are not numeric: for columns of cat"),
+    ],
+    ids=["text", "texts"],
+)
+def test_columns_of_text_are_for_a_kernel_that_knows_them(X, message):
+    for est in (SVDD(cutoff=1.0), BDD(draws=20, dictionary=1, cutoff=1.0)):
+        with pytest.raises(ValueError, match=message):
+            est.set_params(kernel=kernels.RBF(1.0)).fit(X)
+
+
 @each
 def test_constant_columns_warn_and_work(make, table, new_rows, name):
+    """But for the default kernel, which says what they are worth."""
     X, y = table
+    kernel = kernels.Standardized(kernels.RBF())
     for constant in ([1], [0, 2], range(3)):
         found = f"{len(constant)} column(s) of X are constant over the majority rows"
-        found += f" ({', '.join(map(str, constant))}): they"
+        found += f" ({', '.join(map(str, constant))}), and this kernel"
         broad = X.copy()
         broad[:, list(constant)] = 5.0
         if len(constant) == 3:
-            broad, found = np.insert(X, [0] * 6, 5.0, axis=1), r"rows (0, 1, 2, 3, 4, ...):"
+            broad, found = np.insert(X, [0] * 6, 5.0, axis=1), "rows (0, 1, 2, 3, 4, ...), and"
         with pytest.warns(DataWarning, match=re.escape(found)) as caught:
-            est = make(name).fit(broad, y)
+            est = make(name, kernel=kernel).fit(broad, y)
         assert [w.filename for w in caught if w.category is DataWarning] == [__file__]
         assert np.isfinite(est.score_samples(broad[:4])).all()
+
+
+@pytest.mark.parametrize("cls", [SVDD, BDD, BSVDD])
+def test_a_row_that_breaks_a_constant_column_is_abnormal_by_that_column(cls):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]).assign(k=0.1)
+    est = cls(random_state=0).fit(X)
+    new = pd.DataFrame(np.zeros((2, 4)), columns=X.columns).assign(k=[0.1, 0.1001])
+    assert est.predict(new).tolist() == [1, -1]
+    if cls is not BDD:  # whose weights may be negative: no shares of columns
+        assert est.explain(new).top_columns(1)["column_1"].iloc[1] == "k"
+    change = est.explain(new).changes["change"].values[1]
+    assert change[3] == pytest.approx(-0.0001)
+    np.testing.assert_allclose(change[:3], 0.0, atol=0.05)
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Laplacian()], ids=repr)
+def test_a_raw_kernel_of_columns_of_very_different_scales_warns(kernel):
+    X = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 150.0, 20.0] + 1e3
+    message = (
+        r"column 1 of X is 1\d\d, that of column 0 .*\d: .*use kernels.Tabular\(\) or kernels.S"
+    )
+    with pytest.warns(DataWarning, match=message):
+        SVDD(kernel=kernel, cutoff=1.0).fit(X)
+    for known in (kernels.Tabular(kernel), kernels.Standardized(kernel)):
+        SVDD(kernel=known, cutoff=1.0).fit(X)
+    SVDD(kernel=kernel, cutoff=1.0).fit(X / [1.0, 2.0, 1.0])
+
+
+COLUMNS = {
+    "few rows": np.random.default_rng(1).normal(size=(10, 2)),
+    "one column": np.random.default_rng(1).normal(size=(40, 1)),
+    "two values": np.random.default_rng(1).integers(0, 2, (40, 3)).astype(float),
+    "constant but for one row": np.column_stack([np.arange(40) % 7, np.arange(40) == 3]) * 1.0,
+    "copies": np.repeat(np.random.default_rng(1).normal(size=(10, 2)), 4, axis=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+@pytest.mark.parametrize("case", COLUMNS)
+@pytest.mark.parametrize("cls", [SVDD, BDD, BSVDD])
+def test_tables_at_the_edge_of_what_columns_can_be(cls, case):
+    X = COLUMNS[case]
+    est = cls().fit(X)
+    scores = est.score_samples(np.concatenate([X[:4], X[:4] + 1e3]))
+    assert np.isfinite(scores).all() and scores[:4].min() > scores[4:].max()
+    assert (est.predict(X + 1e3) == -1).all()
 
 
 @pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Linear()], ids=repr)

@@ -215,7 +215,7 @@ def test_shares_of_columns_are_listed_where_there_are_any(make, table, tmp_path,
 
 def test_without_a_search_for_changes_no_words_promise_one(table, tmp_path):
     frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(kind=["u", "v"] * 15)
-    est = SVDD(kernel=kernels.Mixed(), minor_label=1).fit(frame, table[1])
+    est = SVDD(kernel=kernels.Tabular(), minor_label=1).fit(frame, table[1])
     text = page(est.report(tmp_path / "page.html", calibration=False)).text
     assert "smallest change" not in text.replace("No smallest change is searched for", "")
     assert "No smallest change is searched for, because there is no step between two cat" in text

@@ -153,7 +153,7 @@ def test_categories_of_unlabelled_rows(table):
     gap = np.isnan(y)
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(city=np.where(gap, "only here", "x"))
     frame.loc[::2, "city"] = "z"
-    kernel = kernels.Mixed(STANDARDIZED)
+    kernel = kernels.Tabular(STANDARDIZED)
     est = make(BDD, kernel=kernel).fit(frame, y)
     codes = make(BDD, kernel=kernel).fit(frame[gap]).idata_["constant_data"]["X"].values
     assert_same(est, make(BDD, codes, kernel=kernel).fit(frame[~gap], y[~gap]), frame)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from bsvdd.models.landmarks import Landmarks, choose
 from scipy.spatial.distance import cdist
+from scipy.special import ndtri
 
 from bsvdd import SVDD, kernels
 
@@ -40,16 +41,52 @@ def standardized(k):
     return lambda x, y: k((x - MEAN) / SD, (y - MEAN) / SD)
 
 
-def mixed(k, mean=0.0, sd=1.0):
+def normal_score(v, x, sd, steps=False):
+    """The normal score of v in the ranks of x, with linear tails; in ``steps`` or on lines."""
+
+    def of(value):
+        return ndtri((((x < value).sum() + (x <= value).sum()) / 2 + 0.5) / (len(x) + 1))
+
+    below, above = x[x <= v], x[x >= v]
+    if not len(below):
+        return of(above.min()) - (above.min() - v) / sd
+    if not len(above):
+        return of(below.max()) + (v - below.max()) / sd
+    if steps:
+        return of(v)
+    a, b = below.max(), above.min()
+    share = 0.0 if a == b else (v - a) / (b - a)
+    return (1 - share) * of(a) + share * of(b)
+
+
+SCORES = np.array([[normal_score(v, x, x.std()) for v in x] for x in X.T])
+
+
+def two_scales(v, f):
+    """Both coordinates of a value v of column f."""
+    x, scores = X[:, f], SCORES[f]
+    of_ranks = (normal_score(v, x, x.std()) - scores.mean()) / scores.std()
+    return np.array([(v - x.mean()) / x.std(), of_ranks]) / math.sqrt(2)
+
+
+def tabular(k, categorical=(1, 3), weights=(1.0, 1.0, 1.0, 1.0)):
+    numbers = [f for f in range(4) if f not in categorical]
+
     def product(x, y):
-        numbers = k((x[[0, 2]] - mean) / sd, (y[[0, 2]] - mean) / sd)
-        return numbers * 0.3 ** sum(x[[1, 3]] != y[[1, 3]])
+        u, v = (
+            np.concatenate([math.sqrt(weights[f]) * two_scales(z[f], f) for f in numbers])
+            for z in (x, y)
+        )
+        return k(u, v) * 0.3 ** sum(weights[c] * (x[c] != y[c]) for c in categorical)
 
     return product
 
 
-def of_columns(inner):
-    return kernels.Mixed(inner, rho=0.3, categorical=(1, 3))
+def of_columns(inner, **how):
+    return kernels.Tabular(inner, rho=0.3, categorical=(1, 3), **how)
+
+
+WEIGHTS = {0: 0.5, 3: 2.0}
 
 
 FORMULAS = [
@@ -65,10 +102,12 @@ FORMULAS = [
     (kernels.Standardized(kernels.Laplacian(0.8)), standardized(laplace)),
     (kernels.Standardized(cauchy), standardized(lambda x, y: 1 / (1 + sum((x - y) ** 2)))),
     (kernels.Standardized(kernels.Linear()), standardized(lambda x, y: sum(x * y))),
-    (of_columns(kernels.RBF(1.7)), mixed(gauss)),
-    (of_columns(kernels.Laplacian(0.8)), mixed(laplace)),
-    (of_columns(kernels.Linear()), mixed(lambda x, y: sum(x * y))),
-    (of_columns(kernels.Standardized(kernels.RBF(1.7))), mixed(gauss, MEAN[[0, 2]], SD[[0, 2]])),
+    (of_columns(kernels.RBF(1.7)), tabular(gauss)),
+    (of_columns(kernels.Laplacian(0.8)), tabular(laplace)),
+    (of_columns(kernels.Linear()), tabular(lambda x, y: sum(x * y))),
+    (of_columns(kernels.RBF(1.7), weights=WEIGHTS), tabular(gauss, weights=(0.5, 1, 1, 2.0))),
+    (kernels.Tabular(kernels.RBF(1.7)), tabular(gauss, ())),
+    (kernels.Tabular(kernels.Laplacian(0.8), weights={2: 3.0}), tabular(laplace, (), (1, 1, 3, 1))),
 ]
 KERNELS = [kernel.resolve(X) for kernel, _ in FORMULAS]
 all_kernels = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -111,18 +150,12 @@ def test_identities_of_every_kernel(kernel, monkeypatch):
             moved[:, f] = Y[:, f]
             expected = -kernel.log(X[:1], moved)[0]
             np.testing.assert_allclose(cost[0], expected, rtol=1e-9, atol=1e-12)
-        rates = kernel.gaussian_rates(4)
-        assert (rates is None) == ("Mixed" in repr(kernel) or "Laplacian" in repr(kernel))
-        if rates is not None:
-            exponent = (rates * (X[:, None] - Y) ** 2).sum(axis=2)
-            np.testing.assert_allclose(exponent, -kernel.log(X, Y), rtol=1e-12)
     else:
         with pytest.raises(NotImplementedError, match="has no logarithm"):
             kernel.log(X, Y)
         if not kernel.categorical_columns:
             with pytest.raises(NotImplementedError, match="no product over columns"):
                 kernel.by_column(X, Y)
-        assert kernel.gaussian_rates(4) is None
     assert kernel.euclidean == (repr(kernel) in ("Linear()", "Standardized(Linear())"))
     if kernel.euclidean:
         np.testing.assert_allclose(K, kernel.inputs(X) @ kernel.inputs(X).T, rtol=1e-12, atol=1e-14)
@@ -367,7 +400,7 @@ def test_precomputed_may_be_asymmetric_or_negative_by_rounding_only(
 
 def test_a_factor_is_the_dot_product_of_indicators():
     """rho 1 1' + (1 - rho) [same] = F F' with F = [sqrt(rho), sqrt(1 - rho) indicators]."""
-    rho, expected = 0.3, kernels.RBF(1.3)(X[:, [0, 2]])
+    rho, expected = 0.3, kernels.Tabular(kernels.RBF(1.3)).resolve(X[:, [0, 2]])(X[:, [0, 2]])
     for c in (1, 3):
         indicators = (X[:, [c]] == np.unique(X[:, c])).astype(float)
         F = np.hstack([np.full((len(X), 1), rho**0.5), (1 - rho) ** 0.5 * indicators])
@@ -375,7 +408,7 @@ def test_a_factor_is_the_dot_product_of_indicators():
     np.testing.assert_allclose(of_columns(kernels.RBF(1.3)).resolve(X)(X), expected, rtol=1e-10)
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        kernel = kernels.Mixed(kernels.RBF(3.0), rho=rng.uniform(0.01, 0.99), categorical=(1, 3))
+        kernel = kernels.Tabular(kernels.RBF(3.0), rho=rng.uniform(0.01, 0.99), categorical=(1, 3))
         rows = np.concatenate([rng.normal(size=(40, 1)), X[:, 1:]], axis=1)
         assert np.linalg.eigvalsh(kernel.resolve(rows)(rows)).min() > 0
 
@@ -383,28 +416,130 @@ def test_a_factor_is_the_dot_product_of_indicators():
 def test_an_unseen_category_differs_from_all_and_names_do_not_matter():
     kernel, z = of_columns(kernels.RBF(1.7)).resolve(X), X[:1].copy()
     z[0, 1] = 77.0
-    np.testing.assert_allclose(kernel(z, X), by_loops(mixed(gauss), z, X), rtol=1e-12)
+    np.testing.assert_allclose(kernel(z, X), by_loops(tabular(gauss), z, X), rtol=1e-12)
     assert kernel.diag(z) == 1.0
-    inner, coded = kernels.Standardized(kernels.RBF("mean")), X.copy()
+    inner, coded = kernels.RBF("mean"), X.copy()
     coded[:, 1], coded[:, 3] = 1e6 * X[:, 1], -X[:, 3]  # other names of the same categories
+    of_numbers = kernels.Tabular(inner).resolve(X[:, [0, 2]])
     for rows in (X, coded):
-        assert of_columns(inner).resolve(rows).kernel == inner.resolve(X[:, [0, 2]])
+        assert of_columns(inner).resolve(rows).kernel == of_numbers.kernel
 
 
 def test_inputs_have_indicators_of_the_categories_at_sqrt_2():
-    kernel = of_columns(kernels.Standardized(kernels.Linear())).resolve(X)
-    assert kernel.inputs(X).shape == (40, 2 + (3 + 1) + (5 + 1))
+    kernel = of_columns(kernels.Linear()).resolve(X)
+    assert kernel.inputs(X).shape == (40, 2 * 2 + (3 + 1) + (5 + 1))
     z = X[[0, 0, 0]].copy()
     z[1, 1], z[2, 1] = (X[0, 1] + 1) % 3, 99.0
     a, b, unseen = kernel.inputs(z)
     distances = [np.linalg.norm(u - v) for u, v in ((a, b), (a, unseen), (b, unseen))]
     np.testing.assert_allclose(distances, np.sqrt(2.0))
     rows = np.column_stack([RNG.normal(size=300), np.repeat(np.arange(150.0), 2)])
-    kernel = kernels.Mixed(kernels.RBF(1.0), categorical=(1,)).resolve(rows)
-    assert kernel.inputs(rows).shape == (300, 1 + 100 + 1)  # the rarest share an indicator
+    kernel = kernels.Tabular(kernels.RBF(1.0), categorical=(1,)).resolve(rows)
+    assert kernel.inputs(rows).shape == (300, 2 + 100 + 1)  # the rarest share an indicator
 
 
-MIXED = of_columns(kernels.RBF(1.0))
+# columns of numbers
+
+
+def columns_of(n, seed=3):
+    """A skew column, one of ties, one of two values, one with a tie at each end, one constant."""
+    rng = np.random.default_rng(seed)
+    skew, normal = np.exp(2.0 * rng.normal(size=n)), rng.normal(size=n)
+    return np.column_stack(
+        [skew, rng.integers(0, 5, n), rng.integers(0, 2, n), np.clip(normal, -1, 1), np.full(n, 7)]
+    )
+
+
+@pytest.mark.parametrize("n", [3, 12, 200, 3000])
+def test_a_left_out_row_leaves_the_ranks(n):
+    """Against the ranks of the other rows, standardised by the same numbers."""
+    rows = columns_of(n)
+    kernel = kernels.Tabular(kernels.RBF(0.7)).resolve(rows)
+    tolerance = 1e-12 if n <= 1000 else 0.02  # not all values are kept
+    chosen = [*range(min(n, 12)), *rows.argmax(axis=0), *rows.argmin(axis=0)]
+    expected = kernel.columns(rows[chosen]).copy()
+    for f, column in enumerate(kernel.numbers[:4]):
+        for place, i in enumerate(chosen):
+            left = np.delete(rows[:, f], i)
+            score = normal_score(rows[i, f], left, column.sd, steps=True)
+            standardized = (score - column.mean_score) / column.sd_score
+            expected[place, 2 * f + 1] = standardized / math.sqrt(2)
+    leaving = kernel.leaving_out
+    np.testing.assert_allclose(leaving._first(rows[chosen]), expected, atol=tolerance)
+    points = rows[::-1][:9] + 0.25
+    coordinates = kernel.columns(points)
+    k = kernels.RBF(0.7).log(leaving._first(rows[chosen]), coordinates)
+    np.testing.assert_allclose(leaving.log(rows[chosen], points), k, rtol=1e-12)
+    np.testing.assert_allclose(leaving(rows[chosen], points), np.exp(k), rtol=1e-9, atol=1e-300)
+    costs = sum(cost.copy() for cost in leaving.by_column(rows[chosen], points))
+    np.testing.assert_allclose(costs, -k, rtol=1e-12)
+    assert kernels.RBF(1.0).leaving_out == kernels.RBF(1.0)
+
+
+def test_a_unit_or_an_origin_changes_nothing():
+    rows = columns_of(60)
+    new = np.concatenate([rows[:5] * 1.1, rows.max(axis=0)[None] + [[5, 1, 1, 2, 0]]])
+    expected = kernels.Tabular().resolve(rows)
+    for scale, shift, tolerance in ((1e-150, 0.0, 1e-9), (1e150, 0.0, 1e-9), (1.0, 1e8, 1e-5)):
+        kernel = kernels.Tabular().resolve(rows * scale + shift)
+        assert kernel.kernel.bandwidth == pytest.approx(expected.kernel.bandwidth, rel=tolerance)
+        found = kernel.columns(new * scale + shift)
+        np.testing.assert_allclose(found, expected.columns(new), atol=tolerance)
+        for k, known in ((kernel, expected), (kernel.leaving_out, expected.leaving_out)):
+            log = k.log(rows * scale + shift, new * scale + shift)
+            np.testing.assert_allclose(log, known.log(rows, new), rtol=1e-4, atol=1e-4)
+
+
+def test_a_constant_column_is_kept():
+    rows = np.column_stack([X[:, 0], np.full(40, 0.1), np.zeros(40)])
+    kernel = kernels.Tabular().resolve(rows)
+    assert kernel.dimensions == 1
+    z = rows[[0, 0, 0, 0]]
+    z[1, 1], z[2, 1], z[3, 2] = 0.1 * (1 + 1e-15), 0.1001, -1e-300
+    found = kernel.columns(z)[:, 2:] * math.sqrt(2)
+    np.testing.assert_allclose(found, [[0] * 4, [0] * 4, [5, 5, 0, 0], [0, 0, 5, 5]])
+    np.testing.assert_allclose(kernel.log(z, z)[0, 2], -(5.0**2) * kernel.kernel.gamma)
+
+
+def test_a_saved_column_is_small_and_loses_little():
+    """At most 1,000 values are kept: the two at each end, and the others at equal steps."""
+    x = np.exp(np.random.default_rng(0).normal(size=(20_000, 1)))
+    x[:7000] = 1.0  # a third of the rows have one value
+    kernel = kernels.Tabular(kernels.RBF(1.0)).resolve(x)
+    (column,) = kernel.numbers
+    assert 600 < len(column.values) <= 1000
+    ends = np.unique(x)[[0, 1, -2, -1]]
+    np.testing.assert_array_equal(np.array(column.values)[[0, 1, -2, -1]], ends)
+    ranks = (np.searchsorted(np.sort(x[:, 0]), x[:, 0]) + 1.0) / 20_001
+    exact = (ndtri(ranks) - column.mean_score) / column.sd_score / math.sqrt(2)
+    away = x[:, 0] != 1.0
+    np.testing.assert_allclose(kernel.columns(x)[away, 1], exact[away], atol=0.015)
+
+
+def test_only_categories_vary():
+    rows = np.column_stack([X[:, [1, 3]], np.ones(40)])
+    for these, columns in ((rows, (0, 1)), (rows[:, :2], (0, 1))):
+        kernel = kernels.Tabular(categorical=columns).resolve(these)
+        differ = (these[:, None, :2] != these[:9, :2]).sum(axis=2)
+        np.testing.assert_allclose(kernel(these, these[:9]), 0.05**differ, rtol=1e-12)
+        np.testing.assert_allclose(kernel.log(these, these[:9]), np.log(0.05) * differ, rtol=1e-12)
+        np.testing.assert_allclose(kernel(these), kernel(these, these), rtol=1e-12)
+
+
+def test_weights_are_by_name_or_position():
+    named = kernels.Tabular(kernels.RBF(1.0), weights={"b": 3.0, "d": 0.5})
+    own = named.with_columns(["a", "b", "c", "d"], (3,))
+    assert own == kernels.Tabular(kernels.RBF(1.0), categorical=3, weights={1: 3.0, 3: 0.5})
+    assert own.with_columns(["a", "b", "c", "d"], ()) == own
+    assert "weights={1: 3.0, 3: 0.5}" in repr(own)
+    plain = kernels.Tabular(kernels.RBF(1.0), categorical=3).resolve(X)
+    cost, plain_cost = (
+        np.stack([c.copy() for c in kernel.by_column(X, Y)]) for kernel in (own.resolve(X), plain)
+    )
+    np.testing.assert_allclose(cost, plain_cost * np.array([1, 3, 1, 0.5])[:, None, None])
+
+
+CATEGORIES = of_columns(kernels.RBF(1.0))
 
 
 @pytest.mark.parametrize(
@@ -424,18 +559,26 @@ MIXED = of_columns(kernels.RBF(1.0))
         (lambda: kernels.Standardized(kernels.RBF("nearest")), "bandwidth must be a positive num"),
         (lambda: kernels.Standardized(kernels.Precomputed()), "Standardized needs rows; a precom"),
         (lambda: kernels.Standardized()(X), r"no mean and scale yet; call kernel\.resolve"),
-        (lambda: kernels.Standardized(kernels.Mixed()), "put it inside: kernels.Mixed"),
-        (lambda: kernels.Mixed(rho=0.0), "rho must lie between 0 and 1"),
-        (lambda: kernels.Mixed(rho=1.0), "rho must lie between 0 and 1"),
-        (lambda: kernels.Mixed(categorical=("a",)), "get_loc"),
-        (lambda: kernels.Mixed(categorical=-1), "whole numbers of at least 0"),
-        (lambda: kernels.Mixed(kernels.Precomputed()), "no columns"),
-        (lambda: kernels.Mixed(kernels.Mixed()), "needs a kernel of numbers"),
-        (lambda: kernels.Mixed().resolve(X), "name their positions, kernels.Mixed"),
-        (lambda: kernels.Mixed(categorical=9).resolve(X), "9 is no column of X, which has 4"),
-        (lambda: kernels.Mixed(categorical=range(4)).resolve(X), "all columns of X are categ"),
-        (lambda: kernels.Mixed(categorical=1).inputs(X), "call kernel.resolve"),
-        (lambda: choose(MIXED.resolve(X), X, Landmarks(5, "kmeans"), 0), "'leverage'"),
+        (lambda: kernels.Standardized(kernels.Tabular()), "standardises its columns of numbers"),
+        (lambda: kernels.Tabular(rho=0.0), "rho must lie between 0 and 1"),
+        (lambda: kernels.Tabular(rho=1.0), "rho must lie between 0 and 1"),
+        (lambda: kernels.Tabular(categorical=("a",)), "get_loc"),
+        (lambda: kernels.Tabular(categorical=-1), "whole numbers of at least 0"),
+        (lambda: kernels.Tabular(kernels.Precomputed()), "no columns"),
+        (lambda: kernels.Tabular(kernels.Tabular()), "needs a kernel of numbers"),
+        (lambda: kernels.Tabular(categorical=9).resolve(X), "9 is no column of X, which has 4"),
+        (lambda: kernels.Tabular()(X), "learned no columns yet; call kernel.resolve"),
+        *(
+            (lambda w=w: kernels.Tabular(weights=w), "weights must be positive numbers by name")
+            for w in ({"a": 0.0}, {"a": "1"}, {"a": np.inf}, {-1: 1.0}, {0.5: 1.0}, {None: 1.0})
+        ),
+        (lambda: kernels.Tabular(weights={4: 1.0}).resolve(X), "4 is no column of X, which has 4"),
+        (lambda: kernels.Tabular(weights={"a": 1.0}).resolve(X), "'a' is no column.* without nam"),
+        (
+            lambda: kernels.Tabular(weights={"c": 1.0}).with_columns(["a", "b"], ()),
+            "'c' is no column of X, which has 'a', 'b'",
+        ),
+        (lambda: choose(CATEGORIES.resolve(X), X, Landmarks(5, "kmeans"), 0), "'leverage'"),
     ],
 )
 def test_what_kernels_refuse(make, message):
