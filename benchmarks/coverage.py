@@ -1,11 +1,11 @@
-"""Whether intervals of d_z cover: samples of a data set, and the centre of all its rows as truth.
+"""Whether intervals of s_z cover: samples of a data set, and the centre of all its rows as truth.
 
 ``uv run python -m benchmarks.coverage [--repetitions N] [--jobs N]``
 
 The population is up to 4,000 majority rows of a large embedded set, or of a generated one. Samples
 of 50, 200 and 800 rows, at most a fifth of it, are drawn and fitted, with the bandwidth that the
-fit chooses. The truth is d_z from the mean of the whole population in the kernel space of the fit.
-z runs over 200 majority rows that no sample has, and up to 200 minority rows. As samples have up to
+fit chooses. The truth is the similarity of z to the mean of the whole population, by the kernel of
+the fit. z runs over 200 majority rows that no sample has, and up to 200 minority rows. As samples have up to
 a fifth of the population, perfect intervals would cover .50 to .55 and .90 to .93. Results go to
 docs/coverage.json.
 """
@@ -24,7 +24,6 @@ import pandas as pd
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
-from bsvdd.models.bootstrap import norm_of_pairs
 from joblib import Parallel, delayed
 from rich.progress import track
 from sklearn.base import clone
@@ -69,15 +68,13 @@ def cell(name: str, model: str, n: int, scale: float | str, repetition: int) -> 
         warnings.simplefilter("ignore", DiagnosticWarning)
         warnings.simplefilter("ignore", DataWarning)
         est.fit(rng.permutation(X)[:n])
-    shares = np.full(len(X), 1.0 / len(X))
-    norm = norm_of_pairs(shares, shares, est.kernel_(X, X))
-    truth = np.sqrt(est.kernel_.diag(Z) - 2.0 * est.kernel_(Z, X).mean(axis=1) + norm)
-    draws = est.distance(Z).stack(sample=("chain", "draw")).values
+    truth = est.kernel_(Z, X).mean(axis=1)
+    draws = est.fit_.center.similarity(Z)
     result: dict[str, Any] = dict(set=name, model=model, n=n, scale=str(scale))
     for level in LEVELS:
-        low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=1)
+        low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
         result[f"{level:.0%}"] = float(((low <= truth) & (truth <= high)).mean())
-    return result | {"lambda": est.likelihood_scale_, "width": float(np.median(high - low))}
+    return result | {"lambda": est.likelihood_scale_, "width": float(np.median((high - low) / truth))}
 
 
 def main(arguments: list[str] | None = None) -> None:
