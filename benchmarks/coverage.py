@@ -5,9 +5,9 @@
 The population is up to 4,000 majority rows of a large embedded set, or of a generated one. Samples
 of 50, 200 and 800 rows, at most a fifth of it, are drawn and fitted, with the bandwidth that the
 fit chooses. The truth is the similarity of z to the mean of the whole population, by the kernel of
-the fit. z runs over 200 majority rows that no sample has, and up to 200 minority rows. As samples have up to
-a fifth of the population, perfect intervals would cover .50 to .55 and .90 to .93. Results go to
-docs/coverage.json.
+the fit. z runs over 200 majority rows that no sample has, and up to 200 minority rows. As samples
+have up to a fifth of the population, perfect intervals would cover .50 to .55 and .90 to .93.
+Results go to docs/coverage.json.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def cell(name: str, model: str, n: int, scale: float | str, repetition: int) -> 
     for level in LEVELS:
         low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
         result[f"{level:.0%}"] = float(((low <= truth) & (truth <= high)).mean())
-    return result | {"lambda": est.likelihood_scale_, "width": float(np.median((high - low) / truth))}
+    width = float(np.median((high - low) / truth))
+    return result | {"lambda": est.likelihood_scale_, "width": width}
 
 
 def main(arguments: list[str] | None = None) -> None:
