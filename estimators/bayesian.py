@@ -177,9 +177,8 @@ class Bayesian(Detector):
         if found.reason is not None:
             warn(
                 f"likelihood_scale='calibrated': {found.reason}, so lambda is {found.scale:.3g}, "
-                "that of rows that are similar to none but themselves, and intervals of d_z need "
-                "not have the width that samples of this size have; give a number, such as "
-                "likelihood_scale=1, to choose it yourself",
+                "and intervals of d_z need not have the width that samples of this size have; to "
+                "choose it yourself, give a number, such as likelihood_scale=1",
                 DiagnosticWarning,
             )
         return found.scale

@@ -51,7 +51,8 @@ class BSVDD(Bayesian):
         The mode under a flat prior is SVDD with C = 1/(n0 nu) (Tax and Duin 2004); the least loss
         over R^2 is the conditional value at risk of d^2 (Rockafellar and Uryasev 2000). The draws
         of ``radius`` are in ``idata_``. The decision does not use them: it depends on the weights
-        and the cutoff. Every row must be a point.
+        and the cutoff. Every row must be a point. A calibrated lambda is that of the published
+        likelihood; ``"auto"`` then often needs NUTS, which takes up to a minute.
     dictionary : int, Landmarks, array of shape (M, p), "auto" or None, default="auto"
         The points of the centre. None: all majority rows, at most 20,000. ``"auto"``: all of up to
         3,000 rows, and 500 landmarks of more rows; a warning then says what they miss. A number:

@@ -79,7 +79,8 @@ class Calibration:
     scale : float
         lambda.
     reason : str or None
-        Why it is not the root but that of rows that are similar to none but themselves.
+        Why there is no root. The number is then that of rows that are similar to none but
+        themselves, or 1 if all kernel values are 0.
     """
 
     scale: float
@@ -139,8 +140,8 @@ def calibrated(
     >>> from bsvdd.models.calibration import calibrated
     >>> rows = np.random.default_rng(0).normal(size=(100, 2))
     >>> gram = Gram.from_rows(kernels.RBF(0.5), rows)
-    >>> round(calibrated(gram).scale)
-    0
+    >>> round(calibrated(gram).scale, 1)
+    12.5
     """
     unit = float(np.mean(np.diag(gram.K)))
     alone = curvature_of_one() if on_simplex else 1.0 - SD**-2  # the root for K = I

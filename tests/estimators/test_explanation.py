@@ -475,7 +475,7 @@ def test_intervals_cover_the_exact_terms_of_the_population():
     covered: dict[str, list[float]] = {"columns": [], "shares": [], "total": []}
     for seed in range(40):
         X = np.random.default_rng(seed).normal(size=(100, p))
-        est = BSVDD(kernel=kernels.RBF(s), likelihood_scale="calibrated", cutoff=1.0).fit(X)
+        est = BSVDD(kernel=kernels.RBF(s), cutoff=1.0).fit(X)
         why = est.explain(Z, draws=400, changes=False)
         inside = (why.columns["low"] <= columns) & (columns <= why.columns["high"])
         covered["columns"].append(float(inside.mean()))

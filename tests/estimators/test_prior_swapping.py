@@ -45,7 +45,7 @@ def tilted(mean):
 def test_reweighted_draws_have_the_moments_of_the_new_posterior(worst_z):
     old = BDD(prior=priors.Flat(0.5), **MANY).fit(MAJORITY)
     new = old.reweighted(priors.Flat(0.45))
-    form = bdd.NormalPosterior(new.gram_, new.prior, new.likelihood_scale)
+    form = bdd.NormalPosterior(new.gram_, new.prior, new.likelihood_scale_)
     mean, upper = form.mean, form.upper
     variance = np.diag(np.linalg.inv(upper.T @ upper))
     # duplicates are no draws of their own: half of the precision is granted
@@ -211,7 +211,7 @@ def probability_with_norm_of(est, other, Z):
 def test_power_scaling_against_a_scaled_prior():
     """N(0, s^2) to the power alpha is N(0, s^2/alpha): BDD's exact draws tell what P becomes."""
     settings, Z, step = MANY | {"draws": 20_000}, ROWS[15:], 0.05
-    est = BDD(prior=priors.Flat(0.5), **settings).fit(MAJORITY)
+    est = BDD(prior=priors.Flat(0.5), likelihood_scale=1.0, **settings).fit(MAJORITY)
     found = est.sensitivity(Z)
     powers = 2.0 ** np.array([-step, step])
     scaled = [est.with_prior(priors.Flat(0.5 / np.sqrt(power))) for power in powers]
