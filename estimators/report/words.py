@@ -104,12 +104,12 @@ def worth(est: Fitted, value: Mapping[str, float]) -> list[str]:
             f"{ratio:.2g} of its prior variance: the posterior is not its prior."
         )
     if np.isfinite(spread):
-        too = "are about as wide as"
+        width = "about as wide as they should be"
         if not SPREAD[0] <= spread <= SPREAD[1]:
-            too = f"are too {'narrow' if spread < 1.0 else 'wide'} for"
+            width = f"too {'narrow' if spread < 1.0 else 'wide'}"
         sentences.append(
-            f"The posterior standard deviation of that similarity is {spread:.2g} of what it would "
-            f"be between samples of this size, so its intervals {too} what the rows can tell."
+            f"The posterior standard deviation of that similarity is {spread:.2g} times that "
+            f"between samples of this size: its intervals are {width}."
         )
     if np.isfinite(pull):
         sentences.append(

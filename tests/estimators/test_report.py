@@ -155,13 +155,18 @@ def test_convergence_repeats_the_warnings_of_a_bad_fit(make, table):
     [
         (
             (0.97, 0.5, 0.0),
-            ["The posterior is its prior: ", "has 0.97 of", "are too narrow for what"],
+            [
+                "The posterior is its prior: ",
+                "has 0.97 of",
+                "0.5 times",
+                "intervals are too narrow.",
+            ],
         ),
         (
             (0.3, 1.0, -2.5),
-            ["has 0.3 of its prior variance", "are about as wide as", "by -2.5 post"],
+            ["has 0.3 of its prior variance", "about as wide as they should be", "by -2.5 post"],
         ),
-        ((np.nan, 3.0, np.nan), ["is 3 of what it would be between samples", "are too wide for"]),
+        ((np.nan, 3.0, np.nan), ["is 3 times that between samples", "intervals are too wide."]),
     ],
     ids=["prior", "calibrated", "improper"],
 )
