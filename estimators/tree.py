@@ -4,8 +4,8 @@
 group              content
 =================  =====================================================================
 posterior          draws of ``w``, its parameters and deterministic variables; of a few numbers
-                   on the weights, and of ``s``, the similarity of (up to 20) left-out training
-                   rows near the cutoff: :mod:`bsvdd.estimators.questions.summary`
+                   on the weights, and of ``log_s`` (or ``s``), the similarity of up to 20 left-out
+                   training rows near the cutoff: :mod:`bsvdd.estimators.questions.summary`
 log_prior          log prior density of each free variable in each draw
 sample_stats       statistics of the sampler
 prior              the same from the prior, if it is proper

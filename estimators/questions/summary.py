@@ -205,16 +205,22 @@ def table(est: Any) -> pd.DataFrame:
 
 
 def variables(fit: Fit, rescales: bool) -> dict[str, dict[Any, xr.DataArray]]:
-    """Return the quantities with draws and ``s`` of the rows near the cutoff, by group and name.
+    """Return the quantities with draws and the similarity of rows near the cutoff, by group.
 
-    ``s`` is the similarity of the rows that leave the points, of dims (chain, draw, near).
+    The similarity, of dims (chain, draw, near), is ``log_s`` where no weight or kernel value is
+    negative, else ``s``.
     """
     rows, found = near_rows(fit, rescales), {}
     names = {"near": fit.data.row_names[rows.numbers]}
     for group, (draws, center) in centers(fit).items():
-        s = rows.similarity(draws.weights) * np.exp(rows.log_scale)
+        s, name = rows.similarity(draws.weights), "s"
+        if cast(Center, fit.center).logarithmic:
+            with np.errstate(divide="ignore"):
+                s, name = np.log(s) + rows.log_scale, "log_s"
+        else:
+            s *= np.exp(rows.log_scale)
         found[group] = {
             **draws.by_draw(quantities(center, fit.data)).data_vars,
-            "s": xr.DataArray(s.reshape(*draws.shape, -1), names, (*SAMPLE, "near")),
+            name: xr.DataArray(s.reshape(*draws.shape, -1), names, (*SAMPLE, "near")),
         }
     return found

@@ -26,6 +26,7 @@ MODELS = {
     "BDD-M": BDDM(**QUICK),
     "BSVDD-M": BSVDDM(minority_prior=priors.Beta(2, 2), **QUICK),
 }
+LOGARITHMIC = ("BSVDD", "radius", "landmarks")
 GROUPS = ("posterior", "prior")
 FREE = {
     "BDD": {"alpha0"},
@@ -60,7 +61,9 @@ def test_the_table_is_that_of_its_definitions(case):
     w, of_prior = (idata[g]["w"].values.reshape(-1, est.gram_.n_points) for g in GROUPS)
     s, before = left_out(name, est, w, near), left_out(name, est, of_prior, near)
     for group, expected in zip(GROUPS, (s, before), strict=True):
-        np.testing.assert_allclose(idata[group]["s"].values.reshape(-1, len(near)), expected)
+        logarithmic = name in LOGARITHMIC
+        found = idata[group]["log_s" if logarithmic else "s"].values.reshape(-1, len(near))
+        np.testing.assert_allclose(found, np.log(expected) if logarithmic else expected)
     value, m = table["value"], est.gram_.n_majority_points
     assert value["variance_ratio"] == pytest.approx(np.median(s.var(axis=0) / before.var(axis=0)))
     total, spread, pull = w[:, :m].sum(axis=1), [], []
@@ -97,7 +100,7 @@ def test_quantities_with_draws_are_variables_for_arviz(case):
             np.testing.assert_allclose(table.loc[quantity, group], ends)
         assert FREE.get(name, {"beta"}) <= set(idata[group].data_vars)
     assert ("radius" in table.index) == (name == "radius")
-    scalars = [*expected, "typical_distance", "s"]
+    scalars = [*expected, "typical_distance", "log_s" if name in LOGARITHMIC else "s"]
     found = az.summary(idata, var_names=scalars)
     assert len(found) == len(scalars) - 1 + idata["posterior"].sizes["near"]
     assert table.index.name == "quantity"
@@ -105,7 +108,7 @@ def test_quantities_with_draws_are_variables_for_arviz(case):
 
 def test_arviz_draws_prior_and_posterior():
     est = MODELS["BSVDD"].fit(ROWS[:20])
-    for names in (["s", "effective_support"], ["beta"]):
+    for names in (["log_s", "effective_support"], ["beta"]):
         figure = az.plot_prior_posterior(est.idata_, var_names=names)
         assert figure.viz["dist"]
     plt.close("all")
