@@ -25,6 +25,7 @@ from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import probability_error, three_way
 from ..inference.draws import Draws, spread
 from ..inference.left_out import LeftOut
+from ..inference.prior import LazyPrior
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
@@ -160,15 +161,14 @@ class Detector(OutlierMixin, BaseEstimator):
     def _described(self, data: TrainingData, draws: Draws) -> Self:
         """Set this estimator's fit to the draws of a model of ``data``, and return it."""
         center = self._score(draws, data.gram)
-        prior, likelihood = self._prior_and_likelihood(data, draws)
-        found = self._diagnose(draws, center, data, prior) | data.dictionary.diagnostics(data)
+        found = self._diagnose(draws, center, data) | data.dictionary.diagnostics(data)
         fit = Fit(
             data=data,
             draws=draws,
             center=center,
             diagnostics=found,
-            prior=prior,
-            likelihood=likelihood,
+            prior=self._prior_of(data),
+            likelihood=self._likelihood_of(data, draws),
             attrs=self._attrs(),
         )
         self._warn_of(fit)
@@ -357,16 +357,18 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return a score that has the same meaning in fits to all rows and to folds, if needed."""
         return None
 
-    def _prior_and_likelihood(
-        self, data: TrainingData, draws: Draws
-    ) -> tuple[xr.Dataset | None, Likelihood | None]:
-        """Return draws of the prior, and the likelihood in numbers; None for what there is not."""
-        return None, KernelLikelihood() if self._centered else None
+    def _prior_of(self, data: TrainingData) -> LazyPrior | None:
+        """Return the prior of a model with a posterior."""
+        return None
+
+    def _likelihood_of(self, data: TrainingData, draws: Draws) -> Likelihood | None:
+        """Return the likelihood in numbers, or None if there is none."""
+        return KernelLikelihood() if self._centered else None
 
     def _likelihood(self) -> Likelihood | None:
         """Return the likelihood of the fit; a saved fit makes it when it is asked for."""
         fit = self.fit_
-        return fit.likelihood or self._prior_and_likelihood(fit.data, fit.draws)[1]
+        return fit.likelihood or self._likelihood_of(fit.data, fit.draws)
 
     def _attrs(self) -> dict[str, Any]:
         """Return what the tree says of the model beside its draws."""
@@ -377,14 +379,12 @@ class Detector(OutlierMixin, BaseEstimator):
         if self._centered:
             _warn_of_rounding(fit)
 
-    def _diagnose(
-        self, draws: Draws, score: Score, data: TrainingData, prior: xr.Dataset | None
-    ) -> dict[str, float]:
+    def _diagnose(self, draws: Draws, score: Score, data: TrainingData) -> dict[str, float]:
         """Return the diagnostics of the draws."""
         if not isinstance(score, Center):
             return {}
         monitored = score.similarity(data.rows[spread(len(data.rows))])
-        return diagnostics.diagnose(draws, monitored, prior)
+        return diagnostics.diagnose(draws, monitored)
 
     # left-out rows and the cutoff
 

@@ -117,6 +117,7 @@ def test_prior_check_shows_both_as_shares_of_draws(two):
     assert [ax.get_xlabel() for ax in shown] == [
         "effective number of support points",
         "largest weight",
+        "squared norm of the centre",
         "median distance of the majority",
     ]
     for ax in shown:
