@@ -166,15 +166,30 @@ class Bayesian(Detector):
         self._calibrated_scale = self._calibrated(data)
         return data
 
+    @override
+    def _for_points(self, gram: Gram) -> Self:
+        new = copy.copy(self)
+        new._calibrated_scale = self._calibrated_by(gram)
+        return new
+
     def _calibrated(self, data: TrainingData) -> float:
         """Return the calibrated lambda of these rows; 0 if a number was given."""
+        if data.dictionary.points_are_rows:
+            return self._calibrated_by(data.gram)
+        majority = np.flatnonzero(~data.minority)
+        is_point = np.isin(majority, data.row_of_point)
+        return self._calibrated_by(data.gram, data.rows[majority], is_point)
+
+    def _calibrated_by(
+        self,
+        gram: Gram,
+        rows: np.ndarray | None = None,
+        is_point: np.ndarray | None = None,
+    ) -> float:
+        """Return the calibrated lambda; rows are given if they are not the points."""
         if self.likelihood_scale != CALIBRATED:
             return 0.0
-        rows, is_point = None, None
-        if not data.dictionary.points_are_rows:
-            majority = np.flatnonzero(~data.minority)
-            rows, is_point = data.rows[majority], np.isin(majority, data.row_of_point)
-        found = calibration.calibrated(data.gram, rows, is_point, self._on_simplex)
+        found = calibration.calibrated(gram, rows, is_point, self._on_simplex)
         if found.reason is not None:
             warn(
                 f"likelihood_scale='calibrated': {found.reason}, so lambda is {found.scale:.3g}, "
@@ -269,14 +284,17 @@ class Bayesian(Detector):
             diagnostics.warn_of_draws(fit.diagnostics, *fit.draws.shape, fit.data.gram.n1)
         support = (lambda: np.nan) if fit.prior is None else fit.prior.effective_support
         diagnostics.warn_of_collapse(fit.diagnostics, fit.data.gram.n_points, support)
+        # with minority rows a large lambda would switch the labels off, which is worse
+        if fit.prior is not None and not self._learns_from_minority:
+            self._warn_of_prior(fit, fit.prior)
         super()._warn_of(fit)
 
-    def _warn_of_prior(self, fit: Fit) -> None:
+    def _warn_of_prior(self, fit: Fit, prior: LazyPrior) -> None:
         """Warn if the posterior is its prior; the draws of the prior are made for this."""
-        if fit.prior is not None and fit.prior.draws is not None:
+        if prior.draws is not None:
             rows = summary.near_rows(fit, self._rescales_left_out)
-            ratio = summary.variance_ratio(rows, fit.draws.weights, fit.prior.draws.weights)
-            diagnostics.warn_of_prior(ratio, not self._learns_from_minority)
+            ratio = summary.variance_ratio(rows, fit.draws.weights, prior.draws.weights)
+            diagnostics.warn_of_prior(ratio)
 
     # another prior
 

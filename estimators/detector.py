@@ -301,6 +301,10 @@ class Detector(OutlierMixin, BaseEstimator):
         norm = draws.flat("squared_norm") if "squared_norm" in draws.variables else None
         return Center.of(draws.weights, gram, norm, self._nonnegative)
 
+    def _for_points(self, gram: Gram) -> Self:
+        """Return this estimator with what it learns from points, which are rows, alone."""
+        return self
+
     @property
     def _nonnegative(self) -> bool:
         """Whether the model has no negative weights."""
@@ -459,16 +463,19 @@ class Detector(OutlierMixin, BaseEstimator):
     ) -> tuple[Draws, Score]:
         """Return the draws and the score of a fit to the rows ``train`` of ``data``.
 
-        With ``own_kernel``, bandwidth and scaling are those of the rows ``train`` too.
+        With ``own_kernel``, all that is learned from rows before the weights is learned from the
+        rows ``train``: bandwidth, scaling and a calibrated lambda.
         """
-        kernel = None
+        est, kernel = self, None
         if own_kernel:
             names = getattr(self, "feature_names_in_", None)
             own = as_kernel(self.kernel).with_columns(names, data.kernel.categorical_columns)
             kernel = own.resolve(data.rows[train[~data.minority[train]]])
         gram = data.fold(train, kernel)
-        draws = self._draw(gram, data.seed)
-        return draws, self._score(draws, gram)
+        if own_kernel and data.dictionary.points_are_rows:
+            est = self._for_points(gram)
+        draws = est._draw(gram, data.seed)
+        return draws, est._score(draws, gram)
 
     def with_cutoff(self, cutoff: Any) -> Self:
         """Return this fitted estimator with another cutoff; the model is not fitted again.

@@ -133,7 +133,7 @@ def of_left_out(
     reference = q + c
     if not logarithmic:
         return Boundary(reference - half, reference, whole)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = -np.expm1(added - reference)  # of the reference that is left for the row
         threshold = np.where(share > 0.0, reference + np.log(share), -np.inf)
     return Boundary(threshold, reference, whole)

@@ -240,19 +240,14 @@ def warn_of_collapse(
     )
 
 
-def warn_of_prior(variance_ratio: float, calibrates: bool) -> None:
-    """Warn if the posterior is its prior: the ratio of the variances of s_z near the cutoff.
-
-    ``calibrates`` tells whether lambda can be calibrated: a large one switches the labels of
-    minority rows off.
-    """
+def warn_of_prior(variance_ratio: float) -> None:
+    """Warn if the posterior is its prior: the ratio of the variances of s_z near the cutoff."""
     if variance_ratio > IS_PRIOR:
-        remedy = "likelihood_scale='calibrated'" if calibrates else "a prior with a larger sd"
         warn(
             "the posterior is its prior: near the cutoff the similarity of a row to the centre has "
             f"{variance_ratio:.2f} of its prior variance, so the training rows said next to "
             "nothing of the weights, and intervals and P(normal) are those of the prior; use "
-            f"{remedy}, or a kernel with a larger bandwidth",
+            "likelihood_scale='calibrated', or a kernel with a larger bandwidth",
             DiagnosticWarning,
         )
 

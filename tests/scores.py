@@ -91,5 +91,7 @@ def sphere_value(est):
 
 
 def median_distance(est, rows):
-    """Return the median over the draws of the distance of each row."""
+    """Return the median over the draws of the distance of each row, or -f of a hyperplane."""
+    if not hasattr(est, "distance"):
+        return -values_of(est, rows)[0]
     return upper_median(est.distance(rows).values.reshape(-1, len(rows)))
