@@ -6,6 +6,7 @@ import copy
 import inspect
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference import diagnostics, sampling
 from ..inference.center import Center
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
-from ..inference.prior import PRIOR_DRAWS, prior_weights
+from ..inference.prior import PRIOR_DRAWS, LazyPrior, prior_draws, proper
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import calibration
 from ..models.closed_form import ClosedForm
@@ -32,7 +33,7 @@ from . import new_rows
 from .detector import Detector, owned
 from .dictionary import KEPT_ROWS, MAX_POINTS, LandmarkPoints
 from .fit import Fit
-from .questions import other_prior, prior_check
+from .questions import elicitation, other_prior, summary
 from .training import Dictionary, TrainingData
 
 if TYPE_CHECKING:
@@ -165,15 +166,30 @@ class Bayesian(Detector):
         self._calibrated_scale = self._calibrated(data)
         return data
 
+    @override
+    def _for_points(self, gram: Gram) -> Self:
+        new = copy.copy(self)
+        new._calibrated_scale = self._calibrated_by(gram)
+        return new
+
     def _calibrated(self, data: TrainingData) -> float:
         """Return the calibrated lambda of these rows; 0 if a number was given."""
+        if data.dictionary.points_are_rows:
+            return self._calibrated_by(data.gram)
+        majority = np.flatnonzero(~data.minority)
+        is_point = np.isin(majority, data.row_of_point)
+        return self._calibrated_by(data.gram, data.rows[majority], is_point)
+
+    def _calibrated_by(
+        self,
+        gram: Gram,
+        rows: np.ndarray | None = None,
+        is_point: np.ndarray | None = None,
+    ) -> float:
+        """Return the calibrated lambda; rows are given if they are not the points."""
         if self.likelihood_scale != CALIBRATED:
             return 0.0
-        rows, is_point = None, None
-        if not data.dictionary.points_are_rows:
-            majority = np.flatnonzero(~data.minority)
-            rows, is_point = data.rows[majority], np.isin(majority, data.row_of_point)
-        found = calibration.calibrated(data.gram, rows, is_point, self._on_simplex)
+        found = calibration.calibrated(gram, rows, is_point, self._on_simplex)
         if found.reason is not None:
             warn(
                 f"likelihood_scale='calibrated': {found.reason}, so lambda is {found.scale:.3g}, "
@@ -242,14 +258,18 @@ class Bayesian(Detector):
         return super()._set(fit)
 
     @override
-    def _prior_and_likelihood(
-        self, data: TrainingData, draws: Draws
-    ) -> tuple[xr.Dataset | None, Likelihood | None]:
+    def _prior_of(self, data: TrainingData) -> LazyPrior | None:
         if self._one_estimate:
-            return None, KernelLikelihood(self._scale)
-        model = self._build(data.gram)
-        prior = prior_weights(model, data.seed)
-        return prior, likelihood_of(model)
+            return None
+        own = copy.copy(self)  # with these parameters, whatever becomes of the estimator
+        own.__dict__ = self.get_params(deep=False) | {"_calibrated_scale": self._calibrated_scale}
+        return LazyPrior(partial(own._build, data.gram), data.seed)
+
+    @override
+    def _likelihood_of(self, data: TrainingData, draws: Draws) -> Likelihood | None:
+        if self._one_estimate:
+            return KernelLikelihood(self._scale)
+        return likelihood_of(self._build(data.gram))
 
     @override
     def _attrs(self) -> dict[str, Any]:
@@ -262,8 +282,19 @@ class Bayesian(Detector):
     def _warn_of(self, fit: Fit) -> None:
         if not self._one_estimate:
             diagnostics.warn_of_draws(fit.diagnostics, *fit.draws.shape, fit.data.gram.n1)
-        diagnostics.warn_of_collapse(fit.diagnostics, fit.data.gram.n_points)
+        support = (lambda: np.nan) if fit.prior is None else fit.prior.effective_support
+        diagnostics.warn_of_collapse(fit.diagnostics, fit.data.gram.n_points, support)
+        # with minority rows a large lambda would switch the labels off, which is worse
+        if fit.prior is not None and not self._learns_from_minority:
+            self._warn_of_prior(fit, fit.prior)
         super()._warn_of(fit)
+
+    def _warn_of_prior(self, fit: Fit, prior: LazyPrior) -> None:
+        """Warn if the posterior is its prior; the draws of the prior are made for this."""
+        if prior.draws is not None:
+            rows = summary.near_rows(fit, self._rescales_left_out)
+            ratio = summary.variance_ratio(rows, fit.draws.weights, prior.draws.weights)
+            diagnostics.warn_of_prior(ratio)
 
     # another prior
 
@@ -402,25 +433,42 @@ class Bayesian(Detector):
 
     # what the prior says
 
-    def prior_check(self) -> pd.DataFrame:
-        """Return the same summaries of weights and distances for the prior and the posterior.
+    def summary(self) -> pd.DataFrame:
+        """Return what the posterior is worth: a short table of numbers.
 
-        Median and 90 % interval of ``effective_support``, ``largest_weight``, ``minority_total``
-        (with minority points) and ``typical_distance``, the median of d over the majority's
-        training rows; see :mod:`bsvdd.estimators.questions.prior_check`.
-        ``plots.plot_prior_check`` plots them.
+        Median and 90 % interval of the prior and of the posterior of ``effective_support``,
+        ``largest_weight``, ``minority_total`` (with minority points), ``squared_norm`` of the
+        centre, ``typical_distance`` (the median of d over the majority's training rows) and
+        ``radius`` (if there is one), which are variables of ``idata_`` too; and one number for
+        ``variance_ratio`` (1: the posterior is its prior), ``spread`` (1: as wide as samples of
+        this size vary), ``pull`` of the prior in posterior sd, ``r_hat`` and ``ess``. See
+        :mod:`bsvdd.estimators.questions.summary` for the formulas. ``plots.plot_prior_check`` plots
+        prior and posterior.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each quantity, a column for each (group, quantile).
+            A row for each quantity. The columns are (group, quantile), and ``value`` for the
+            numbers without draws. An improper prior has NaN.
 
         Raises
         ------
         ValueError
-            The prior is improper, or there is no posterior.
+            There is no posterior.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD, priors
+        >>> est = BDD(prior=priors.Flat(sd=0.5)).fit(np.random.default_rng(0).normal(size=(50, 2)))
+        >>> table = est.summary()
+        >>> bool(table.loc["effective_support", ("posterior", "median")] > 1)
+        True
+        >>> table["value"].dropna().index.tolist()
+        ['variance_ratio', 'spread', 'pull', 'r_hat', 'ess']
         """
-        return prior_check.table(self)
+        check_is_fitted(self)
+        return summary.table(self)
 
     def prior_draws(
         self, X: Any, y: Any = None, Z: Any = None, draws: int = PRIOR_DRAWS
@@ -438,7 +486,8 @@ class Bayesian(Detector):
         Returns
         -------
         xarray.Dataset
-            ``w`` of dims (chain, draw, point), and ``d`` of dims (chain, draw, obs).
+            ``w`` of dims (chain, draw, point), ``d`` of dims (chain, draw, obs), and the free
+            variables of the model.
 
         Raises
         ------
@@ -456,12 +505,9 @@ class Bayesian(Detector):
         new = clone(self)
         data = new._read(X, y)
         rows = data.rows if Z is None else new_rows.expected(new, data.kernel, Z)
-        drawn = prior_weights(new._build(data.gram), data.seed, draws)
-        center = prior_check.center(drawn, data.gram)
-        d = Draws({"w": center.weights[None]}, SamplerReport("prior")).of_rows(
-            center.distances(rows)
-        )
-        return drawn[["w"]].assign(d=d)
+        drawn = proper(prior_draws(new._build(data.gram), draws, data.seed))
+        d = Center.of(drawn.weights, data.gram).distances(rows)
+        return drawn.datasets()["posterior"].assign(d=drawn.of_rows(d))
 
     def elicit_prior(
         self,
@@ -521,17 +567,16 @@ class Bayesian(Detector):
             "typical_distance": typical_distance,
         }
         asked = {name: value for name, value in stated.items() if value is not None}
-        numbers = prior_check.numbers_of(self.prior, asked)
+        numbers = elicitation.numbers_of(self.prior, asked)
         present: Any = self.prior  # a dataclass, as it has numbers
         new = clone(self)
         data = new._read(X, y)
 
         def quantities(values: dict[str, float]) -> dict[str, np.ndarray]:
             own = copy.copy(new).set_params(prior=replace(present, **values))
-            drawn = prior_weights(own._build(data.gram), data.seed, draws)
-            center = prior_check.center(drawn, data.gram)
-            return prior_check.quantities(center, data.gram.n1, data.majority_rows)
+            drawn = proper(prior_draws(own._build(data.gram), draws, data.seed))
+            return summary.quantities(Center.of(drawn.weights, data.gram), data)
 
-        found = prior_check.solve(quantities, numbers, asked, type(present).__name__)
+        found = elicitation.solve(quantities, numbers, asked, type(present).__name__)
         prior: Prior = replace(present, **found)
         return prior

@@ -25,6 +25,7 @@ from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import probability_error, three_way
 from ..inference.draws import Draws, spread
 from ..inference.left_out import LeftOut
+from ..inference.prior import LazyPrior
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
@@ -160,15 +161,14 @@ class Detector(OutlierMixin, BaseEstimator):
     def _described(self, data: TrainingData, draws: Draws) -> Self:
         """Set this estimator's fit to the draws of a model of ``data``, and return it."""
         center = self._score(draws, data.gram)
-        prior, likelihood = self._prior_and_likelihood(data, draws)
-        found = self._diagnose(draws, center, data, prior) | data.dictionary.diagnostics(data)
+        found = self._diagnose(draws, center, data) | data.dictionary.diagnostics(data)
         fit = Fit(
             data=data,
             draws=draws,
             center=center,
             diagnostics=found,
-            prior=prior,
-            likelihood=likelihood,
+            prior=self._prior_of(data),
+            likelihood=self._likelihood_of(data, draws),
             attrs=self._attrs(),
         )
         self._warn_of(fit)
@@ -301,6 +301,10 @@ class Detector(OutlierMixin, BaseEstimator):
         norm = draws.flat("squared_norm") if "squared_norm" in draws.variables else None
         return Center.of(draws.weights, gram, norm, self._nonnegative)
 
+    def _for_points(self, gram: Gram) -> Self:
+        """Return this estimator with what it learns from points, which are rows, alone."""
+        return self
+
     @property
     def _nonnegative(self) -> bool:
         """Whether the model has no negative weights."""
@@ -357,16 +361,18 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return a score that has the same meaning in fits to all rows and to folds, if needed."""
         return None
 
-    def _prior_and_likelihood(
-        self, data: TrainingData, draws: Draws
-    ) -> tuple[xr.Dataset | None, Likelihood | None]:
-        """Return draws of the prior, and the likelihood in numbers; None for what there is not."""
-        return None, KernelLikelihood() if self._centered else None
+    def _prior_of(self, data: TrainingData) -> LazyPrior | None:
+        """Return the prior of a model with a posterior."""
+        return None
+
+    def _likelihood_of(self, data: TrainingData, draws: Draws) -> Likelihood | None:
+        """Return the likelihood in numbers, or None if there is none."""
+        return KernelLikelihood() if self._centered else None
 
     def _likelihood(self) -> Likelihood | None:
         """Return the likelihood of the fit; a saved fit makes it when it is asked for."""
         fit = self.fit_
-        return fit.likelihood or self._prior_and_likelihood(fit.data, fit.draws)[1]
+        return fit.likelihood or self._likelihood_of(fit.data, fit.draws)
 
     def _attrs(self) -> dict[str, Any]:
         """Return what the tree says of the model beside its draws."""
@@ -377,14 +383,12 @@ class Detector(OutlierMixin, BaseEstimator):
         if self._centered:
             _warn_of_rounding(fit)
 
-    def _diagnose(
-        self, draws: Draws, score: Score, data: TrainingData, prior: xr.Dataset | None
-    ) -> dict[str, float]:
+    def _diagnose(self, draws: Draws, score: Score, data: TrainingData) -> dict[str, float]:
         """Return the diagnostics of the draws."""
         if not isinstance(score, Center):
             return {}
         monitored = score.similarity(data.rows[spread(len(data.rows))])
-        return diagnostics.diagnose(draws, monitored, prior)
+        return diagnostics.diagnose(draws, monitored)
 
     # left-out rows and the cutoff
 
@@ -459,16 +463,19 @@ class Detector(OutlierMixin, BaseEstimator):
     ) -> tuple[Draws, Score]:
         """Return the draws and the score of a fit to the rows ``train`` of ``data``.
 
-        With ``own_kernel``, bandwidth and scaling are those of the rows ``train`` too.
+        With ``own_kernel``, all that is learned from rows before the weights is learned from the
+        rows ``train``: bandwidth, scaling and a calibrated lambda.
         """
-        kernel = None
+        est, kernel = self, None
         if own_kernel:
             names = getattr(self, "feature_names_in_", None)
             own = as_kernel(self.kernel).with_columns(names, data.kernel.categorical_columns)
             kernel = own.resolve(data.rows[train[~data.minority[train]]])
         gram = data.fold(train, kernel)
-        draws = self._draw(gram, data.seed)
-        return draws, self._score(draws, gram)
+        if own_kernel and data.dictionary.points_are_rows:
+            est = self._for_points(gram)
+        draws = est._draw(gram, data.seed)
+        return draws, est._score(draws, gram)
 
     def with_cutoff(self, cutoff: Any) -> Self:
         """Return this fitted estimator with another cutoff; the model is not fitted again.

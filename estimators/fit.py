@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
+from ..inference.prior import LazyPrior
 from ..models.kernels import as_kernel
 from ..models.potential import Likelihood
 from .dictionary import separated
@@ -58,8 +58,8 @@ class Fit:
         if a row cannot be left out. None if the cutoff needs none.
     cv : str or int
         How rows are left out, as in :class:`bsvdd.Cutoff`.
-    prior : Dataset or None
-        Draws of the prior.
+    prior : LazyPrior or None
+        The prior, whose draws are made when they are first asked for; None without a posterior.
     likelihood : Likelihood or None
         The likelihood of the weights in numbers.
     attrs : dict
@@ -74,7 +74,7 @@ class Fit:
     level: float = 0.5
     left_out: np.ndarray | None = None
     cv: str | int = "auto"
-    prior: xr.Dataset | None = None
+    prior: LazyPrior | None = None
     likelihood: Likelihood | None = None
     attrs: Mapping[str, Any] = field(default_factory=dict)
 

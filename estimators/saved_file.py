@@ -24,7 +24,6 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import prior as prior_of
 from ..inference.boundary import Boundary
 from ..inference.cutoff import as_cutoff
 from ..inference.draws import Draws, SamplerReport
@@ -79,7 +78,6 @@ TENSORS = {
     "posterior/*": Tensor("fiub", "chains draws ...", finite=False),
     "log_prior/*": Tensor("f", "chains draws", finite=False),
     "sample_stats/*": Tensor("fiub", "chains draws", finite=False),
-    "prior/w": Tensor("f", "one prior_draws M"),
     "sha256": Tensor("u", "digest"),
 }
 BOUNDARY = tuple(f"boundary/{each.name}" for each in fields(Boundary))
@@ -173,7 +171,6 @@ def _tensors(fit: Fit) -> dict[str, np.ndarray]:
         "unlabelled": data.gram.unlabelled,
         "left_out": fit.left_out,
         **{f"boundary/{each.name}": getattr(boundary, each.name) for each in fields(boundary)},
-        "prior/w": None if fit.prior is None or "w" not in fit.prior else fit.prior["w"].values,
         **{f"posterior/{name}": v for name, v in draws.variables.items()},
         **{
             f"{group}/{name}": v.reshape(draws.shape)
@@ -352,7 +349,7 @@ def _check_tensors(tensors: Mapping[str, np.ndarray], needed: tuple[str, ...], k
     for name in needed:
         if name not in tensors:
             raise ValueError(f"{name} is missing")
-    sizes = {"kinds": kinds, "one": 1, "digest": 32}
+    sizes = {"kinds": kinds, "digest": 32}
     known = [name for name in TENSORS if name in tensors]
     for name in [*known, *sorted(set(tensors) - set(known))]:
         expected = TENSORS.get(name) or TENSORS.get(name[: name.find("/") + 1] + "*")
@@ -415,7 +412,6 @@ def _restored(
         raise ValueError("gram: expected with landmarks, and only then")
     data = _data(header, tensors, kernel, rule)
     draws = _draws(header, tensors)
-    prior = prior_of.as_dataset(tensors.get("prior/w")) if draws.is_posterior else None
     est._calibrated_scale = header["calibrated_scale"]
     fit = Fit(
         data=data,
@@ -428,7 +424,7 @@ def _restored(
         level=header["level"],
         left_out=tensors.get("left_out"),
         cv=header["cv"],
-        prior=prior,
+        prior=est._prior_of(data),
         attrs=est._attrs(),
     )
     return est._set(fit)

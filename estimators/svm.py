@@ -71,9 +71,7 @@ class HyperplaneDetector(Detector):
         return Hyperplane(draws.weights, gram, draws.solution["offset"])
 
     @override
-    def _diagnose(
-        self, draws: Draws, score: Score, data: TrainingData, prior: Any
-    ) -> dict[str, float]:
+    def _diagnose(self, draws: Draws, score: Score, data: TrainingData) -> dict[str, float]:
         return {"support_vectors": int((draws.weights != 0.0).sum())}
 
     @override

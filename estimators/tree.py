@@ -3,10 +3,12 @@
 =================  =====================================================================
 group              content
 =================  =====================================================================
-posterior          draws of ``w``, its parameters and deterministic variables
+posterior          draws of ``w``, its parameters and deterministic variables; of a few numbers
+                   on the weights, and of ``log_s`` (or ``s``), the similarity of up to 20 left-out
+                   training rows near the cutoff: :mod:`bsvdd.estimators.questions.summary`
 log_prior          log prior density of each free variable in each draw
 sample_stats       statistics of the sampler
-prior              draws of the prior, for proper priors
+prior              the same from the prior, if it is proper
 distance           ``d``, the distances of the training rows in each draw
 log_likelihood     ``kernel``, pointwise
 score              ``f``, the score of each training row; for models without a centre
@@ -31,6 +33,7 @@ from ..models.potential import Likelihood, parameters_of
 from . import new_rows
 from .fit import Fit
 from .inputs import row_names
+from .questions import summary
 from .training import TrainingData
 
 
@@ -49,8 +52,13 @@ def of_fit(est: Any) -> xr.DataTree:
     else:
         obs = {"obs": np.arange(len(data.rows))}
         groups["score"] = xr.Dataset({"f": ("obs", center.values(data.rows))}, obs)
-    if fit.prior is not None:
-        groups["prior"] = fit.prior
+    if draws.is_posterior:
+        prior = None if fit.prior is None else fit.prior.draws
+        if prior is not None:
+            drawn = prior.datasets()["posterior"]
+            groups["prior"] = drawn[[v for v in drawn if v in draws.variables]]
+        for group, of_group in summary.variables(fit, est._rescales_left_out).items():
+            groups[group] = groups[group].assign(of_group)
     groups["diagnostics"] = xr.Dataset(dict(fit.diagnostics))
     groups |= data.dictionary.groups(data)
     return xr.DataTree.from_dict({**groups, "decision": _decision(fit)})

@@ -12,9 +12,9 @@ with three parts.
 - :math:`q^{(t)}`, the cutoff of the draw: the quantile of its left-out similarities that the rate
   of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1).
 - :math:`g^{(t)} u`, a row beside z that was not drawn: :math:`g \sim \mathrm{Gamma}(1/2)`, and
-  :math:`u = \kappa / n_0`, with :math:`\kappa` what one neighbour adds to a sum of kernel values: the
-  upper quartile of :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}` over left-out rows near the cutoff. u
-  is at most :math:`q^{(t)}`.
+  :math:`u = \kappa / n_0`, with :math:`\kappa` what one neighbour adds to a sum of kernel values:
+  the upper quartile of :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}` over left-out rows near the cutoff.
+  u is at most :math:`q^{(t)}`.
 
 c is one number for all draws. It is chosen on the left-out rows themselves, which get g too, so
 that the rule P(normal) > level keeps the rate that was asked. Where weights or kernel values may be
@@ -133,7 +133,7 @@ def of_left_out(
     reference = q + c
     if not logarithmic:
         return Boundary(reference - half, reference, whole)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = -np.expm1(added - reference)  # of the reference that is left for the row
         threshold = np.where(share > 0.0, reference + np.log(share), -np.inf)
     return Boundary(threshold, reference, whole)

@@ -486,7 +486,7 @@ class Center(Score):
         if far.any():
             with np.errstate(invalid="ignore"):
                 exact = self.log_similarity(rows[far]) - reference
-            exact[:, np.isneginf(reference)] = np.inf
+            exact = np.where(np.isneginf(reference), np.inf, exact)
             value[far] = np.partition(exact, rank, axis=1)[:, rank]
         return value
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import xarray as xr
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
@@ -21,6 +20,7 @@ HOPEFUL = 1.1  # R-hat: beyond it, a few times as many draws do not help
 MIN_ESS_PER_CHAIN = 100
 MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
+IS_PRIOR = 0.9  # ratio of variances from which a posterior is its prior
 MIN_LEFT_OUT = 50  # effective draws for a left-out row
 
 
@@ -138,16 +138,13 @@ def _normal_scores(values: np.ndarray) -> np.ndarray:
     return ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(values.shape)
 
 
-def diagnose(
-    draws: Draws, monitored: np.ndarray, prior: xr.Dataset | None = None
-) -> dict[str, float]:
+def diagnose(draws: Draws, monitored: np.ndarray) -> dict[str, float]:
     """Return the diagnostics of a fit, by name.
 
     - ``r_hat``: the largest R-hat of s_z over (up to 20) training rows;
     - ``ess``: the smallest bulk effective sample size of s_z over the same rows;
     - ``divergences``: number of divergent transitions;
     - ``effective_support``: posterior median of :func:`effective_support`;
-    - ``prior_effective_support``: its prior median, if the prior is proper;
     - ``largest_weight``: posterior median of the largest absolute weight;
     - ``nystroem_residual``, for landmarks only, added by the dictionary: the share of the majority
       rows' images that the points do not span.
@@ -159,8 +156,6 @@ def diagnose(
     draws : Draws
     monitored : ndarray of shape (chains * draws, q)
         Similarities of q training rows.
-    prior : Dataset, optional
-        Draws of the prior, with ``w`` unless the prior is improper.
     """
     report, w = draws.report, draws.w
     values: dict[str, float] = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
@@ -175,9 +170,6 @@ def diagnose(
     elif "diverging" in draws.statistics:
         values["divergences"] = int(draws.statistics["diverging"].sum())
     values["effective_support"] = float(np.median(effective_support(w)))
-    if prior is not None and "w" in prior:
-        support = effective_support(prior["w"].values)
-        values["prior_effective_support"] = float(np.median(support))
     largest = np.maximum(w.max(axis=-1), -w.min(axis=-1))
     values["largest_weight"] = float(np.median(largest))
     return values
@@ -220,32 +212,42 @@ def warn_of_draws(value: Mapping[str, float], chains: int, draws: int, n1: int =
         )
 
 
-def warn_of_collapse(value: Mapping[str, float], n_points: int) -> None:
-    """Warn if the weights rest on few points; each warning gives the cause and a remedy."""
+def warn_of_collapse(
+    value: Mapping[str, float], n_points: int, prior_support: Callable[[], float]
+) -> None:
+    """Warn if the posterior weights rest on few points, with the cause and a remedy.
+
+    ``prior_support`` returns the prior median of :func:`effective_support`, or NaN.
+    """
     few = min(MIN_SUPPORT, n_points / 4)  # with few points, few support points are no collapse
-    prior_collapsed = value.get("prior_effective_support", n_points) < few
-    if prior_collapsed:
+    if not value["effective_support"] < few:
+        return
+    before = prior_support()
+    cause, remedy = (
+        "because the likelihood, n0 rows times likelihood_scale, outweighs the prior",
+        "use a smaller likelihood_scale, or a smaller sd of the prior",
+    )
+    if before < few:
+        cause, remedy = (
+            f"like the prior weights, {before:.1f} before any likelihood, because the prior means "
+            "or sd are so large that a few points outweigh all others",
+            "use priors.StandardizedRowSum(), or a smaller exponent in priors.RowSum",
+        )
+    warn(
+        f"the posterior weights have collapsed: {value['effective_support']:.1f} effective "
+        f"support points of {n_points}, {cause}; {remedy}",
+        DiagnosticWarning,
+    )
+
+
+def warn_of_prior(variance_ratio: float) -> None:
+    """Warn if the posterior is its prior: the ratio of the variances of s_z near the cutoff."""
+    if variance_ratio > IS_PRIOR:
         warn(
-            f"the prior weights have collapsed: {value['prior_effective_support']:.1f} effective "
-            f"support points of {n_points}, before any likelihood, because the prior means or sd "
-            "are so large that a few points outweigh all others; use priors.StandardizedRowSum(), "
-            "or a smaller exponent in priors.RowSum",
-            DiagnosticWarning,
-        )
-    if value["effective_support"] < few:
-        cause = (
-            "like the prior weights"
-            if prior_collapsed
-            else "because the likelihood, n0 rows times likelihood_scale, outweighs the prior"
-        )
-        remedy = (
-            "use priors.StandardizedRowSum(), or a smaller exponent in priors.RowSum"
-            if prior_collapsed
-            else "use a smaller likelihood_scale, or a smaller sd of the prior"
-        )
-        warn(
-            f"the posterior weights have collapsed: {value['effective_support']:.1f} effective "
-            f"support points of {n_points}, {cause}; {remedy}",
+            "the posterior is its prior: near the cutoff the similarity of a row to the centre has "
+            f"{variance_ratio:.2f} of its prior variance, so the training rows said next to "
+            "nothing of the weights, and intervals and P(normal) are those of the prior; use "
+            "likelihood_scale='calibrated', or a kernel with a larger bandwidth",
             DiagnosticWarning,
         )
 

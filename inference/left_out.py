@@ -84,7 +84,7 @@ class LeftOut:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
         with np.errstate(invalid="ignore"):
             margins = self.values - at.threshold[:, None]
-        margins[np.isneginf(at.threshold)] = np.inf
+        margins = np.where(np.isneginf(at.threshold)[:, None] & self.known, np.inf, margins)
         scores = np.full(margins.shape[1], np.nan)
         known, weight = self.known, self.log_weight
         scores[known] = deciding_quantile(

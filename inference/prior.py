@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from ..models.potential import prior_potentials
 from .density import package_prior
-from .draws import Draws
+from .diagnostics import effective_support
+from .draws import Draws, SamplerReport
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
@@ -52,41 +55,58 @@ def weights(model: pm.Model, draws: Draws) -> np.ndarray:
     return _prior(model).weights({name: draws.flat(name) for name in free(model)})
 
 
-def prior_draws(model: pm.Model, n: int, seed: int | None = None) -> Values:
-    """Return n draws of the free variables of ``model`` and of its weights ``w`` from the prior.
+def prior_draws(model: pm.Model, n: int = PRIOR_DRAWS, seed: int | None = None) -> Draws | None:
+    """Return n draws of the weights ``w`` and the free variables of ``model`` from the prior.
 
-    Potentials that the prior adds are ignored.
+    A free variable with an improper prior, such as a radius, has none. Potentials that the prior
+    adds are ignored, with a warning.
 
-    Raises
-    ------
-    NotImplementedError
-        The prior of the weights is improper, so it has no draws.
-    """
-    return _prior(model).draw(n, seed)
-
-
-def prior_weights(model: pm.Model, seed: int | None = None, draws: int = PRIOR_DRAWS) -> xr.Dataset:
-    """Return draws of the weights ``w`` from their prior, dims (chain, draw, point).
-
-    The dataset is empty for an improper prior, which has no draws. The draws ignore potentials
-    that a prior adds, with a warning.
+    Returns
+    -------
+    Draws
+        One chain; None if the prior of the weights is improper, so that it has no draws.
     """
     added = [v.name for v in prior_potentials(model)]
     if added:
         warn(
             f"draws of the prior ignore the potential(s) {', '.join(added)} that the prior adds, "
-            "so prior_check and the prior's effective support describe the prior without them",
+            "so the prior in summary and in idata_ is the one without them",
             DiagnosticWarning,
         )
     try:
-        return as_dataset(prior_draws(model, draws, seed)["w"][None])
+        values = _prior(model).draw(n, seed)
     except NotImplementedError:
-        return as_dataset(None)
+        return None
+    one_chain = {name: v[None] for name, v in values.items()}
+    return Draws.of_model(one_chain, model, SamplerReport("prior"), {})
 
 
-def as_dataset(w: np.ndarray | None) -> xr.Dataset:
-    """Return draws of the weights (1, draws, M) as a dataset, which is empty without draws."""
-    if w is None:
-        return xr.Dataset()
-    coords = {"chain": [0], "draw": np.arange(w.shape[1]), "point": np.arange(w.shape[2])}
-    return xr.Dataset({"w": (("chain", "draw", "point"), w)}, coords)
+def proper(draws: Draws | None) -> Draws:
+    """Return draws of the prior; a ValueError if it has none."""
+    if draws is None:
+        raise ValueError("the prior is improper, as pm.Flat is, so it has no draws to show")
+    return draws
+
+
+@dataclass(frozen=True, eq=False)
+class LazyPrior:
+    """The prior of a fit, with draws that are made when they are first asked for.
+
+    Attributes
+    ----------
+    build : callable
+        Returns the PyMC model.
+    seed : int
+    """
+
+    build: Callable[[], pm.Model]
+    seed: int
+
+    @cached_property
+    def draws(self) -> Draws | None:
+        """See :func:`prior_draws`."""
+        return prior_draws(self.build(), seed=self.seed)
+
+    def effective_support(self) -> float:
+        """Return the median effective number of support points, NaN for an improper prior."""
+        return np.nan if self.draws is None else float(np.median(effective_support(self.draws.w)))

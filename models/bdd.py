@@ -1,14 +1,14 @@
 r"""BDD, Bayesian data description (Ghasemi et al. 2012).
 
 .. math::
-    w = \alpha, \qquad \alpha \sim N(m, \Sigma), \qquad
+    w = \alpha_0, \qquad \alpha_0 \sim N(m, \Sigma), \qquad
     \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
 
 With a normal prior the posterior is normal too, with
 
 .. math::
     \Lambda = \lambda n_0 K + \Sigma^{-1}, \qquad
-    \alpha \mid x \sim N\left(\Lambda^{-1} (\lambda r + \Sigma^{-1} m),\; \Lambda^{-1}\right).
+    \alpha_0 \mid x \sim N\left(\Lambda^{-1} (\lambda r + \Sigma^{-1} m),\; \Lambda^{-1}\right).
 
 Its weights do not sum to one. The mode on the simplex (sum 1, all at least 0) is another
 estimator, a quadratic program.
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """The weights are a variable of the model, w = alpha."""
+    """The weights are a variable of the model, w = alpha0."""
 
-    inputs: tuple[str, ...] = ("alpha",)
+    inputs: tuple[str, ...] = ("alpha0",)
 
-    def weights(self, alpha: np.ndarray) -> np.ndarray:
+    def weights(self, alpha0: np.ndarray) -> np.ndarray:
         """Return the weights of a batch, shape (S, M)."""
-        return alpha
+        return alpha0
 
     def pull(self, w: np.ndarray, g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return g."""
@@ -56,15 +56,15 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
     ----------
     gram : Gram
         Statistics of the majority rows; without minority points.
-    prior : prior of alpha
+    prior : prior of alpha0
     likelihood_scale : float, default=1
         lambda.
     """
     import pymc as pm
 
     with pm.Model(coords={"point": range(gram.n_points)}) as model:
-        alpha = make_variable(prior, gram, "alpha", "point")
-        w = pm.Deterministic("w", alpha, dims="point")
+        alpha0 = make_variable(prior, gram, "alpha0", "point")
+        w = pm.Deterministic("w", alpha0, dims="point")
         w.tag.map = Identity()
         kernel_potential(w, gram, likelihood_scale)
     return model
@@ -92,7 +92,7 @@ class NormalPosterior:
     likelihood_scale: float = 1.0
 
     reason: ClassVar[str] = "the posterior is normal"
-    dims: ClassVar[dict[str, tuple[str, ...]]] = {"w": ("point",), "alpha": ("point",)}
+    dims: ClassVar[dict[str, tuple[str, ...]]] = {"w": ("point",), "alpha0": ("point",)}
 
     def __post_init__(self) -> None:
         if not isinstance(self.prior, GaussianPrior):
@@ -141,11 +141,11 @@ class NormalPosterior:
         """Return independent draws; nothing needs tuning."""
         noise = rng.standard_normal((len(self.mean), chains * draws))
         w = (self.mean + solve_triangular(self.upper, noise).T).reshape(chains, draws, -1)
-        return {"w": w, "alpha": w}
+        return {"w": w, "alpha0": w}
 
     def log_prior(self, w: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the log prior density of alpha = w, shape (..., M) -> (...)."""
-        return {"alpha": self.prior.log_density(self.gram, w)}
+        """Return the log prior density of alpha0 = w, shape (..., M) -> (...)."""
+        return {"alpha0": self.prior.log_density(self.gram, w)}
 
     def left_out(self) -> tuple[np.ndarray, WithoutEach]:
         r"""Return the posteriors without each point, and without the row that it is.

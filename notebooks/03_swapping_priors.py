@@ -78,8 +78,8 @@ pd.DataFrame(rows).T.round(3)
 # %% [markdown]
 # ## The collapse
 #
-# The weights *collapse* when a few rows have nearly all of the weight. The fit warns about it
-# twice: before it uses the likelihood, and again after that.
+# The weights *collapse* when a few rows have nearly all of the weight. The fit warns about it, and
+# says whether the prior or the likelihood is the cause.
 
 # %%
 with warnings.catch_warnings(record=True) as caught:
@@ -92,7 +92,7 @@ for warning in caught:
 figure = plots.plot_prior_check(published)
 
 # %%
-published.prior_check().round(3)
+published.summary().round(3)
 
 # %% [markdown]
 # The prior rests on one or two rows, and the posterior on two or three. For all other rows the
@@ -119,7 +119,7 @@ for name, prior in list(swaps.items())[1:]:
 
 table = {}
 for name, est in fits.items():
-    check = est.prior_check()
+    check = est.summary()
     metrics = evaluate(y_new, est.predict(X_new) == -1, -est.score_samples(X_new))
     table[name] = {
         "effective support: prior": check.loc["effective_support", ("prior", "median")],

@@ -217,7 +217,7 @@ class Case:
         """Make w in the model in context."""
         n0, n1, m, Sigma = self.n0, self.n1, self.m, self.Sigma
         if self.model == "BDD":
-            return normal("alpha", m, Sigma)
+            return normal("alpha0", m, Sigma)
         if self.model == "BSVDD":
             e = pm.math.exp(normal("beta", m, Sigma))
             return e / pm.math.sum(e)

@@ -88,3 +88,10 @@ def sphere_value(est):
     limit = float(has_unit_values(est)) + upper_median(squared_norms(est))
     similarity = (limit - est.with_cutoff("model").cutoff_ ** 2) / 2.0
     return np.log(similarity) if is_logarithmic(est) else similarity
+
+
+def median_distance(est, rows):
+    """Return the median over the draws of the distance of each row, or -f of a hyperplane."""
+    if not hasattr(est, "distance"):
+        return -values_of(est, rows)[0]
+    return upper_median(est.distance(rows).values.reshape(-1, len(rows)))

@@ -10,8 +10,8 @@ import pandas as pd
 
 from ..estimators.bayesian import Bayesian
 from ..estimators.plots.common import with_feature_names
-from ..estimators.questions import prior_check
 from ..estimators.questions.explanation import Explanation
+from ..inference.center import Center
 from ..inference.diagnostics import effective_support
 from .plane import GRID
 from .refit import FitResult
@@ -94,8 +94,8 @@ class View:
         row = data.rows[[state.row]] if state.z is None else np.array([state.z])
         named = with_feature_names(est, row)
         prior, prior_d, prior_support = est.fit_.prior, np.empty(0), np.empty(0)
-        if prior is not None and "w" in prior:  # one estimate, such as a mode, has none
-            center = prior_check.center(prior, data.gram)
+        if prior is not None and prior.draws is not None:  # one estimate, such as a mode, has none
+            center = Center.of(prior.draws.weights, data.gram)
             prior_d = center.distances(row).ravel()
             prior_support = effective_support(center.weights)
         of_point: dict[str, Any] = {

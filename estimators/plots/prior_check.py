@@ -8,19 +8,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from ..questions.prior_check import summaries
+from ...inference.prior import proper
+from ..questions.summary import of_groups
 from .common import MAJORITY, PRIOR, Fitted
 
 LABELS = {
     "effective_support": "effective number of support points",
     "largest_weight": "largest weight",
     "minority_total": "total of the minority weights",
+    "squared_norm": "squared norm of the centre",
     "typical_distance": "median distance of the majority",
+    "radius": "radius of the sphere",
 }
 
 
 def plot_prior_check(est: Fitted) -> Figure:
-    """Compare the prior and the posterior of the quantities of ``est.prior_check()``.
+    """Compare the prior and the posterior of the quantities of ``est.summary()``.
 
     Each panel has two histograms of one quantity, as shares of the draws. Where prior and
     posterior agree, the data say nothing about the quantity. A small effective number of support
@@ -47,13 +50,14 @@ def plot_prior_check(est: Fitted) -> Figure:
     >>> est = BDD().fit(X)
     >>> figure = plots.plot_prior_check(est)
     """
-    groups = summaries(est)
+    groups = of_groups(est)
+    proper(est.fit_.prior.draws)
     names = list(groups["prior"])
     figure, axes = plt.subplots(
         1, len(names), figsize=(3.5 * len(names), 3.0), squeeze=False, layout="constrained"
     )
     for ax, name in zip(axes.ravel(), names, strict=True):
-        bins = _set_scale(ax, np.concatenate([of_group[name] for of_group in groups.values()]))
+        bins = _set_scale(ax, np.concatenate([v[name] for v in groups.values()]))
         for color, (label, of_group) in zip((PRIOR, MAJORITY), groups.items(), strict=True):
             share = np.full(len(of_group[name]), 1 / len(of_group[name]))
             ax.hist(of_group[name], bins, weights=share, alpha=0.6, color=color, label=label)

@@ -49,6 +49,8 @@ class Page:
         Figures with their captions, and reasons, by name.
     prior_check : list
         The rows of the table of prior and posterior.
+    worth : list of str
+        What the posterior is worth, in sentences.
     abnormal : list of dict
         The most abnormal rows with the reasons.
     """
@@ -65,6 +67,7 @@ class Page:
     figures: Figures = field(default_factory=dict)
     omitted: dict[str, str] = field(default_factory=dict)
     prior_check: list[tuple[str, list[str]]] = field(default_factory=list)
+    worth: list[str] = field(default_factory=list)
     abnormal: list[dict[str, str]] = field(default_factory=list)
 
     @classmethod
@@ -126,7 +129,7 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
         columns=[] if fit.data.kernel.pairwise else _columns(est),
         priors={name: describe(v) for name, v in parameters[::-1] if name.endswith("prior")},
         has_posterior=fit.draws.is_posterior,
-        convergence=words.convergence(est),
+        convergence=[*words.convergence(est), *page.worth],
         cutoff=words.cutoff(est),
         counts=_counts(page),
         code=words.code(est),
@@ -176,20 +179,23 @@ def _bandwidths(page: Page) -> None:
 def _prior_check(page: Page) -> None:
     if not page.est.fit_.draws.is_posterior:
         return
+    table = page.est.summary()
+    page.worth = words.worth(page.est, table["value"])
+    cell, shown = "{:.3g} [{:.3g}, {:.3g}]", ["median", "5%", "95%"]
+    for name, row in table[table["value"].isna() & table.notna().any(axis=1)].iterrows():
+        cells = [cell.format(*row[group][shown]) for group in ("prior", "posterior")]
+        cells = ["" if "nan" in text else text for text in cells]
+        page.prior_check.append((plots.prior_check.LABELS[str(name)], cells))
     try:
-        table = page.est.prior_check()
+        figure = plots.plot_prior_check(page.est)
     except ValueError as error:  # an improper prior has no draws
         page.omitted["prior"] = f"The prior cannot stand beside the posterior: {error}"
         return
     page.figures["prior"] = (
-        plots.plot_prior_check(page.est),
+        figure,
         "What the prior says before any row, and the posterior. Where the two agree, the data say "
         "nothing about the quantity.",
     )
-    cell, shown = "{:.3g} [{:.3g}, {:.3g}]", ["median", "5%", "95%"]
-    for name, row in table.iterrows():
-        cells = [cell.format(*row[group][shown]) for group in ("prior", "posterior")]
-        page.prior_check.append((plots.prior_check.LABELS[str(name)], cells))
 
 
 def _distances(page: Page) -> None:

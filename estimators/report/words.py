@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from typing import Any
@@ -23,6 +23,7 @@ from ..plots.common import Fitted
 from ..registry import MODELS, Record
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
+SPREAD = (0.8, 1.25)  # of samples, within which intervals are about as wide as they should be
 SAMPLERS = {
     "exact": "The posterior has a closed form, and its draws are independent.",
     "hmc": "The draws are those of Hamiltonian Monte Carlo, with parallel chains.",
@@ -74,8 +75,9 @@ def _convergence(fit: Fit) -> Iterator[str]:
         if report.pareto_k is not None:
             yield f"Pareto k of the importance weights is {report.pareto_k:.2f}."
     if "effective_support" in numbers:
+        support = (lambda: np.nan) if fit.prior is None else fit.prior.effective_support
         with collected() as messages:
-            diagnostics.warn_of_collapse(numbers, gram.n_points)
+            diagnostics.warn_of_collapse(numbers, gram.n_points, support)
         yield from (f"{text[0].upper()}{text[1:]}." for text, _ in messages)
         if not messages:
             yield (
@@ -87,6 +89,34 @@ def _convergence(fit: Fit) -> Iterator[str]:
         yield (
             f"The landmarks miss a share of {numbers['nystroem_residual']:.2g} of the rows' images."
         )
+
+
+def worth(est: Fitted, value: Mapping[str, float]) -> list[str]:
+    """Return what the posterior is worth: ``value`` is that column of ``est.summary()``."""
+    sentences = []
+    ratio, spread, pull = (float(value[name]) for name in ("variance_ratio", "spread", "pull"))
+    with collected() as messages:
+        diagnostics.warn_of_prior(ratio)
+    sentences += [f"{text[0].upper()}{text[1:]}." for text, _ in messages]
+    if ratio <= diagnostics.IS_PRIOR:
+        sentences.append(
+            "Near the cutoff, the similarity of a row to the centre has "
+            f"{ratio:.2g} of its prior variance: the posterior is not its prior."
+        )
+    if np.isfinite(spread):
+        width = "about as wide as they should be"
+        if not SPREAD[0] <= spread <= SPREAD[1]:
+            width = f"too {'narrow' if spread < 1.0 else 'wide'}"
+        sentences.append(
+            f"The posterior standard deviation of that similarity is {spread:.2g} times that "
+            f"between samples of this size: its intervals are {width}."
+        )
+    if np.isfinite(pull):
+        sentences.append(
+            f"Against equal weights, the prior moves the mean of that similarity by {pull:+.2g} "
+            "posterior standard deviations."
+        )
+    return sentences
 
 
 def cutoff(est: Fitted) -> list[str]:

@@ -610,7 +610,7 @@ def test_what_is_stated_sets_the_slider(explorer):
     explorer.elicit(effective_support=15)
     est = explorer.wait(SOON).estimator
     assert explorer.setting.sd != 0.5 and est.prior.sd == explorer.setting.sd
-    support = est.prior_check().loc["effective_support", ("prior", "median")]
+    support = est.summary().loc["effective_support", ("prior", "median")]
     assert support == pytest.approx(15, rel=0.15)
     before = explorer.setting
     with pytest.raises(ValueError, match="the nearest has"):
@@ -626,7 +626,7 @@ def test_the_reasons_of_the_chosen_row_are_shown(explorer, table):
     column, share = (why.top_columns(1)[name].iloc[0] for name in ("column_1", "share_1"))
     assert re.search(rf"column {column}\s+{share:.0%}", shown)
     assert f"training row {int(why.points['row'].values[0, 0])}" in shown
-    draws = est.fit_.prior.sizes["draw"]
+    draws = est.fit_.prior.draws.shape[1]
     assert explorer._view.prior_d.shape == (draws,)
 
 

@@ -10,14 +10,13 @@ from sklearn.base import clone
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, Landmarks, kernels, priors
 from tests.scores import (
-    UNIT,
-    common_norm,
-    cutoff_of,
+    as_values,
+    distance_of,
     is_logarithmic,
     median_distance,
     score_of,
-    squared_norms,
-    upper_median,
+    thresholds,
+    values_of,
     weights_of,
 )
 
@@ -93,8 +92,7 @@ def test_points_of_the_user():
     assert (est.idata_["gram"]["place"].values == -1).all()
     np.testing.assert_array_equal(clone(est).dictionary, Z)
     # no row is a point, so all are left out
-    cutoff = cutoff_of(est, Cutoff(), median_distance(est, X), Y == 1)
-    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-12)
+    np.testing.assert_allclose(est.left_out_scores(), est.score_samples(X), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(
         BDD(**QUICK, dictionary=Z.tolist()).fit(X, Y).predict(Z), est.predict(Z)
     )
@@ -104,24 +102,20 @@ def test_points_of_the_user():
 def test_left_out_points_and_rows(fitted, name):
     """A point leaves the kernel sum, and the norm of the centre stays that of all points."""
     est = fitted(name)
-    w, norm = weights_of(est), squared_norms(est)
-    all_in = median_distance(est, X)
-    d = all_in.copy()
+    w, values = weights_of(est), values_of(est, X)
+    all_in = score_of(est, values)
     place, m = est.idata_["gram"]["place"].values, 20
     for j, row in enumerate(place):  # drop the point from each draw, and scale the majority's
         u = w.copy()
         u[:, j] = 0
         u[:, :m] *= (1 - u[:, m:].sum(axis=1, keepdims=True)) / u[:, :m].sum(axis=1, keepdims=True)
         f = u @ KERNEL(X[[row]], est.gram_.points)[0]
-        d[row] = np.sqrt(upper_median(1 - 2 * f) + upper_median(norm))
+        values[:, row] = as_values(est, f, 1.0)
     assert is_logarithmic(est) == (name == "BSVDD")
-    cutoff = cutoff_of(est, Cutoff(), d, Y == 1)
-    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-10)
-    assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-10)
-    decision = est.idata_["decision"]
-    np.testing.assert_allclose(decision["left_out_score"].values, score_of(est, d), rtol=1e-9)
-    np.testing.assert_allclose(decision["left_out"].values, d, rtol=1e-9)
-    assert np.abs(d - all_in)[place].min() > 1e-6
+    score, decision = score_of(est, values), est.idata_["decision"]
+    np.testing.assert_allclose(-decision["left_out_surprise"].values, score, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(decision["left_out"].values, distance_of(est, score), rtol=1e-9)
+    assert np.abs(score - all_in)[place].min() > 1e-6
 
 
 def test_left_out_points_of_bdd_are_refits():
@@ -134,7 +128,7 @@ def test_left_out_points_of_bdd_are_refits():
         gram = Gram.from_rows(KERNEL, np.delete(X[:70], place[j], axis=0), None, X[place[others]])
         posterior = bdd.NormalPosterior(gram, priors.Normal(m=mean[others]))
         w = posterior.draw(20_000, 0, 1, np.random.default_rng(1))["w"][0]
-        score = UNIT * w @ KERNEL(X[[place[j]]], gram.points)[0]
+        score = w @ KERNEL(X[[place[j]]], gram.points)[0] - np.median(thresholds(est))
         # the standard error of a median is 1.25 of that of a mean, and there are two of them
         error = 9 * score.std() / 20_000**0.5
         assert left_out[place[j]] == pytest.approx(np.median(score), abs=error)
@@ -146,12 +140,10 @@ def test_precomputed(method):
     ours = given.fit(KERNEL(X), Y)
     theirs = BDD(**QUICK, dictionary=Landmarks(10, method)).fit(X, Y)
     rows = np.column_stack([KERNEL(Z, X), np.ones(len(Z))])
-    # k(z, z) of these rows is 1, which the precomputed kernel does not know of all rows
-    ours_, theirs_ = ours.score_samples(rows) + UNIT / 2, theirs.score_samples(Z)
-    np.testing.assert_allclose(ours_, theirs_, rtol=1e-10)
-    np.testing.assert_allclose(
-        ours.decision(rows)["distance"], theirs.decision(Z)["distance"], rtol=1e-10
-    )
+    np.testing.assert_allclose(ours.distance(rows), theirs.distance(Z), rtol=1e-10)
+    # a precomputed kernel is not known to lie between 0 and 1, and has no unseen row
+    ours, theirs = (each.with_cutoff(Cutoff(uncertain=False)) for each in (ours, theirs))
+    np.testing.assert_allclose(ours.score_samples(rows), theirs.score_samples(Z), atol=1e-10)
     assert ours.cutoff_ == pytest.approx(theirs.cutoff_, rel=1e-10)
     with pytest.raises(ValueError, match="a precomputed kernel has none"):
         given.set_params(dictionary=Landmarks(10, "kmeans")).fit(KERNEL(X), Y)
@@ -190,9 +182,10 @@ def test_rows_that_are_no_points_choose_the_cutoff_where_points_cannot_be_left_o
 
     est = BDD(**QUICK, sampler="nuts", dictionary=10, prior=prior).fit(X)
     rows = np.setdiff1d(np.arange(30), est.idata_["gram"]["place"].values)
-    d = upper_median(common_norm(est, est.idata_["distance"]["d"]))[rows]
-    expected = cutoff_of(est, Cutoff(), d, np.zeros(20, dtype=bool))
-    assert est.cutoff_ == pytest.approx(expected, rel=1e-12)  # another order of sums
+    left_out = est.left_out_scores()
+    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(left_out)), rows)
+    np.testing.assert_allclose(left_out[rows], est.score_samples(X)[rows], atol=1e-12)
+    assert (left_out[rows] < 0).sum() == 1  # of 20, at .10: number floor(.1 * 21) is the cutoff
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def results(est, Z, tmp_path):
     }
     if hasattr(est, "with_prior"):
         other = est.with_prior(priors.Flat(0.8))
-        numbers |= {"prior": other.score_samples(Z), "health": est.prior_check().to_numpy()}
+        numbers |= {"prior": other.score_samples(Z), "summary": est.summary().to_numpy()}
         numbers["sensitivity"] = est.sensitivity(Z[:2]).to_numpy()
     return numbers
 

@@ -5,10 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
-from scipy.special import logsumexp
 
 from bsvdd import BDD, OCSVM, SVDD, kernels, plots
-from tests.scores import common_norm
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -56,31 +54,19 @@ def test_posterior_of_d_has_the_cutoff_as_a_line_and_the_probability_written_in(
     assert len({ax.get_xlim() for ax in figure.axes}) == 1
 
 
-def test_distances_are_posterior_medians_with_the_cutoff(two):
+def test_surprises_with_the_cutoff_at_0(two):
     est = two["BDD"]
     (ax,) = plots.plot_distances(est).axes
     majority = ax.collections[1].get_offsets()
-    d = common_norm(est, est.idata_["distance"]["d"])
-    np.testing.assert_allclose(majority[:, 1], np.median(d, axis=0)[Y == 0])
-    assert any(np.allclose(line.get_ydata(), est.cutoff_) for line in ax.lines)
+    np.testing.assert_allclose(majority[:, 1], -est.score_samples(DATA.X)[Y == 0])
+    low, high = est.decision(DATA.X, p_value=None)[["surprise_low", "surprise_high"]].to_numpy().T
+    for line, *ends in zip(
+        ax.collections[0].get_segments(), low[Y == 0], high[Y == 0], strict=True
+    ):
+        np.testing.assert_allclose(line[:, 1], ends)
+    assert any(np.allclose(line.get_ydata(), 0.0) for line in ax.lines)
     (ax,) = plots.plot_distances(est, DATA.X, Y).axes
     assert ax.get_title().startswith("BDD")
-
-
-def test_saturated_distances_are_shown_by_their_surprise():
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    est = SVDD(kernel=kernels.RBF(0.3)).fit(X)
-    far = np.array([[6.0, 0.0], [9.0, 0.0], [20.0, 0.0]])
-    assert np.ptp(est.distance(far).values) < 1e-12  # their distances cannot be told apart
-    (ax,) = plots.plot_distances(est, far).axes
-    w, K = est.idata_["posterior"]["w"].values.ravel(), est.kernel_.log(X, far)
-    surprise = -logsumexp(np.log(np.maximum(w, 1e-300))[:, None] + K, axis=0)
-    shown = ax.collections[1].get_offsets()[:, 1]
-    np.testing.assert_allclose(shown, surprise)
-    assert ax.get_title() == "SVDD: surprise by row"
-    cutoff = -est.offset_
-    assert any(np.allclose(line.get_ydata(), cutoff) for line in ax.lines)
-    assert (surprise > cutoff).tolist() == (est.predict(far) == -1).tolist()
 
 
 def test_weights_shows_the_largest(two):
@@ -131,6 +117,7 @@ def test_prior_check_shows_both_as_shares_of_draws(two):
     assert [ax.get_xlabel() for ax in shown] == [
         "effective number of support points",
         "largest weight",
+        "squared norm of the centre",
         "median distance of the majority",
     ]
     for ax in shown:

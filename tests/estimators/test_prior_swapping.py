@@ -1,4 +1,4 @@
-"""Another prior at once: reweighted draws, power-scaling, prior check, draws of the prior."""
+"""Another prior at once: reweighted draws, power-scaling, draws of the prior."""
 
 import arviz as az
 import numpy as np
@@ -59,7 +59,7 @@ def test_reweighted_draws_have_the_moments_of_the_new_posterior(worst_z):
     # of N(0, s^2) over N(0, 1) in 20 dimensions: the ratios' second moments multiply
     ess = float(old.idata_["diagnostics"]["ess"])
     assert 0.3 * ess < attrs["ess"] < 0.9 * ess
-    stored = new.idata_["log_prior"]["alpha"].values
+    stored = new.idata_["log_prior"]["alpha0"].values
     w = new.idata_["posterior"]["w"].values
     np.testing.assert_allclose(stored, stats.norm(0, 0.45).logpdf(w).sum(axis=-1))
     assert (new.prior, old.prior) == (priors.Flat(0.45), priors.Flat(0.5))
@@ -171,7 +171,7 @@ def test_every_fit_holds_its_log_prior_for_arviz():
         return est.idata_["log_prior"].dataset, est.idata_["posterior"].dataset
 
     found, draws = log_prior(BDD(**few).fit(MAJORITY))
-    np.testing.assert_allclose(found["alpha"], joint.logpdf(draws["alpha"]))
+    np.testing.assert_allclose(found["alpha0"], joint.logpdf(draws["alpha0"]))
     found, draws = log_prior(BSVDD(**few).fit(MAJORITY))
     np.testing.assert_allclose(found["beta"], joint.logpdf(draws["beta"]))
     beta = {"minority_prior": priors.Beta(2, 3)}
@@ -242,28 +242,9 @@ def test_power_scaling_against_a_scaled_prior():
 # what a prior says
 
 
-def test_prior_check_shows_prior_and_posterior():
-    est = BSVDDM(minority_prior=priors.Beta(2, 2), **MANY | {"draws": 500}).fit(ROWS, Y)
-    table = est.prior_check()
-    w = est.idata_["posterior"]["w"].values.reshape(-1, 25)
-    d = est.idata_["distance"]["d"].values.reshape(-1, 25)[:, :20]
-    quantities = {
-        "effective_support": np.abs(w).sum(1) ** 2 / (w**2).sum(1),
-        "largest_weight": np.abs(w).max(1),
-        "minority_total": -w[:, 20:].sum(1),
-        "typical_distance": np.median(d, axis=1),
-    }
-    assert [label for _, label in table.columns] == 2 * ["5%", "median", "95%"]
-    assert (table.index.name, list(table.index)) == ("quantity", list(quantities))
-    assert table.loc["minority_total", ("prior", "median")] == pytest.approx(2.5, rel=0.1)
-    for name, draws in quantities.items():
-        expected = np.percentile(draws, [5, 50, 95])
-        np.testing.assert_allclose(table.loc[name, "posterior"], expected)
-
-
 def test_one_estimate_has_no_posterior_to_ask():
     est = BDD(simplex=True, kernel=RBF, prior=priors.Flat(1.0)).fit(MAJORITY)
-    for ask in (est.prior_check, lambda: est.sensitivity(ROWS)):
+    for ask in (est.summary, lambda: est.sensitivity(ROWS)):
         with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
             ask()
 

@@ -70,9 +70,12 @@ def test_the_page_has_the_numbers_of_the_fit(bayes, written):
     misses = int((scores >= bayes.offset_)[minority].sum())
     assert f"{alarms} of 24 (" in text and f"{misses} of 6 (" in text
     assert f"{bayes.cutoff_:.6g}" in text and repr(bayes.kernel_) in text
-    support = bayes.prior_check().loc["effective_support"]
+    table = bayes.summary()
+    support = table.loc["effective_support"]
     assert f"{support['prior', 'median']:.3g} [" in text
     assert f"{support['posterior', 'median']:.3g} [" in text
+    for number in ("spread", "pull"):
+        assert f"{table['value'][number]:{'+' if number == 'pull' else ''}.2g}" in text
     for words_ in ("What P(normal) is", "Oh", "R-hat", "SHA-256"):
         assert words_ in text
 
@@ -145,6 +148,33 @@ def test_convergence_repeats_the_warnings_of_a_bad_fit(make, table):
         est = make("BSVDD", draws=5, tune=5).fit(*table)
     assert any("Do not trust the draws yet" in sentence for sentence in words.convergence(est))
     assert words.convergence(SVDD().fit(table[0]))[0].startswith("The model has one solution")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        (
+            (0.97, 0.5, 0.0),
+            [
+                "The posterior is its prior: ",
+                "has 0.97 of",
+                "0.5 times",
+                "intervals are too narrow.",
+            ],
+        ),
+        (
+            (0.3, 1.0, -2.5),
+            ["has 0.3 of its prior variance", "about as wide as they should be", "by -2.5 post"],
+        ),
+        ((np.nan, 3.0, np.nan), ["is 3 times that between samples", "intervals are too wide."]),
+    ],
+    ids=["prior", "calibrated", "improper"],
+)
+def test_what_the_posterior_is_worth_is_said(numbers, said):
+    value = dict(zip(("variance_ratio", "spread", "pull"), numbers, strict=True))
+    sentences = words.worth(BSVDD(), value)
+    assert len(sentences) == np.isfinite(numbers).sum()
+    assert all(part in " ".join(sentences) for part in said)
 
 
 def test_roc_counts_pairs_and_marks_the_cutoff(fitted, table):

@@ -335,7 +335,7 @@ WRONG = [
     ("small", {"gram/row_of_point": first(6)}, f"{FINITE} -1 to below 6, got 6"),
     ("small", {"gram/r": np.ones(3)}, r"gram/r: .* \(4\)"),
     ("small", {"gram/r": None}, "gram/r is missing"),
-    ("small", {"prior/w": np.ones((2, 3, 4))}, r"prior/w: .* \(1, prior_draws, 4\)"),
+    ("small", {"prior/w": np.ones((1, 3, 4))}, "prior/w is unknown"),
     ("small", {"log_prior/w": np.ones((2, 4))}, r"log_prior/w: .* \(2, 3\)"),
     ("chains", {"sample_stats/energy": np.ones(6)}, r"energy: .* \(2, 3\)"),
     ("chains", {"posterior/squared_radius": -np.ones((2, 3))}, f"squared_radius: {FINITE} 0 to"),

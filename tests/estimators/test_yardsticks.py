@@ -108,4 +108,4 @@ def test_a_study_names_them_beside_the_models():
     candidate = Candidate("kNN", "kNN")
     assert candidate.is_yardstick and not Candidate("SVDD", "SVDD").is_yardstick
     assert FAIR.choices(candidate) == [{}]  # it has no bandwidth to choose
-    assert Protocol().estimator("kNN", 1).kernel == SCALED
+    assert Protocol().estimator("kNN", 1).kernel == kernels.Tabular(kernels.Linear())

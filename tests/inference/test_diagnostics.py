@@ -36,14 +36,13 @@ def fitted(est, X=ROWS):
 def test_values_are_those_of_arviz(model):
     est, values, _ = fitted(model, ROWS[:60])
     d = est.idata_["distance"]["d"]
-    w, prior = (est.idata_[group]["w"].values for group in ("posterior", "prior"))
+    w = est.idata_["posterior"]["w"].values
     if not np.isnan(values["r_hat"]):
         data = xr.Dataset({"d": d})
         assert values["r_hat"] == pytest.approx(az.rhat(data)["d"].max().item(), abs=0.01)
         assert values["ess"] == pytest.approx(az.ess(data)["d"].min().item(), rel=0.3)
     assert values["effective_support"] == pytest.approx(np.median(support(w)))
     assert values["largest_weight"] == pytest.approx(np.median(np.abs(w).max(axis=-1)))
-    assert values["prior_effective_support"] == pytest.approx(np.median(support(prior)))
     assert values["divergences"] == 0
 
 
@@ -110,30 +109,36 @@ def test_chains_that_disagree_and_few_effective_draws_are_warned_of():
 
 def test_published_prior_collapses_on_200_rows():
     est = BSVDD(kernel=kernels.RBF("scale"), prior=priors.RowSum(exponent=1), draws=500, tune=300)
-    est, values, messages = fitted(est)
-    (message,) = [m for m in messages if m.startswith("the prior weights have collapsed: ")]
+    est, _, messages = fitted(est)
+    (message,) = [m for m in messages if m.startswith("the posterior weights have collapsed: ")]
     assert "StandardizedRowSum" in message and "exponent" in message
     beta = np.random.default_rng(76).normal(size=(4000, 200)) - est.gram_.K.sum(axis=1)
     expected = np.median(support(np.exp(beta - beta.max(axis=1, keepdims=True))))
-    assert values["prior_effective_support"] == pytest.approx(expected, rel=0.2)
+    assert est.fit_.prior.effective_support() == pytest.approx(expected, rel=0.2)
     assert expected < 5
+    assert f", like the prior weights, {est.fit_.prior.effective_support():.1f} before" in message
 
 
-def test_a_posterior_that_collapses_is_told_from_its_prior():
-    prior = priors.Normal(sd=0.1, m=(9.0,) + (0.0,) * 39)
-    _, values, messages = fitted(BSVDD(kernel=kernels.RBF(1.0), prior=prior), ROWS[:40])
-    assert values["effective_support"] < 2
-    collapsed = [m for m in messages if "weights have collapsed" in m]
-    assert [m.split(":")[0] for m in collapsed] == [
-        "the prior weights have collapsed",
-        "the posterior weights have collapsed",
-    ]
-    assert ", like the prior weights; " in collapsed[1]
+@pytest.mark.parametrize(
+    ("support", "before", "cause"),
+    [
+        (1.2, 1.1, "1.2 effective support points of 40, like the prior weights, 1.1 before any"),
+        (1.2, 30.0, "1.2 effective support points of 40, because the likelihood, n0 rows"),
+        (1.2, np.nan, "because the likelihood"),  # an improper prior
+        (30.0, 1.1, None),
+    ],
+    ids=["prior", "likelihood", "improper", "spread"],
+)
+def test_a_posterior_that_collapses_is_told_from_its_prior(support, before, cause):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        diagnostics.warn_of_collapse({"effective_support": support}, 40, lambda: before)
+    assert [cause in str(w.message) for w in caught] == [True] * (cause is not None)
 
 
 def test_default_prior_does_not_collapse():
     _, values, messages = fitted(BSVDD(draws=500, tune=300))
-    assert values["prior_effective_support"] > 20 and values["effective_support"] > 20
+    assert values["effective_support"] > 20
     assert not any("collapsed" in m for m in messages)
     few = fitted(BSVDD(kernel=kernels.RBF(1.0), cutoff=1.0), ROWS[:3])  # few points are no collapse
     assert not any("collapsed" in m for m in few[2])
@@ -143,7 +148,7 @@ def test_prior_support_is_that_of_the_prior():
     """Flat on n equal points, by simulation."""
     est = BDD(kernel=kernels.RBF(1.0), prior=priors.Flat(0.7), draws=2000)
     draws = 0.7 * np.random.default_rng(74).normal(size=(4000, 50))
-    value = fitted(est, ROWS[:50])[1]["prior_effective_support"]
+    value = est.fit(ROWS[:50]).fit_.prior.effective_support()
     assert value == pytest.approx(np.median(support(draws)), rel=0.05)
 
 

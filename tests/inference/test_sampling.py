@@ -17,7 +17,7 @@ from bsvdd.inference.sampling import sample
 from bsvdd.models import bsvdd
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bsvdd import BSVDD, BSVDDM, kernels, priors
+from bsvdd import BSVDD, BSVDDM, kernels, plots, priors
 
 QUICK = dict(draws=30, tune=30, chains=2)
 
@@ -255,7 +255,9 @@ def test_an_improper_prior_has_no_draws_but_a_posterior(table):
         tune=40,
     )
     est.fit(*table)
-    assert "w" not in est.idata_["prior"]
+    assert "prior" not in est.idata_.children
+    table = est.summary()
+    assert table["prior"].isna().all(axis=None) and np.isnan(table["value"]["variance_ratio"])
+    assert table.loc["effective_support", "posterior"].notna().all()
     with pytest.raises(ValueError, match="the prior is improper, as pm.Flat is, so it has no draw"):
-        est.prior_check()
-    assert "prior_effective_support" not in est.idata_["diagnostics"]
+        plots.plot_prior_check(est)

@@ -247,7 +247,7 @@ def test_what_a_mode_lacks_and_needs(tmp_path):
     X = np.random.default_rng(23).normal(size=(20, 2))
     est = BDD(sampler="map").fit(X)
     with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
-        est.prior_check()
+        est.summary()
     est.save(tmp_path / "mode.nc")
     again = load(tmp_path / "mode.nc")
     np.testing.assert_array_equal(again.score_samples(X), est.score_samples(X))

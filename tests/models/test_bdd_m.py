@@ -22,7 +22,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from bsvdd import BDDM, Cutoff, kernels, priors
-from tests.scores import cutoff_of, distance_of, upper_median
+from tests.scores import score_of, thresholds, values_of
 
 from .helpers import moments_z, quadratic_program, rbf, squared_norm
 
@@ -332,13 +332,13 @@ def test_priors_given_row_by_row_go_with_their_rows_into_folds():
     ).fit(rows, y)
     seed = int(check_random_state(0).randint(2**31 - 1))
     number = np.cumsum(y) - 1  # of a minority row among them
-    d = np.empty(32)
+    values = np.empty((len(thresholds(est)), 32))
     for train, test in StratifiedKFold(4, shuffle=True, random_state=seed).split(rows, y):
         kept = number[train][y[train] == 1]
         prior = priors.TruncatedNormal(m[kept], 0.5, S[np.ix_(kept, kept)])
         part = BDDM(minority_prior=prior, cutoff=1.0, **QUICK).fit(rows[train], y[train])
-        d[test] = distance_of(est, part.score_samples(rows[test]))
-    assert est.cutoff_ == pytest.approx(cutoff_of(est, Cutoff("g_mean"), d, y == 1), rel=1e-9)
+        values[:, test] = values_of(part, rows[test])
+    np.testing.assert_allclose(est.left_out_scores(), score_of(est, values), rtol=1e-8, atol=1e-12)
 
 
 def test_prior_given_the_total_is_a_density():
@@ -544,12 +544,11 @@ def test_automatic_cutoff_is_by_leave_one_out():
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
     form = TruncatedNormalPosterior(est.gram_, est.prior, est.minority_prior)
     f, log_weight = form.leave_one_out(w, np.random.default_rng(est.fit_.data.seed))
-    d2 = 1 - 2 * f + upper_median(np.einsum("di,ij,dj->d", w, est.gram_.K, w))
-    left = np.empty(32)
-    left[np.argsort(y, kind="stable")] = -deciding_quantile(-d2, 0.3, log_weight)
     changed = est.with_cutoff(Cutoff(level=0.3))
-    expected = cutoff_of(changed, Cutoff("g_mean"), left**0.5, y == 1)
-    assert changed.cutoff_ == pytest.approx(expected, rel=1e-12)
+    left = np.empty(32)
+    margins = f - thresholds(changed)[:, None]
+    left[np.argsort(y, kind="stable")] = deciding_quantile(margins, 0.3, log_weight)
+    np.testing.assert_allclose(changed.left_out_scores(), left, rtol=1e-9, atol=1e-12)
     assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv="loo")).cutoff_
     for cv in (5, "train"):
         assert est.cutoff_ != est.with_cutoff(Cutoff("g_mean", cv=cv)).cutoff_

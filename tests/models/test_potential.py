@@ -182,7 +182,7 @@ ONE = Gram.from_rows(KERNELS["linear"], MAJORITY)
 TWO = Gram.from_rows(KERNELS["linear"], MAJORITY, MINORITY)
 FLAT, TRUNCATED = priors.Flat(), priors.TruncatedNormal()
 MODELS = {
-    "bdd": (partial(bdd.build, ONE, FLAT), {"alpha": "point"}),
+    "bdd": (partial(bdd.build, ONE, FLAT), {"alpha0": "point"}),
     "bsvdd": (partial(bsvdd.build, ONE, FLAT), {"beta": "point"}),
     "bsvdd_m": (
         partial(bsvdd_m.build, TWO, FLAT, TRUNCATED),

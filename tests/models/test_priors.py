@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 import bsvdd as package
 from bsvdd import BDD, BSVDD, BSVDDM, Cutoff, kernels, priors
-from tests.scores import cutoff_of, distance_of, median_distance, score_of
+from tests.scores import score_of, thresholds, values_of
 
 RNG = np.random.default_rng(50)
 N0, N1 = 12, 3
@@ -477,13 +477,11 @@ def test_folds_take_their_own_rows_of_a_normal_prior(cls):
     est = cls(prior=priors.Normal(m=m, sigma=S), cutoff=Cutoff("g_mean", cv=3), **few).fit(X, y)
     seed = int(check_random_state(0).randint(2**31 - 1))
     place = np.cumsum(y == 0) - 1  # of a majority row among the majority rows
-    score = np.empty(24)
+    values = np.empty((len(thresholds(est)), 24))
     for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
         kept = place[train][y[train] == 0]
         part = priors.Normal(m=m[kept], sigma=S[np.ix_(kept, kept)])
         own = dict(prior=part, likelihood_scale=est.likelihood_scale_)  # lambda is that of all rows
         fold = cls(**own, cutoff=1.0, **few).fit(X[train], y[train])
-        score[test] = score_of(fold, median_distance(fold, X[test]))
-    cutoff = cutoff_of(est, Cutoff("g_mean"), distance_of(est, score), y == 1)
-    assert est.cutoff_ == pytest.approx(cutoff, rel=1e-6)
-    assert est.offset_ == pytest.approx(score_of(est, cutoff), rel=1e-6)
+        values[:, test] = values_of(fold, X[test])
+    np.testing.assert_allclose(est.left_out_scores(), score_of(est, values), rtol=1e-6, atol=1e-9)

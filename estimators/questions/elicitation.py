@@ -1,4 +1,4 @@
-r"""What a prior says: summaries of weights and distances, and its numbers from statements.
+r"""The numbers of a prior from statements on what it implies.
 
 A statement is on a quantity q that people can see: the effective number of support points, the
 largest weight, the typical distance. For a prior with the numbers :math:`\eta` (such as its sd) and
@@ -21,16 +21,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 from scipy.optimize import brentq, least_squares
 
-from ...inference.center import Center
-from ...inference.diagnostics import effective_support
-from ...models.gram import Gram
 from ...models.kernels.base import is_number
 from ...models.priors.foreign import describe
-from ..fit import Fit
 
 QUANTILES = {"effective_support": 0.5, "largest_weight": 0.95, "typical_distance": 0.5}
 WORDS = {
@@ -144,68 +138,3 @@ def solve(
             + ": ask for that, or take another prior"
         )
     return at(best)
-
-
-def quantities(center: Center, n1: int, rows: np.ndarray) -> dict[str, np.ndarray]:
-    r"""Return summaries of the weights and distances, one number per draw.
-
-    - ``effective_support``: :math:`(\sum |w_j|)^2 / \sum w_j^2`, which is :math:`1 / \sum w_j^2`
-      on the simplex;
-    - ``largest_weight``: :math:`\max_j |w_j|`;
-    - ``minority_total``: :math:`\sum_j \alpha_{1j}`, if there are minority points;
-    - ``typical_distance``: the median of d over ``rows``.
-
-    Parameters
-    ----------
-    center : Center
-    n1 : int
-        Number of minority points, which come last.
-    rows : ndarray of shape (n, p)
-    """
-    w = center.weights
-    summaries = {
-        "effective_support": effective_support(w),
-        "largest_weight": np.abs(w).max(axis=-1),
-    }
-    if n1:
-        summaries["minority_total"] = -w[:, -n1:].sum(axis=-1)
-    summaries["typical_distance"] = np.median(center.distances(rows), axis=1)
-    return summaries
-
-
-def center(draws: xr.Dataset, gram: Gram) -> Center:
-    """Return the centre of draws of the prior or the posterior.
-
-    Raises
-    ------
-    ValueError
-        The prior is improper.
-    """
-    if "w" not in draws:
-        raise ValueError("the prior is improper, as pm.Flat is, so it has no draws to show")
-    w = draws["w"].values
-    return Center.of(w.reshape(-1, w.shape[-1]), gram)
-
-
-def summaries(est: Any) -> dict[str, dict[str, np.ndarray]]:
-    """Return draws of :func:`quantities` under the prior and the posterior of a fit."""
-    fit: Fit = est.fit_
-    if fit.prior is None:
-        raise ValueError(f"{est!r} has one estimate of the weights and no posterior")
-    gram, rows = fit.data.gram, fit.data.majority_rows
-    posterior: Any = fit.center
-    return {
-        "prior": quantities(center(fit.prior, gram), gram.n1, rows),
-        "posterior": quantities(posterior, gram.n1, rows),
-    }
-
-
-def table(est: Any) -> pd.DataFrame:
-    """Return median and 90 % interval: a row for each quantity, columns (group, quantile)."""
-    groups = summaries(est)
-    columns = {
-        (group, label): [np.percentile(v, q) for v in draws.values()]
-        for group, draws in groups.items()
-        for label, q in (("5%", 5), ("median", 50), ("95%", 95))
-    }
-    return pd.DataFrame(columns, index=pd.Index(groups["prior"], name="quantity"))

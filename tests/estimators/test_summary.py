@@ -1,0 +1,161 @@
+"""What a posterior is worth: the table against its definitions, and the variables for ArviZ."""
+
+import warnings
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from bsvdd.inference import prior
+from bsvdd.inference.warning import DiagnosticWarning
+
+import bsvdd
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+RNG = np.random.default_rng(90)
+ROWS = np.concatenate([RNG.normal(size=(20, 2)), RNG.normal(2.0, 1.0, size=(5, 2))])
+Y = np.repeat([0, 1], [20, 5])
+QUICK = dict(draws=250, kernel=kernels.RBF(1.2), random_state=1)
+MODELS = {
+    "BDD": BDD(prior=priors.Flat(sd=0.1), **QUICK),
+    "BSVDD": BSVDD(prior=priors.Flat(sd=1.5), **QUICK),
+    "radius": BSVDD(outlier_fraction=0.5, **QUICK),
+    "linear": BSVDD(prior=priors.Flat(sd=0.5), **QUICK | {"kernel": kernels.Linear()}),
+    "landmarks": BSVDD(dictionary=8, **QUICK),
+    "BDD-M": BDDM(**QUICK),
+    "BSVDD-M": BSVDDM(minority_prior=priors.Beta(2, 2), **QUICK),
+}
+LOGARITHMIC = ("BSVDD", "radius", "landmarks")
+GROUPS = ("posterior", "prior")
+FREE = {
+    "BDD": {"alpha0"},
+    "BDD-M": {"alpha1"},
+    "BSVDD-M": {"tau", "alpha1"},
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def case(request):
+    return request.param, MODELS[request.param].fit(ROWS, Y)
+
+
+def left_out(name, est, w, rows):
+    """Return s_z (draws, rows) of rows that leave the points, with loops."""
+    U, m, k = est.gram_.points, est.gram_.n_majority_points, est.kernel_
+    s = np.zeros((len(w), len(rows)))
+    for t, weights in enumerate(w):
+        for i, row in enumerate(rows):
+            terms = weights * k(ROWS[[row]], U)[0]
+            others = (ROWS[row] != U).any(axis=1)
+            majority, kept = terms[:m], others[:m]
+            scale = 1.0 if name.startswith("BDD") else weights[:m].sum() / weights[:m][kept].sum()
+            s[t, i] = scale * majority[kept].sum() + terms[m:].sum()
+    return s
+
+
+def test_the_table_is_that_of_its_definitions(case):
+    name, est = case
+    table, idata = est.summary(), est.idata_
+    near = idata["posterior"]["near"].values
+    w, of_prior = (idata[g]["w"].values.reshape(-1, est.gram_.n_points) for g in GROUPS)
+    s, before = left_out(name, est, w, near), left_out(name, est, of_prior, near)
+    for group, expected in zip(GROUPS, (s, before), strict=True):
+        logarithmic = name in LOGARITHMIC
+        found = idata[group]["log_s" if logarithmic else "s"].values.reshape(-1, len(near))
+        np.testing.assert_allclose(found, np.log(expected) if logarithmic else expected)
+    value, m = table["value"], est.gram_.n_majority_points
+    assert value["variance_ratio"] == pytest.approx(np.median(s.var(axis=0) / before.var(axis=0)))
+    total, spread, pull = w[:, :m].sum(axis=1), [], []
+    for i, row in enumerate(near):
+        k = np.array([est.kernel_(ROWS[[row]], ROWS[[j]])[0, 0] for j in range(20) if j != row])
+        of_points = est.kernel_(ROWS[[row]], est.gram_.points)[0]
+        of_minority = of_points[m:] @ w[:, m:].mean(axis=0)
+        spread.append(s[:, i].std() / (np.median(total) * np.sqrt(k.var() / 20)))
+        pull.append((s[:, i].mean() - total.mean() * k.mean() - of_minority) / s[:, i].std())
+    assert value["spread"] == pytest.approx(np.median(spread))
+    assert value["pull"] == pytest.approx(np.median(pull), abs=1e-9)
+    assert [value["r_hat"], value["ess"]] == [est.fit_.diagnostics[n] for n in ("r_hat", "ess")]
+
+
+def test_quantities_with_draws_are_variables_for_arviz(case):
+    name, est = case
+    table, idata, K = est.summary(), est.idata_, est.gram_.K
+    d = idata["distance"]["d"].values[..., :20]
+    for group in GROUPS:
+        w = idata[group]["w"].values
+        expected = {
+            "effective_support": np.abs(w).sum(-1) ** 2 / (w**2).sum(-1),
+            "largest_weight": np.abs(w).max(-1),
+            "squared_norm": np.einsum("cdi,ij,cdj->cd", w, K, w),
+        }
+        if est.gram_.n1:
+            expected["minority_total"] = -w[..., 20:].sum(-1)
+        if group == "posterior":
+            expected["typical_distance"] = np.median(d, axis=-1)
+        for quantity, draws in expected.items():
+            np.testing.assert_allclose(idata[group][quantity], draws)
+        for quantity in {*expected, "typical_distance"}:
+            ends = np.quantile(idata[group][quantity], [0.05, 0.5, 0.95])
+            np.testing.assert_allclose(table.loc[quantity, group], ends)
+        assert FREE.get(name, {"beta"}) <= set(idata[group].data_vars)
+    assert ("radius" in table.index) == (name == "radius")
+    scalars = [*expected, "typical_distance", "log_s" if name in LOGARITHMIC else "s"]
+    found = az.summary(idata, var_names=scalars)
+    assert len(found) == len(scalars) - 1 + idata["posterior"].sizes["near"]
+    assert table.index.name == "quantity"
+
+
+def test_arviz_draws_prior_and_posterior():
+    est = MODELS["BSVDD"].fit(ROWS[:20])
+    for names in (["log_s", "effective_support"], ["beta"]):
+        figure = az.plot_prior_posterior(est.idata_, var_names=names)
+        assert figure.viz["dist"]
+    plt.close("all")
+
+
+def test_draws_of_the_prior_are_made_when_they_are_asked_for(monkeypatch, tmp_path):
+    asked, genuine = [], prior.prior_draws
+    monkeypatch.setattr(prior, "prior_draws", lambda *a, **k: asked.append(1) or genuine(*a, **k))
+    est = BSVDD(**QUICK).fit(ROWS[:20])
+    est.save(tmp_path / "fit.nc")
+    other = est.with_cutoff(0.9)
+    assert not asked
+    est.set_params(prior=priors.Flat(sd=9.0))  # the fit keeps its own
+    other.idata_, est.summary(), est.idata_
+    assert len(asked) == 1  # one fit
+    again = bsvdd.load(tmp_path / "fit.nc")
+    np.testing.assert_array_equal(again.idata_["prior"]["w"], est.idata_["prior"]["w"])
+
+
+@pytest.mark.parametrize(
+    ("est", "warns"),
+    [
+        (BSVDD(kernel=kernels.RBF(0.2), prior=priors.Flat(sd=0.5), likelihood_scale=1.0), True),
+        (BSVDD(kernel=kernels.RBF(0.02), prior=priors.Flat(sd=0.5), cutoff=1.0), True),
+        (BSVDD(kernel=kernels.RBF(1.0), prior=priors.Flat(sd=1.5), likelihood_scale=30.0), False),
+        (BDD(prior=priors.Flat(sd=0.01), likelihood_scale=0.01), True),
+        (BDD(prior=priors.Flat(sd=1.0)), False),
+        (BSVDD(prior=lambda gram, name, dims: pm_flat(name, dims), sampler="metropolis"), False),
+        (BDD(simplex=True), False),
+    ],
+    ids=["narrow", "underflow", "learnt", "BDD", "BDD learnt", "improper", "one estimate"],
+)
+def test_a_posterior_that_is_its_prior_is_warned_of(est, warns):
+    est.set_params(random_state=0).fit(np.random.default_rng(5).normal(size=(60, 3)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        est._warn_of_prior(est.fit_)
+    texts = [str(w.message) for w in caught if w.category is DiagnosticWarning]
+    assert len(texts) == warns
+    if warns:
+        ratio = est.summary()["value"]["variance_ratio"]
+        assert "the posterior is its prior: near the cutoff the similarity of a row" in texts[0]
+        assert f"has {ratio:.2f} of its prior variance" in texts[0] and ratio > 0.9
+        assert "use likelihood_scale='calibrated', or a kernel with a larger bandwidth" in texts[0]
+
+
+def pm_flat(name, dims):
+    import pymc as pm
+
+    return pm.Flat(name, dims=dims)
