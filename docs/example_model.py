@@ -12,11 +12,12 @@ the published prior collapses less.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, override
+from typing import Any, ClassVar, override
 
 import numpy as np
 import pymc as pm
-from bsvdd.estimators.bayesian import Bayesian
+from bsvdd.estimators.bayesian import CALIBRATED, Bayesian
+from bsvdd.estimators.bsvdd import BSVDD
 from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.models.gram import Gram
 from bsvdd.models.potential import kernel_potential
@@ -62,9 +63,12 @@ class SoftplusDD(Bayesian):
     The contributor's guide of bsvdd (2026).
     """
 
+    likelihood_scale: float | str = CALIBRATED
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BSVDD._parameter_constraints
+
     @override
     def _build(self, gram: Gram) -> pm.Model:
-        return build(gram, self.prior, self.likelihood_scale)
+        return build(gram, self.prior, self._scale)
 
 
 RECORD = Record(

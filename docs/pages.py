@@ -29,7 +29,7 @@ def model(record: Record) -> str:
     facts = {
         "estimator": f"{{py:class}}`bsvdd.{record.class_name}`",
         "learns from": ", ".join(record.learns_from) + " rows",
-        "posterior": "yes" if record.bayesian else "no: one estimate, and P(normal) is 0 or 1",
+        "posterior": "yes" if record.bayesian else "no: one estimate",
         **{
             {"prior": "prior", "minority_prior": "prior of the minority's weights"}[name]: (
                 f"`{object_description(record.parameters[name])}`"

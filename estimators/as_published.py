@@ -49,7 +49,7 @@ class Publication(NamedTuple):
 def _by_left_out_rows(cutoff: Any) -> bool:
     policy = as_cutoff(cutoff)
     by_rows = isinstance(policy.criterion, str) and policy.criterion != "model"
-    return by_rows and policy.cv != "train" and policy.level == 0.5
+    return by_rows and policy.cv != "train" and policy.level == 0.5 and not policy.uncertain
 
 
 _BOUNDARY = {
@@ -67,7 +67,7 @@ _ALL_ROWS = {"outlier_fraction": Choice(1.0, "all rows count with their squared 
 _METROPOLIS = {
     "sampler": Choice("metropolis", "random-walk Metropolis"),
     "cutoff": Choice(
-        Cutoff("auto", cv="loo"),
+        Cutoff("auto", cv="loo", uncertain=False),
         "P(d <= D_opt) > .5, D_opt by cross-validation (slide 20 of Kim 2024); the criterion and "
         "leave-one-out in closed form are ours",
         _by_left_out_rows,
@@ -103,11 +103,12 @@ PUBLICATIONS: dict[str, Publication] = {
             "sampler": Choice("map", "the centre is that of the posterior mode"),
             "simplex": Choice(False, "the weights are free"),
             "cutoff": Choice(
-                Cutoff("rank", cv="train", rank=0.9),
+                Cutoff("rank", cv="train", rank=0.9, uncertain=False),
                 "d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); "
                 "c = .9 n0 is ours",
                 lambda cutoff: (
                     (as_cutoff(cutoff).criterion, as_cutoff(cutoff).cv) == ("rank", "train")
+                    and not as_cutoff(cutoff).uncertain
                 ),
             ),
         },
@@ -172,7 +173,9 @@ PUBLICATIONS: dict[str, Publication] = {
             "draws": Choice(1000, "draws per chain"),
             "tune": Choice(500, "draws of alpha1 per chain before them"),
             "chains": Choice(2, "so that R-hat compares chains"),
-            "cutoff": Choice(Cutoff("rank", cv="train", rank=0.9), "the rule of BDD"),
+            "cutoff": Choice(
+                Cutoff("rank", cv="train", rank=0.9, uncertain=False), "the rule of BDD"
+            ),
         },
     ),
     "OCSVM": Publication(_BOUNDARY, {"nu": Choice(0.1, "at most a tenth of the rows lies beyond")}),
@@ -225,8 +228,9 @@ def as_published(name: str, **changes: Any) -> Detector:
     The kernel is our choice for all models, ``kernels.RBF()`` with the modified mean criterion: the
     slides of Kim (2024) name none, nor a criterion of D_opt. Ours is that of ``Cutoff()`` on
     leave-one-out distances in closed form: the G-mean with minority rows, else a false-alarm rate
-    of .1. Refitted folds, as in ``Cutoff("f1", cv=5)``, are cross-validation too, and take five
-    further fits.
+    of .1. Refitted folds, as in ``Cutoff("f1", cv=5, uncertain=False)``, are cross-validation too,
+    and take five further fits. P(normal) is the share of draws with :math:`d_z \le D_{opt}`, each
+    with the norm of its own centre (``uncertain=False``).
 
     Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat of d_z was 1.002 and 1.003
     at 50 and 150 rows. ``est.idata_["diagnostics"]`` has R-hat, and a fit warns above 1.01; then

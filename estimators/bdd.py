@@ -44,11 +44,11 @@ class BDD(Bayesian):
         Prior of the weights.
     simplex : bool, default=False
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
-        P(normal) is 0 or 1.
+        P(normal) counts the uncertainty of the cutoff and of unseen rows only.
     sampler : {"auto", "exact", "map", "hmc", "nuts", "metropolis"}, default="auto"
         ``"exact"`` makes independent draws of the normal posterior. ``"map"`` makes none: w is its
-        mode, the centre of the source, and P(normal) is 0 or 1. ``"auto"`` is ``"exact"`` if
-        the prior is normal, else as in :class:`BSVDD`.
+        mode, the centre of the source. ``"auto"`` is ``"exact"`` if the prior is normal, else as in
+        :class:`BSVDD`.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class BDD(Bayesian):
     Notes
     -----
     The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`. With
-    ``sampler="map"`` and ``Cutoff("rank", cv="train", rank=c)`` a row is normal if
+    ``sampler="map"`` and ``Cutoff("rank", cv="train", rank=c, uncertain=False)`` a row is normal if
     :math:`d_z \le d_{(c)}`, the c-th smallest training distance, the rule of BDD (slide 12 of
     Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than training
     rows, so more than the share 1 - c/n0 of them is abnormal.
@@ -83,7 +83,8 @@ class BDD(Bayesian):
     The centre and the rule of the source, here with c = 90:
 
     >>> from bsvdd import Cutoff
-    >>> mode = BDD(sampler="map", cutoff=Cutoff("rank", cv="train", rank=90)).fit(X)
+    >>> rule = Cutoff("rank", cv="train", rank=90, uncertain=False)
+    >>> mode = BDD(sampler="map", cutoff=rule).fit(X)
     >>> int((mode.predict(X) == 1).sum())
     90
 

@@ -47,7 +47,8 @@ class SVDD(Detector):
     weights_ : ndarray of shape (n0,)
     C_ : float
     kernel_, gram_, idata_, cutoff_, level_
-        As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) is 0 or 1.
+        As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) counts the uncertainty of
+        the cutoff and of rows that the sample has not shown.
 
     See Also
     --------

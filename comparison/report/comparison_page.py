@@ -39,25 +39,27 @@ def pictures(
         name: protocol.estimator(special.get(name, name), seed).fit(data.X, y) for name in PICTURED
     }
     bayes = fitted["BSVDD"]
-    d = np.median(bayes.distance(data.X).values.reshape(-1, len(y)), axis=0)
-    central, border, remote = d.argmin(), np.abs(d - bayes.cutoff_).argmin(), d.argmax()
+    surprise = bayes.decision(data.X, p_value=None)["surprise"].to_numpy()
+    central, border, remote = surprise.argmin(), np.abs(surprise).argmin(), surprise.argmax()
     names = ["most central row", "row nearest to the cutoff", "most remote row"]
     return {
         "boundary": (
             plots.plot_boundary(fitted, data.X, y),
             "P(normal | data) over the plane, with the decision boundary (line) of each model. "
-            f"SVDD has one centre and no posterior, so its probability is 0 or 1. {len(y)} rows, "
-            f"{int(y.sum())} of them minority.",
+            "It counts the uncertainty of the cutoff, of rows that the sample has not shown, and "
+            "of the centre where it has a posterior; that of SVDD has none. "
+            f"{len(y)} rows, {int(y.sum())} of them minority.",
         ),
         "distance_posterior": (
             plots.plot_distance_posterior(bayes, data.X[[central, border, remote]], names),
-            "BSVDD: the posterior of the distance from the centre for three rows. A row is normal "
-            "when more than half of its posterior lies left of the cutoff.",
+            "BSVDD: the posterior of the distance from the centre for three rows, and the cutoff. "
+            "P(normal) counts the uncertainty of the cutoff too; a row is normal when it exceeds "
+            ".5.",
         ),
         "distances": (
             plots.plot_distances(bayes),
-            "BSVDD: each training row (posterior median, 90 % interval) and the cutoff, chosen on "
-            "left-out rows.",
+            "BSVDD: the surprise of each training row, with a 90 % interval. It is 0 at the "
+            "cutoff, which was chosen on left-out rows, and .69 for a row half as similar.",
         ),
         "calibration": (
             plots.plot_calibration(fitted, moon(n0=1000, n1=1, seed=seed + 1).X[:1000]),

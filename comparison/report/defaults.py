@@ -116,4 +116,4 @@ def default_prior(model: str) -> str:
 
 def default_bandwidth(model: str) -> str:
     """Return a model's default criterion of the bandwidth."""
-    return str(REGISTRY[model].parameters["kernel"].bandwidth)
+    return str(REGISTRY[model].parameters["kernel"].kernel.bandwidth)

@@ -140,8 +140,9 @@ def pictures(
                 plots.plot_distances(
                     fitted[shown], pair.test.X[order], y[order], names=shown_names[order].tolist()
                 ),
-                f"{each.name}: each row of the first test half by {shown}, with the cutoff. A "
-                "row has its id in your file, or its number from 0.",
+                f"{each.name}: the surprise of each row of the first test half by {shown}, with a "
+                "90 % interval; 0 is the cutoff. A row has its id in your file, or its number "
+                "from 0.",
             )
     return figures
 

@@ -149,7 +149,7 @@ def _calls(
                 mine = [rule for rule in rules if rule.endswith(rows)]
                 if not mine:
                     continue
-                est.set_params(cutoff=Cutoff("f1", cv=LEFT_OUT[rows]))
+                est.set_params(cutoff=Cutoff("f1", cv=LEFT_OUT[rows], uncertain=False))
                 est.fit(train.X, train.minority.astype(int))
                 scores: Any = est.fit_.left_out
                 left_out = est.fit_.center.distance_of(scores)
@@ -168,7 +168,7 @@ def _calls(
         for rule in rules:
             if rule.startswith("c = "):
                 share = float(rule.split()[2])
-                rank = Cutoff("rank", cv="train", rank=share)
+                rank = Cutoff("rank", cv="train", rank=share, uncertain=False)
                 yield rule, est.with_cutoff(rank).predict(pair.test.X) == -1
             else:
                 yield rule, est.predict(pair.test.X) == -1
@@ -176,8 +176,9 @@ def _calls(
 
 def _unfitted(reading: Reading, seed: int) -> Detector:
     published = PUBLICATIONS[reading.model].parameters
-    prior = {name: value for name, value in published.items() if name.endswith("prior")}
-    parameters: dict[str, Any] = {"kernel": KERNELS[reading.kernel], "random_state": seed, **prior}
+    names = [n for n in published if n.endswith("prior") or n == "likelihood_scale"]
+    parameters: dict[str, Any] = {n: published[n] for n in names}
+    parameters |= {"kernel": KERNELS[reading.kernel], "random_state": seed}
     if reading.model == "SVDD":
         parameters |= {"cutoff": "model", "C": 1.0 if reading.fit == "hard margin" else None}
     elif reading.fit == "mode":

@@ -78,7 +78,7 @@ class Cell:
             **measure(
                 test.minority,
                 ~decision["normal"].to_numpy(),
-                -decision["score"].to_numpy(),
+                decision["surprise"].to_numpy(),
                 1.0 - decision["probability_normal"].to_numpy(),
             ),
             **(_of_kinds(est, pair, decision) if isinstance(pair, KindPair) else {}),
@@ -101,7 +101,7 @@ def _of_kinds(est: Detector, pair: KindPair, decision: pd.DataFrame) -> dict[str
     The names of those without a background, which are Platt's, begin with "platt_".
     """
     minority, unseen, X = pair.test.minority, pair.unseen, pair.test.X
-    flagged, score = ~decision["normal"].to_numpy(), -decision["score"].to_numpy()
+    flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
     values = measure_kinds(minority, unseen, flagged, score)
     base_rate = float(pair.train.minority.mean())
     answers = est.kinds(X).to_numpy()

@@ -24,7 +24,7 @@ def measure(
     score : ndarray of shape (n,)
         Larger is more abnormal.
     probability : ndarray of shape (n,)
-        P(abnormal); 0 or 1 for a model without a posterior.
+        P(abnormal); 0 or 1 for separating machines.
 
     Returns
     -------

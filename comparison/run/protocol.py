@@ -1,9 +1,9 @@
 """The protocol that all models of a study share, and how it tunes each model.
 
-Everything is chosen on the training rows. Columns are standardised on the majority rows. The
-bandwidth (a model's own default is one of the choices), each model's penalty (C, nu or
-outlier_fraction) and the cutoff are those whose left-out distances are best by the criterion of
-the cutoff.
+Everything is chosen on the training rows. Columns are compared by :class:`bsvdd.kernels.Tabular`,
+whose scales and ranks are those of the majority rows. The bandwidth (a model's own default is one
+of the choices), each model's penalty (C, nu or outlier_fraction) and the cutoff are those whose
+left-out scores are best by the criterion of the cutoff.
 """
 
 from __future__ import annotations
@@ -218,18 +218,17 @@ class Protocol:
 FAIR = Protocol(
     cutoff=Cutoff("auto"),
     alternatives=tuple(
-        Standardized(RBF(criterion))
-        for criterion in ("likelihood", "modified_mean", "median", "scale")
+        Tabular(RBF(criterion)) for criterion in ("likelihood", "modified_mean", "median", "scale")
     ),
     tuned=True,
 )
 # D_opt by cross-validation is published (slide 20 of Kim 2024); F1 and 5 folds are our choice
-PUBLISHED = Protocol(kernel=Standardized(RBF()), cutoff=Cutoff("f1", cv=5))
+PUBLISHED = Protocol(kernel=Standardized(RBF()), cutoff=Cutoff("f1", cv=5, uncertain=False))
 PROTOCOLS = {"fair": FAIR, "published": PUBLISHED}
 
 # BSVDD's prior puts more and more of the weights on the boundary, as does a smaller nu of SVDD
 _BOUNDARY = (
-    priors.InverseRowSum(sd=0.5),
+    priors.Flat(sd=1.5),
     priors.InverseRowSum(sd=0.5, power=1.0),
     priors.SVDDWeights(sd=0.5, outlier_fraction=FRACTIONS[0]),
 )
@@ -244,7 +243,8 @@ PRIORS: dict[str, priors.Prior] = {
     "inverse row sum": priors.InverseRowSum(sd=0.5),
     "published": priors.RowSum(),
     "scaled": priors.StandardizedRowSum(),
-    "flat": priors.Flat(),
+    "flat": priors.Flat(sd=1.5),
+    "equal weights": priors.EqualWeights(),
     # with the default nugget, 1e-6, the covariance is nearly singular and NUTS hardly moves
     "Gaussian process": priors.GaussianProcess(nugget=0.1),
 }

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ...estimators.messages import did_you_mean
 from ...estimators.registry import MODELS
-from ...models.kernels import RBF, Standardized
+from ...models.kernels import RBF, Standardized, Tabular
 from ..scenarios.datasets import Dataset
 from ..scenarios.designs import (
     ROWS,
@@ -34,7 +34,8 @@ KIND_MODELS = ("BSVDD", "OCSVM", "SVDD-M", "BSVDD-M", "SVM", "LS-SVM")
 QUICK = ["SVDD", "BDD", "BSVDD", "BSVDD-M", "OCSVM", "SVM"]
 BANDWIDTHS = ("likelihood", "modified_mean", "mean", "median", "scale")
 BANDWIDTH_MODELS = ("SVDD", "BSVDD", "BSVDD-M")
-LOG_WEIGHTS = ("BSVDD", "BSVDD-M")  # the prior "inverse row sum" is one of log weights
+# some priors are of log weights, others of the weights themselves
+PRIOR_OF = {"inverse row sum": ("BSVDD", "BSVDD-M"), "equal weights": ("BDD", "BDD-M")}
 DEFAULTS = Protocol()  # compares priors and bandwidths: nothing is tuned
 # factors of the generated data over which they are compared: all have at most 300 training rows
 SMALL = ("features", "boundary", "tails", "mislabelled minority")
@@ -151,7 +152,7 @@ def prior_candidates() -> list[Candidate]:
         for c in candidates()
         if MODELS[c.model].bayesian
         for label, prior in PRIORS.items()
-        if label != "inverse row sum" or c.model in LOG_WEIGHTS
+        if c.model in PRIOR_OF.get(label, (c.model,))
     ]
 
 
@@ -161,7 +162,7 @@ def bandwidth_candidates() -> list[Candidate]:
         Candidate(
             f"{c.name}, {bandwidth}",
             c.model,
-            {**c.parameters, "kernel": Standardized(RBF(bandwidth))},
+            {**c.parameters, "kernel": Tabular(RBF(bandwidth))},
             choice=bandwidth,
         )
         for c in select_candidates(BANDWIDTH_MODELS)

@@ -47,9 +47,11 @@ def convergence(est: Fitted) -> list[str]:
 def _convergence(fit: Fit) -> Iterator[str]:
     report, numbers, gram = fit.draws.report, fit.diagnostics, fit.data.gram
     if not fit.draws.is_posterior:
-        yield (
-            "The model has one solution and no posterior, so there is nothing to converge. "
-            "P(normal) is 0 or 1, and there are no intervals."
+        yield "The model has one solution and no posterior, so there is nothing to converge. " + (
+            "P(normal) and the intervals count the uncertainty of the cutoff and of rows that the "
+            "sample has not shown."
+            if fit.has_center
+            else "P(normal) is 0 or 1, and there are no intervals."
         )
     else:
         chains, draws = fit.draws.shape

@@ -117,7 +117,7 @@ class Tabular(Wrapper):
     with N the columns of numbers and C those of categories. Each column f of numbers has two
     coordinates,
 
-    .. math:: \tilde x_f = \sqrt{\tfrac12} \left(\frac{x_f - \mu_f}{\sigma_f},\
+    .. math:: \tilde x_f = \sqrt{\tfrac12} \left(\frac{x_f - \mu_f}{\sigma_f},\;
         \frac{g_f(x_f) - \bar g_f}{s_f}\right), \qquad
         g_f(v) = \Phi^{-1}\left(\frac{(\#\{x < v\} + \#\{x \le v\}) / 2 + 1/2}{n + 1}\right),
 

@@ -117,7 +117,7 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
     model, scored = tmp_path / "m.nc", tmp_path / "p.csv"
     result = call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "BDD", "--out", model)
     assert result.exit_code == 0, result.output
-    assert "modified_mean" in result.output
+    assert "Tabular(RBF(" in result.output and "criterion='likelihood'" in result.output
     n1 = int((pd.read_csv(csv)["kind"] == "odd").sum())
     n0 = len(pd.read_csv(csv)) - n1
     assert f"{n0} majority and {n1} minority rows; columns 'a', 'b'; label kind\n" in result.output
@@ -130,11 +130,12 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
     np.testing.assert_allclose(frame["probability_normal"], est.probability_normal(X))
     assert (frame["normal"] == (est.predict(X) == 1)).all()
     assert (frame["normal"] == (frame["distance"] <= frame["cutoff"])).all()
-    np.testing.assert_allclose(frame["score"], est.score_samples(X))
+    np.testing.assert_allclose(frame["surprise"], -est.score_samples(X))
     np.testing.assert_allclose(frame["p_value"], est.p_value(X))
     printed = call("score", model, csv)
-    numbers = "probability_normal,distance,distance_q05,distance_q95,score,cutoff,level,normal"
-    assert printed.output.splitlines()[0] == f"row,{numbers},p_value,problem"
+    numbers = "p_value,probability_normal,surprise,surprise_low,surprise_high"
+    header = f"row,{numbers},distance,cutoff,level,normal,problem"
+    assert printed.output.splitlines()[0] == header
     result = call("score", model, csv, "--out", scored, "--fdr", "0.2", "--p-value", "split")
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(scored)

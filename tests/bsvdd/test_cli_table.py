@@ -59,23 +59,17 @@ def scores(*arguments, read=None):
     return result, pd.read_csv(arguments[-1], dtype={"name": str}, **(read or {}))
 
 
-def test_ids_rows_and_the_interval_of_the_distance_are_in_the_result(folder, table, tmp_path):
-    _, frame = scores(folder / "BDD", folder / "t.csv", "--id", "name", "--out", tmp_path / "s")
+@pytest.mark.parametrize("model", ["BDD", "SVDD"])
+def test_ids_and_the_decision_are_in_the_result(folder, table, tmp_path, model):
+    _, frame = scores(folder / model, folder / "t.csv", "--id", "name", "--out", tmp_path / "s")
     assert list(frame.columns[:2]) == ["name", "row"]
     assert frame["name"].tolist() == table["name"].tolist()  # 007 stays 007
     assert frame["row"].tolist() == list(range(72))
-    draws = load(folder / "BDD").distance(table[["a", "b"]], common_norm=True)
-    for column, share in (("distance_q05", 0.05), ("distance", 0.5), ("distance_q95", 0.95)):
-        expected = draws.quantile(share, ("chain", "draw"))
-        # the distance is that of the median score, which differs between two middle draws
-        np.testing.assert_allclose(frame[column], expected, rtol=1e-3 if share == 0.5 else 1e-6)
+    expected = load(folder / model).decision(table[["a", "b"]])
+    assert list(frame.columns[2:-1]) == list(expected)
+    pd.testing.assert_frame_equal(frame[list(expected)], expected, rtol=1e-6, atol=1e-9)
+    assert (frame["surprise_low"] < frame["surprise_high"]).all()
     assert frame["problem"].isna().all()
-
-
-def test_a_model_without_draws_has_no_interval(folder, tmp_path):
-    _, frame = scores(folder / "SVDD", folder / "t.csv", "--out", tmp_path / "s")
-    assert list(frame.columns)[:3] == ["row", "probability_normal", "distance"]
-    assert "distance_q05" not in frame
 
 
 def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, tmp_path):
@@ -122,18 +116,19 @@ def test_a_table_with_other_signs_has_the_same_scores(folder, tmp_path):
 
 def test_the_columns_of_the_file_are_written_as_they_are(folder, table, tmp_path):
     path = tmp_path / "t.csv"
-    table.assign(score="01.50", row="x").to_csv(path, index=False)
+    table.assign(surprise="01.50", row="x").to_csv(path, index=False)
     out = tmp_path / "s.csv"
     options = ["--id", "name", "--drop", "kind", "--input-columns"]
     result = call("score", folder / "SVDD", path, *options, "--out", out)
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(out, dtype=str)
-    assert list(frame.columns[:7]) == ["name", "row", "a", "b", "city", "input_score", "input_row"]
-    assert frame["input_score"].tolist() == ["01.50"] * 72
+    own = ["a", "b", "city", "input_surprise", "input_row"]
+    assert list(frame.columns[:7]) == ["name", "row", *own]
+    assert frame["input_surprise"].tolist() == ["01.50"] * 72
     assert frame["a"].tolist() == pd.read_csv(path, dtype=str)["a"].tolist()
-    table.assign(score=1, input_score=2).to_csv(path, index=False)
+    table.assign(surprise=1, input_surprise=2).to_csv(path, index=False)
     result = call("score", folder / "SVDD", path, *options, "--out", out)
-    assert result.exit_code == 1 and "'input_score' is there too; rename" in result.output
+    assert result.exit_code == 1 and "'input_surprise' is there too; rename" in result.output
 
 
 def test_an_id_with_a_name_of_the_result_is_told_from_it(folder, table, tmp_path):
@@ -163,7 +158,8 @@ def test_a_fit_to_rows_without_names_takes_all_columns(folder, table, tmp_path):
     assert "2 columns without names, and here are 3, columns 'a', 'b', 'kind'" in result.output
     out = tmp_path / "s.csv"
     _, frame = scores(tmp_path / "m.nc", folder / "t.csv", *others, "--drop", "kind", "--out", out)
-    np.testing.assert_allclose(frame["score"], est.score_samples(table[["a", "b"]].to_numpy()))
+    scored = est.score_samples(table[["a", "b"]].to_numpy())
+    np.testing.assert_allclose(frame["surprise"], -scored)
 
 
 def test_columns_of_text_are_categories_and_others_can_be(folder, table, tmp_path):
@@ -184,8 +180,8 @@ def test_columns_of_text_are_categories_and_others_can_be(folder, table, tmp_pat
     )
     est = load(model)
     columns = ["a", "b", "city", "code"]
-    expected = est.score_samples(rows[columns].drop(index=2))
-    np.testing.assert_allclose(frame["score"].dropna(), expected)
+    expected = -est.score_samples(rows[columns].drop(index=2))
+    np.testing.assert_allclose(frame["surprise"].dropna(), expected)
     assert frame["column_1"][3] in ("city", "code") and not frame["normal"].tolist()[3]
     result = call("score", model, new, "--category", "a")
     assert result.exit_code == 1 and "fitted to columns 'city', 'code' of" in result.output
@@ -268,7 +264,8 @@ def test_missing_values_by_each_policy(folder, table, tmp_path):
     }
     assert frame["problem"].dropna().index.tolist() == [9]  # a row without any value
     like = table.loc[[3], ["a", "b", "city"]].assign(a=median)
-    np.testing.assert_allclose(frame["score"][3], load(model).score_samples(like), rtol=1e-6)
+    expected = -load(model).score_samples(like)
+    np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
     result, frame = scores(*score, "--missing", "drop", "--out", out)
     assert frame["problem"].notna().sum() == 8
     assert call("score", *score, "--missing", "error").exit_code == 1

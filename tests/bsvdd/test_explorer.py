@@ -435,10 +435,10 @@ def test_the_plane_is_that_of_the_principal_components(fitted):
 
 def test_a_row_far_away_leaves_the_picture_to_the_others(fitted):
     X = np.random.default_rng(3).normal(size=(60, 2))
-    near = Plane.of(SVDD(kernel=kernels.RBF(1.0)).fit(X))
+    near = Plane.of(SVDD().fit(X))
     np.testing.assert_array_equal(near.shown_xy, near.xy)
     X[7] = [0.0, 900.0]
-    plane = Plane.of(SVDD(kernel=kernels.RBF(1.0)).fit(X))
+    plane = Plane.of(SVDD().fit(X))
     x1, x2, _ = plane.grid()
     assert x2[-1] - x2[0] < 30.0
     assert (plane.shown_xy != plane.xy).any(axis=1).nonzero()[0].tolist() == [7]
@@ -467,10 +467,9 @@ def test_one_or_two_columns_are_shown_themselves(table, columns):
 def test_the_numbers_of_a_view(table):
     explorer = explore(*table, **QUICK)
     est, view, y = explorer.estimator, explorer._view, table[1]
-    left_out = est.idata_["decision"]["left_out"].values
+    surprise = est.idata_["decision"]["left_out_surprise"].values
     assert view.counts.tolist() == [
-        [((left_out <= est.cutoff_) & (y == c)).sum(), ((left_out > est.cutoff_) & (y == c)).sum()]
-        for c in (0, 1)
+        [((surprise <= 0) & (y == c)).sum(), ((surprise > 0) & (y == c)).sum()] for c in (0, 1)
     ]
     words = text(explorer._widgets.numbers.value).split()
     for i, name in enumerate(("majority", "minority")):
@@ -478,9 +477,13 @@ def test_the_numbers_of_a_view(table):
     w = est.idata_["posterior"]["w"].values.reshape(-1, 24)
     np.testing.assert_allclose(view.support, 1 / (w**2).sum(axis=1))
     np.testing.assert_allclose(view.weights[0], w.mean(axis=0))
-    assert view.p_point == est.probability_normal(table[0])[0]
-    d = est.distance(table[0][:1], common_norm=True).values.ravel()
-    np.testing.assert_allclose(view.d, d)
+    pd.testing.assert_series_equal(view.decision, est.decision(table[0][:1]).iloc[0])
+    np.testing.assert_allclose(view.d, est.distance(table[0][:1]).values.ravel())
+    shown, z = text(explorer._widgets.numbers.value), view.decision
+    for number in (z.probability_normal, z.p_value):
+        assert f"{number:.3g}" in shown
+    assert f"{z.surprise:.2f} [{z.surprise_low:.2f}, {z.surprise_high:.2f}]" in shown
+    assert f"{est.cutoff_:.5g}" in shown
 
 
 def test_densities_have_mass_one_also_where_nothing_moves():
@@ -651,7 +654,7 @@ def test_a_click_on_a_row_chooses_it(explorer, table):
         assert f"{p:.3f} (row {row}," in text(explorer._widgets.numbers.value)
         assert f"why row {row} is" in text(explorer._widgets.numbers.value)
         assert "few neighbours" in text(explorer._widgets.numbers.value)
-    d = explorer.estimator.distance(table[0][[3]], common_norm=True).values
+    d = explorer.estimator.distance(table[0][[3]]).values
     assert f"{d.mean():.5g} [{np.quantile(d, 0.05):.5g}, " in text(explorer._widgets.numbers.value)
 
 
@@ -697,7 +700,7 @@ def test_a_new_row_is_explained(explorer, table):
     shown = text(explorer._widgets.numbers.value)
     assert "why the new row is abnormal" in shown
     assert f"{est.probability_normal([new])[0]:.3f} (the new row, class not known)" in shown
-    d = est.distance([new], common_norm=True).values
+    d = est.distance([new]).values
     np.testing.assert_array_equal(explorer._view.d, d.ravel())
     why = est.explain([new], top=3)
     share = why.columns["share"].values[0, 1]

@@ -185,7 +185,7 @@ def defaults_study(n=12):
         Candidate(f"{model}, {prior}", model, choice=prior)
         for model in ("BDD", "BSVDD")
         for prior in PRIORS
-        if prior != "inverse row sum"
+        if prior not in studies.PRIOR_OF
     ]
     return runner.Study("d", shapes, candidates, studies.DEFAULTS, 2)
 
@@ -223,10 +223,14 @@ def test_a_default_that_loses_by_one_metric_stays():
 
 
 def test_defaults_are_those_of_the_package():
-    assert defaults.default_prior("BDD") == "scaled"
-    assert defaults.default_prior("BSVDD") == "inverse row sum"
-    assert defaults.default_bandwidth("BSVDD-M") == "modified_mean"
-    assert defaults.default_bandwidth("BSVDD") == "likelihood"
+    of = {"BSVDD": "flat", "BSVDD-M": "inverse row sum", "BDD": "equal weights", "BDD-M": "scaled"}
+    for model, prior in of.items():
+        assert defaults.default_prior(model) == prior
+        assert f"{model}, {prior}" in [c.name for c in studies.prior_candidates()]
+    for model in studies.BANDWIDTH_MODELS:
+        assert defaults.default_bandwidth(model) == "likelihood"
+    kernels = [c.parameters["kernel"] for c in studies.bandwidth_candidates()]
+    assert REGISTRY["BSVDD"].parameters["kernel"] in kernels
 
 
 def test_too_few_settings_are_said_and_not_hidden(plan):

@@ -15,7 +15,7 @@ from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.rows.files import open_file
 from click.testing import CliRunner
 
-from bsvdd import SVDD
+from bsvdd import SVDD, kernels
 from bsvdd.cli import main
 
 DEEP = 200_000
@@ -141,7 +141,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def test_numbers_of_thousands_of_digits_in_a_table(tmp_path):
     path = tmp_path / "digits.csv"
     path.write_text(f"a,b,y\n{MANY},1,0\n" + "1,2,0\n3,4,1\n" * 9, encoding="utf-8")
-    refused(path, lambda p: SVDD().fit(p, "y"), "column 'a' is not numeric")
+    numeric = SVDD(kernel=kernels.Standardized(kernels.RBF()))  # no kernel of categories
+    refused(path, lambda p: numeric.fit(p, "y"), "column 'a' is not numeric")
     with pytest.raises(ValueError, match=r"'a' of row 0 .counted from 0. is '9{79};"):
         datasets.from_csv(path, "y", "1")
     path.write_text(f"a,b,y\n1,1,{MANY}\n" + "1,2,0\n3,4,1\n" * 9, encoding="utf-8")

@@ -76,9 +76,9 @@ def test_d_opt_has_the_best_criterion_on_the_rows_that_it_names(rows):
     assert len(mine) == 3
     found = measure(mine, PAIR)
     y = PAIR.train.minority.astype(int)
-    policy = Cutoff("f1", cv=5 if rows == "5 folds" else "train")
-    prior = priors.RowSum(exponent=0.5)
-    est = BDD(kernel=kernel, prior=prior, draws=300, tune=100, cutoff=policy).fit(PAIR.train.X, y)
+    policy = Cutoff("f1", cv=5 if rows == "5 folds" else "train", uncertain=False)
+    est = BDD(kernel=kernel, prior=priors.RowSum(exponent=0.5), likelihood_scale=1.0)
+    est = est.set_params(draws=300, tune=100, cutoff=policy).fit(PAIR.train.X, y)
     d = est.fit_.center.distance_of(est.fit_.left_out)
     thresholds = np.concatenate([[0], np.sort(d)])
     values = {t: evaluate(PAIR.train.minority, d > t) for t in thresholds}

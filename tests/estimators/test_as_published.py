@@ -40,6 +40,7 @@ def test_every_parameter_is_fixed_or_open_and_the_estimator_has_it(name):
         assert {p: getattr(est, p) for p in publication.parameters} == publication.parameters
 
 
+RANK = Cutoff("rank", cv="train", rank=0.9, uncertain=False)
 OF_SVMS = {"cutoff": "model", "neighbors": 5, "count_self": True, "density": "train"}
 OF_BSVDD = {"sampler": "metropolis", "prior": priors.RowSum(exponent=1), "likelihood_scale": 1}
 
@@ -52,9 +53,9 @@ OF_BSVDD = {"sampler": "metropolis", "prior": priors.RowSum(exponent=1), "likeli
         ("OCSVM", {"cutoff": "model", "nu": 0.1}),
         ("DSVM-CIL", OF_SVMS),
         ("IDLSSVM-CIL", {**OF_SVMS, "epsilon": 0.001}),
-        ("BDD", {"sampler": "map", "cutoff": Cutoff("rank", cv="train", rank=0.9)}),
+        ("BDD", {"sampler": "map", "cutoff": RANK}),
         ("BDD", {"prior": priors.RowSum(exponent=0.5)}),
-        ("BSVDD", {**OF_BSVDD, "cutoff": Cutoff("auto", cv="loo", level=0.5)}),
+        ("BSVDD", {**OF_BSVDD, "cutoff": Cutoff("auto", cv="loo", uncertain=False)}),
         ("BSVDD-M", {**OF_BSVDD, "minority_prior": priors.Beta(1, 1, total=None)}),
     ],
 )
@@ -111,7 +112,9 @@ CHANGES = [
     ("BSVDD", {"cutoff": Cutoff(level=0.9)}, r"P\(d <= D_opt\) > .5"),
     ("BSVDD", {"dictionary": np.zeros((3, 2))}, "all rows are points"),
     ("BDD", {"prior": priors.RowSum()}, "0 < nu < 1"),
+    ("BSVDD", {"cutoff": Cutoff(cv="loo")}, "slide 20"),
     ("BDD", {"cutoff": Cutoff("g_mean", cv=5)}, "slide 12"),
+    ("BDD", {"cutoff": Cutoff("rank", cv="train", rank=0.9)}, "slide 12"),
     ("BDD", {"simplex": True}, "the weights are free"),
     ("BSVDD-M", {"minority_prior": priors.Beta(total=1)}, "Beta"),
     ("BDD-M", {"minority_prior": priors.Beta()}, r"normal on \[0, 1\]"),
@@ -132,9 +135,9 @@ def test_a_change_that_the_source_excludes_is_told(name, change, words):
     ("name", "change"),
     [
         ("BSVDD", {"kernel": kernels.Polynomial(2), "draws": 20_000, "chains": 4}),
-        ("BSVDD", {"cutoff": Cutoff("f1", cv=5)}),
-        ("BSVDD", {"cutoff": None, "prior": priors.RowSum(sd=2)}),
-        ("BDD", {"cutoff": Cutoff("rank", cv="train", rank=7)}),
+        ("BSVDD", {"cutoff": Cutoff("f1", cv=5, uncertain=False)}),
+        ("BSVDD", {"prior": priors.RowSum(sd=2)}),
+        ("BDD", {"cutoff": Cutoff("rank", cv="train", rank=7, uncertain=False)}),
         ("BDD", {"prior": priors.RowSum(exponent=0.2)}),
         ("BSVDD-M", {"minority_prior": priors.Beta(2, 5)}),
         ("BDD-M", {"cutoff": "g_mean", "prior": priors.Flat()}),

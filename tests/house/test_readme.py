@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY
+
+from bsvdd import priors
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -51,8 +54,18 @@ def test_links_of_the_readme_exist():
 
 
 def test_the_table_of_models_is_the_registry():
-    rows = re.findall(r"^\| (\S+) \| `(\w+)` \| (.*?) \| (yes|no) \|$", README, re.M)
-    assert rows == [
-        (r.name, r.class_name, ", ".join(r.learns_from), "yes" if r.bayesian else "no")
-        for r in REGISTRY.values()
+    rows = re.findall(r"^\| (\S+) \| `(\w+)` \| (.*?) \| (.*?) \| (.*?)\|$", README, re.M)
+    assert [row[:3] for row in rows] == [
+        (r.name, r.class_name, ", ".join(r.learns_from)) for r in REGISTRY.values()
     ]
+    for name, _, _, *cells in rows:
+        if not REGISTRY[name].bayesian:
+            assert cells == ["no posterior", ""]
+            continue
+        for cell, known in zip(
+            cells, (REGISTRY[name].parameters, PUBLICATIONS[name].parameters), strict=True
+        ):
+            named = [known[p] for p in ("prior", "minority_prior") if p in known]
+            assert [eval(code, vars(priors)) for code in re.findall("`(.*?)`", cell)] == named
+            scale = "λ calibrated" if known["likelihood_scale"] == "calibrated" else "λ = 1"
+            assert cell.rstrip().endswith(scale)
