@@ -14,7 +14,7 @@ with three parts.
 - :math:`g^{(t)} u`, a row beside z that was not drawn: :math:`g \sim \mathrm{Gamma}(1/2)`, and
   :math:`u = \kappa / n_0`, with :math:`\kappa` what one neighbour adds to a sum of kernel values:
   the upper quartile of :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}` over left-out rows near the cutoff.
-  u is at most :math:`q^{(t)}`.
+  u is at most :math:`100 q^{(t)}`.
 
 c is one number for all draws. It is chosen on the left-out rows themselves, which get g too, so
 that the rule P(normal) > level keeps the rate that was asked. Where weights or kernel values may be
@@ -39,6 +39,7 @@ from .decision import deciding_quantile
 DRAWS = 2000  # of the cutoff, for one estimate of the weights
 # intervals by the median cover .75, by the upper quartile .81, and P(normal) is as good
 QUARTILE = 0.75
+MOST_UNSEEN = 100.0  # u, in units of q
 UNSEEN = 0.5  # shape of the Gamma distribution: half a row beside z was not drawn
 AT_CUTOFF = 1e-12  # relative difference of two values that rounding explains
 BLOCK_VALUES = 2_000_000
@@ -67,9 +68,11 @@ class Boundary:
 
     @property
     def middle(self) -> float:
-        """The median of the threshold over the draws, or of the reference where it is infinite."""
-        threshold = float(np.median(self.threshold))
-        return threshold if threshold > -np.inf else float(np.median(self.reference))
+        """The (upper) median of the threshold, or of the reference where that is infinite."""
+        threshold, reference = (
+            float(np.sort(values)[len(values) // 2]) for values in (self.threshold, self.reference)
+        )
+        return threshold if threshold > -np.inf else reference
 
     @classmethod
     def at(cls, value: Any = 0.0) -> Self:
@@ -111,8 +114,8 @@ def of_left_out(
     fixed = -policy.choose(-middle, minority)  # the cutoff as one number, or an error
     q = _quantiles(values[:, ~minority], policy.rate_of(-middle, minority), draws, rng)
     q = np.where(np.isfinite(q), q, fixed)  # without a row there may be no centre
-    # where single rows have nearly all the weight, one row adds no more than the cutoff has
-    one = np.minimum(unseen, np.exp(q)) if logarithmic else unseen
+    # where single rows have nearly all the weight, q can be so small that s and u lose its digits
+    one = np.minimum(unseen, MOST_UNSEEN * np.exp(q)) if logarithmic else unseen
     half, whole = (one * rng.gamma(shape, size=draws) for shape in (UNSEEN, 1.0))
     with np.errstate(divide="ignore"):
         added = np.log(half) if logarithmic else half

@@ -74,7 +74,7 @@ def scores_of(est, rows):
 
 def distance_of(est, score):
     """Return the distances that are shown for these scores."""
-    middle = np.median(thresholds(est))
+    middle = upper_median(thresholds(est))
     if not hasattr(est, "distance"):
         return -(score + middle)
     value = score + middle

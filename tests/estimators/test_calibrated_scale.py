@@ -91,6 +91,7 @@ def test_over_repeated_samples():
         assert low <= np.mean(sd) / np.std(sums) <= high
 
 
+@pytest.mark.filterwarnings("ignore:the posterior is its prior")
 def test_the_number_is_kept_and_goes_on(est, rows, tmp_path):
     gram = Gram.from_rows(est.kernel_, rows)
     found = calibration.calibrated(gram, on_simplex=isinstance(est, BSVDD))

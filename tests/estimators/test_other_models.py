@@ -90,7 +90,7 @@ def test_the_log_likelihood_is_the_models_own(table, sampler):
     w = est.idata_["posterior"]["w"].values
     total = Cubic(1.0).total(w, est.gram_)
     slope = est.sensitivity(X[:3])["probability_likelihood"]
-    normal = (est.distance(X[:3], common_norm=True) <= est.cutoff_).values
+    normal = (est.distance(X[:3]) <= est.cutoff_).values
     centred = (total - total.mean())[..., None] * (normal - normal.mean(axis=(0, 1)))
     np.testing.assert_allclose(slope, np.log(2) * centred.mean(axis=(0, 1)))
 

@@ -108,7 +108,8 @@ def test_chains_that_disagree_and_few_effective_draws_are_warned_of():
 
 
 def test_published_prior_collapses_on_200_rows():
-    est = BSVDD(kernel=kernels.RBF("scale"), prior=priors.RowSum(exponent=1), draws=500, tune=300)
+    published = {"prior": priors.RowSum(exponent=1), "likelihood_scale": 1.0}
+    est = BSVDD(kernel=kernels.RBF("scale"), **published, draws=500, tune=300)
     est, _, messages = fitted(est)
     (message,) = [m for m in messages if m.startswith("the posterior weights have collapsed: ")]
     assert "StandardizedRowSum" in message and "exponent" in message

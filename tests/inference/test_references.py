@@ -56,7 +56,8 @@ def rows(given):
 def fit(model, name, **settings):
     with warnings.catch_warnings():
         # of the published prior, and of weights that are no shares
-        warnings.filterwarnings("ignore", ".*weights have collapsed", DiagnosticWarning)
+        for text in (".*weights have collapsed", "the posterior is its prior"):
+            warnings.filterwarnings("ignore", text, DiagnosticWarning)
         return estimator(model, SETS[name], **settings).fit(*rows(SETS[name]))
 
 

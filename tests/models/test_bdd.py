@@ -215,7 +215,7 @@ def test_the_estimator_by_its_mode_is_the_solved_system(scale):
     m = -np.sqrt(K.sum(axis=1))
     w = np.linalg.solve(scale * 40 * K + np.eye(40) / 0.7**2, scale * K.sum(axis=1) + m / 0.7**2)
     d = np.sqrt(squared_distances(w, K, K, 1.0))
-    policy = Cutoff("rank", cv="train", rank=31)
+    policy = Cutoff("rank", cv="train", rank=31, uncertain=False)
     est = BDD(
         kernel=kernels.RBF(0.8), prior=PRIOR, likelihood_scale=scale, sampler="map", cutoff=policy
     ).fit(X)
