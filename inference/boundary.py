@@ -107,13 +107,10 @@ def of_left_out(
     """
     level, rng = policy.level, np.random.default_rng(seed)
     draws = len(values) if len(values) > 1 else DRAWS
-    rate = policy.rate_of(-deciding_quantile(values, level, log_weight), minority)
-    q = _quantiles(values[:, ~minority], rate, draws, rng)
-    if not np.isfinite(q).all():
-        raise ValueError(
-            "cutoff: too many left-out rows have no similarity to any other row; the weights have "
-            "collapsed on a few rows: use another prior, or a number as the cutoff"
-        )
+    middle = deciding_quantile(values, level, log_weight)
+    fixed = -policy.choose(-middle, minority)  # the cutoff as one number, or an error
+    q = _quantiles(values[:, ~minority], policy.rate_of(-middle, minority), draws, rng)
+    q = np.where(np.isfinite(q), q, fixed)  # without a row there may be no centre
     # where single rows have nearly all the weight, one row adds no more than the cutoff has
     one = np.minimum(unseen, np.exp(q)) if logarithmic else unseen
     half, whole = (one * rng.gamma(shape, size=draws) for shape in (UNSEEN, 1.0))
@@ -146,6 +143,8 @@ def _quantiles(values: np.ndarray, rate: float, draws: int, rng: np.random.Gener
     linear, so that it ties with no row.
     """
     n, q = values.shape[1], np.empty(draws)
+    if n == 1:
+        return np.broadcast_to(values[:, 0], draws)
     step = max(1, BLOCK_VALUES // n)
     ordered = np.sort(values, axis=1) if len(values) == 1 else None
     for start in range(0, draws, step):

@@ -15,7 +15,6 @@ from tests.scores import (
     is_logarithmic,
     median_distance,
     score_of,
-    thresholds,
     values_of,
     weights_of,
 )
@@ -121,17 +120,18 @@ def test_left_out_points_and_rows(fitted, name):
 def test_left_out_points_of_bdd_are_refits():
     published = dict(prior=priors.StandardizedRowSum(), likelihood_scale=1.0)
     est = BDD(kernel=KERNEL, **published, draws=20_000, chains=1, dictionary=8).fit(X[:70])
-    place, left_out = est.idata_["gram"]["place"].values, est.left_out_scores()
+    place = est.idata_["gram"]["place"].values
+    left_out = np.median(est._left_out_sums(est.fit_.data, weights_of(est))[0], axis=0)
     mean = -(est.gram_.r - est.gram_.r.mean()) / est.gram_.r.std()  # the prior's mean stays
     for j in (0, 3):
         others = np.delete(np.arange(8), j)
         gram = Gram.from_rows(KERNEL, np.delete(X[:70], place[j], axis=0), None, X[place[others]])
         posterior = bdd.NormalPosterior(gram, priors.Normal(m=mean[others]))
         w = posterior.draw(20_000, 0, 1, np.random.default_rng(1))["w"][0]
-        score = w @ KERNEL(X[[place[j]]], gram.points)[0] - np.median(thresholds(est))
+        score = w @ KERNEL(X[[place[j]]], gram.points)[0]
         # the standard error of a median is 1.25 of that of a mean, and there are two of them
         error = 9 * score.std() / 20_000**0.5
-        assert left_out[place[j]] == pytest.approx(np.median(score), abs=error)
+        assert left_out[j] == pytest.approx(np.median(score), abs=error)
 
 
 @pytest.mark.parametrize("method", ["random", "leverage"])
@@ -184,7 +184,9 @@ def test_rows_that_are_no_points_choose_the_cutoff_where_points_cannot_be_left_o
     rows = np.setdiff1d(np.arange(30), est.idata_["gram"]["place"].values)
     left_out = est.left_out_scores()
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(left_out)), rows)
-    np.testing.assert_allclose(left_out[rows], est.score_samples(X)[rows], atol=1e-12)
+    np.testing.assert_allclose(
+        left_out[rows], est.score_samples(est.fit_.data.rows)[rows], atol=1e-12
+    )
     assert (left_out[rows] < 0).sum() == 1  # of 20, at .10: number floor(.1 * 21) is the cutoff
 
 

@@ -30,6 +30,7 @@ REFITTED = ["SVDD", "SVDDM", "OCSVM"]  # models that leave rows out by refits on
 each = pytest.mark.parametrize("name", MODELS)
 
 rng = np.random.default_rng(70)
+PUBLISHED = {"prior": priors.StandardizedRowSum(), "likelihood_scale": 1.0}
 ROWS, MINORITY = rng.normal(size=(20, 2)), rng.normal(2.0, 1.0, size=(4, 2))
 
 
@@ -131,7 +132,8 @@ def test_small_and_large_values(name, scale):
 @pytest.mark.parametrize(("scale", "origin"), [(1e-150, 0.0), (1e150, 0.0), (1.0, 1e8)])
 @pytest.mark.parametrize("name", ["SVDD", "BDD"])
 def test_the_default_kernel_knows_no_unit_and_no_origin(name, scale, origin):
-    est, other = (fit(name, ROWS * s + o) for s, o in ((scale, origin), (1.0, 0.0)))
+    units = (scale, origin), (1.0, 0.0)
+    est, other = (fit(name, ROWS * s + o, MINORITY * s + o) for s, o in units)
     scores = est.score_samples(ROWS * scale + origin)
     np.testing.assert_allclose(scores, other.score_samples(ROWS), rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(est.predict(MINORITY * scale + origin), other.predict(MINORITY))
@@ -150,7 +152,7 @@ def test_svdd_by_a_linear_kernel_scales_with_the_rows(scale):
 def test_a_precision_that_is_singular_in_doubles(name):
     message = "posterior precision of BDD.* is not positive definite in double precision: .*; use a"
     with pytest.raises(ValueError, match=message) as caught:
-        fit(name, 1e12 * ROWS, 1e12 * MINORITY, kernel=kernels.Linear())
+        fit(name, 1e12 * ROWS, 1e12 * MINORITY, kernel=kernels.Linear(), **PUBLISHED)
     assert caught.type is ValueError
 
 

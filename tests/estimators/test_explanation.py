@@ -214,7 +214,7 @@ def test_signed_weights_are_explained_by_terms_of_points_that_add_up(model):
     assert found.rows.columns.tolist()[-3:] == ["cutoff", "remainder", "base"]
     assert (found.rows["cutoff"] == 0.0).all()
     similarity = est.fit_.center.similarity(Z)
-    margin = (2.0 * np.median(thresholds(est)) - 2.0 * similarity + 1.0).mean(axis=0)
+    margin = (2.0 * np.median(thresholds(est)) - 2.0 * similarity).mean(axis=0)
     np.testing.assert_allclose(found.rows["mean"], margin, rtol=1e-6, atol=1e-9)
     added = found.rows["base"] + found.rows["remainder"] + found.points["mean"].sum("rank").values
     np.testing.assert_allclose(added, margin, rtol=1e-6, atol=1e-9)

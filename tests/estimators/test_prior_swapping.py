@@ -9,7 +9,6 @@ from bsvdd.models import bdd
 from scipy import stats
 
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
-from tests.scores import squared_norms, upper_median, weights_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RBF = kernels.RBF(1.2)
@@ -202,16 +201,11 @@ def test_a_hierarchical_prior_is_sampled_and_has_its_terms():
     np.testing.assert_allclose(found["beta"], expected)
 
 
-def probability_with_norm_of(est, other, Z):
-    """Return P(normal) by ``other``, at the cutoff of ``est`` with the norm of its centre."""
-    f = weights_of(other) @ other.kernel_(other.gram_.points, Z)
-    return (1 - 2 * f + upper_median(squared_norms(est)) <= est.cutoff_**2).mean(axis=0)
-
-
 def test_power_scaling_against_a_scaled_prior():
     """N(0, s^2) to the power alpha is N(0, s^2/alpha): BDD's exact draws tell what P becomes."""
     settings, Z, step = MANY | {"draws": 20_000}, ROWS[15:], 0.05
     est = BDD(prior=priors.Flat(0.5), likelihood_scale=1.0, **settings).fit(MAJORITY)
+    est = est.with_cutoff(float(np.median(est.distance(Z))))
     found = est.sensitivity(Z)
     powers = 2.0 ** np.array([-step, step])
     scaled = [est.with_prior(priors.Flat(0.5 / np.sqrt(power))) for power in powers]
@@ -220,7 +214,9 @@ def test_power_scaling_against_a_scaled_prior():
         for power in powers
     ]
     for name, others in (("prior", scaled), ("likelihood", weighed)):
-        low, high = (probability_with_norm_of(est, other, Z) for other in others)
+        low, high = (
+            (other.distance(Z) <= est.cutoff_).mean(("chain", "draw")).values for other in others
+        )
         slope = (high - low) / (2 * step)
         np.testing.assert_allclose(found[f"probability_{name}"], slope, atol=0.01)
     assert np.abs(found["probability_prior"]).max() > 0.015
@@ -228,7 +224,7 @@ def test_power_scaling_against_a_scaled_prior():
     columns = ["d_prior", "d_prior_noise", "d_likelihood", "d_likelihood_noise"]
     assert list(found.columns[1:5]) == columns and (found["d_prior"] > 0).all()
     # the error of a covariance: the sd of the products over the draws, in effective draws
-    normal = (est.distance(Z, common_norm=True) <= est.cutoff_).values
+    normal = (est.distance(Z) <= est.cutoff_).values
     density = est.idata_["log_prior"].to_dataset().to_array().sum("variable").values
     products = np.log(2) * (density - density.mean())[..., None] * (normal - normal.mean((0, 1)))
     ess = float(est.idata_["diagnostics"]["ess"])

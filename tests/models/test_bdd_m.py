@@ -338,7 +338,8 @@ def test_priors_given_row_by_row_go_with_their_rows_into_folds():
         prior = priors.TruncatedNormal(m[kept], 0.5, S[np.ix_(kept, kept)])
         part = BDDM(minority_prior=prior, cutoff=1.0, **QUICK).fit(rows[train], y[train])
         values[:, test] = values_of(part, rows[test])
-    np.testing.assert_allclose(est.left_out_scores(), score_of(est, values), rtol=1e-8, atol=1e-12)
+    found = -est.idata_["decision"]["left_out_surprise"].values
+    np.testing.assert_allclose(found, score_of(est, values), rtol=1e-8, atol=1e-12)
 
 
 def test_prior_given_the_total_is_a_density():

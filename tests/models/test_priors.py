@@ -484,4 +484,5 @@ def test_folds_take_their_own_rows_of_a_normal_prior(cls):
         own = dict(prior=part, likelihood_scale=est.likelihood_scale_)  # lambda is that of all rows
         fold = cls(**own, cutoff=1.0, **few).fit(X[train], y[train])
         values[:, test] = values_of(fold, X[test])
-    np.testing.assert_allclose(est.left_out_scores(), score_of(est, values), rtol=1e-6, atol=1e-9)
+    found = -est.idata_["decision"]["left_out_surprise"].values
+    np.testing.assert_allclose(found, score_of(est, values), rtol=1e-6, atol=1e-9)
