@@ -34,7 +34,7 @@ def control(
         "style": {"description_width": "112px"},
         "layout": w.Layout(width="330px"),
     }
-    if name in ("bounded", "published"):
+    if name in ("bounded", "calibrated", "published"):
         widget = w.Checkbox(value, indent=True, **common)
     elif name in choices:
         widget = w.Dropdown(options=list(choices[name]), value=value, **common)

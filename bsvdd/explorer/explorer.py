@@ -93,7 +93,7 @@ def explore(
     >>> explorer = bsvdd.explore(data.X, data.minority)
     >>> explorer.change(sd=2.0)
     >>> explorer.wait().estimator.prior
-    InverseRowSum(sd=2.0, power=0.5)
+    Flat(sd=2.0)
     """
     try:  # their absence is an error before the fit, not after it
         import anywidget  # noqa: F401

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from ..estimators.as_published import PUBLICATIONS, as_published
-from ..estimators.bayesian import Bayesian
+from ..estimators.bayesian import CALIBRATED, Bayesian
 from ..estimators.registry import REGISTRY, Record
 from ..inference.cutoff import Cutoff
 from ..models import kernels, priors
@@ -20,6 +20,7 @@ FAMILIES: dict[str, tuple[type, tuple[str, ...]]] = {
     "InverseRowSum": (priors.InverseRowSum, ("sd", "power")),
     "RowSum": (priors.RowSum, ("sd", "exponent")),
     "Flat": (priors.Flat, ("sd",)),
+    "EqualWeights": (priors.EqualWeights, ("sd",)),
     "GaussianProcess": (priors.GaussianProcess, ("sd",)),
 }
 CRITERIA = ("g_mean", "balanced_accuracy", "f1", "cost", "false_alarm")
@@ -40,7 +41,8 @@ LABELS = {
     "b": "Beta b",
     "bounded": "bound Σα1 by c",
     "total": "total c",
-    "likelihood_scale": "likelihood scale",
+    "calibrated": "calibrate λ",
+    "likelihood_scale": "likelihood scale λ",
     "bandwidth": "bandwidth s",
     "criterion": "cutoff by",
     "false_alarm_rate": "false-alarm rate",
@@ -63,9 +65,9 @@ class ExplorerState:
     published : bool, default=False
         Whether prior, sampler, cutoff and draws are those of :func:`bsvdd.as_published`, for a
         model that has a source. Only the kernel and the point z are then chosen by the controls.
-    prior : {"StandardizedRowSum", "InverseRowSum", "RowSum", "Flat", "GaussianProcess"}, \
-default="InverseRowSum"
-    sd, exponent, power : float, default=0.5, 1, 0.5
+    prior : str, default="Flat"
+        A name in ``FAMILIES``.
+    sd, exponent, power : float, default=1.5, 1, 0.5
         Parameters of the prior; only RowSum has ``exponent``, and only InverseRowSum ``power``.
     a, b : float, default=1
         Parameters of the Beta prior of the minority weights, for models that have one.
@@ -73,6 +75,9 @@ default="InverseRowSum"
         Whether the minority weights sum to ``total`` at most.
     total : float, default=1
         Bound on the sum of the minority weights.
+    calibrated : bool, default=True
+        Whether lambda is calibrated, for models whose default it is; ``likelihood_scale`` is then
+        not used.
     likelihood_scale : float, default=1
     criterion : str, default="g_mean"
         Criterion of the cutoff.
@@ -98,7 +103,7 @@ default="InverseRowSum"
     BSVDD(
         kernel=kernels.Standardized(kernel=kernels.RBF(bandwidth=0.8)),
         prior=priors.RowSum(sd=1.0, exponent=0.5),
-        likelihood_scale=1.0,
+        likelihood_scale='calibrated',
         cutoff=Cutoff(criterion='g_mean', level=0.5),
     )
     """
@@ -106,14 +111,15 @@ default="InverseRowSum"
     bandwidth: float
     model: str = DEFAULT_MODEL
     published: bool = False
-    prior: str = "InverseRowSum"
-    sd: float = 0.5
+    prior: str = "Flat"
+    sd: float = 1.5
     exponent: float = 1.0
     power: float = 0.5
     a: float = 1.0
     b: float = 1.0
     bounded: bool = True
     total: float = 1.0
+    calibrated: bool = True
     likelihood_scale: float = 1.0
     criterion: str = "g_mean"
     false_alarm_rate: float = 0.1
@@ -159,6 +165,7 @@ default="InverseRowSum"
             "published": (False, True),
             "prior": tuple(FAMILIES),
             "bounded": (False, True),
+            "calibrated": (False, True),
             "criterion": CRITERIA,
             "standardize": (False, True),
         }
@@ -183,6 +190,10 @@ default="InverseRowSum"
             names -= {"a", "b", "bounded", "total"}
         elif not self.bounded:
             names -= {"total"}
+        if not self._can_calibrate:
+            names -= {"calibrated"}
+        elif self.calibrated:
+            names -= {"likelihood_scale"}
         return frozenset(names)
 
     @property
@@ -193,6 +204,10 @@ default="InverseRowSum"
     def _has_beta_prior(self) -> bool:
         """Whether the controls set the minority prior; another than Beta keeps its default."""
         return isinstance(self._record.parameters.get("minority_prior"), priors.Beta)
+
+    @property
+    def _can_calibrate(self) -> bool:
+        return bool(self._record.parameters["likelihood_scale"] == CALIBRATED)
 
     @property
     def is_published(self) -> bool:
@@ -220,7 +235,8 @@ default="InverseRowSum"
         if self._has_beta_prior:
             beta = {"a": self.a, "b": self.b} | ({"total": self.total} if self.bounded else {})
             arguments["minority_prior"] = Call(priors.Beta, "priors.Beta", beta)
-        arguments["likelihood_scale"] = self.likelihood_scale
+        calibrated = self.calibrated and self._can_calibrate
+        arguments["likelihood_scale"] = CALIBRATED if calibrated else self.likelihood_scale
         policy: dict[str, Any] = {"criterion": self.criterion, "level": self.level}
         for name in ("false_alarm_rate", "miss_cost"):
             if name in self.relevant:

@@ -71,8 +71,8 @@ def test_bsvdd_explore_is_the_explorer():
     [
         {},
         {"sd": 2.5},
-        {"likelihood_scale": 3.0, "row": 27},
-        {"prior": "Flat", "level": 0.3},
+        {"calibrated": False, "likelihood_scale": 3.0, "row": 27},
+        {"prior": "InverseRowSum", "level": 0.3},
         {"bandwidth": 2.0, "criterion": "cost", "miss_cost": 20.0},
         {"model": "BDD", "sd": 0.5},
         {"model": "BSVDD-M", "bounded": True, "total": 2.0, "a": 2.0, "b": 3.0},
@@ -108,20 +108,20 @@ def test_a_change_of_a_slider_changes_the_picture_and_the_numbers(table):
     explorer = explore(*table, **QUICK)
     picture, numbers = explorer.picture, explorer._widgets.numbers.value
     assert picture.startswith(PNG) and explorer.before is None
-    explorer.controls["sd"].value = 1.5
+    explorer.controls["sd"].value = 1.2
     explorer.wait(SOON)
-    assert explorer.setting.sd == 1.5
+    assert explorer.setting.sd == 1.2
     assert explorer.picture.startswith(PNG) and explorer.picture != picture
     assert explorer._widgets.numbers.value != numbers
     assert "This is the first setting." in numbers
-    assert "prior sd 0.5 → 1.5" in explorer._widgets.numbers.value
+    assert "prior sd 1.5 → 1.2" in explorer._widgets.numbers.value
 
 
 def test_the_setting_before_stays_on_the_screen(explorer):
     first = explorer.estimator
-    explorer.change(sd=1.5)
+    explorer.change(sd=1.2)
     explorer.wait(SOON)
-    assert explorer.before.sd == 0.5
+    assert explorer.before.sd == 1.5
     grey = re.findall('class="bsvdd-before"[^>]*>([^<]*)<', explorer._widgets.numbers.value)
     assert f"{first.cutoff_:.5g}" in grey
     drawn = panels.draw(explorer._plane, explorer._view, explorer._before)
@@ -129,11 +129,11 @@ def test_the_setting_before_stays_on_the_screen(explorer):
     assert drawn != panels.draw(explorer._plane, explorer._view, None)
     explorer.change(sd=0.8)
     explorer.wait(SOON)
-    assert explorer.before.sd == 1.5
+    assert explorer.before.sd == 1.2
     explorer.change(sd=0.9)
     explorer.change(sd=0.8)  # back before anything else was seen
     explorer.wait(SOON)
-    assert (explorer.setting.sd, explorer.before.sd) == (0.8, 1.5)
+    assert (explorer.setting.sd, explorer.before.sd) == (0.8, 1.2)
 
 
 @pytest.mark.parametrize("pinned", [False, True])
@@ -155,7 +155,12 @@ def test_a_picture_does_not_depend_on_the_pictures_before(table, pinned):
 
 def test_numbers_of_prior_and_likelihood_keep_the_statistics(explorer):
     before = explorer.estimator
-    for changes in ({"sd": 0.7}, {"likelihood_scale": 5.0}, {"prior": "Flat"}, {"sd": 2.0}):
+    for changes in (
+        {"sd": 0.7},
+        {"calibrated": False, "likelihood_scale": 5.0},
+        {"prior": "RowSum"},
+        {"sd": 2.0},
+    ):
         explorer.change(**changes)
         explorer.wait(SOON)
         assert explorer.estimator.gram_ is before.gram_
@@ -252,7 +257,7 @@ def test_a_closed_explorer_leaves_nothing_but_its_estimator(table):
     explorer.change(sd=0.7)
     explorer.close()  # while it fits
     explorer.wait(SOON)
-    assert explorer.setting.sd == 0.5
+    assert explorer.setting.sd == 1.5
     assert explorer.estimator.predict(table[0]).shape == (30,)
     while threading.active_count() > 1 and any(
         isinstance(each, threading.Timer) for each in threading.enumerate()
@@ -352,7 +357,7 @@ def test_warnings_of_the_fit_are_in_the_panel():
     explorer.wait(SOON)
     explorer.change(level=0.4)  # nothing is fitted, and the warnings hold all the same
     explorer.wait(SOON)
-    assert "the prior weights have collapsed" in text(explorer._widgets.messages.value)
+    assert "the posterior is its prior" in text(explorer._widgets.messages.value)
     assert text(explorer._widgets.messages.value).count("constant") == 1
 
 
@@ -361,7 +366,7 @@ def test_an_older_request_does_not_block_the_newer_one(explorer, monkeypatch):
     of = View.of
 
     def slow(state, *rest):
-        if state.sd == 1.5:
+        if state.sd == 1.2:
             begun.set()
             assert released.wait(SOON)
         return of(state, *rest)
@@ -374,14 +379,14 @@ def test_an_older_request_does_not_block_the_newer_one(explorer, monkeypatch):
         delivered.set()
 
     monkeypatch.setattr(explorer._worker, "_deliver", show)
-    explorer.change(sd=1.5)
+    explorer.change(sd=1.2)
     assert begun.wait(SOON)
     explorer.change(sd=0.8)
     assert delivered.wait(SOON)  # while the older one still runs
     assert explorer.setting.sd == 0.8
     released.set()
     explorer.wait(SOON)
-    assert (explorer.setting.sd, explorer.before.sd) == (0.8, 0.5)
+    assert (explorer.setting.sd, explorer.before.sd) == (0.8, 1.5)
 
 
 @pytest.mark.slow
@@ -515,21 +520,22 @@ def test_warnings_are_collected_in_their_thread_only():
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_the_left_out_distances_are_those_that_the_cutoff_was_chosen_by(fitted, table):
+def test_left_out_rows_are_judged_by_the_cutoff_that_they_chose(fitted, table):
     est, minority = fitted("BSVDD"), table[1] == 1
     for policy in (Cutoff("f1"), Cutoff("cost", miss_cost=3), Cutoff("false_alarm")):
         new = est.with_cutoff(policy)
-        score = -policy.choose(-new.fit_.left_out, minority)
-        assert new.fit_.center.distance_of(score) == new.cutoff_
+        scores = new.fit_.left_out
+        chosen = scores >= -policy.choose(-scores, minority)
+        np.testing.assert_array_equal(scores >= 0.0, chosen)
     assert "left_out" not in est.with_cutoff(0.9).idata_["decision"]
 
 
 def test_a_pinned_setting_stays_beside_all_others(explorer):
     explorer._widgets.pin.value = True
-    for sd in (1.5, 0.8):
+    for sd in (1.2, 0.8):
         explorer.change(sd=sd)
         explorer.wait(SOON)
-        assert explorer.before.sd == 0.5
+        assert explorer.before.sd == 1.5
     explorer._widgets.pin.value = False
     explorer.change(sd=0.9)
     explorer.wait(SOON)
@@ -554,19 +560,19 @@ def test_a_cancelled_fit_changes_nothing(explorer, monkeypatch):
     running, gone_on = held_fits(monkeypatch)
     picture, numbers = explorer.picture, explorer._widgets.numbers.value
     assert explorer._widgets.cancel.disabled
-    explorer.change(sd=1.5)
+    explorer.change(sd=1.2)
     running.wait(SOON)
     assert not explorer._widgets.cancel.disabled and "fitting" in explorer._widgets.status.value
     explorer.cancel()
     gone_on.set()
     explorer.wait(SOON)
     assert "cancelled" in explorer._widgets.status.value and explorer._widgets.cancel.disabled
-    assert explorer.controls["sd"].value == explorer.setting.sd == 0.5
+    assert explorer.controls["sd"].value == explorer.setting.sd == 1.5
     assert (explorer.picture, explorer._widgets.numbers.value) == (picture, numbers)
     explorer.cancel()  # nothing runs
     monkeypatch.undo()
-    explorer.change(sd=1.5)
-    assert explorer.wait(SOON).setting.sd == 1.5
+    explorer.change(sd=1.2)
+    assert explorer.wait(SOON).setting.sd == 1.2
 
 
 def test_a_cancelled_fit_keeps_the_new_row(explorer, monkeypatch):
@@ -589,7 +595,7 @@ def test_the_time_of_a_fit_is_shown(explorer, monkeypatch):
         return original(self, *arguments)
 
     monkeypatch.setattr(Explorer, "_compute", slow)
-    explorer.change(sd=1.5)
+    explorer.change(sd=1.2)
     time.sleep(1.6)
     assert re.search("fitting … [12] s", explorer._widgets.status.value)
     explorer.wait(SOON)
@@ -603,7 +609,7 @@ def test_a_prior_typed_in_a_cell(explorer):
     assert "prior=my_prior" in explorer.code()
     assert explorer.controls["prior"].layout.display == "none"
     explorer.use_prior(None)
-    assert isinstance(explorer.wait(SOON).estimator.prior, priors.InverseRowSum)
+    assert explorer.wait(SOON).estimator.prior == priors.Flat(sd=1.5)
 
 
 def test_what_is_stated_sets_the_slider(explorer):
@@ -772,7 +778,7 @@ def test_a_pinned_setting_stands_left_of_all_others(explorer):
         explorer.wait(SOON)
         assert explorer.before == first
         shown = text(explorer._widgets.numbers.value)
-        assert f"prior sd 0.5 → {sd:g}. Grey is the pinned setting." in shown
+        assert f"prior sd 1.5 → {sd:g}. Grey is the pinned setting." in shown
         assert explorer.picture == panels.draw(explorer._plane, explorer._view, view, pinned=True)
     click(explorer, 28, panel="plane of the pinned setting")
     assert explorer.setting.row == 28
@@ -787,7 +793,7 @@ def test_a_pinned_setting_stands_left_of_all_others(explorer):
 def test_the_setting_of_another_explorer_is_pinned_only_if_its_data_are_the_same(explorer, table):
     X, y = table
     other = explore(X, y, **QUICK)
-    other.change(sd=1.5)
+    other.change(sd=1.2)
     other.wait(SOON)
     explorer.pin(other)
     assert explorer.wait(SOON).before == other.setting

@@ -155,7 +155,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     page.click(".bsvdd-copy")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
     code = page.input_value(".bsvdd-code textarea")
-    assert "priors.InverseRowSum(sd=0.562" in code
+    assert "priors.Flat(sd=1.6" in code
     compile(code, "copied", "exec")
 
     selected = """() => {

@@ -76,7 +76,9 @@ def test_the_estimator_has_the_numbers_of_the_state(state):
     assert type(est.prior).__name__ == state.prior
     assert est.prior.sd == state.sd
     assert est.prior.__dict__.get("exponent", state.exponent) == state.exponent
-    assert est.likelihood_scale == state.likelihood_scale
+    scale = "calibrated" if state.calibrated else state.likelihood_scale
+    minority = state.model in ("BSVDD-M", "BDD-M")  # whose lambda is a number
+    assert est.likelihood_scale == (state.likelihood_scale if minority else scale)
     assert (est.cutoff.criterion, est.cutoff.level) == (state.criterion, state.level)
     if state.criterion == "cost":
         assert est.cutoff.miss_cost == state.miss_cost
@@ -101,12 +103,14 @@ def test_what_is_not_relevant_changes_nothing(state, other):
     assert dataclasses.replace(state, **changes).code() == state.code()
 
 
-@pytest.mark.parametrize("model", ["BSVDD", "BSVDD-M"])
+@pytest.mark.parametrize("model", models())
 def test_the_controls_start_at_the_defaults_of_the_model(model):
-    """BDD and BDD-M share the prior of the controls, as a change of the model keeps it."""
+    """Other models share the prior of the controls, as a change of the model keeps it."""
     est = ExplorerState(bandwidth=1.0, model=model).estimator()
     defaults = REGISTRY[model].parameters
-    for name in {"prior", "minority_prior", "likelihood_scale", "draws", "chains"} & set(defaults):
+    names = {"minority_prior", "likelihood_scale", "draws", "chains"}
+    names |= {"prior"} if model == "BSVDD" else set()
+    for name in names & set(defaults):
         assert getattr(est, name) == defaults[name], name
 
 
