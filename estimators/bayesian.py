@@ -294,7 +294,7 @@ class Bayesian(Detector):
         if prior.draws is not None:
             rows = summary.near_rows(fit, self._rescales_left_out)
             ratio = summary.variance_ratio(rows, fit.draws.weights, prior.draws.weights)
-            diagnostics.warn_of_prior(ratio)
+            diagnostics.warn_of_prior(ratio, self.likelihood_scale == CALIBRATED)
 
     # another prior
 

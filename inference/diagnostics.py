@@ -240,14 +240,18 @@ def warn_of_collapse(
     )
 
 
-def warn_of_prior(variance_ratio: float) -> None:
-    """Warn if the posterior is its prior: the ratio of the variances of s_z near the cutoff."""
+def warn_of_prior(variance_ratio: float, calibrated: bool) -> None:
+    """Warn if the posterior is its prior: the ratio of the variances of s_z near the cutoff.
+
+    ``calibrated`` tells whether lambda is calibrated, so that the prior is the cause.
+    """
     if variance_ratio > IS_PRIOR:
+        remedy = "a prior with a larger sd" if calibrated else "likelihood_scale='calibrated'"
         warn(
             "the posterior is its prior: near the cutoff the similarity of a row to the centre has "
             f"{variance_ratio:.2f} of its prior variance, so the training rows said next to "
             "nothing of the weights, and intervals and P(normal) are those of the prior; use "
-            "likelihood_scale='calibrated', or a kernel with a larger bandwidth",
+            f"{remedy}, or a kernel with a larger bandwidth",
             DiagnosticWarning,
         )
 

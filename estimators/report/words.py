@@ -98,7 +98,7 @@ def worth(est: Fitted, value: Mapping[str, float]) -> list[str]:
     sentences = []
     ratio, spread, pull = (float(value[name]) for name in ("variance_ratio", "spread", "pull"))
     with collected() as messages:
-        diagnostics.warn_of_prior(ratio)
+        diagnostics.warn_of_prior(ratio, getattr(est, "likelihood_scale", 1) == "calibrated")
     sentences += [f"{text[0].upper()}{text[1:]}." for text, _ in messages]
     if ratio <= diagnostics.IS_PRIOR:
         sentences.append(

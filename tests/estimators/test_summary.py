@@ -135,13 +135,14 @@ def test_draws_of_the_prior_are_made_when_they_are_asked_for(monkeypatch, tmp_pa
     [
         (BSVDD(kernel=kernels.RBF(0.2), prior=priors.Flat(sd=0.5), likelihood_scale=1.0), True),
         (BSVDD(kernel=kernels.RBF(0.02), prior=priors.Flat(sd=0.5), cutoff=1.0), True),
+        (BSVDD(kernel=kernels.RBF(1.0), prior=priors.Flat(sd=0.01)), True),
         (BSVDD(kernel=kernels.RBF(1.0), prior=priors.Flat(sd=1.5), likelihood_scale=30.0), False),
         (BDD(prior=priors.Flat(sd=0.01), likelihood_scale=0.01), True),
         (BDD(prior=priors.Flat(sd=1.0)), False),
         (BSVDD(prior=lambda gram, name, dims: pm_flat(name, dims), sampler="metropolis"), False),
         (BDD(simplex=True), False),
     ],
-    ids=["narrow", "underflow", "learnt", "BDD", "BDD learnt", "improper", "one estimate"],
+    ids=["narrow", "underflow", "prior", "learnt", "BDD", "BDD learnt", "improper", "one estimate"],
 )
 def test_a_posterior_that_is_its_prior_is_warned_of(est, warns):
     est.set_params(random_state=0).fit(np.random.default_rng(5).normal(size=(60, 3)))
@@ -154,7 +155,9 @@ def test_a_posterior_that_is_its_prior_is_warned_of(est, warns):
         ratio = est.summary()["value"]["variance_ratio"]
         assert "the posterior is its prior: near the cutoff the similarity of a row" in texts[0]
         assert f"has {ratio:.2f} of its prior variance" in texts[0] and ratio > 0.9
-        assert "use likelihood_scale='calibrated', or a kernel with a larger bandwidth" in texts[0]
+        calibrated = est.likelihood_scale == "calibrated"
+        remedy = "a prior with a larger sd" if calibrated else "likelihood_scale='calibrated'"
+        assert f"use {remedy}, or a kernel with a larger bandwidth" in texts[0]
 
 
 def pm_flat(name, dims):
