@@ -163,7 +163,7 @@ class BDD(Bayesian):
             return super()._left_out_sums(data, weights)
         if self.sampler == "map":  # the mode without each row
             modes, _ = posterior.left_out()
-            return (gram.K * modes).sum(axis=0)[None], None
+            return (gram.K_left_out.T * modes).sum(axis=0)[None], None
         return posterior.leave_one_out(weights, np.random.default_rng(data.seed))
 
     @property
@@ -299,7 +299,7 @@ class BDDM(Bayesian):
             return closed_form.leave_one_out(weights, np.random.default_rng(data.seed))
         if data.all_rows:
             return None
-        return leave_one_out(weights, data.gram.K, data.gram.n1), None  # an approximation
+        return leave_one_out(weights, data.gram.K_left_out, data.gram.n1), None  # an approximation
 
     @property
     def map_weights_(self) -> np.ndarray:

@@ -351,7 +351,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         if not self._rescales_left_out:
             return None
-        return left_out.leave_one_out(weights, data.gram.K, data.gram.n1), None
+        return left_out.leave_one_out(weights, data.gram.K_left_out, data.gram.n1), None
 
     def _own_cutoff(self, draws: Draws, score: Score) -> float:
         """Return the score of the model's own boundary."""
@@ -409,8 +409,7 @@ class Detector(OutlierMixin, BaseEstimator):
         cv = left_out.resolved(policy, data.minority, data.all_rows, self._has_loo, self._folds)
         if isinstance(cv, int):
             folds = left_out.folds(data.minority, cv, data.seed)
-            refit = partial(self._values_by_refit, fit)
-            return LeftOut(left_out.refitted_values(data.rows, folds, refit))
+            return LeftOut(left_out.refitted_values(folds, partial(self._values_by_refit, fit)))
         if cv == "train" or not isinstance(center, Center):
             return LeftOut(center.values_of_draws(data.rows))
         rows = np.arange(len(data.rows))
@@ -451,12 +450,22 @@ class Detector(OutlierMixin, BaseEstimator):
         )
 
     def _values_by_refit(self, fit: Fit, train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the values by a fit to the rows ``train``, as a function of rows."""
-        draws, score = self._refit(fit.data, train)
+        """Return the values by a fit to the rows ``train``, as a function of row numbers."""
+        data = fit.data
+        draws, score = self._refit(data, train)
         own, other = self._reference(draws, score), self._reference(fit.draws, fit.center)
-        if own is None or other is None:
-            return score.values_of_draws
-        return lambda rows: left_out.aligned(score.values_of_draws(rows), score, own, other)
+
+        def values(test: np.ndarray) -> np.ndarray:
+            found = score.values_of_draws(data.rows[test])
+            majority = ~data.minority[test]  # from which the kernel has learned
+            if majority.any():
+                rows = data.rows[test[majority]]
+                found[:, majority] = score.leaving_out.values_of_draws(rows)
+            if own is None or other is None:
+                return found
+            return left_out.aligned(found, score, own, other)
+
+        return values
 
     def _refit(
         self, data: TrainingData, train: np.ndarray, own_kernel: bool = False

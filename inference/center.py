@@ -58,6 +58,11 @@ class Score:
         """Return this score with a boundary."""
         return replace(self, boundary=boundary)
 
+    @property
+    def leaving_out(self) -> Self:
+        """The score of training rows, which leave what the kernel has learned from them."""
+        return replace(self, gram=replace(self.gram, kernel=self.gram.kernel.leaving_out))
+
     def values(self, rows: np.ndarray) -> np.ndarray:
         """Return the value of each row, shape (rows,)."""
         raise NotImplementedError
@@ -178,11 +183,6 @@ class Center(Score):
         """Return the centre of other draws of the weights, without its norm and its boundary."""
         norm = np.full(len(weights), math.nan)
         return replace(self, weights=weights, squared_norm=norm, boundary=Boundary.at())
-
-    @property
-    def leaving_out(self) -> Center:
-        """The centre for training rows, which leave what the kernel has learned from them."""
-        return replace(self, gram=replace(self.gram, kernel=self.gram.kernel.leaving_out))
 
     @property
     def logarithmic(self) -> bool:

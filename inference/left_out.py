@@ -206,14 +206,13 @@ def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray,
 
 
 def refitted_values(
-    rows: np.ndarray,
     folds: Iterator[tuple[np.ndarray, np.ndarray]],
     refit: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
 ) -> np.ndarray:
     """Return the values (draws, n) of each row by the model of the other folds.
 
-    ``refit`` takes row numbers, and returns a function of rows that gives their values
-    (draws, rows) by the model that is fitted to these row numbers.
+    ``refit`` takes row numbers, and returns a function of other row numbers that gives the values
+    (draws, rows) of these by the model that is fitted to the first.
     """
     parts, order = [], []
     for train, test in folds:
@@ -221,10 +220,10 @@ def refitted_values(
             values = refit(train)
         except ValueError as error:
             raise ValueError(
-                f"cutoff: a fold with {len(train)} of {len(rows)} rows cannot be fitted; use fewer "
-                f"folds, cv='train', or a number as the cutoff: {error}"
+                f"cutoff: a fold with {len(train)} of {len(train) + len(test)} rows cannot be "
+                f"fitted; use fewer folds, cv='train', or a number as the cutoff: {error}"
             ) from error
-        parts.append(values(rows[test]))
+        parts.append(values(test))
         order.append(test)
     return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
 

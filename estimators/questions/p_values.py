@@ -168,7 +168,7 @@ def jackknife(fit: Fit) -> Method:
     """
     center = _of_draws(fit, thinned(len(fit.center.weights), JACKKNIFE_DRAWS))
     gram, (points, further) = fit.data.gram, _left_out_rows(fit.data)
-    left_out = leave_one_out(center.weights, gram.K, gram.n1)[:, points]
+    left_out = leave_one_out(center.weights, gram.K_left_out, gram.n1)[:, points]
     left_out -= _half_diagonal(gram, gram.points[points])
     others = np.sort(center.similarity(further), axis=1)
     return partial(_by_jackknife, center=center, points=points, left_out=left_out, others=others)

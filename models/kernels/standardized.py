@@ -41,7 +41,7 @@ class Wrapper(Kernel):
 
     @override
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        return self._inner.inputs(self.columns(X))
+        return self._inner.inputs(self._first(X))
 
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
