@@ -163,7 +163,8 @@ def _quantiles(values: np.ndarray, rate: float, draws: int, rng: np.random.Gener
         rows = draw if ordered is None else 0
         below = of_block[rows, above - 1]
         share = np.clip((target - low) / (high - low), 0.0, 1.0)
-        q[block] = below + share * (of_block[rows, above] - below)
+        with np.errstate(invalid="ignore"):  # minus infinity, of which the caller takes care
+            q[block] = below + share * (of_block[rows, above] - below)
     return q
 
 
