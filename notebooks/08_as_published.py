@@ -123,7 +123,7 @@ exact = figure.axes[0].plot(*formula[pair], "x", color="black", markersize=10)
 # $.9\, n_0$.
 
 # %%
-d = np.sort(bdd.distance(train.X, common_norm=True).values.ravel()[~train.minority])
+d = np.sort(bdd.distance(train.X).values.ravel()[~train.minority])
 print(f"d_(45) of 50: {d[44]:.6f}, est.cutoff_: {bdd.cutoff_:.6f}")
 
 # %% [markdown]

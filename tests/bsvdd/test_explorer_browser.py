@@ -145,7 +145,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
 
     screen.press("sd", "ArrowRight")
     screen.wait_for_change(source)
-    screen.wait_until("text=prior sd 0.5 → 0.562", CHANGE, "the change of the prior sd")
+    screen.wait_until("text=prior sd 1.5 → 1.69", CHANGE, "the change of the prior sd")
     screen.keep("changed")
     assert screen.picture != picture
     assert screen.figures != figures

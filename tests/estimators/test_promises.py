@@ -41,13 +41,15 @@ def test_a_stored_rate_is_realised_again(model, kind):
 
 def test_no_stored_cell_is_far_above_its_rate():
     above = [
-        (mean - rate) / max(se, 0.003)  # of few repetitions the standard error is a guess
+        # the share beyond an order statistic of n rows is a Beta variable: so much it varies
+        (mean - rate) / np.sqrt(rate * (1 - rate) / (cell["n"] + 2) / cell["repetitions"])
         for cell in STORED
-        for rate, mean, se in zip(guarantee.RATES, cell["mean"], cell["se"], strict=True)
+        for rate, mean in zip(guarantee.RATES, cell["mean"], strict=True)
         if not np.isnan(mean)
     ]
     assert len(above) > 800
-    assert np.mean(np.array(above) > 3.0) < 0.01
+    # left-out rows are not quite like new rows: the others keep the scale that this row had part in
+    assert np.mean(np.array(above) > 3.0) < 0.03
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ FLAT, STANDARDIZED = (priors.Flat(), 0.99), (priors.StandardizedRowSum(), 0.95)
     ("rows", "prior", "correlation"),
     [
         pytest.param("simulated", *FLAT, id="simulated-flat"),
-        pytest.param("wine", *STANDARDIZED, id="wine-standardized"),
+        pytest.param("wine", *STANDARDIZED, id="wine-standardized", marks=pytest.mark.long),
         pytest.param(
             "simulated", *STANDARDIZED, id="simulated-standardized", marks=pytest.mark.long
         ),
