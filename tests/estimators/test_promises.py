@@ -133,6 +133,7 @@ def test_one_new_row_in_ten_is_flagged(est):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")  # ionosphere
 def test_average_auc_is_not_below_the_one_class_svm():

@@ -51,7 +51,7 @@ FLAT, STANDARDIZED = (priors.Flat(), 0.99), (priors.StandardizedRowSum(), 0.95)
 @pytest.mark.parametrize(
     ("rows", "prior", "correlation"),
     [
-        pytest.param("simulated", *FLAT, id="simulated-flat"),
+        pytest.param("simulated", *FLAT, id="simulated-flat", marks=pytest.mark.long),
         pytest.param("wine", *STANDARDIZED, id="wine-standardized", marks=pytest.mark.long),
         pytest.param(
             "simulated", *STANDARDIZED, id="simulated-standardized", marks=pytest.mark.long
