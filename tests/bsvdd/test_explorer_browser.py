@@ -145,7 +145,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
 
     screen.press("sd", "ArrowRight")
     screen.wait_for_change(source)
-    screen.wait_until("text=prior sd 1.5 → 1.69", CHANGE, "the change of the prior sd")
+    screen.wait_until("text=prior sd 1.5 → 1.78", CHANGE, "the change of the prior sd")
     screen.keep("changed")
     assert screen.picture != picture
     assert screen.figures != figures
@@ -155,7 +155,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     page.click(".bsvdd-copy")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
     code = page.input_value(".bsvdd-code textarea")
-    assert "priors.Flat(sd=1.6" in code
+    assert "priors.Flat(sd=1.7" in code
     compile(code, "copied", "exec")
 
     selected = """() => {
