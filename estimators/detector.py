@@ -182,9 +182,9 @@ class Detector(OutlierMixin, BaseEstimator):
             distance = center.deciding(boundary).distance_at_cutoff
         elif isinstance(policy.criterion, str):
             of_rows = self._left_out_rows(fit, policy)
-            unseen = partial(self._unseen_row, fit)
+            data = fit.data
             boundary, distance = of_rows.boundary(
-                policy, center, fit.data.minority, unseen, fit.data.seed
+                policy, center, data.rows, data.minority, data.point_of_row, data.seed
             )
             scores = of_rows.scores(boundary, policy.level)
         else:
@@ -412,42 +412,24 @@ class Detector(OutlierMixin, BaseEstimator):
             return LeftOut(left_out.refitted_values(folds, partial(self._values_by_refit, fit)))
         if cv == "train" or not isinstance(center, Center):
             return LeftOut(center.values_of_draws(data.rows))
-        rows = np.arange(len(data.rows))
-        values, weight = np.full((len(center.weights), len(rows)), np.nan), None
-        is_row = data.row_of_point >= 0
-        points = data.row_of_point[is_row]
+        values, weight = np.full((len(center.weights), len(data.rows)), np.nan), None
+        is_point = data.point_of_row >= 0
+        points, others = data.point_of_row[is_point], np.flatnonzero(~is_point)
         sums = self._left_out_sums(data, center.weights)
         if sums is not None:
             similarity, log_weight = sums
-            numbers = np.flatnonzero(is_row)
-            similarity = similarity[:, is_row]
+            similarity = similarity[:, points]
             if not center.gram.kernel.normalized:
-                similarity = similarity - np.diag(data.gram.K)[is_row] / 2.0
-            values[:, points] = center.leaving_out.as_values(
-                similarity, data.gram.points[is_row], numbers
+                similarity = similarity - np.diag(data.gram.K)[points] / 2.0
+            values[:, is_point] = center.leaving_out.as_values(
+                similarity, data.gram.points[points], points
             )
             if log_weight is not None:
-                diagnostics.warn_of_weights(log_weight[:, is_row])
+                diagnostics.warn_of_weights(log_weight[:, points])
                 weight = np.zeros_like(values)
-                weight[:, points] = log_weight[:, is_row]
-        others = ~np.isin(rows, points)
-        for members, of in ((~data.minority, center.leaving_out), (data.minority, center)):
-            if (further := others & members).any():
-                values[:, further] = of.values_of_draws(data.rows[further])
+                weight[:, is_point] = log_weight[:, points]
+        values[:, others] = center.values_left_out(data.rows[others], data.minority[others])
         return LeftOut(values, weight)
-
-    def _unseen_row(self, fit: Fit, near: np.ndarray) -> float:
-        """Return the similarity that an unseen row adds, from the rows near the cutoff."""
-        data: TrainingData = fit.data
-        own = np.full(len(data.rows), -1)
-        is_row = data.row_of_point >= 0
-        own[data.row_of_point[is_row]] = np.flatnonzero(is_row)
-        gram, center = data.gram, fit.center
-        if not isinstance(center, Center):
-            return 0.0
-        return left_out.unseen_row(
-            center, data.rows[near], own[near], gram.n0, gram.n_majority_points
-        )
 
     def _values_by_refit(self, fit: Fit, train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Return the values by a fit to the rows ``train``, as a function of row numbers."""
@@ -456,11 +438,7 @@ class Detector(OutlierMixin, BaseEstimator):
         own, other = self._reference(draws, score), self._reference(fit.draws, fit.center)
 
         def values(test: np.ndarray) -> np.ndarray:
-            found = score.values_of_draws(data.rows[test])
-            majority = ~data.minority[test]  # from which the kernel has learned
-            if majority.any():
-                rows = data.rows[test[majority]]
-                found[:, majority] = score.leaving_out.values_of_draws(rows)
+            found = score.values_left_out(data.rows[test], data.minority[test])
             if own is None or other is None:
                 return found
             return left_out.aligned(found, score, own, other)

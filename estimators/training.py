@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -128,6 +129,13 @@ class TrainingData:
     def majority_rows(self) -> np.ndarray:
         """The majority rows, shape (n0, p)."""
         return self.rows[~self.minority]
+
+    @cached_property
+    def point_of_row(self) -> np.ndarray:
+        """The point that each row is, shape (n,); -1 if it is none."""
+        found, is_row = np.full(len(self.rows), -1), self.row_of_point >= 0
+        found[self.row_of_point[is_row]] = np.flatnonzero(is_row)
+        return found
 
     def fold(self, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
         """Return the Gram statistics of the rows ``train`` only; see :meth:`Dictionary.fold`."""

@@ -87,6 +87,8 @@ def of_left_out(
     values: np.ndarray,
     minority: np.ndarray,
     policy: Cutoff,
+    fixed: float,
+    rate: float,
     logarithmic: bool,
     unseen: float,
     seed: int,
@@ -100,6 +102,8 @@ def of_left_out(
         Of the rows that can be left out: similarities, or their logarithms.
     minority : ndarray of bool, shape (n,)
     policy : Cutoff
+    fixed, rate : float
+        The value that the policy chooses as one number for all draws, and its rate of false alarms.
     logarithmic : bool
         Whether the values are logarithms.
     unseen : float
@@ -110,9 +114,7 @@ def of_left_out(
     """
     level, rng = policy.level, np.random.default_rng(seed)
     draws = len(values) if len(values) > 1 else DRAWS
-    middle = deciding_quantile(values, level, log_weight)
-    fixed = -policy.choose(-middle, minority)  # the cutoff as one number, or an error
-    q = _quantiles(values[:, ~minority], policy.rate_of(-middle, minority), draws, rng)
+    q = _quantiles(values[:, ~minority], rate, draws, rng)
     q = np.where(np.isfinite(q), q, fixed)  # without a row there may be no centre
     # where single rows have nearly all the weight, q can be so small that s and u lose its digits
     one = np.minimum(unseen, MOST_UNSEEN * np.exp(q)) if logarithmic else unseen

@@ -99,6 +99,18 @@ class Score:
         """Return the values in all draws, shape (draws, rows)."""
         return self.values(rows)[None]
 
+    def values_left_out(self, rows: np.ndarray, minority: np.ndarray) -> np.ndarray:
+        """Return the values in all draws, (draws, rows), of training rows that are no points.
+
+        Majority rows leave what the kernel has learned from them; it learned nothing from
+        ``minority`` rows.
+        """
+        values = np.empty((len(self.weights), len(rows)))
+        for members, score in ((~minority, self.leaving_out), (minority, self)):
+            if members.any():
+                values[:, members] = score.values_of_draws(rows[members])
+        return values
+
     def value_of(self, distance: float) -> float:
         """Return the value of a row at this distance."""
         return 0.0 - distance

@@ -192,16 +192,15 @@ class Cutoff:
         if self.criterion == "false_alarm" or without:
             _conformal_number(int((~minority).sum()), self.false_alarm_rate)
 
-    def rate_of(self, distance: np.ndarray, minority: np.ndarray) -> float:
+    def rate_of(self, chosen: float, distance: np.ndarray, minority: np.ndarray) -> float:
         """Return the rate of false alarms that is asked, or that the chosen cutoff has.
 
-        Parameters as of :meth:`choose`. It is at least 1/(n0 + 1).
+        ``chosen`` is what :meth:`choose` returns from the other two. It is at least 1/(n0 + 1).
         """
         majority = distance[~minority]
         if self.criterion == "false_alarm" or (self.criterion == "auto" and not minority.any()):
             return self.false_alarm_rate
-        beyond = majority > self.choose(distance, minority)
-        return max(float(beyond.mean()), 1.0 / (len(majority) + 1))
+        return max(float((majority > chosen).mean()), 1.0 / (len(majority) + 1))
 
     def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:
         """Return D_opt from left-out distances (n,) and a mask of the minority rows (n,).

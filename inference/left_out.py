@@ -42,8 +42,9 @@ class LeftOut:
         self,
         policy: Cutoff,
         score: Score,
+        rows: np.ndarray,
         minority: np.ndarray,
-        unseen: Callable[[np.ndarray], float],
+        own: np.ndarray,
         seed: int,
     ) -> tuple[Boundary, float]:
         """Return the boundary that a cutoff chooses, and its distance D_opt.
@@ -52,9 +53,10 @@ class LeftOut:
         ----------
         policy : Cutoff
         score : Score
+        rows : ndarray of shape (n, p)
         minority : ndarray of bool, shape (n,)
-        unseen : callable
-            Returns u of :mod:`.boundary` from the rows near the cutoff.
+        own : ndarray of int, shape (n,)
+            The points that the rows are; -1 for none.
         seed : int
         """
         known = np.flatnonzero(self.known)
@@ -72,11 +74,13 @@ class LeftOut:
             limit = policy.choose(distance, minority) * (1.0 + boundary.AT_CUTOFF)
             return score.within(limit), limit
         middle = deciding_quantile(values, policy.level, weight)
-        rate = policy.rate_of(-middle, minority)
+        fixed = policy.choose(-middle, minority)  # the cutoff as one number, or an error
+        rate = policy.rate_of(fixed, -middle, minority)
         majority = np.flatnonzero(~minority)
-        rows = known[majority[boundary.near(middle[majority], rate)]]
+        near = known[majority[boundary.near(middle[majority], rate)]]
+        unseen = unseen_row(score, rows[near], own[near])
         chosen = boundary.of_left_out(
-            values, minority, policy, score.logarithmic, unseen(rows), seed, weight
+            values, minority, policy, -fixed, rate, score.logarithmic, unseen, seed, weight
         )
         return chosen, score.deciding(chosen).distance_at_cutoff
 
@@ -93,9 +97,7 @@ class LeftOut:
         return scores
 
 
-def unseen_row(
-    center: Center, rows: np.ndarray, own: np.ndarray, n0: int, n_majority_points: int
-) -> float:
+def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
     r"""Return u, the similarity that one unseen row adds: :math:`\kappa / n_0` of the total weight.
 
     Parameters
@@ -105,15 +107,15 @@ def unseen_row(
         Left-out rows near the cutoff.
     own : ndarray of int, shape (rows,)
         The points that these rows are; -1 for none.
-    n0, n_majority_points : int
     """
-    if not center.gram.kernel.normalized:
+    gram, m = center.gram, center.gram.n_majority_points
+    if not gram.kernel.normalized:
         return 0.0
-    k = center.gram.kernel.leaving_out(rows, center.gram.points[:n_majority_points])
+    k = gram.kernel.leaving_out(rows, gram.points[:m])
     is_point = np.flatnonzero(own >= 0)
     k[is_point, own[is_point]] = 0.0
-    total = float(np.median(center.weights[:, :n_majority_points].sum(axis=1)))
-    return boundary.neighbour(k) * max(total, 0.0) / n0
+    total = float(np.median(center.weights[:, :m].sum(axis=1)))
+    return boundary.neighbour(k) * max(total, 0.0) / gram.n0
 
 
 def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:

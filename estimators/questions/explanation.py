@@ -210,10 +210,7 @@ def _columns(fit: Fit, center: Center, terms: parts.RowTerms) -> dict[str, Any]:
     data = fit.data
     majority = np.flatnonzero(~data.minority)
     sample = majority[:: -(-len(majority) // TYPICAL_ROWS)]
-    point_of_row = np.full(len(data.rows), -1)
-    is_row = data.row_of_point >= 0
-    point_of_row[data.row_of_point[is_row]] = np.flatnonzero(is_row)
-    typical = parts.typical_columns(center, data.rows[sample], point_of_row[sample])
+    typical = parts.typical_columns(center, data.rows[sample], data.point_of_row[sample])
     variables: dict[str, Any] = {"typical": ("column", typical)}
     for i, (end, share) in enumerate(zip(ENDS, ("share", "share_low", "share_high"), strict=True)):
         variables |= {end: terms.columns[..., i], share: terms.shares[..., i]}

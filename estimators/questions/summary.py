@@ -95,10 +95,7 @@ class Rows:
     ) -> Self:
         """Return the rows with these numbers, with kernel values of ``others`` (numbers too)."""
         kernel, rows, points = data.kernel.leaving_out, data.rows[numbers], data.gram.points
-        of_row = np.full(len(data.rows), -1)
-        is_row = data.row_of_point >= 0
-        of_row[data.row_of_point[is_row]] = np.flatnonzero(is_row)
-        own, every = of_row[numbers], np.concatenate([points, data.rows[others]])
+        own, every = data.point_of_row[numbers], np.concatenate([points, data.rows[others]])
         hidden = np.concatenate(
             [own[:, None] == np.arange(len(points)), numbers[:, None] == others], axis=1
         )
