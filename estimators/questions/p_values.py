@@ -170,7 +170,7 @@ def jackknife(fit: Fit) -> Method:
     gram, (points, further) = fit.data.gram, _left_out_rows(fit.data)
     left_out = leave_one_out(center.weights, gram.K_left_out, gram.n1)[:, points]
     left_out -= _half_diagonal(gram, gram.points[points])
-    others = np.sort(center.similarity(further), axis=1)
+    others = np.sort(center.leaving_out.similarity(further), axis=1)
     return partial(_by_jackknife, center=center, points=points, left_out=left_out, others=others)
 
 
@@ -231,7 +231,7 @@ def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
     )
     left_out = est._left_out_sums(fit.data, center.weights)[0][:, points]
     left_out = left_out - _half_diagonal(gram, gram.points[points])
-    left_out = np.sort(np.hstack([left_out, center.similarity(further)]), axis=1)
+    left_out = np.sort(np.hstack([left_out, center.leaving_out.similarity(further)]), axis=1)
     pairs = zip(center.similarity(rows), left_out, strict=True)
     p = np.stack([p_values(new, of_draw) for new, of_draw in pairs])
     chains = fit.draws.shape[0]
