@@ -68,7 +68,7 @@ TENSORS = {
     "left_out": Tensor("f", "n", finite=False),
     "boundary/threshold": Tensor("f", "cut", finite=False),
     "boundary/reference": Tensor("f", "cut", finite=False),
-    "boundary/whole": Tensor("f", "whole", 0),
+    "boundary/log_whole": Tensor("f", "cut", finite=False),
     "gram/points": Tensor("f", "M p"),
     "gram/row_of_point": Tensor("i", "M", -1, "n"),
     "gram/r": Tensor("f", "M"),

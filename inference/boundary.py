@@ -3,23 +3,25 @@ r"""The boundary of the normal class: the similarity of the cutoff in each draw.
 P(normal) counts three uncertainties: of the weights, of the cutoff, and of rows that the sample has
 not shown. In draw t a row z is normal if
 
-.. math:: \log \frac{s_z^{(t)} + g^{(t)} u}{q^{(t)}} \ge c, \qquad
-    \text{that is} \quad s_z^{(t)} \ge \theta^{(t)} = q^{(t)} e^c - g^{(t)} u,
+.. math:: \log \frac{s + g^{(t)} u\, (s / s_0)^{1/9}}{q^{(t)}} \ge c, \qquad s = s_z^{(t)},
 
-with three parts.
+that is, if s is at least the root :math:`\theta^{(t)}` of the equality. It has three parts.
 
 - :math:`s_z^{(t)}`, the similarity of z to the draw of the centre.
 - :math:`q^{(t)}`, the cutoff of the draw: the quantile of its left-out similarities that the rate
   of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1).
-- :math:`g^{(t)} u`, a row beside z that was not drawn: :math:`g \sim \mathrm{Gamma}(1/2)`, and
-  :math:`u = \kappa / n_0`, with :math:`\kappa` what one neighbour adds to a sum of kernel values:
-  the upper quartile of :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}` over left-out rows near the cutoff.
-  u is at most :math:`100 q^{(t)}`.
+- A row beside z that was not drawn, :math:`g \sim \mathrm{Gamma}(1/2)` of it. It adds
+  :math:`u = \kappa / n_0` to a similarity that is :math:`s_0`, the cutoff as one number:
+  :math:`\kappa` is what one neighbour adds to a sum of kernel values, the upper quartile of
+  :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}` over left-out rows near the cutoff. u is at most
+  :math:`100\, s_0`. Far from all rows nothing is unseen: the addition falls off like a normal
+  kernel of three times the bandwidth, whose logarithm is a ninth.
 
-c is one number for all draws. It is chosen on the left-out rows themselves, which get g too, so
-that the rule P(normal) > level keeps the rate that was asked. Where weights or kernel values may be
-negative, the margin is a difference, :math:`s_z + g u - q \ge c`. Kernels whose values do not lie
-between 0 and 1 have no u.
+c is one number for all draws. It is chosen on the left-out rows themselves, with what is unseen
+beside them, so that the rule P(normal) > level keeps the rate that was asked. Where weights or
+kernel values may be negative, the margin is a difference,
+:math:`s + g u (\max(s, 0) / s_0)^{1/9} - q \ge c`. Nothing is unseen where :math:`s_0 \le 0`, and
+for kernels whose values do not lie between 0 and 1.
 
 The printed rule, :math:`d_z \le D_{\mathrm{opt}}` in each draw with one number for all draws, is
 :math:`\theta^{(t)} = (k(z, z) + \|a^{(t)}\|^2 - D_{\mathrm{opt}}^2) / 2`.
@@ -31,6 +33,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import expit
 
 from . import threads
 from .cutoff import Cutoff
@@ -39,7 +42,10 @@ from .decision import deciding_quantile
 DRAWS = 2000  # of the cutoff, for one estimate of the weights
 # intervals by the median cover .75, by the upper quartile .81, and P(normal) is as good
 QUARTILE = 0.75
-MOST_UNSEEN = 100.0  # u, in units of q
+MOST_UNSEEN = 100.0  # u, in units of the cutoff
+# 1/2 and 1/4 (twice the bandwidth) give P(normal) a larger Brier score: benchmarks.posterior
+FALL = 1.0 / 9.0
+NEWTON_STEPS = 50
 UNSEEN = 0.5  # shape of the Gamma distribution: half a row beside z was not drawn
 AT_CUTOFF = 1e-12  # relative difference of two values that rounding explains
 BLOCK_VALUES = 2_000_000
@@ -53,26 +59,23 @@ class Boundary:
     Attributes
     ----------
     threshold : ndarray of shape (draws,)
-        :math:`\theta`, or its logarithm; minus infinity where every row is normal.
+        :math:`\theta`, or its logarithm.
     reference : ndarray of shape (draws,)
         The threshold without an unseen row, :math:`q e^c`, or its logarithm; intervals of the
         surprise are relative to it.
-    whole : ndarray of shape (draws,)
-        The similarity that an unseen row adds at the upper end of intervals, g u with
-        :math:`g \sim \mathrm{Gamma}(1)`.
+    log_whole : ndarray of shape (draws,)
+        Logarithm of :math:`g u\, s_0^{-1/9}` with :math:`g \sim \mathrm{Gamma}(1)`: what a whole
+        unseen row adds at the upper end of intervals.
     """
 
     threshold: np.ndarray
     reference: np.ndarray
-    whole: np.ndarray
+    log_whole: np.ndarray
 
     @property
     def middle(self) -> float:
-        """The (upper) median of the threshold, or of the reference where that is infinite."""
-        threshold, reference = (
-            float(np.sort(values)[len(values) // 2]) for values in (self.threshold, self.reference)
-        )
-        return threshold if threshold > -np.inf else reference
+        """The (upper) median of the threshold."""
+        return float(np.sort(self.threshold)[len(self.threshold) // 2])
 
     @classmethod
     def at(cls, value: Any = 0.0) -> Self:
@@ -80,7 +83,7 @@ class Boundary:
         # a row at the cutoff is within it, whatever the rounding of its value
         values = np.atleast_1d(np.asarray(value, dtype=float))
         lowered = values - AT_CUTOFF * np.where(np.isfinite(values), np.abs(values), 0.0)
-        return cls(lowered, values, np.zeros(1))
+        return cls(lowered, values, np.full(1, -np.inf))
 
 
 def of_left_out(
@@ -116,29 +119,49 @@ def of_left_out(
     draws = len(values) if len(values) > 1 else DRAWS
     q = _quantiles(values[:, ~minority], rate, draws, rng)
     q = np.where(np.isfinite(q), q, fixed)  # without a row there may be no centre
-    # where single rows have nearly all the weight, q can be so small that s and u lose its digits
-    one = np.minimum(unseen, MOST_UNSEEN * np.exp(q)) if logarithmic else unseen
-    half, whole = (one * rng.gamma(shape, size=draws) for shape in (UNSEEN, 1.0))
     with np.errstate(divide="ignore"):
-        added = np.log(half) if logarithmic else half
+        cutoff = fixed if logarithmic else np.log(max(fixed, 0.0))
+        log_u = min(np.log(unseen), np.log(MOST_UNSEEN) + cutoff)
+        log_half, log_whole = (
+            np.log(rng.gamma(shape, size=draws))
+            + log_u
+            - (FALL * cutoff if log_u > -np.inf else 0.0)
+            for shape in (UNSEEN, 1.0)
+        )
 
     def margins(rows: slice) -> np.ndarray:
-        part, column = values[:, rows], added[:, None]
-        m = np.logaddexp(part, column) if logarithmic else part + column
-        return deciding_quantile(
-            m - q[:, None], level, None if log_weight is None else log_weight[:, rows]
-        )
+        m = with_unseen(values[:, rows], log_half[:, None], logarithmic) - q[:, None]
+        return deciding_quantile(m, level, None if log_weight is None else log_weight[:, rows])
 
     step = max(1, BLOCK_VALUES // draws)
     c = -policy.choose(-np.concatenate(threads.each(margins, values.shape[1], step)), minority)
     c -= AT_CUTOFF * max(abs(c), 1.0 if logarithmic else float(np.median(np.abs(q))))
     reference = q + c
-    if not logarithmic:
-        return Boundary(reference - half, reference, whole)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        share = -np.expm1(added - reference)  # of the reference that is left for the row
-        threshold = np.where(share > 0.0, reference + np.log(share), -np.inf)
-    return Boundary(threshold, reference, whole)
+    if logarithmic:
+        return Boundary(_without_unseen(reference, log_half), reference, log_whole)
+    threshold = reference.copy()
+    positive = reference > 0.0
+    log_threshold = _without_unseen(np.log(reference[positive]), log_half[positive])
+    threshold[positive] = np.exp(log_threshold)
+    return Boundary(threshold, reference, log_whole)
+
+
+def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) -> np.ndarray:
+    """Return values with what is unseen beside their rows, of which ``log_added`` is the amount."""
+    if logarithmic:
+        with np.errstate(invalid="ignore"):  # minus infinity: no similarity, or nothing unseen
+            return np.logaddexp(values, log_added + FALL * values)
+    added: np.ndarray = values + np.exp(log_added) * np.maximum(values, 0.0) ** FALL
+    return added
+
+
+def _without_unseen(values: np.ndarray, log_added: np.ndarray) -> np.ndarray:
+    """Return the logarithms that :func:`with_unseen` raises to these values."""
+    t = values.copy()
+    for _ in range(NEWTON_STEPS):  # of a convex function, from above its root
+        share = expit((1.0 - FALL) * t - log_added)
+        t -= (with_unseen(t, log_added, True) - values) / (share + (1.0 - share) * FALL)
+    return t
 
 
 def _quantiles(values: np.ndarray, rate: float, draws: int, rng: np.random.Generator) -> np.ndarray:

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..models.gram import Gram, squared_norm
 from . import threads
-from .boundary import Boundary
+from .boundary import Boundary, with_unseen
 from .decision import deciding_quantile, needed, quantile_rank
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
@@ -321,12 +321,13 @@ class Center(Score):
 
     @override
     def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
+        rank = quantile_rank(level, self._draws)
+
         def of_block(block: slice) -> np.ndarray:
-            s = self._similarity(rows[block])
-            ends = self._ends(s, rows[block], prob, self.boundary.reference)
-            surprise = [-end for end in reversed(ends)]
-            probability = self._at_least(s, rows[block]) / self._draws
-            return np.stack([self._scores(s, rows[block], level), probability, *surprise]).T
+            values = self._values(rows[block])
+            margins = values - self.boundary.threshold
+            low, high = self._ends(values, self.boundary.reference, prob)
+            return np.stack([_ranked(margins, rank), (margins >= 0.0).mean(axis=1), -high, -low]).T
 
         parts = threads.each(of_block, len(rows), self._step)
         return np.concatenate([np.empty((0, 4)), *parts]).T
@@ -335,13 +336,13 @@ class Center(Score):
         r"""Return the ends of intervals of the values, shape (2, rows).
 
         The lower end is a quantile of the draws; the upper end, of the draws plus a whole row that
-        the sample has not shown, :math:`s_z^{(t)} + g\, \kappa / n_0` with
-        :math:`g \sim \mathrm{Gamma}(1)`.
+        the sample has not shown, :math:`s + g\, u (s / s_0)^{1/9}` with
+        :math:`g \sim \mathrm{Gamma}(1)` (:mod:`.boundary`).
         """
+        zero = np.zeros_like(self.boundary.reference)
 
         def of_block(block: slice) -> np.ndarray:
-            s, zero = self._similarity(rows[block]), np.zeros_like(self.boundary.reference)
-            return np.stack(self._ends(s, rows[block], prob, zero)).T
+            return np.stack(self._ends(self._values(rows[block]), zero, prob)).T
 
         parts = threads.each(of_block, len(rows), self._step)
         return np.concatenate([np.empty((0, 2)), *parts]).T
@@ -395,9 +396,8 @@ class Center(Score):
 
     @property
     def _lowest_cutoff(self) -> float:
-        """The least similarity of the cutoff among draws in which not every row is normal."""
-        least = self._least[self.boundary.threshold > -math.inf]
-        return float(least.min(initial=math.inf))
+        """The least similarity of the cutoff among the draws."""
+        return float(self._least.min())
 
     @cached_property
     def _least(self) -> np.ndarray:
@@ -471,36 +471,36 @@ class Center(Score):
 
     def _scores(self, s: np.ndarray, rows: np.ndarray, level: float) -> np.ndarray:
         """Return the scores of rows with the similarities s (rows, draws)."""
-        rank = quantile_rank(level, self._draws)
-        return self._quantile(s, self.boundary.threshold, rank, rows)
+        rank, threshold = quantile_rank(level, self._draws), self.boundary.threshold
+        if not self.logarithmic:
+            return _ranked(s - threshold, rank)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores: np.ndarray = np.log(_ranked(s / self._least, rank))
+        far = (s < UNDERFLOW).any(axis=1) | (self._lowest_cutoff < UNDERFLOW)
+        if far.any():
+            scores[far] = _ranked(self.log_similarity(rows[far]) - threshold, rank)
+        return scores
+
+    def _values(self, rows: np.ndarray) -> np.ndarray:
+        """Return the values of one block in all draws, shape (rows, draws)."""
+        return self.as_values(self._similarity(rows).T, rows).T
 
     def _ends(
-        self, s: np.ndarray, rows: np.ndarray, prob: float, reference: np.ndarray
+        self, values: np.ndarray, reference: np.ndarray, prob: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of the intervals of values less a reference, see :meth:`interval`."""
-        low = quantile_rank((1.0 + prob) / 2.0, self._draws)
-        high = self._draws - 1 - low
-        lower = self._quantile(s, reference, low, rows)
-        return lower, self._quantile(s + self.boundary.whole, reference, high, rows)
+        """Return the ends of intervals of values (rows, draws) less a reference."""
+        rank = quantile_rank((1.0 + prob) / 2.0, self._draws)
+        raised = with_unseen(values, self.boundary.log_whole, self.logarithmic)
+        return (
+            _ranked(values - reference, rank),
+            _ranked(raised - reference, self._draws - 1 - rank),
+        )
 
-    def _quantile(
-        self, s: np.ndarray, reference: np.ndarray, rank: int, rows: np.ndarray
-    ) -> np.ndarray:
-        """Return number ``rank`` of the values of s (rows, draws) less a reference (draws,)."""
-        if not self.logarithmic:
-            less: np.ndarray = np.partition(s - reference, rank, axis=1)[:, rank]
-            return less
-        least = np.exp(reference)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.log(np.partition(s / least, rank, axis=1)[:, rank])
-        far = (s < UNDERFLOW).any(axis=1)
-        far |= ((least < UNDERFLOW) & (reference > -np.inf)).any()
-        if far.any():
-            with np.errstate(invalid="ignore"):
-                exact = self.log_similarity(rows[far]) - reference
-            exact = np.where(np.isneginf(reference), np.inf, exact)
-            value[far] = np.partition(exact, rank, axis=1)[:, rank]
-        return value
+
+def _ranked(values: np.ndarray, rank: int) -> np.ndarray:
+    """Return number ``rank`` of the sorted values of each row."""
+    ranked: np.ndarray = np.partition(values, rank, axis=1)[:, rank]
+    return ranked
 
 
 def _single(values: np.ndarray) -> np.ndarray:

@@ -86,9 +86,7 @@ class LeftOut:
 
     def scores(self, at: Boundary, level: float) -> np.ndarray:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
-        with np.errstate(invalid="ignore"):
-            margins = self.values - at.threshold[:, None]
-        margins = np.where(np.isneginf(at.threshold)[:, None] & self.known, np.inf, margins)
+        margins = self.values - at.threshold[:, None]
         scores = np.full(margins.shape[1], np.nan)
         known, weight = self.known, self.log_weight
         scores[known] = deciding_quantile(
@@ -98,7 +96,7 @@ class LeftOut:
 
 
 def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
-    r"""Return u, the similarity that one unseen row adds: :math:`\kappa / n_0` of the total weight.
+    r"""Return u, what an unseen row adds at the cutoff: :math:`\kappa / n_0` of the total weight.
 
     Parameters
     ----------

@@ -274,7 +274,7 @@ class Tabular(Wrapper):
         for i, (f, column) in enumerate(zip(of_numbers, self.numbers, strict=True)):
             both = column.coordinates(X[:, f].astype(float), left_out)
             result[:, i, 0], result[:, i, 1] = factor[i] * both[0], factor[i] * both[1]
-        return result.reshape(len(X), -1)
+        return result.reshape(len(X), 2 * len(of_numbers))
 
     def _weights(self, p: int) -> np.ndarray:
         """Return the weight of each column, shape (p,)."""

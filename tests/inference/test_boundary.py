@@ -34,36 +34,51 @@ def similarity(est, rows):
 
 
 def parts(est):
-    """Return q e^c and g u of each draw, on the scale of similarities."""
-    at = est.fit_.center.boundary
-    if est.fit_.center.logarithmic:
-        return np.exp(at.reference), np.exp(at.reference) - np.exp(at.threshold)
-    return at.reference, at.reference - at.threshold
+    """Return q e^c and the threshold of each draw, on the scale of similarities."""
+    center = est.fit_.center
+    at, scale = center.boundary, np.exp if center.logarithmic else np.asarray
+    return scale(at.reference), scale(at.threshold)
 
 
 def test_probability_is_the_share_of_draws_with_the_unseen_row_beyond_the_cutoff(est):
-    limit, unseen = parts(est)
-    count = similarity(est, NEW) + unseen[:, None] >= limit[:, None]
+    limit, threshold = parts(est)
+    s = similarity(est, NEW)
+    unseen = np.zeros(len(limit))  # g u s_0^(-1/9), by which the threshold is the limit
+    positive = threshold > 0
+    unseen[positive] = (limit - threshold)[positive] / threshold[positive] ** (1 / 9)
+    count = s + unseen[:, None] * np.maximum(s, 0) ** (1 / 9) >= limit[:, None]
     np.testing.assert_allclose(est.probability_normal(NEW), count.mean(axis=0), atol=2 / len(count))
     np.testing.assert_array_equal(est.predict(NEW) == 1, est.probability_normal(NEW) > 0.5)
     np.testing.assert_array_equal(est.score_samples(NEW) >= 0, est.probability_normal(NEW) > 0.5)
 
 
-def test_unseen_rows_are_half_a_neighbour(est):
-    limit, unseen = parts(est)
+def test_unseen_rows_are_half_a_neighbour_at_the_cutoff(est):
+    limit, threshold = parts(est)
     if not est.kernel_.normalized:
-        assert (unseen == 0).all()
+        np.testing.assert_allclose(limit, threshold)
         return
     K = est.kernel_(ROWS)
     np.fill_diagonal(K, 0.0)
-    near = np.argsort(est.left_out_scores())[int(0.03 * 99) : int(0.33 * 99)]
+    scores = est.left_out_scores()
+    near = np.argsort(scores)[int(0.03 * 99) : int(0.33 * 99)]
     kappa = np.quantile(np.square(K[near]).sum(axis=1) / K[near].sum(axis=1), 0.75)
     total = np.median(est.idata_["posterior"]["w"].sum("point"))
-    # in some draws all rows are normal, and the threshold no longer tells g
-    below = unseen < limit if est.fit_.center.logarithmic else np.ones(len(unseen), dtype=bool)
-    g = unseen[below] / (kappa * total / 99)
-    gamma = np.random.default_rng(1).gamma(0.5, size=len(unseen))
-    assert kstest(g, gamma[below] if below.all() else gamma).pvalue > 0.001
+    # the cutoff as one number: the 9-th lowest of the 99 medians of the left-out similarities
+    w = est.idata_["posterior"]["w"].values.reshape(-1, 99)
+    of_left_out = np.sort(w @ K / (1 - w), axis=0)[(len(w) - 1) // 2]
+    at_cutoff = np.sort(of_left_out)[8]
+    g = (limit - threshold) * (at_cutoff / threshold) ** (1 / 9) / (kappa * total / 99)
+    gamma = np.random.default_rng(1).gamma(0.5, size=len(g))
+    assert kstest(g, gamma).pvalue > 0.001
+
+
+def test_a_row_far_from_all_others_is_abnormal_for_sure():
+    """What is unseen falls off: also where cutoffs are so low that one row would lift any."""
+    est = BSVDD(kernel=kernels.RBF(0.05), likelihood_scale=20.0, draws=100).fit(ROWS)
+    far = np.array([[50.0, 50.0], [4.0, 0.0]])
+    assert est.fit_.center.boundary.threshold.max() < np.log(1.0 / 99)
+    assert est.probability_normal(far).tolist() == [0.0, 0.0]
+    assert (est.decision(far)["surprise_low"] > 0).all()
 
 
 def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
@@ -101,13 +116,9 @@ def test_printed_rule_is_the_share_of_distances_within_the_cutoff(est):
 
 
 def test_surprise_is_the_log_of_the_similarity_at_the_cutoff_over_that_of_the_row(est):
-    found, (limit, unseen) = est.decision(NEW), parts(est)
-    s = similarity(est, NEW)
-    if est.fit_.center.logarithmic:
-        with np.errstate(divide="ignore"):
-            surprise = np.log(np.maximum(limit - unseen, 0.0))[:, None] - np.log(s)
-    else:
-        surprise = (limit - unseen)[:, None] - s
+    found, s, at = est.decision(NEW), similarity(est, NEW), est.fit_.center.boundary
+    values = np.log(s) if est.fit_.center.logarithmic else s
+    surprise = at.threshold[:, None] - values
     middle = np.sort(surprise, axis=0)[len(surprise) // 2]
     np.testing.assert_allclose(found["surprise"], middle, rtol=1e-6, atol=1e-9)
     inside = found["surprise_low"] <= found["surprise_high"]
@@ -120,15 +131,12 @@ def test_surprise_is_the_log_of_the_similarity_at_the_cutoff_over_that_of_the_ro
 def test_interval_ends_are_a_quantile_of_the_draws_and_of_the_draws_with_a_whole_row(est):
     low, high = est.fit_.center.interval(NEW, 0.9)
     s = similarity(est, NEW)
-    whole = np.broadcast_to(est.fit_.center.boundary.whole, (max(len(limit_draws(est)), len(s)),))
+    whole = np.exp(est.fit_.center.boundary.log_whole)
+    raised = s + whole[:, None] * np.maximum(s, 0) ** (1 / 9)
     log = np.log if est.fit_.center.logarithmic else np.asarray
-    expected = log(np.quantile(s, 0.05, axis=0)), log(np.quantile(s + whole[:, None], 0.95, axis=0))
+    expected = log(np.quantile(s, 0.05, axis=0)), log(np.quantile(raised, 0.95, axis=0))
     np.testing.assert_allclose(low, expected[0], rtol=0.05, atol=0.02)
     np.testing.assert_allclose(high, expected[1], rtol=0.05, atol=0.02)
-
-
-def limit_draws(est):
-    return est.fit_.center.boundary.reference
 
 
 def test_one_estimate_has_probabilities_between_0_and_1_and_the_hard_decision():
