@@ -83,7 +83,7 @@ class Boundary:
         # a row at the cutoff is within it, whatever the rounding of its value
         values = np.atleast_1d(np.asarray(value, dtype=float))
         lowered = values - AT_CUTOFF * np.where(np.isfinite(values), np.abs(values), 0.0)
-        return cls(lowered, values, np.full(1, -np.inf))
+        return cls(lowered, values, np.full(values.shape, -np.inf))
 
 
 def of_left_out(

@@ -321,13 +321,12 @@ class Center(Score):
 
     @override
     def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
-        rank = quantile_rank(level, self._draws)
-
         def of_block(block: slice) -> np.ndarray:
-            values = self._values(rows[block])
-            margins = values - self.boundary.threshold
+            s = self._similarity(rows[block])
+            scores, count = self._scores(s, rows[block], level), self._at_least(s, rows[block])
+            values = self.as_values(s.T, rows[block]).T
             low, high = self._ends(values, self.boundary.reference, prob)
-            return np.stack([_ranked(margins, rank), (margins >= 0.0).mean(axis=1), -high, -low]).T
+            return np.stack([scores, count / self._draws, -high, -low]).T
 
         parts = threads.each(of_block, len(rows), self._step)
         return np.concatenate([np.empty((0, 4)), *parts]).T
@@ -342,7 +341,8 @@ class Center(Score):
         zero = np.zeros_like(self.boundary.reference)
 
         def of_block(block: slice) -> np.ndarray:
-            return np.stack(self._ends(self._values(rows[block]), zero, prob)).T
+            values = self.as_values(self._similarity(rows[block]).T, rows[block]).T
+            return np.stack(self._ends(values, zero, prob)).T
 
         parts = threads.each(of_block, len(rows), self._step)
         return np.concatenate([np.empty((0, 2)), *parts]).T
@@ -480,10 +480,6 @@ class Center(Score):
         if far.any():
             scores[far] = _ranked(self.log_similarity(rows[far]) - threshold, rank)
         return scores
-
-    def _values(self, rows: np.ndarray) -> np.ndarray:
-        """Return the values of one block in all draws, shape (rows, draws)."""
-        return self.as_values(self._similarity(rows).T, rows).T
 
     def _ends(
         self, values: np.ndarray, reference: np.ndarray, prob: float
