@@ -462,9 +462,9 @@ class Bayesian(Detector):
         >>> from bsvdd import BDD, priors
         >>> est = BDD(prior=priors.Flat(sd=0.5)).fit(np.random.default_rng(0).normal(size=(50, 2)))
         >>> table = est.summary()
-        >>> bool(table.loc["effective_support", ("posterior", "median")] > 1)
+        >>> bool(table.loc["effective_support", "posterior"] > 1)
         True
-        >>> table["value"].dropna().index.tolist()
+        >>> table.index[table["low"].isna()].tolist()
         ['variance_ratio', 'spread', 'pull', 'r_hat', 'ess']
         """
         check_is_fitted(self)

@@ -1,6 +1,7 @@
 r"""What a posterior is worth, in a short table: ``est.summary()``.
 
-Quantities with draws have their prior and their posterior:
+Quantities with draws have the median of their prior, and the median and a 90 % interval of their
+posterior:
 
 - ``effective_support``, :math:`(\sum |w_j|)^2 / \sum w_j^2`: the effective number of points;
 - ``largest_weight``, :math:`\max_j |w_j|`;
@@ -9,10 +10,11 @@ Quantities with draws have their prior and their posterior:
 - ``typical_distance``, the median of d over the majority's training rows;
 - ``radius``, if it is a parameter.
 
-Others are one number. Three are medians over (up to 20) training rows near the cutoff: majority
-rows whose left-out similarity lies between the 3 % and the 33 % quantile. Each row z leaves the
-points, so that :math:`s_z` is the similarity of a new row in its place. The mean, the variance and
-the sum are over the posterior draws, and x runs over the other majority rows that the fit holds.
+Others are one number, in the column ``posterior``. Three are medians over (up to 20) training rows
+near the cutoff: majority rows whose left-out similarity lies between the 3 % and the 33 % quantile.
+Each row z leaves the points, so that :math:`s_z` is the similarity of a new row in its place. The
+mean, the variance and the sum are over the posterior draws, and x runs over the other majority rows
+that the fit holds.
 
 - ``variance_ratio``, the posterior variance of :math:`s_z` over its prior variance: 1 if the
   posterior is its prior. The prior's sd sets how small it can be, so it is no measure of learning;
@@ -45,7 +47,7 @@ from ..fit import Fit
 from ..training import TrainingData
 
 RATE = 0.1  # of false alarms: the rows lie near its cutoff
-QUANTILES = {"5%": 0.05, "median": 0.5, "95%": 0.95}
+INTERVAL = (0.05, 0.95)
 
 
 def quantities(center: Center, data: TrainingData) -> dict[str, np.ndarray]:
@@ -184,21 +186,21 @@ def of_groups(est: Any) -> dict[str, dict[str, np.ndarray]]:
 def table(est: Any) -> pd.DataFrame:
     """Return the table of ``est.summary()``."""
     fit: Fit = est.fit_
-    values: dict[str, dict[tuple[str, str], float]] = {}
+    found = pd.DataFrame(columns=["prior", "posterior", "low", "high"], dtype=float)
     for group, of_group in of_groups(est).items():
         for name, v in of_group.items():
-            ends = {(group, label): float(np.quantile(v, q)) for label, q in QUANTILES.items()}
-            values[name] = values.get(name, {}) | ends
+            found.loc[name, group] = np.median(v)
+            if group == "posterior":
+                found.loc[name, ["low", "high"]] = np.quantile(v, INTERVAL)
     rows, w = near_rows(fit, est._rescales_left_out), fit.draws.weights
     one = {"variance_ratio": np.nan}
     if fit.prior is not None and fit.prior.draws is not None:
         one["variance_ratio"] = variance_ratio(rows, w, fit.prior.draws.weights)
     one["spread"], one["pull"] = against_samples(rows, w, fit.data.gram.n0)
     one |= {name: fit.diagnostics[name] for name in ("r_hat", "ess")}
-    values |= {name: {("value", ""): value} for name, value in one.items()}
-    columns = [(group, label) for group in ("prior", "posterior") for label in QUANTILES]
-    found = pd.DataFrame.from_dict(values, orient="index").rename_axis("quantity")
-    return found.reindex(columns=pd.MultiIndex.from_tuples([*columns, ("value", "")]))
+    for name, value in one.items():
+        found.loc[name, "posterior"] = value
+    return found.rename_axis("quantity")
 
 
 def variables(fit: Fit, rescales: bool) -> dict[str, dict[Any, xr.DataArray]]:

@@ -180,11 +180,10 @@ def _prior_check(page: Page) -> None:
     if not page.est.fit_.draws.is_posterior:
         return
     table = page.est.summary()
-    page.worth = words.worth(page.est, table["value"])
-    cell, shown = "{:.3g} [{:.3g}, {:.3g}]", ["median", "5%", "95%"]
-    for name, row in table[table["value"].isna() & table.notna().any(axis=1)].iterrows():
-        cells = [cell.format(*row[group][shown]) for group in ("prior", "posterior")]
-        cells = ["" if "nan" in text else text for text in cells]
+    page.worth = words.worth(page.est, table["posterior"])
+    for name, row in table[table["low"].notna()].iterrows():
+        of_prior = "" if np.isnan(row["prior"]) else f"{row['prior']:.3g}"
+        cells = [of_prior, "{posterior:.3g} [{low:.3g}, {high:.3g}]".format(**row)]
         page.prior_check.append((plots.prior_check.LABELS[str(name)], cells))
     try:
         figure = plots.plot_prior_check(page.est)

@@ -94,7 +94,7 @@ def _convergence(fit: Fit) -> Iterator[str]:
 
 
 def worth(est: Fitted, value: Mapping[str, float]) -> list[str]:
-    """Return what the posterior is worth: ``value`` is that column of ``est.summary()``."""
+    """Return what the posterior is worth: ``value`` are the posterior's of the summary."""
     sentences = []
     ratio, spread, pull = (float(value[name]) for name in ("variance_ratio", "spread", "pull"))
     with collected() as messages:

@@ -72,10 +72,10 @@ def test_the_page_has_the_numbers_of_the_fit(bayes, written):
     assert f"{bayes.cutoff_:.6g}" in text and repr(bayes.kernel_) in text
     table = bayes.summary()
     support = table.loc["effective_support"]
-    assert f"{support['prior', 'median']:.3g} [" in text
-    assert f"{support['posterior', 'median']:.3g} [" in text
+    assert f"{support['prior']:.3g}" in text
+    assert f"{support['posterior']:.3g} [" in text
     for number in ("spread", "pull"):
-        assert f"{table['value'][number]:{'+' if number == 'pull' else ''}.2g}" in text
+        assert f"{table['posterior'][number]:{'+' if number == 'pull' else ''}.2g}" in text
     for words_ in ("What P(normal) is", "Oh", "R-hat", "SHA-256"):
         assert words_ in text
 
