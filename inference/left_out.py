@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import softmax
 
 from . import boundary, threads
 from .boundary import Boundary
@@ -84,17 +85,48 @@ class LeftOut:
         )
         return chosen, score.deciding(chosen).distance_at_cutoff
 
+    def _less(self, values: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """Return values less the reference of each draw, shape (draws, n)."""
+        with np.errstate(invalid="ignore"):
+            less = values - reference[:, None]
+        return np.where(np.isneginf(reference)[:, None] & self.known, np.inf, less)
+
     def scores(self, at: Boundary, level: float) -> np.ndarray:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
-        with np.errstate(invalid="ignore"):
-            margins = self.values - at.threshold[:, None]
-        margins = np.where(np.isneginf(at.threshold)[:, None] & self.known, np.inf, margins)
-        scores = np.full(margins.shape[1], np.nan)
+        return self._quantile(self._less(self.values, at.threshold), level)
+
+    def decision(
+        self, at: Boundary, level: float, logarithmic: bool, prob: float = 0.9
+    ) -> np.ndarray:
+        """Return what ``center.decision`` has, (4, n), of the left-out rows; NaN as in ``scores``.
+
+        Parameters
+        ----------
+        at : Boundary
+        level : float
+        logarithmic : bool
+            Whether the values are logarithms.
+        prob : float, default=0.9
+            Probability of the interval of the surprise.
+        """
+        margins, known = self._less(self.values, at.threshold), self.known
+        share = np.full(len(known), np.nan)
+        weight = None if self.log_weight is None else softmax(self.log_weight[:, known], axis=0)
+        share[known] = np.average(margins[:, known] >= 0.0, axis=0, weights=weight)
+        with np.errstate(divide="ignore"):
+            whole = np.log(at.whole) if logarithmic else at.whole
+        more = (np.logaddexp if logarithmic else np.add)(self.values, whole[:, None])
+        low = self._quantile(-self._less(more, at.reference), (1.0 + prob) / 2.0)
+        high = -self._quantile(self._less(self.values, at.reference), (1.0 + prob) / 2.0)
+        return np.stack([self._quantile(margins, level), share, low, high])
+
+    def _quantile(self, values: np.ndarray, level: float) -> np.ndarray:
         known, weight = self.known, self.log_weight
-        scores[known] = deciding_quantile(
-            margins[:, known], level, None if weight is None else weight[:, known]
+        found = np.full(len(known), np.nan)
+        found[known] = deciding_quantile(
+            values[:, known], level, None if weight is None else weight[:, known]
         )
-        return scores
+        return found
 
 
 def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
