@@ -591,7 +591,15 @@ class Detector(OutlierMixin, BaseEstimator):
 
         A row is inside its own description, so ``fit(X).predict(X)`` finds too few abnormal rows.
         """
-        return np.where(self.fit(X, y, **kwargs).training_decision()["normal"], 1, -1)
+        return np.where(self.fit(X, y, **kwargs)._training_normal(), 1, -1)
+
+    def _training_normal(self) -> np.ndarray:
+        """Return which training rows are normal by their left-out score, shape (n,).
+
+        A row that cannot be left out has its score in the fit.
+        """
+        scores = self.left_out_scores()
+        return np.where(np.isnan(scores), self.fit_.decision[0], scores) >= 0.0
 
     def training_decision(self) -> pd.DataFrame:
         """Return the decision on each training row, by its left-out score.
@@ -599,10 +607,12 @@ class Detector(OutlierMixin, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            With the names of the rows, ``p_value``, ``surprise``, ``normal`` and ``left_out``. A
-            row has the p-value that it would have as a new row, among the other normal rows. Rows
-            that cannot be left out (``left_out`` is False), such as minority rows that a model
-            learns from by a closed form for majority rows only, have their score in the fit.
+            With the names of the rows: ``p_value``, ``probability_normal``, ``surprise``,
+            ``surprise_low``, ``surprise_high`` (for descriptions) and ``normal``, as in
+            :meth:`decision`, and ``left_out``. A row has the p-value that it would have as a new
+            row, among the other normal rows. Rows that cannot be left out (``left_out`` is False),
+            such as minority rows that a model learns from by a closed form for majority rows
+            only, have their decision in the fit. Folds are refitted where there is no closed form.
 
         Examples
         --------
@@ -616,20 +626,24 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         fit, scores = self.fit_, self.left_out_scores()
+        of_rows = self._left_out_rows(fit, Cutoff(level=self.level_))
+        logarithmic = isinstance(fit.center, Center) and fit.center.logarithmic
+        decided = of_rows.decision(fit.center.boundary, self.level_, logarithmic)
+        decided[0] = scores
         known = ~np.isnan(scores)
-        scores[~known] = fit.decision[0][~known]
+        decided[:, ~known] = fit.decision[:, ~known]
+        scores, probability, low, high = decided
         left_out, itself = p_values.normal_left_out(self), known & ~fit.data.minority
         others = np.searchsorted(left_out, scores, side="right") - itself
-        p = (1.0 + others) / (len(left_out) - itself + 1.0)
-        return pd.DataFrame(
-            {
-                "p_value": p,
-                "surprise": 0.0 - scores,
-                "normal": scores >= 0.0,
-                "left_out": known,
-            },
-            fit.data.row_names,
-        )
+        columns = {
+            "p_value": (1.0 + others) / (len(left_out) - itself + 1.0),
+            "probability_normal": probability,
+            "surprise": 0.0 - scores,
+        }
+        if fit.has_center:
+            columns |= {"surprise_low": low, "surprise_high": high}
+        columns |= {"normal": scores >= 0.0, "left_out": known}
+        return pd.DataFrame(columns, fit.data.row_names)
 
     def decision(self, X: Any, prob: float = 0.9, p_value: str | None = "left-out") -> pd.DataFrame:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
@@ -966,11 +980,13 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def explain(
         self,
-        X: Any,
+        X: Any = None,
         prob: float = 0.9,
         draws: int = 50,
         top: int = 5,
         changes: bool = True,
+        *,
+        rows: Any = None,
     ) -> explanation.Explanation:
         r"""Return why rows are abnormal: shares of columns and training rows, and what to change.
 
@@ -989,8 +1005,10 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a file
-            Rows inside the description are explained too.
+        X : array-like of shape (n, p), or path of a file, optional
+            Rows inside the description are explained too. By default the training rows are
+            explained, each left out: its own weight leaves the sums, and its values leave the
+            ranks of the columns.
         prob : float, default=0.9
             Probability of the equal-tailed posterior intervals.
         draws : int, default=50
@@ -1001,18 +1019,21 @@ class Detector(OutlierMixin, BaseEstimator):
         changes : bool, default=True
             Whether to search for the smallest change that makes an abnormal row normal. It takes
             about .1 s for each abnormal row (500 training rows, 10 columns).
+        rows : sequence of int, optional
+            Positions of the training rows to explain, without X. Default: all.
 
         Returns
         -------
         Explanation
             See :class:`bsvdd.estimators.questions.explanation.Explanation`. ``obs`` is the index of
-            X if X is a data frame, else the numbers of the rows.
+            X if X is a data frame, else the numbers of the rows; of training rows, their names.
 
         Raises
         ------
         ValueError
             The kernel is precomputed, or the model has no centre; X has another number of columns
-            than in ``fit``, NaN or infinity, or no rows; prob, draws or top is out of its range.
+            than in ``fit``, NaN or infinity, or no rows; prob, draws or top is out of its range;
+            ``rows`` are no positions of training rows, or are given beside X.
         TypeError
             X is a dask collection.
         sklearn.exceptions.NotFittedError
@@ -1034,6 +1055,8 @@ class Detector(OutlierMixin, BaseEstimator):
         ['b']
         >>> str(abs(why.changes["change"]).sel(obs="odd").idxmax().item())
         'b'
+        >>> est.explain(rows=[0, 1], changes=False).rows.index.tolist()  # training rows, left out
+        [0, 1]
         """
         if not self._centered:
             raise ValueError(
@@ -1052,18 +1075,37 @@ class Detector(OutlierMixin, BaseEstimator):
         for name, number in (("draws", draws), ("top", top)):
             if not (is_number(number) and int(number) == number and number >= 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-        rows = new_rows.table(self, X)
-        names = getattr(self, "feature_names_in_", np.arange(rows.shape[1]))
+        explained: Any
+        if X is None:
+            members = self._positions(rows)
+            explained = explanation.Training(members, self._training_normal())
+            of_rows = self.fit_.data.row_names[members]
+        elif rows is not None:
+            raise ValueError("rows are positions of training rows; give them without X")
+        else:
+            explained = new_rows.table(self, X)
+            of_rows = row_names(X, len(explained))
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return explanation.explain(
             self.fit_,
             p_values.some_draws(self.fit_, draws)[1],
-            rows,
-            row_names(X, len(rows)),
+            explained,
+            of_rows,
             list(names),
             prob,
             top,
             changes,
         )
+
+    def _positions(self, rows: Any) -> np.ndarray:
+        """Return positions of training rows, all by default; a ValueError if they are none."""
+        n = len(self.fit_.data.rows)
+        found = np.arange(n) if rows is None else np.atleast_1d(np.asarray(rows))
+        if found.ndim != 1 or found.dtype.kind not in "iu" or not len(found):
+            raise ValueError(f"rows must be positions of training rows, 0 to {n - 1}, got {rows!r}")
+        if found.min() < 0 or found.max() >= n:
+            raise ValueError(f"rows must lie between 0 and {n - 1}, got {rows!r:.80}")
+        return found
 
     def kinds(self, X: Any, background: float = 0.01) -> pd.DataFrame:
         r"""Return the probability that a row is normal, of each labelled kind, or of another kind.

@@ -196,6 +196,19 @@ class Center(Score):
         norm = np.full(len(weights), math.nan)
         return replace(self, weights=weights, squared_norm=norm, boundary=Boundary.at())
 
+    def without(self, point: int) -> Center:
+        """Return the centre without a point, whose other weights are rescaled if none is negative.
+
+        The boundary stays.
+        """
+        weights = self.weights.copy()
+        weights[:, point] = 0.0
+        if self.nonnegative:
+            with np.errstate(divide="ignore", invalid="ignore"):  # a point with all the weight
+                weights /= 1.0 - self.weights[:, point, None]
+            weights[~np.isfinite(weights)] = 0.0
+        return replace(self, weights=weights)
+
     @property
     def logarithmic(self) -> bool:
         """Whether values are logarithms of similarities."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import softmax
 
 from . import boundary, threads
 from .boundary import Boundary
@@ -86,13 +87,39 @@ class LeftOut:
 
     def scores(self, at: Boundary, level: float) -> np.ndarray:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
-        margins = self.values - at.threshold[:, None]
-        scores = np.full(margins.shape[1], np.nan)
+        return self._quantile(self.values - at.threshold[:, None], level)
+
+    def decision(
+        self, at: Boundary, level: float, logarithmic: bool, prob: float = 0.9
+    ) -> np.ndarray:
+        """Return what ``center.decision`` has, (4, n), of the left-out rows; NaN as in ``scores``.
+
+        Parameters
+        ----------
+        at : Boundary
+        level : float
+        logarithmic : bool
+            Whether the values are logarithms.
+        prob : float, default=0.9
+            Probability of the interval of the surprise.
+        """
+        margins, known = self.values - at.threshold[:, None], self.known
+        share = np.full(len(known), np.nan)
+        weight = None if self.log_weight is None else softmax(self.log_weight[:, known], axis=0)
+        share[known] = np.average(margins[:, known] >= 0.0, axis=0, weights=weight)
+        end, reference = (1.0 + prob) / 2.0, at.reference[:, None]
+        raised = boundary.with_unseen(self.values, at.log_whole[:, None], logarithmic)
+        low = self._quantile(reference - raised, end)
+        high = -self._quantile(self.values - reference, end)
+        return np.stack([self._quantile(margins, level), share, low, high])
+
+    def _quantile(self, values: np.ndarray, level: float) -> np.ndarray:
         known, weight = self.known, self.log_weight
-        scores[known] = deciding_quantile(
-            margins[:, known], level, None if weight is None else weight[:, known]
+        found = np.full(len(known), np.nan)
+        found[known] = deciding_quantile(
+            values[:, known], level, None if weight is None else weight[:, known]
         )
-        return scores
+        return found
 
 
 def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:

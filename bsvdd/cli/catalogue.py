@@ -10,7 +10,7 @@ import click
 WIDE = 1000  # characters
 
 
-def _console() -> Any:
+def console_of_records() -> Any:
     """Return a console; in a pipe a record is one line, so that names can be searched."""
     from rich.console import Console
 
@@ -25,7 +25,7 @@ def models() -> None:
 
     from ..estimators.registry import BAYESIAN, REGISTRY, SHARED, YARDSTICKS
 
-    console = _console()
+    console = console_of_records()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("model", "class", "learns from", "posterior", "parameters", "reference"):
         table.add_column(title, overflow="fold", no_wrap=title == "model")
@@ -54,7 +54,7 @@ def data() -> None:
 
     from ..comparison.scenarios import collection
 
-    console = _console()
+    console = console_of_records()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("name", "n", "p", "base rate", "conversion", "source", "licence"):
         right, whole = title in ("n", "p", "base rate"), title == "name"

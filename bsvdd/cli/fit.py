@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import options
 from .errors import check_output, plain_errors
 from .progress import time_so_far
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 
 @click.command()
@@ -57,47 +62,22 @@ def fit(
     if label is None and minor is not None:
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
-        from ..comparison.run.protocol import Candidate, Protocol
-        from ..comparison.scenarios.gaps import typical_values
-        from ..comparison.scenarios.tables import read_features
-        from ..estimators.messages import columns, quoted
-        from ..estimators.rows.categories import are_categories, encoded
-        from ..estimators.rows.files import naming
-        from ..models.priors import GraphLaplacian
-
         check_output(out, csv)
         if report is not None:
             check_output(report, csv, option="--report")
             if report.absolute() == out.absolute():
                 raise ValueError(f"--report and --out name the same file, {out}")
-        parameters, cutoff = own.for_models([model])[model], own.cutoff()
-        unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
-        X, minority = read_features(
-            csv, table.layout(label), minor, table.missing or "error", unlabelled
-        )
-        # numbers, with NaN in rows without a label
-        y = minority.astype(int) if minority is not None and minority.dtype == bool else minority
-        text = [c for c in X.columns if are_categories(X[c])]
-        positions = tuple(X.columns.get_indexer(text).tolist()) or None
-        if table.missing == "impute":
-            numbers = encoded(X, positions or ()).astype(float)
-            majority = numbers if y is None else numbers[y == 0]
-            with naming(csv):
-                values = typical_values(majority.to_numpy(), positions or ())
-            X = numbers.fillna(dict(zip(X.columns, values, strict=True)))
-        protocol = Protocol(
-            cutoff=cutoff, draws=draws, tune=tune, chains=chains, categorical=positions
-        )
-        est = protocol.estimator(Candidate(model, model, parameters), seed)
-        if "progressbar" in est.get_params():
-            est.set_params(progressbar=sys.stderr.isatty())
-        with nullcontext() if sys.stderr.isatty() else time_so_far(f"fit of {model}"):
-            est.fit(X, y)
+        sampling = {"draws": draws, "tune": tune, "chains": chains}
+        est, X, y = prepared(csv, label, minor, table, model, own, sampling, seed)
+        fit_in_time(est, X, y)
         est.save(out)
     n1 = 0 if y is None else int((y == 1).sum())
     n0 = len(X) if y is None else int((y == 0).sum())
     without = f"; {len(X) - n0 - n1} unlabelled rows" if n0 + n1 < len(X) else ""
     doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
+    from ..estimators.messages import columns, quoted
+
+    text = [X.columns[i] for i in est.kernel_.categorical_columns]
     left_out = {"categories": quoted(text) or None, "label": label, "id": table.id}
     left_out["dropped"] = quoted(table.drop) or None
     others = [f"; {what} {name}" for what, name in left_out.items() if name is not None]
@@ -114,3 +94,52 @@ def fit(
             matplotlib.use("agg")
             est.report(report)
         click.echo(f"report: {report}")
+
+
+def prepared(
+    csv: Path,
+    label: str | None,
+    minor: str | None,
+    table: options.TableOptions,
+    model: str,
+    own: options.ModelOptions,
+    sampling: dict[str, int],
+    seed: int,
+) -> tuple[Any, pd.DataFrame, np.ndarray | None]:
+    """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
+
+    The labels are 1 for the minority, 0 for the majority, and NaN for rows without a label.
+    """
+    from ..comparison.run.protocol import Candidate, Protocol
+    from ..comparison.scenarios.gaps import typical_values
+    from ..comparison.scenarios.tables import read_features
+    from ..estimators.rows.categories import are_categories, encoded
+    from ..estimators.rows.files import naming
+    from ..models.priors import GraphLaplacian
+
+    parameters, cutoff = own.for_models([model])[model], own.cutoff()
+    unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
+    X, minority = read_features(
+        csv, table.layout(label), minor, table.missing or "error", unlabelled
+    )
+    # numbers, with NaN in rows without a label
+    y = minority.astype(int) if minority is not None and minority.dtype == bool else minority
+    text = [c for c in X.columns if are_categories(X[c])]
+    positions = tuple(X.columns.get_indexer(text).tolist()) or None
+    if table.missing == "impute":
+        numbers = encoded(X, positions or ()).astype(float)
+        majority = numbers if y is None else numbers[y == 0]
+        with naming(csv):
+            values = typical_values(majority.to_numpy(), positions or ())
+        X = numbers.fillna(dict(zip(X.columns, values, strict=True)))
+    protocol = Protocol(cutoff=cutoff, categorical=positions, **sampling)
+    est = protocol.estimator(Candidate(model, model, parameters), seed)
+    if "progressbar" in est.get_params():
+        est.set_params(progressbar=sys.stderr.isatty())
+    return est, X, y
+
+
+def fit_in_time(est: Any, X: pd.DataFrame, y: np.ndarray | None) -> None:
+    """Fit an estimator, and say on stderr what it does."""
+    with nullcontext() if sys.stderr.isatty() else time_so_far(f"fit of {type(est).__name__}"):
+        est.fit(X, y)

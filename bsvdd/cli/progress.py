@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 
 import click
 
-from ..inference.heartbeat import HEARTBEAT, duration, heartbeat
+from ..inference.heartbeat import HEARTBEAT, duration, heartbeat, steps
 
 
 class Display(Protocol):
@@ -92,6 +93,22 @@ def time_so_far(task: str) -> AbstractContextManager[None]:
     """Return the heartbeat of a task of which no more is known than that it runs."""
     start = time.monotonic()
     return heartbeat(lambda: f"{task}: {duration(time.monotonic() - start)} so far")
+
+
+@contextmanager
+def waiting(task: str) -> Iterator[Callable[[str], None]]:
+    """Give a function that names the step of a task that begins.
+
+    A terminal shows it in a line that vanishes, and a log has a line each few seconds.
+    """
+    if not sys.stderr.isatty():
+        with steps(task) as step:
+            yield step
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(task) as status:
+        yield lambda step: status.update(f"{task}: {step}")
 
 
 class Lines:

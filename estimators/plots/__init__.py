@@ -6,6 +6,7 @@ from .calibration import plot_calibration
 from .common import show_probability
 from .distances import plot_distance_posterior, plot_distances
 from .explanation import plot_explanation
+from .outliers import plot_outliers
 from .prior_check import plot_prior_check
 from .roc import plot_roc
 from .weights import plot_weights, plot_weights_pair
@@ -17,6 +18,7 @@ __all__ = [
     "plot_distance_posterior",
     "plot_distances",
     "plot_explanation",
+    "plot_outliers",
     "plot_prior_check",
     "plot_roc",
     "plot_weights",

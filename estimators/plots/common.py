@@ -18,6 +18,7 @@ Fitted = Any
 
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okabe and Ito 2008)
 PRIOR = "#999999"
+FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
 
 
@@ -102,3 +103,21 @@ def require_center(est: Fitted) -> None:
             "plot_boundary shows it"
         )
     check_is_fitted(est)
+
+
+def surprise_axis(ax: Axes, surprise: np.ndarray) -> None:
+    """Make the axis y of surprises logarithmic above most of them, if some are far larger."""
+    finite = surprise[np.isfinite(surprise)]
+    near = max(float(np.quantile(np.abs(finite), 0.9)), 1.0) if len(finite) else 1.0
+    largest = float(finite.max(initial=0.0))
+    if largest <= FAR_ROWS * near:
+        return
+    ax.set_yscale("symlog", linthresh=2.0 * near, linscale=2.0)
+    least = min(1.2 * float(finite.min()), -1.0)
+    ax.set_ylim(least, 1.6 * largest)
+    steps = [v for v in (1.0, 2.0, 5.0) if v <= 2.0 * near]
+    powers = 10.0 ** np.arange(np.ceil(np.log10(2.0 * near)), np.floor(np.log10(largest)) + 1)
+    step = steps[-1]
+    ticks = [*np.arange(np.ceil(least / step) * step, 2.0 * near, step), *powers]
+    ax.set_yticks(ticks, [f"{v + 0.0:,.0f}" for v in ticks])
+    ax.minorticks_off()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from ...inference import threads
 from ...inference.center import Center
 from ...models.kernels import Kernel
 from ..fit import Fit
+from ..training import TrainingData
 from . import smallest_change as changes_of
 from . import terms as parts
 
@@ -106,10 +107,26 @@ class Explanation:
         return pd.DataFrame(table, self.rows.index)
 
 
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Training rows that are explained, each left out.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (rows,)
+        Their numbers.
+    normal : ndarray of bool, shape (n,)
+        Which of all training rows are normal when they are left out.
+    """
+
+    rows: np.ndarray
+    normal: np.ndarray
+
+
 def explain(
     fit: Fit,
     draws: np.ndarray,
-    rows: np.ndarray,
+    rows: np.ndarray | Training,
     names: Any,
     columns: Sequence[Any],
     prob: float,
@@ -124,7 +141,7 @@ def explain(
         Of a description.
     draws : ndarray of int
         The draws that the intervals are of; all draws decide.
-    rows : ndarray of shape (rows, p)
+    rows : ndarray of shape (rows, p), or Training
     names : index of shape (rows,)
     columns : sequence of shape (p,)
     prob, top, changes
@@ -133,15 +150,21 @@ def explain(
     decides = cast(Center, fit.center)
     center = decides.with_weights(decides.weights[draws])
     data, cutoff = fit.data, decides.boundary.middle
-    terms = parts.terms(center, rows, cutoff, prob, top)
-    is_normal = decides.is_normal(rows, fit.level)
+    members = None
+    if isinstance(rows, Training):
+        members, normal = rows.rows, rows.normal
+        rows, is_normal = data.rows[members], normal[members]
+        terms = _left_out_terms(data, center, members, cutoff, prob, top)
+    else:
+        is_normal, normal = decides.is_normal(rows, fit.level), fit.normal
+        terms = parts.terms(center, rows, cutoff, prob, top)
     is_surprise = parts.has_surprise(center)
     table = pd.DataFrame({"normal": is_normal}, names)
     table[list(ENDS)] = terms.total
     table["cutoff"], table["remainder"] = -cutoff if is_surprise else 0.0, terms.remainder[:, 0]
     if not is_surprise:
         table["base"] = parts.base(center, cutoff)
-    normal = fit.normal & ~data.minority
+    normal = normal & ~data.minority
     region = changes_of.Region.of(data.majority_rows, normal[~data.minority])
     points: dict[str, Any] = {
         "point": terms.point,
@@ -149,13 +172,14 @@ def explain(
         "minority": terms.point >= data.gram.n_majority_points,
     }
     points |= {end: terms.points[..., i] for i, end in enumerate(ENDS)}
-    nearest = _nearest(data.kernel, rows, region, np.flatnonzero(normal), top)
+    nearest = _nearest(data.kernel, rows, region, np.flatnonzero(normal), top, members)
     of_columns = changed = None
     if parts.has_columns(center):
         of_columns = _dataset("column", columns, names, **_columns(fit, center, terms))
     if changes and not data.kernel.categorical_columns:
         value = rows.copy()
-        value[~is_normal] = changes_of.smallest_change(decides, rows[~is_normal], fit.level, region)
+        for which, judge in _judges(decides, data, np.flatnonzero(~is_normal), members):
+            value[which] = changes_of.smallest_change(judge, rows[which], fit.level, region)
         change = value - rows
         changed = _dataset(
             "column",
@@ -177,6 +201,39 @@ def explain(
         prob=prob,
         without_columns=_why_no_columns(center),
     )
+
+
+def _left_out_terms(
+    data: TrainingData,
+    center: Center,
+    members: np.ndarray,
+    cutoff: float,
+    prob: float,
+    top: int,
+) -> parts.RowTerms:
+    """Return the terms of training rows, each left out; the kernel learned from majority rows."""
+    minority = data.minority[members]
+    order = np.concatenate([np.flatnonzero(~minority), np.flatnonzero(minority)])
+    found = []
+    for group, of_group in ((~minority, center.leaving_out), (minority, center)):
+        if group.any():
+            rows = members[group]
+            own = data.point_of_row[rows]
+            found.append(parts.terms(of_group, data.rows[rows], cutoff, prob, top, own))
+    together, place = parts.joined(found), np.argsort(order)
+    return parts.RowTerms(*(getattr(together, f.name)[place] for f in fields(together)))
+
+
+def _judges(
+    center: Center, data: TrainingData, abnormal: np.ndarray, members: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, Center]]:
+    """Yield abnormal rows with the centre that judges them: one without the row if it has it."""
+    if members is None:
+        yield abnormal, center
+        return
+    for i in abnormal:
+        point = data.point_of_row[members[i]]
+        yield np.array([i]), center if point < 0 else center.without(point)
 
 
 def _dataset(dim: str, labels: Sequence[Any], names: Any, **variables: Any) -> xr.Dataset:
@@ -223,21 +280,31 @@ def _nearest(
     region: changes_of.Region,
     row_of_normal: np.ndarray,
     top: int,
+    members: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
-    """Return the normal training rows that are next to rows in kernel space."""
+    """Return the normal training rows that are next to rows in kernel space.
+
+    ``members`` are the training rows that the rows are, each of which is not next to itself.
+    """
     normal_rows = region.normal_rows
-    top = min(top, len(normal_rows))
+    top = max(0, min(top, len(normal_rows) - (members is not None)))
     place = np.empty((len(rows), top), dtype=int)
     similarity, distance = np.empty((2, len(rows), top))
+
+    def of_others(nearness: np.ndarray, block: slice) -> np.ndarray:
+        if members is not None:
+            nearness[members[block, None] == row_of_normal] = -np.inf
+        return nearness
 
     def of_block(block: slice) -> None:
         if kernel.normalized:  # the logarithm has all digits for remote rows
             k = kernel.log(rows[block], normal_rows)
-            place[block] = parts.largest(k, top)
+            place[block] = parts.largest(of_others(k, block), top)
             np.exp(k, out=k)
         else:
             k = kernel(rows[block], normal_rows)
-            place[block] = parts.largest(2.0 * k - kernel.diag(normal_rows), top)
+            nearness = 2.0 * k - kernel.diag(normal_rows)
+            place[block] = parts.largest(of_others(nearness, block), top)
         similarity[block] = np.take_along_axis(k, place[block], axis=1)
         change = (rows[block, None] - normal_rows[place[block]]) / region.sd
         change[..., list(kernel.categorical_columns)] = 0.0

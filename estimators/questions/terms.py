@@ -84,13 +84,20 @@ def has_columns(center: Center) -> bool:
     return has_surprise(center) or center.gram.kernel.euclidean
 
 
-def terms(center: Center, rows: np.ndarray, cutoff: float, prob: float, top: int) -> RowTerms:
+def terms(
+    center: Center,
+    rows: np.ndarray,
+    cutoff: float,
+    prob: float,
+    top: int,
+    own: np.ndarray | None = None,
+) -> RowTerms:
     """Return the terms of rows.
 
     Parameters
     ----------
     center : Center
-        With the draws that the intervals are of.
+        With the draws that the intervals are of; of training rows, ``center.leaving_out``.
     rows : ndarray of shape (rows, p)
     cutoff : float
         The value at the cutoff.
@@ -98,17 +105,25 @@ def terms(center: Center, rows: np.ndarray, cutoff: float, prob: float, top: int
         Probability of the equal-tailed intervals.
     top : int
         Number of points.
+    own : ndarray of int, shape (rows,), optional
+        The points that the rows are, which leave their own sums; -1 for none. The other weights are
+        rescaled in a surprise; in a distance the kernel value of the row itself is 0.
     """
     top = min(top, len(center.support))
     margin = _margin(center, cutoff)
 
     def of_block(block: slice) -> RowTerms:
+        points = None if own is None else own[block]
         if has_surprise(center):
-            return _surprise(center, rows[block], prob, top)
-        return _distance(center, rows[block], margin, prob, top)
+            return _surprise(center, rows[block], prob, top, points)
+        return _distance(center, rows[block], margin, prob, top, points)
 
     wide = max(len(center.support), len(center.weights)) * (rows.shape[1] + 1)
-    parts = threads.each(of_block, len(rows), max(1, BLOCK_VALUES // wide))
+    return joined(threads.each(of_block, len(rows), max(1, BLOCK_VALUES // wide)))
+
+
+def joined(parts: list[RowTerms]) -> RowTerms:
+    """Return the terms of several blocks of rows as those of one."""
     names = [field.name for field in fields(RowTerms)]
     return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 
@@ -133,9 +148,9 @@ def typical_columns(center: Center, rows: np.ndarray, own: np.ndarray) -> np.nda
     stays in a centre whose weights may be negative: its other weights cannot be rescaled.
     """
     if not has_surprise(center):
-        terms = _linear_columns(center, rows, own if center.nonnegative else None)
+        terms = _linear_columns(center, rows, own)
         return terms[np.isfinite(terms).all(axis=(1, 2))].mean(axis=(0, 1))
-    mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
+    mean = center.leaving_out.with_weights(center.weights.mean(axis=0, keepdims=True))
     step = max(1, BLOCK_VALUES // (len(center.support) * rows.shape[1]))
     columns = np.concatenate(
         [
@@ -178,7 +193,7 @@ class _Surprise:
         -1 for none. The other weights are rescaled.
         """
         weights, points = center.supported_points
-        kernel = center.gram.kernel if own is None else center.gram.kernel.leaving_out
+        kernel = center.gram.kernel
         log_k = kernel.log(rows, points)
         remaining = np.ones((len(rows), len(weights)))
         if own is not None:
@@ -215,8 +230,10 @@ class _Surprise:
         return points, shares
 
 
-def _surprise(center: Center, rows: np.ndarray, prob: float, top: int) -> RowTerms:
-    of = _Surprise.of(center, rows)
+def _surprise(
+    center: Center, rows: np.ndarray, prob: float, top: int, own: np.ndarray | None
+) -> RowTerms:
+    of = _Surprise.of(center, rows, own)
     point, of_points = of.shares(top)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(of.total > 0.0, of.columns / of.total, 0.0)
@@ -230,9 +247,18 @@ def _surprise(center: Center, rows: np.ndarray, prob: float, top: int) -> RowTer
     )
 
 
-def _distance(center: Center, rows: np.ndarray, margin: float, prob: float, top: int) -> RowTerms:
+def _distance(
+    center: Center,
+    rows: np.ndarray,
+    margin: float,
+    prob: float,
+    top: int,
+    own: np.ndarray | None,
+) -> RowTerms:
     gram, (weights, points) = center.gram, center.supported_points
     K = gram.kernel(rows, points)
+    if own is not None:
+        K[own[:, None] == center.support] = 0.0
     k_zz = np.zeros(len(rows)) if gram.kernel.normalized else gram.kernel.diag(rows)
     length = k_zz - (0.0 if gram.kernel.normalized else gram.T / gram.n0)
     total = k_zz[:, None] - 2.0 * K @ weights.T + margin
@@ -241,7 +267,7 @@ def _distance(center: Center, rows: np.ndarray, margin: float, prob: float, top:
     of_points = np.take_along_axis(excess, point, axis=1)[..., None] * weights.T[point]
     columns = shares = np.empty((len(rows), 0, 3))
     if gram.kernel.euclidean:
-        of_columns = np.moveaxis(_linear_columns(center, rows), 1, -1)
+        of_columns = np.moveaxis(_linear_columns(center, rows, own), 1, -1)
         d2 = of_columns.sum(axis=1, keepdims=True)
         columns = _summary(of_columns, prob)
         shares = _summary(np.divide(of_columns, d2, where=d2 > 0.0, out=0.0 * of_columns), prob)
@@ -258,12 +284,12 @@ def _distance(center: Center, rows: np.ndarray, margin: float, prob: float, top:
 def _linear_columns(center: Center, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
     """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns).
 
-    ``own`` as in :meth:`_Surprise.of`.
+    ``own`` as in :meth:`_Surprise.of`; a row stays in a centre whose weights may be negative.
     """
     weights, points = center.supported_points
     inputs = center.gram.kernel.inputs
     z, centers = inputs(rows)[:, None], weights @ inputs(points)
-    if own is not None:
+    if own is not None and center.nonnegative:
         w = np.where(own >= 0, center.weights[:, own], 0.0).T[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
             centers = (centers - w * z) / (1.0 - w)
@@ -285,5 +311,6 @@ def largest(values: np.ndarray, top: int) -> np.ndarray:
 
 def _summary(draws: np.ndarray, prob: float) -> np.ndarray:
     """Return mean, lower and upper end over the last axis, as a last axis."""
-    ends = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
+    with np.errstate(invalid="ignore"):  # infinite if no point is left
+        ends = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
     return np.stack([draws.mean(axis=-1), *ends], axis=-1)

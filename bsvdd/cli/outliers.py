@@ -1,0 +1,241 @@
+"""``bsvdd outliers``: which rows of one table are odd."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options
+from .catalogue import console_of_records
+from .errors import check_output, plain_errors
+from .fit import fit_in_time, prepared
+from .progress import waiting
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+SHARE = 0.1  # smallest share of a column after the first that is a reason
+VALUE = 30  # characters of a value
+NAMED = 3  # groups of copies that are named
+
+
+@click.command()
+@click.argument("csv", type=options.FILE)
+@options.of_table
+@click.option("--model", default="BSVDD", show_default=True)
+@options.of_model
+@options.sampling
+@options.seed
+@click.option(
+    "--top", default=10, show_default=True, type=click.IntRange(1), help="Rows that are printed."
+)
+@click.option("--out", type=options.NEW_FILE, help="CSV of all rows, the oddest first.")
+@click.option("--picture", type=options.NEW_FILE, help="Picture of the rows, PNG.")
+def outliers(
+    csv: Path,
+    table: options.TableOptions,
+    model: str,
+    own: options.ModelOptions,
+    draws: int,
+    tune: int,
+    chains: int,
+    seed: int,
+    top: int,
+    out: Path | None,
+    picture: Path | None,
+) -> None:
+    """Print the odd rows of CSV, the oddest first, with the columns that make them odd.
+
+    There are no labels: each row is judged by the others, as if it were new (left out). The
+    surprise is 0 at the cutoff, .69 for a row that is half as similar to the others, and negative
+    for normal rows. P(normal) is the probability that the row lies within the cutoff. p is the
+    share of rows that are at least as odd. A reason is a column with its value and its share of the
+    surprise. --out also has the 90 % interval of the surprise.
+
+    p ranks the rows of one table, so one row has the smallest p in any table. To select rows at a
+    false discovery rate, fit rows that are known to be normal (bsvdd fit), and give the others to
+    bsvdd score --fdr.
+    """
+    with plain_errors():
+        from ..inference.warning import DataWarning
+
+        for path, option in ((out, "--out"), (picture, "--picture")):
+            if path is not None:
+                check_output(path, csv, option=option)
+        if out is not None and picture is not None and out.absolute() == picture.absolute():
+            raise ValueError(f"--out and --picture name the same file, {out}")
+        sampling = {"draws": draws, "tune": tune, "chains": chains}
+        with warnings.catch_warnings():
+            # a column that is constant but for odd rows is no label
+            warnings.filterwarnings("ignore", ".* two values", DataWarning)
+            est, X, _ = prepared(csv, None, None, table, model, own, sampling, seed)
+        names, X = X.index, X.reset_index(drop=True)
+        fit_in_time(est, X, None)
+        with waiting("outliers") as step:
+            step("left-out rows")
+            found = decided(est, X)
+            order = found["surprise"].argsort(kind="stable")[::-1].to_numpy()
+            step("reasons")
+            columns, lines = reasons(est, X, ~found["normal"].to_numpy(), order[:top])
+            texts = [reason(X.iloc[i], columns.loc[i], est) for i in order[:top]]
+            lines = [*summary(est, found), *lines, *copies(est, names)]
+            found.insert(0, names.name or "row", names)
+            if out is not None:
+                step("result")
+                save(found.join(columns.where(~found["normal"])).iloc[order], out, table)
+            if picture is not None:
+                step("picture")
+                draw(est, found, names.to_numpy(), order[:top], texts, picture)
+    console = console_of_records()
+    console.print(printed(found.iloc[order[:top]], texts))
+    for line in lines:
+        console.print(line, markup=False, highlight=False)
+    for path in (out, picture):
+        if path is not None:
+            click.echo(f"saved {path}")
+
+
+def decided(est: Any, X: pd.DataFrame) -> pd.DataFrame:
+    """Return the decision on each row of X, to which ``est`` was fitted, left out.
+
+    A fit with landmarks holds a sample of many rows; it decides the others as new rows.
+    """
+    import pandas as pd
+
+    found: pd.DataFrame = est.training_decision().drop(columns="left_out")
+    if len(found) == len(X):
+        return found
+    others = X.drop(index=found.index)
+    as_new = est.decision(others)[list(found)].set_index(others.index)
+    return pd.concat([found, as_new]).sort_index()
+
+
+def reasons(
+    est: Any, X: pd.DataFrame, odd: np.ndarray, shown: np.ndarray
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the columns with the largest shares of odd and shown rows, and why there are none."""
+    import numpy as np
+    import pandas as pd
+
+    from ..estimators.messages import as_cell
+
+    wanted = np.union1d(np.flatnonzero(odd), shown)
+    held = pd.Index(est.fit_.data.row_names)
+    inside = held.get_indexer(wanted)
+    parts, nothing = [], pd.DataFrame(index=X.index)
+    try:
+        if (inside >= 0).any():
+            parts.append(est.explain(rows=inside[inside >= 0], changes=False).top_columns())
+        if (inside < 0).any():
+            parts.append(est.explain(X.loc[wanted[inside < 0]], changes=False).top_columns())
+    except ValueError as error:  # no centre, or no columns
+        return nothing, [f"No reasons: {error}."]
+    found = pd.concat(parts).reindex(X.index)
+    for place in [name for name in found if name.startswith("column_")]:
+        found[place] = found[place].map(lambda c: as_cell(str(c)), na_action="ignore")
+    return found, []
+
+
+def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
+    """Return the columns that make a row odd, with their values and shares."""
+    from ..estimators.messages import printable
+
+    codes = {row.index[i] for i in est.kernel_.categorical_columns}
+    parts = []
+    for column, share in columns.to_numpy().reshape(-1, 2):
+        if parts and share < SHARE:
+            break
+        value = row[column.removeprefix("'") if column not in row else column]
+        text = f"{value:.6g}" if isinstance(value, float) else f"{value}"
+        if column in codes and not isinstance(value, str):
+            text = "" if -1.0 < value < 0.0 else text  # the number of a text
+        parts.append(f"{column}{text and ' = '}{printable(text)[:VALUE]} ({share:.0%})")
+    return ", ".join(parts)
+
+
+def summary(est: Any, found: pd.DataFrame) -> list[str]:
+    """Return how many rows are beyond the cutoff, and how many are so by chance."""
+    n, odd = len(found), int((~found["normal"]).sum())
+    rate = est.cutoff.false_alarm_rate
+    return [
+        f"{odd} of {n} rows lie beyond the cutoff, which {rate:.0%} of normal rows exceed: some "
+        f"{rate * n:.0f} do so in a table without odd rows. p is the share of rows that are at "
+        f"least as odd, {found['p_value'].min():.2g} or more; how far a row lies off is its "
+        "surprise."
+    ]
+
+
+def copies(est: Any, names: pd.Index) -> list[str]:
+    """Return which rows are normal beside their copies only."""
+    from ..estimators.questions.copies import hidden_copies
+
+    groups = hidden_copies(est)
+    if not groups:
+        return []
+    held = est.fit_.data.row_names
+    named = [", ".join(str(names[held[i]]) for i in group) for group in groups[:NAMED]]
+    more = f" and {len(groups) - NAMED} more groups" if len(groups) > NAMED else ""
+    return [
+        f"{sum(map(len, groups))} rows hide each other: they have copies, equal or nearly so, "
+        f"beside which they are normal, and without which they lie beyond the cutoff: rows "
+        f"{'; '.join(named)}{more}."
+    ]
+
+
+def save(found: pd.DataFrame, out: Path, table: options.TableOptions) -> None:
+    """Write the decision on all rows."""
+    from ..estimators.atomic import atomic
+
+    with atomic(out) as temporary:
+        found.to_csv(temporary, index=False, sep=table.layout().form.sep, decimal=table.decimal)
+
+
+def draw(
+    est: Any,
+    found: pd.DataFrame,
+    names: np.ndarray,
+    order: np.ndarray,
+    texts: list[str],
+    picture: Path,
+) -> None:
+    """Write the picture."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from ..estimators.atomic import atomic
+    from ..estimators.plots import outliers
+    from ..estimators.report.pages import png
+
+    figure = outliers.draw(found, names, order, texts, type(est).__name__)
+    with atomic(picture) as temporary:
+        temporary.write_bytes(png(figure))
+
+
+def printed(found: pd.DataFrame, texts: list[str]) -> Any:
+    """Return the table of the oddest rows."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..estimators.messages import printable
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column(Text(str(found.columns[0])), overflow="fold", max_width=20)
+    for title in ("p", "surprise", "P(normal)"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("reason", overflow="fold")
+    for (_, row), text in zip(found.iterrows(), texts, strict=True):
+        surprise = row["surprise"]
+        table.add_row(
+            Text(printable(str(row.iloc[0]))),
+            f"{row['p_value']:.3f}",
+            f"{surprise:.2f}" if surprise < 100.0 else f"{surprise:,.0f}",
+            f"{row['probability_normal']:.2f}",
+            Text(text),
+            style=None if not row["normal"] else "dim",
+        )
+    return table

@@ -1,0 +1,67 @@
+"""Copies that hide each other: rows that are normal beside their copies only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...inference.center import Center
+from ...inference.decision import deciding_quantile
+
+ALIKE = 0.999  # kernel value of two rows from which one is a copy of the other
+FEW = 5  # rows of a group of copies; more of them are a part of the normal class
+BLOCK_VALUES = 4_000_000
+
+
+def hidden_copies(est: Any) -> list[tuple[int, ...]]:
+    r"""Return groups of training rows that are beyond the cutoff if all copies leave together.
+
+    A left-out row that has a copy is at least as similar to the others as the copy makes it, which
+    is enough where rows have few neighbours. Without the row and its copies C, whose kernel values
+    with it are at least .999,
+
+    .. math:: s_j = \frac{\sum_{i \notin C} w_i k_{ij}}{\sum_{i \notin C} w_i},
+
+    and a group is returned if its rows are normal by their left-out scores, and beyond the cutoff
+    by this. Groups of more than 5 rows are no copies by accident. Descriptions whose points are not
+    all rows, and those with negative weights, have no groups.
+
+    Returns
+    -------
+    list of tuple of int
+        Positions of training rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDD
+    >>> from bsvdd.estimators.questions.copies import hidden_copies
+    >>> X = np.random.default_rng(0).normal(size=(99, 8))
+    >>> X[[7, 30]] = 6.0
+    >>> hidden_copies(BSVDD().fit(X))
+    [(7, 30)]
+    """
+    fit = est.fit_
+    center, data = fit.center, fit.data
+    if not isinstance(center, Center) or not center.logarithmic:
+        return []
+    gram, row = data.gram, data.row_of_point
+    if gram.n1 or (row < 0).any():
+        return []
+    alike = gram.K >= ALIKE
+    n_alike = alike.sum(axis=1)
+    normal = est.left_out_scores()[row] >= 0.0
+    points = np.flatnonzero((n_alike > 1) & (n_alike <= FEW) & normal)
+    step = max(1, BLOCK_VALUES // max(gram.n_points, len(center.weights)))
+    groups = set()
+    for start in range(0, len(points), step):
+        some = points[start : start + step]
+        others = ~alike[some]
+        weights = center.weights.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            s = np.log((gram.K_left_out[some] * others) @ weights / (others @ weights))
+            margins = s.T - center.boundary.threshold[:, None]
+        odd = ~(deciding_quantile(margins, fit.level) >= 0.0)
+        groups |= {tuple(sorted(row[alike[point]].tolist())) for point in some[odd]}
+    return sorted(groups)

@@ -1,0 +1,137 @@
+"""``bsvdd outliers``: the odd rows of one table, as its user asks for them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from bsvdd import BSVDD
+from bsvdd.cli import main
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+FEW = ["--draws", 50, "--tune", 100]
+ODD = {3: ("cost", 99.0), 17: ("version", 4), 41: ("size", -9.0)}
+
+
+def call(*arguments, **env):
+    return CliRunner().invoke(main, ["outliers", *map(str, arguments)], env=env)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "name": [f"n{i:02d}" for i in range(60)],
+            "cost": np.exp(rng.normal(size=60)).round(2),
+            "size": rng.normal(size=60).round(3),
+            "city": rng.choice(["Bonn", "Rom", "Oslo"], 60),
+            "version": 3,
+        }
+    )
+    for row, (column, value) in ODD.items():
+        frame.loc[row, column] = value
+    return frame
+
+
+@pytest.fixture(scope="module")
+def csv(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("outliers") / "t.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
+    result = call(csv, "--id", "name", "--top", 3, *FEW, COLUMNS=str(width))
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert max(map(len, lines)) <= width
+    assert result.stderr == ""  # a column with two values is no label here
+    shown = [line.split() for line in lines if line.strip().startswith("n")][1:]  # without title
+    assert sorted(each[0] for each in shown) == ["n03", "n17", "n41"]
+    for name, _, _, _, *reason in shown:
+        column, value = ODD[int(name[1:])]
+        assert reason[:3] == [column, "=", f"{value:g}"]
+    text = " ".join(result.output.split())
+    assert "of 60 rows lie beyond the cutoff, which 10% of normal rows exceed: some 6 do" in text
+    assert "hide each other" not in text
+
+
+def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
+    out, picture = tmp_path / "o.csv", tmp_path / "o.png"
+    result = call(csv, "--id", "name", *FEW, "--out", out, "--picture", picture)
+    assert result.exit_code == 0, result.output
+    assert result.output.endswith(f"saved {out}\nsaved {picture}\n")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    found = pd.read_csv(out)
+    est = BSVDD(draws=50, tune=100).fit(table.drop(columns="name"))
+    expected = est.training_decision().drop(columns="left_out")
+    expected.insert(0, "name", table["name"])
+    expected = expected.sort_values("surprise", ascending=False, kind="stable")
+    pd.testing.assert_frame_equal(
+        found[list(expected)], expected.reset_index(drop=True), rtol=1e-6, atol=1e-9
+    )
+    assert (found["column_1"].notna() == ~found["normal"]).all()
+    why = est.explain(rows=[3, 17, 41], changes=False).top_columns(1)["column_1"]
+    assert why.tolist() == [column for column, _ in ODD.values()]
+    first = found.set_index("name").loc[["n03", "n17", "n41"], "column_1"]
+    assert first.tolist() == why.tolist()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "hidden"),
+    [([-9.0, -9.0], True), ([-9.0], False), ([-7.0, -6.0], False)],
+    ids=["two copies", "a copy, beside which it is odd", "other odd rows"],
+)
+def test_copies_that_hide_each_other_are_said(table, tmp_path, sizes, hidden):
+    more = table.loc[[41] * len(sizes)].assign(size=sizes)
+    normal = table.loc[[5, 5]]  # copies of a normal row hide nothing
+    path = tmp_path / "t.csv"
+    pd.concat([table, more, normal]).drop(columns="name").to_csv(path, index=False)
+    result = call(path, *FEW)
+    assert result.exit_code == 0, result.output
+    assert ("hide each other" in result.output) == hidden
+    if hidden:
+        assert "3 rows hide each other" in result.output
+        assert "without which they lie beyond the cutoff: rows 41, 60, 61." in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model", "BDD"], "No reasons: there are no exact shares of columns"),
+        (["--model", "OCSVM"], "No reasons: OCSVM has no centre in kernel space"),
+        (["--model", "SVDD", "--false-alarm-rate", 0.2], "which 20% of normal rows exceed"),
+        (["--dictionary", 20], "of 60 rows lie beyond"),
+        (["--missing", "impute"], "of 60 rows lie beyond"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else " ".join(map(str, value)),
+)
+def test_each_model_ranks_the_rows(csv, tmp_path, arguments, said):
+    picture = tmp_path / "o.png"
+    result = call(csv, "--id", "name", *FEW, "--picture", picture, *arguments)
+    assert result.exit_code == 0, result.output
+    assert said in " ".join(result.output.split())
+    assert "n17" in result.output and picture.exists()
+
+
+def test_rows_that_a_fit_with_landmarks_does_not_hold_are_decided_too(csv, tmp_path, monkeypatch):
+    from bsvdd.estimators import dictionary
+
+    monkeypatch.setattr(dictionary, "KEPT_ROWS", 40)
+    out = tmp_path / "o.csv"
+    result = call(csv, "--id", "name", *FEW, "--dictionary", 20, "--out", out)
+    assert result.exit_code == 0, result.output
+    found = pd.read_csv(out).set_index("name")
+    assert len(found) == found.index.nunique() == 60 and found["p_value"].notna().all()
+    assert found.index[:3].isin(["n03", "n17", "n41"]).sum() >= 2
+    assert (found["column_1"].notna() == ~found["normal"]).all()
+
+
+def test_an_output_that_is_read_or_named_twice_is_refused(csv, tmp_path):
+    same = tmp_path / "o"
+    assert "would replace" in call(csv, "--out", csv).output
+    result = call(csv, "--out", same, "--picture", same)
+    assert result.exit_code == 1 and "name the same file" in result.output
+    assert not same.exists()
