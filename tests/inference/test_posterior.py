@@ -210,9 +210,13 @@ def test_draws_have_the_moments_of_the_quadrature(name, sampler, worst_z):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("draws", "tune"), [(60, 100), pytest.param(300, 300, marks=pytest.mark.long)]
+    ("minority", "draws", "tune"),
+    [
+        (True, 60, 100),
+        pytest.param(False, 300, 300, marks=pytest.mark.long),
+        pytest.param(True, 300, 300, marks=pytest.mark.long),
+    ],
 )
-@pytest.mark.parametrize("minority", [False, True])
 def test_as_lambda_grows_the_posterior_is_the_sphere_of_svdd(minority, draws, tune):
     rng = np.random.default_rng(7)
     rows, others = rng.normal(size=(10, 2)), np.array([[0.3, 0.8], [2.5, 0.0]])
