@@ -36,7 +36,7 @@ def saved_and_loaded(est, folder, functions=None):
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        *(("BSVDD", {"sampler": s}) for s in ("auto", "hmc", "nuts", "metropolis")),
+        *(("BSVDD", {"sampler": s}) for s in ("auto", "nuts", "metropolis")),
         ("BSVDDM", {}),
         ("BDD", {"sampler": "exact"}),
         ("BDD", {"prior": priors.Flat()}),
