@@ -16,6 +16,9 @@ from bsvdd import BDD, BSVDD, BSVDDM, SVDD, kernels, priors
 # two test processes share the cores, and those that they start
 threadpool_limits(1)
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+# hundreds of processes start in the tests, and each would compile anew what it imports
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile("bsvdd", derandomize=True, deadline=None, database=None)
 settings.load_profile("bsvdd")

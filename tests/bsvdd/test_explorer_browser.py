@@ -35,7 +35,7 @@ def address(tmp_path_factory):
         yield address
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page():
     with chromium() as page:
         yield page
@@ -123,9 +123,12 @@ class Screen:
         self.page.screenshot(path=ARTIFACTS / f"explorer-{name}.png", full_page=True)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def screen(address, page):
-    """The explorer with its first picture; no error of a script may have been seen at the end."""
+    """The explorer with its first picture, on which each test goes on from the one before.
+
+    No error of a script may have been seen at the end.
+    """
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(address, timeout=1000 * FIRST)

@@ -51,7 +51,7 @@ STUDY = Study(
 )
 FEW = replace(STUDY, replicates=3)
 N = len(STUDY.cells())
-KILLS = [8, pytest.param(20, marks=pytest.mark.long)]
+KILLS = [4, pytest.param(20, marks=pytest.mark.long)]
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -154,7 +154,7 @@ def test_many_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_pat
         assert len(seen[0]) == progress.done
         if progress.done % 3 == 0 and len(killed) < kills:
             time.sleep(rng.uniform(0, seconds))
-            for _ in range(2 if len(killed) == 5 else 1):
+            for _ in range(2 if len(killed) == 2 else 1):
                 here.kill(rng.integers(len(here.workers)))
                 killed.append(progress.done)
             here.start(2 - len(here.workers))

@@ -81,7 +81,7 @@ class ThreePriors(Bayesian):
         return model
 
 
-@pytest.mark.parametrize("sampler", ["auto", "nuts", "metropolis"])
+@pytest.mark.parametrize("sampler", ["auto", "metropolis"])
 def test_the_log_likelihood_is_the_models_own(table, sampler):
     X, y = table
     est = OtherPotential(sampler=sampler, cutoff=0.9, **QUICK).fit(X, y)
@@ -111,7 +111,7 @@ def test_weights_that_do_not_sum_to_one_are_not_renormalised(table):
 
 
 def test_a_third_prior_is_swapped_reweighted_and_shown(table):
-    est = ThreePriors(sampler="nuts", **QUICK | {"draws": 200}).fit(*table)
+    est = ThreePriors(**QUICK | {"draws": 200}).fit(*table)
     assert "scale_prior=Flat(sd=0.1)" in repr(est)
     attrs = est.idata_["posterior"].attrs
     assert attrs["scale_prior"] == "Flat(sd=0.1)" and "prior" in attrs and "minority_prior" in attrs

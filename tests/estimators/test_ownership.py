@@ -120,7 +120,7 @@ def test_a_kernel_and_a_prior_as_objects(table, new_rows):
     scale, numbers = np.ones(3), {"sd": 1.0}
     distribution = preliz.Normal(0.0, 1.0)
     est = BSVDD(kernel=Wide(scale), prior=Vague(numbers), **QUICK).fit(*table)
-    fits = est, est.with_prior(Vague(numbers)), est.with_prior(distribution)
+    fits = est, est.with_prior(distribution)
     before = [of_objects(each, new_rows) for each in fits]
     scale *= 3
     numbers["sd"] = 9.0

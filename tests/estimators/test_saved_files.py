@@ -36,7 +36,7 @@ def saved_and_loaded(est, folder, functions=None):
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        *(("BSVDD", {"sampler": s}) for s in ("auto", "hmc", "nuts", "metropolis")),
+        *(("BSVDD", {"sampler": s}) for s in ("auto", "nuts", "metropolis")),
         ("BSVDDM", {}),
         ("BDD", {"sampler": "exact"}),
         ("BDD", {"prior": priors.Flat()}),
@@ -494,39 +494,35 @@ import numpy as np
 import bsvdd
 path, kills, rng = sys.argv[1], int(sys.argv[2]), np.random.default_rng(4)
 both = [bsvdd.load(f"{path}.{which}") for which in "ab"]
-seen, path = set(), Path(path)
-written = lambda: set(path.parent.glob(".fit.nc.*.part"))
-stamp = lambda: path.stat().st_mtime_ns
+path = Path(path)
 for _ in range(2):  # the second time nothing has to be imported
     start = time.perf_counter()
     for est in both:
         est.save(path)
 saved = (time.perf_counter() - start) / 2
 for kill in range(kills):
-    before = stamp()
+    left = set(path.parent.glob(".fit.nc.*.part"))
     if (child := os.fork()) == 0:
         while True:
             for est in both:
                 est.save(path)
-    for _ in range(kill % 3):  # whole saves, of which the second is another file than the first
-        while stamp() == before:
-            pass
-        before = stamp()
-    time.sleep(rng.uniform(0.0, saved))
-    left = written()
-    while kill % 2 and written() == left:  # most of a save is in memory: wait for its file
-        pass
+    time.sleep(rng.uniform(0.0, 2.0 * saved))
+    while kill % 2:  # most of a save is in memory: stop it while its file is there
+        os.kill(child, signal.SIGSTOP)
+        os.waitpid(child, os.WUNTRACED)
+        if set(path.parent.glob(".fit.nc.*.part")) != left:
+            break
+        os.kill(child, signal.SIGCONT)
+        time.sleep(rng.uniform(0.0, saved / 10))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    seen.add(bsvdd.load(path).cutoff_)
-assert seen == {est.cutoff_ for est in both}, seen
+    assert bsvdd.load(path).cutoff_ in [est.cutoff_ for est in both]
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.long)])
-def test_killed_many_times_while_saving(fitted, tmp_path, kills):
+def test_killed_many_times_while_saving(fitted, tmp_path, kills=40):
     """After each kill -9 the file is the old or the new one, whole."""
     path = tmp_path / "fit.nc"
     for which, cutoff in (("a", 0.5), ("b", 0.75)):
@@ -538,5 +534,5 @@ def test_killed_many_times_while_saving(fitted, tmp_path, kills):
         timeout=250,
     )
     assert run.returncode == 0, run.stderr
-    # killed in the middle, many times
-    assert len(list(tmp_path.glob(".fit.nc.*.part"))) >= kills / 5
+    # every second kill is in the middle of a file
+    assert len(list(tmp_path.glob(".fit.nc.*.part"))) >= kills // 2

@@ -30,25 +30,23 @@ def model():
     return bsvdd.build(GRAM, two_halves, 0.1)
 
 
-@pytest.mark.parametrize("sampler", ["auto", "nuts"])
-def test_chains_of_nuts_start_in_different_modes(sampler):
-    tree = sample(model(), sampler, **SETTINGS)
-    posterior = tree["posterior"]
-    assert posterior.attrs["sampler"] == "nuts"
-    which = posterior["beta_which"].values.mean(axis=1)
-    np.testing.assert_allclose(np.sort(which), [0.0, 7.0], atol=0.5)
-    assert Verdict.of(posterior["w"].values).r_hat > 1.5
-
-
 @pytest.mark.parametrize("chains", [1, 2])
 def test_fits_to_two_modes_warn(chains):
-    est = BSVDD(prior=two_halves, kernel=kernels.RBF(1.0), draws=300, tune=200, chains=chains)
+    """Also those of one chain; two chains start in different modes."""
+    settings = dict(draws=300, tune=200, chains=chains, random_state=3)
+    est = BSVDD(prior=two_halves, kernel=kernels.RBF(1.0), **settings)
     with pytest.warns(DiagnosticWarning) as caught:
         est.fit(ROWS)
     said = [str(each.message) for each in caught]
     assert any(
         "the chains disagree, as they do if the posterior has several modes" in m for m in said
     )
+    posterior = est.idata_["posterior"]
+    assert posterior.attrs["sampler"] == "nuts"
+    if chains == 2:
+        which = posterior["beta_which"].values.mean(axis=1)
+        np.testing.assert_allclose(np.sort(which), [0.0, 7.0], atol=0.5)
+        assert Verdict.of(posterior["w"].values).r_hat > 1.5
 
 
 def near_modes(gram, name, dims):
@@ -59,7 +57,7 @@ def near_modes(gram, name, dims):
 def test_modes_between_which_chains_move(worst_z):
     """The draws have the mean and the variance of the mixture, whose data say nothing of it."""
     tree = sample(
-        bsvdd.build(GRAM, near_modes, 0.1), "auto", draws=2000, tune=500, chains=4, seed=1
+        bsvdd.build(GRAM, near_modes, 0.1), "auto", draws=1000, tune=300, chains=4, seed=1
     )
     posterior = tree["posterior"]
     assert posterior.attrs["sampler"] == "hmc"

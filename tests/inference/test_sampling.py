@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import arviz as az
 import numpy as np
+import nutpie
 import pymc as pm
 import pytest
 from bsvdd.inference import sampling
@@ -22,23 +23,31 @@ from bsvdd import BSVDD, BSVDDM, kernels, plots, priors
 QUICK = dict(draws=30, tune=30, chains=2)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model(toy_gram):
     return bsvdd.build(toy_gram, priors.StandardizedRowSum())
 
 
-@pytest.mark.parametrize(
-    "prior",
-    [
-        lambda gram, name, dims: pm.StudentT(name, 3.0, shape=gram.n_points),
-        SimpleNamespace(create_variable=lambda name: pm.Laplace(name, 0, 1, dims="point")),
-        lambda gram, name, dims: pm.Deterministic(
-            name, pm.HalfNormal(f"{name}_sd") * pm.Normal(f"{name}_raw", dims=dims), dims=dims
-        ),
-    ],
-    ids=["function", "create_variable", "hierarchical"],
-)
-def test_any_prior_can_be_sampled(toy_gram, prior):
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once():
+    """Let nutpie compile each model once for all tests of this file: it takes seconds."""
+    known, genuine = {}, nutpie.compile_pymc_model
+
+    def compiled(model, **options):
+        if model not in known:
+            known[model] = genuine(model, **options)
+        return known[model]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nutpie, "compile_pymc_model", compiled)
+        yield
+
+
+def test_a_hierarchical_prior_can_be_sampled_by_nuts(toy_gram):
+    def prior(gram, name, dims):
+        spread = pm.HalfNormal(f"{name}_sd")
+        return pm.Deterministic(name, spread * pm.Normal(f"{name}_raw", dims=dims), dims=dims)
+
     tree = sample(bsvdd.build(toy_gram, prior), "nuts", seed=1, **QUICK)
     beta, w = tree["posterior"]["beta"].values, tree["posterior"]["w"].values
     e = np.exp(beta - beta.max(axis=-1, keepdims=True))
@@ -83,8 +92,6 @@ class PanicException(BaseException):
     ids=["interrupt", "panic"],
 )
 def test_what_ends_a_run_of_nutpie_early(monkeypatch, model, raised, error, message):
-    import nutpie
-
     cancelled = []
 
     def wait():
@@ -111,12 +118,9 @@ def test_interruption_from_the_keyboard(model, request):
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")  # few draws
-@pytest.mark.parametrize("sampler", ["hmc", "nuts"])
-def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table, sampler):
+def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table):
     """Draws of a part of the run are never returned."""
-    import nutpie
-
-    est = BSVDD(**QUICK).fit(*table).set_params(sampler=sampler)
+    est = BSVDD(**QUICK).fit(*table)
     before, calls, genuine = est.idata_, [], hmc.Kernel.step
 
     def failing(self, *args):
@@ -125,15 +129,11 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table, sampler
             raise KeyboardInterrupt
         return genuine(self, *args)
 
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    of_sampler = {"hmc": (hmc.Kernel, "step", failing), "nuts": (nutpie, "sample", interrupted)}
-    monkeypatch.setattr(*of_sampler[sampler])
+    monkeypatch.setattr(hmc.Kernel, "step", failing)
     with pytest.raises(KeyboardInterrupt):
         est.fit(*table)
     assert est.idata_ is before
-    new = BSVDD(sampler=sampler, **QUICK)
+    new = BSVDD(**QUICK)
     with pytest.raises(KeyboardInterrupt):
         new.fit(*table)
     assert not hasattr(new, "cutoff_")
@@ -171,8 +171,6 @@ def test_settings_that_are_refused(sampler, message):
 
 def test_nuts_has_one_thread_of_blas(model, monkeypatch):
     """Two threads that share a product of K and a vector are slower than one."""
-    import nutpie
-
     found, genuine = set(), nutpie.sample
 
     def watched(*args, **kwargs):

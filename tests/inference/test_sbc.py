@@ -8,7 +8,7 @@ from benchmarks.calibration import CASES, MINORITY, WRONG, _quantities, p_value,
 
 SIZE = 1e-4  # of the tests, all quantities together; seeds are fixed
 # the chains take .1 to .5 s for each replicate, exact draws milliseconds
-REPLICATES = {"BDD": 500, "BDD-M": 500, "BSVDD": 120, "BSVDD-M": 80}
+REPLICATES = {"BDD": 200, "BDD-M": 200, "BSVDD": 120, "BSVDD-M": 80}
 REPLICATES |= {f"{name} by hmc": REPLICATES[name] for name in ("BSVDD", "BSVDD-M")}
 ALL = [
     pytest.param(name, marks=[pytest.mark.slow, pytest.mark.long] if name.startswith("BS") else [])
@@ -27,7 +27,7 @@ def test_a_wrong_likelihood_is_seen(name, wrong):
     """The same check on as many replicates, of a posterior whose likelihood is not the data's."""
     if "minority" in wrong and not CASES[name].minority:
         pytest.skip("it has no minority rows")
-    assert p_value(ranks(name, 300, 4, WRONG[wrong])) < SIZE
+    assert p_value(ranks(name, REPLICATES[name], 4, WRONG[wrong])) < SIZE
 
 
 @pytest.mark.slow

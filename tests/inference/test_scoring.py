@@ -42,7 +42,7 @@ def test_scores_have_all_digits_and_do_not_underflow(kernel, model):
     [
         *((BDD(simplex=True), 1.0, spread) for spread in (1.0, 10.0, 1000.0)),
         *((BSVDD(**QUICK), sd, spread) for sd in (0.5, 3.0) for spread in (1.0, 10.0, 1000.0)),
-        *((BSVDD(**QUICK), 30.0, spread) for spread in (1.0, 10.0)),
+        (BSVDD(**QUICK, sampler="hmc"), 30.0, 10.0),
     ],
     ids=str,
 )
