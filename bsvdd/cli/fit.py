@@ -58,10 +58,10 @@ def fit(
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
         from ..comparison.run.protocol import Candidate, Protocol
-        from ..comparison.scenarios.gaps import typical_values
+        from ..comparison.scenarios.gaps import filled_table
         from ..comparison.scenarios.tables import read_features
         from ..estimators.messages import columns, quoted
-        from ..estimators.rows.categories import are_categories, encoded
+        from ..estimators.rows.columns import dates_of, kind_of, moments
         from ..estimators.rows.files import naming
         from ..models.priors import GraphLaplacian
 
@@ -77,14 +77,14 @@ def fit(
         )
         # numbers, with NaN in rows without a label
         y = minority.astype(int) if minority is not None and minority.dtype == bool else minority
-        text = [c for c in X.columns if are_categories(X[c])]
+        kinds = {c: kind_of(X[c]) for c in X.columns}
+        text = [c for c, kind in kinds.items() if kind == "category"]
         positions = tuple(X.columns.get_indexer(text).tolist()) or None
         if table.missing == "impute":
-            numbers = encoded(X, positions or ()).astype(float)
-            majority = numbers if y is None else numbers[y == 0]
+            dates = [c for c, kind in kinds.items() if kind == "dates"]
+            X = X.assign(**{c: moments(X[c], dates_of(X[c]).form) for c in dates})
             with naming(csv):
-                values = typical_values(majority.to_numpy(), positions or ())
-            X = numbers.fillna(dict(zip(X.columns, values, strict=True)))
+                X = filled_table(X, X if y is None else X[y == 0])
         protocol = Protocol(
             cutoff=cutoff, draws=draws, tune=tune, chains=chains, categorical=positions
         )
