@@ -117,9 +117,10 @@ class Detector(OutlierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, p), path of a .npy, .parquet or .csv file, or dask collection
             Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). With a
-            ``dictionary``, an array, a memory map, a file or a dask array or data frame is read in
-            blocks and never as a whole, in its own precision (kernel values of float32 rows are
-            computed in float32).
+            ``dictionary``, an array, a memory map, a .npy file or a dask array or data frame is
+            read in blocks and never as a whole, in its own precision (kernel values of float32
+            rows are computed in float32). Columns of text are numbers, dates or categories, see
+            :mod:`bsvdd.estimators.rows.columns`.
         y : array-like of shape (n,), or name of a column of the file or data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise, which may list the labels of several kinds
@@ -528,7 +529,8 @@ class Detector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p), path of a file, or dask collection
-            As in ``fit``. A file is read in blocks. For a dask array or data frame, this method
+            As in ``fit``; columns of a data frame or file are taken by their names. A file is read
+            in blocks. For a dask array or data frame, this method
             and the others with one number per row return lazy dask arrays. If the labels of the
             fit were a column of the file or data frame, this column is ignored.
 
