@@ -42,7 +42,10 @@ FORMS = (ISO, *(day + clock for clock in ("", " %H:%M", " %H:%M:%S") for day in 
 
 
 class Cell(NamedTuple):
-    """A number that a cell has, its currency, "%" or ":" of a time, and the sign of thousands."""
+    """A number that a cell has, its unit, and the sign between thousands.
+
+    The unit is a currency, "%", ":" of a time, or "truth" of true and false.
+    """
 
     number: float = np.nan
     unit: str = ""
@@ -74,7 +77,8 @@ def _cell(value: Any, decimal: str) -> Cell:
         )
     found = NUMBER[decimal].fullmatch(text)
     if found is None or not (found["whole"] or found["part"]):
-        return Cell(TRUTH.get(text.casefold(), np.nan))
+        number = TRUTH.get(text.casefold(), np.nan)
+        return Cell(number, "truth" if np.isfinite(number) else "")
     if (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
         return Cell()
     whole = re.sub(r"\D", "", found["whole"])
@@ -216,7 +220,8 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
             return "some dates"
     if as_numbers(values, OTHER_SIGN[decimal]).notna().all() and not is_code:
         return "decimal"
-    if not is_code and _are_numbers(texts, values, decimal).mean() > 0.5:
+    alone = np.array([not np.isnan(_cell(value, decimal).number) for value in values])
+    if not is_code and (alone & ~texts.str.fullmatch(r"0\d+")).mean() > 0.5:
         return "some numbers"
     return "id" if values.is_unique and len(values) >= FEW else "category"
 

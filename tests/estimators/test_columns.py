@@ -57,6 +57,10 @@ REFUSED = {
     ),
     "two texts": (["?", *map(str, MONEY[2:]), "x"], "not '?' of row 0, 'x' of row 39 (counted"),
     "two units": ([f"€{v}" for v in MONEY[1:]] + ["$5"], "but not '$5' of row 39"),
+    "two currencies": (
+        ["€1", "$1"] * 20,
+        "'x' has numbers in 20 of 40 rows, but not '$1' of row 1",
+    ),
     "units and none": ([f"{v}%" for v in MONEY[1:]] + ["5"], "but not '5' of row 39"),
     "decimal commas": ([f"{v}".replace(".", ",") for v in MONEY + 0.001], "--decimal ','"),
     "some thousands": (["1,234", "1500", *["2"] * 38], "if it stands between thousands, write"),
