@@ -30,6 +30,7 @@ def atomic(path: Path) -> Iterator[Path]:
         The disk is full; ``path`` is unchanged.
     """
     path = Path(os.path.realpath(path))
+    require_replaceable(path)
     remove_stale(path.parent, glob.escape(path.name))
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
@@ -49,6 +50,12 @@ def atomic(path: Path) -> Iterator[Path]:
                 str(path),
             ) from error
         raise
+
+
+def require_replaceable(path: Path) -> None:
+    """Raise an OSError if ``path`` is there and no file: a device or pipe would be replaced."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no file, but a folder, device or pipe; name another file")
 
 
 def remove_stale(folder: Path, name: str = "*") -> None:

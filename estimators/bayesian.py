@@ -504,7 +504,7 @@ class Bayesian(Detector):
         """
         new = clone(self)
         data = new._read(X, y)
-        rows = data.rows if Z is None else new_rows.expected(new, data.kernel, Z)
+        rows = data.rows if Z is None else new_rows.expected(new, data.kernel, Z, data.dates)
         drawn = proper(prior_draws(new._build(data.gram), draws, data.seed))
         d = Center.of(drawn.weights, data.gram).distances(rows)
         return drawn.datasets()["posterior"].assign(d=drawn.of_rows(d))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
@@ -15,6 +16,7 @@ from ..models import bdd, bdd_m
 from ..models.bdd import NormalPosterior
 from ..models.bdd_m_posterior import TruncatedNormalPosterior
 from ..models.gram import Gram
+from ..models.potential import WeightMap
 from ..models.priors import EqualWeights, GaussianPrior, Prior, TruncatedNormal
 from .bayesian import CALIBRATED, Bayesian
 from .training import TrainingData
@@ -119,6 +121,10 @@ class BDD(Bayesian):
     @override
     def _build(self, gram: Gram) -> pm.Model:
         return bdd.build(gram, self.prior, self._scale)
+
+    @override
+    def _weight_map(self, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
+        return bdd.Identity()
 
     @override
     def _closed_form(self, gram: Gram) -> NormalPosterior | None:

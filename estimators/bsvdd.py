@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..models import bsvdd, bsvdd_m
 from ..models.gram import Gram
+from ..models.potential import WeightMap
 from ..models.priors import Beta, Flat, InverseRowSum, Prior
 from .bayesian import CALIBRATED, Bayesian
 
@@ -162,6 +165,10 @@ class BSVDD(Bayesian):
     def _build(self, gram: Gram) -> pm.Model:
         return bsvdd.build(gram, self.prior, self._scale, self.outlier_fraction)
 
+    @override
+    def _weight_map(self, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
+        return bsvdd.Softmax()
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BSVDDM(BSVDD):
@@ -249,3 +256,7 @@ class BSVDDM(BSVDD):
             self.outlier_fraction,
             self.minority_fraction,
         )
+
+    @override
+    def _weight_map(self, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
+        return bsvdd_m.ScaledSoftmax(variables["tau"].shape[-1]) if "tau" in variables else None

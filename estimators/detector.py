@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
 from numbers import Number
@@ -29,8 +29,8 @@ from ..inference.prior import LazyPrior
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
-from ..models.kernels.base import is_number
-from ..models.potential import KernelLikelihood, Likelihood
+from ..models.kernels.base import LARGEST, is_number
+from ..models.potential import KernelLikelihood, Likelihood, WeightMap
 from . import new_rows, tree
 from .dictionary import AllRows
 from .fit import Fit, read
@@ -117,9 +117,10 @@ class Detector(OutlierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, p), path of a .npy, .parquet or .csv file, or dask collection
             Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). With a
-            ``dictionary``, an array, a memory map, a file or a dask array or data frame is read in
-            blocks and never as a whole, in its own precision (kernel values of float32 rows are
-            computed in float32).
+            ``dictionary``, an array, a memory map, a .npy file or a dask array or data frame is
+            read in blocks and never as a whole, in its own precision (kernel values of float32
+            rows are computed in float32). Columns of text are numbers, dates or categories, see
+            :mod:`bsvdd.estimators.rows.columns`.
         y : array-like of shape (n,), or name of a column of the file or data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise, which may list the labels of several kinds
@@ -300,6 +301,10 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return the score of rows by the draws: the similarity to the centre."""
         norm = draws.flat("squared_norm") if "squared_norm" in draws.variables else None
         return Center.of(draws.weights, gram, norm, self._nonnegative)
+
+    def _weight_map(self, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
+        """Return the map of draws of ``variables`` to the weights, if the model states one."""
+        return None
 
     def _for_points(self, gram: Gram) -> Self:
         """Return this estimator with what it learns from points, which are rows, alone."""
@@ -524,7 +529,8 @@ class Detector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p), path of a file, or dask collection
-            As in ``fit``. A file is read in blocks. For a dask array or data frame, this method
+            As in ``fit``; columns of a data frame or file are taken by their names. A file is read
+            in blocks. For a dask array or data frame, this method
             and the others with one number per row return lazy dask arrays. If the labels of the
             fit were a column of the file or data frame, this column is ignored.
 
@@ -1249,6 +1255,33 @@ class Detector(OutlierMixin, BaseEstimator):
 
     # scikit-learn
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; those of the kernel too, as in ``kernel__kernel__bandwidth``.
+
+        Raises
+        ------
+        ValueError
+            There is no parameter of that name.
+
+        Examples
+        --------
+        >>> from bsvdd import SVDD
+        >>> SVDD().set_params(kernel__kernel__bandwidth=0.5, kernel__rho=0.1).kernel
+        Tabular(RBF(bandwidth=0.5, gamma=2), rho=0.1)
+        """
+        nested = {name: v for name, v in params.items() if name.startswith("kernel__")}
+        super().set_params(**{name: v for name, v in params.items() if name not in nested})
+        if nested:
+            of_kernel = {name.removeprefix("kernel__"): v for name, v in nested.items()}
+            self.kernel = as_kernel(self.kernel).with_params(**of_kernel)
+        return self
+
+    def _validate_params(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) > LARGEST and name != "minor_label":
+                raise ValueError(f"{name} is a whole number that is too large for any float")
+        super()._validate_params()
+
     @property
     def classes_(self) -> np.ndarray:
         """The values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
@@ -1300,6 +1333,8 @@ def owned(value: Any) -> Any:
 
 def _can_change(value: Any) -> bool:
     kind: Any = type(value)
+    if isinstance(value, type):
+        return False
     if is_dataclass(value) and kind.__dataclass_params__.frozen:
         return any(_can_change(getattr(value, each.name)) for each in fields(value))
     if isinstance(value, tuple):

@@ -32,9 +32,7 @@ def encode(name: str, value: Any) -> Any:
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         encoded = {field: encode(f"{name}.{field}", v) for field, v in fields.items()}
         return {"type": type(value).__name__, "fields": encoded}
-    if isinstance(value, tuple) or (
-        isinstance(value, list) and any(isinstance(v, str) for v in value)
-    ):
+    if isinstance(value, tuple) or _are_labels(value):
         return {"type": "tuple", "items": [encode(name, v) for v in value]}
     if isinstance(value, list | np.ndarray):
         return {"type": "array", "items": np.asarray(value, dtype=float).tolist()}
@@ -45,6 +43,13 @@ def encode(name: str, value: Any) -> Any:
     if callable(value) or is_foreign(value):
         return {"type": "function", "name": name}
     raise TypeError(f"{name}={value!r} cannot be saved; expected a number, a string or None")
+
+
+def _are_labels(value: Any) -> bool:
+    """Return whether a list or an array has texts or whole numbers, which floats would change."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.ndim == 1 else []
+    return isinstance(value, list) and any(isinstance(v, str | int) for v in value)
 
 
 def decode(value: Any, functions: dict[str, Any]) -> Any:

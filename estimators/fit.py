@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +21,7 @@ from ..inference.prior import LazyPrior
 from ..models.kernels import as_kernel
 from ..models.potential import Likelihood
 from .dictionary import separated
-from .inputs import categorical_columns, training_names, validated, warn_of_columns
+from .inputs import numbers_of, training_names, validated, warn_of_columns
 from .labels import (
     kinds_seen,
     labels_of,
@@ -28,6 +30,7 @@ from .labels import (
     missing_labels,
     warn_of_classes,
 )
+from .rows import files
 from .rows.blocks import ArrayRows, Rows
 from .rows.files import naming
 from .rows.source import source as rows_of
@@ -106,7 +109,8 @@ class Fit:
 
 def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
     """Return the training data of an estimator, after all checks of rows, labels and cutoff."""
-    source, labels = _source(est, X, y)
+    with naming(X):
+        source, labels = _source(est, X, y)
     n, labelled, unlabelled = source.n_rows, None, None
     with naming(X):
         if est._takes_unlabelled and (missing := missing_labels(labels, n)).any():
@@ -150,25 +154,42 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
         kind=kind[row_numbers],
         kind_labels=kind_labels,
         names=training_names(X, held, len(rows)),
+        dates=source.dates,
     )
 
 
 def _source(est: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     """Return the training rows and their labels; blocks are not read yet."""
-    kernel = as_kernel(est.kernel)
-    is_array = isinstance(X, np.ndarray)
-    in_blocks = not is_array or est._dictionary(len(X) if X.ndim else 0).reads_blocks
+    kernel, is_path = as_kernel(est.kernel), isinstance(X, str | os.PathLike)
+    if is_path:
+        X, y = files.read(Path(X), y)
+        if len(X) < 2:
+            raise ValueError(f"X has {len(X)} row(s); expected at least 2")
+    elif isinstance(X, pd.DataFrame) and isinstance(y, str):
+        X, y = files.split(X, y, "the data frame")
+    in_blocks = (
+        is_path
+        or not isinstance(X, np.ndarray)
+        or est._dictionary(len(X) if X.ndim else 0).reads_blocks
+    )
     source = rows_of(X) if in_blocks and not kernel.pairwise else None
+    if isinstance(y, str):
+        if source is None or source.names is None:
+            raise ValueError(
+                f"y={y!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
+                "data frame); give one label for each row"
+            )
+        y = source.labels(y)
     if source is None:
-        categorical = categorical_columns(kernel, X)
-        X = validated(est, X, True, kernel.pairwise, categorical)
+        X, categorical, dates = numbers_of(kernel, X)
+        X = validated(est, X, True, kernel.pairwise)
         rows = ArrayRows(kernel.training_rows(X), is_checked=True)
-        rows.categorical = categorical
+        rows.categorical, rows.dates = categorical, dates
         return rows, y
-    labels = source.labels(y) if isinstance(y, str) else y
-    source.categorical = categorical_columns(kernel, source)
+    if kernel.takes_categories:
+        source.categorical = kernel.categorical_columns or source.found_categories()
     if source.n_rows < 2:
         raise ValueError(f"X has {source.n_rows} row(s); expected at least 2")
     head = np.zeros((1, source.n_columns))
     validate_data(est, head if source.names is None else pd.DataFrame(head, None, source.names))
-    return source, labels
+    return source, y

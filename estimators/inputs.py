@@ -12,42 +12,59 @@ from sklearn.utils.validation import validate_data
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular
 from ..models.kernels.distance import DistanceKernel
-from .messages import columns
-from .rows.blocks import Rows, checked
-from .rows.categories import are_categories, encoded
+from .messages import columns as the_columns
+from .messages import did_you_mean, quoted
+from .rows import columns
+from .rows.blocks import checked
+from .rows.columns import Dates
 
+LARGEST = 2**63  # below it a whole number has 64 bits
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
-def categorical_columns(kernel: Kernel, X: Any, names: Any = None) -> tuple[int, ...]:
-    """Return the positions in X of the columns that are categories.
+def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, Dates]]:
+    """Return training rows as numbers, their columns of categories, and those of dates.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : data frame, Rows or anything else
-        An array has none: its values are numbers already.
-    names : sequence of str, optional
-        Names of the columns of a fit; those of its categories are looked for in X.
+    An array is returned as it is, because its values are numbers already.
     """
-    if not kernel.takes_categories:
-        return ()
-    if isinstance(X, Rows):
-        return kernel.categorical_columns or X.found_categories()
+    if not isinstance(X, pd.DataFrame) or kernel.pairwise:
+        return X, (), {}
+    _require_different(X.columns)
+    own = tuple(i for i in kernel.categorical_columns if i < X.shape[1])
+    categorical, dates = columns.found(X, own, kernel.takes_categories)
+    return columns.numbers(X, categorical, dates), categorical, dates
+
+
+def matched(est: Any, X: Any) -> Any:
+    """Return new rows with the columns in the order of the fit, by their names.
+
+    Raises
+    ------
+    ValueError
+        A data frame lacks a column, or has a name twice.
+    """
     if not isinstance(X, pd.DataFrame):
-        return ()
-    own = kernel.categorical_columns
-    if names is not None:
-        wanted = {names[i] for i in own}
-        return tuple(i for i, name in enumerate(X.columns) if name in wanted)
-    if own:
-        return tuple(i for i in own if i < X.shape[1])
-    return tuple(i for i in range(X.shape[1]) if are_categories(X.iloc[:, i]))
+        return X
+    _require_different(X.columns)
+    names = getattr(est, "feature_names_in_", None)
+    if names is None:
+        return X
+    lacking = [name for name in names if name not in X.columns]
+    if lacking:
+        raise ValueError(
+            f"X lacks {the_columns(lacking)}{did_you_mean(lacking[0], X.columns)}, which the fit "
+            f"has; it has {quoted(X.columns)}"
+        )
+    return X[list(names)] if X.shape[1] == len(names) else X  # others are named by scikit-learn
 
 
-def validated(
-    est: Any, X: Any, reset: bool, pairwise: bool, categorical: tuple[int, ...] = ()
-) -> np.ndarray:
+def _require_different(names: pd.Index) -> None:
+    if names.has_duplicates:
+        name = names[names.duplicated()][0]
+        raise ValueError(f"X has the column {str(name)!r} twice; rename one")
+
+
+def validated(est: Any, X: Any, reset: bool, pairwise: bool, start: int = 0) -> np.ndarray:
     """Return X as a table of finite numbers in float64.
 
     Parameters
@@ -58,8 +75,8 @@ def validated(
     reset : bool
     pairwise : bool
         Whether X holds kernel values; those of new rows have one more column, k(z, z).
-    categorical : tuple of int
-        Positions of the columns of a data frame that become numbers of categories.
+    start : int
+        Number of the first row, for errors.
 
     Raises
     ------
@@ -67,35 +84,20 @@ def validated(
         X is not such a table. The message says what X is, and what to do.
     """
     _refuse(X)
-    if categorical:
-        X = encoded(X, categorical)
     how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
     try:
         if not reset and pairwise:
             X = check_array(X, **how)
         else:
             X = validate_data(est, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
+    except OverflowError as error:
+        raise ValueError(f"X has a number that is too large for any float: {error}") from error
     except (TypeError, ValueError) as error:  # some messages do not name X
-        text = _columns_of_text(X)
-        if "X" in str(error) and not text:
+        if "X" in str(error):
             raise
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        named = ""
-        if text:
-            named = (
-                f"; {columns(text, 'is', 'are')} not numeric: for columns of categories use "
-                "kernel=kernels.Tabular(), else convert or drop them"
-            )
-        raise kind(f"X must be a table of numbers (rows, columns): {error}{named}") from error
-    return checked(X, range(len(X)))
-
-
-def _columns_of_text(X: Any) -> list[Any]:
-    """Return the columns of a data frame that have values which are no numbers."""
-    if not isinstance(X, pd.DataFrame):
-        return []
-    others = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])]
-    return [c for c in others if (pd.to_numeric(X[c], errors="coerce").isna() & X[c].notna()).any()]
+        raise kind(f"X must be a table of numbers (rows, columns): {error}") from error
+    return checked(X, range(start, start + len(X)))
 
 
 def _refuse(X: Any) -> None:
@@ -177,14 +179,14 @@ def row_names(X: Any, n: int) -> np.ndarray:
 
 
 def training_names(X: Any, row_numbers: np.ndarray | slice, n: int) -> np.ndarray | None:
-    """Return the names of the rows that a fit holds, as whole numbers or texts.
+    """Return the names of the rows that a fit holds, as whole numbers of 64 bits or texts.
 
     None stands for 0, 1, ..., n - 1. Without a data frame, the names of sampled rows are their
     numbers in X.
     """
     if isinstance(X, pd.DataFrame):
         names = row_names(X, len(X))[row_numbers]
-        whole = np.array([isinstance(v, int | np.integer) for v in names]).all()
+        whole = all(isinstance(v, int | np.integer) and -LARGEST <= v < LARGEST for v in names)
         names = names.astype(np.int64) if whole else np.array([str(name) for name in names])
     elif isinstance(row_numbers, slice):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import pandas as pd
 from ..inference.warning import DataWarning, warn
 
 INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
-SAVED = 16  # distinct labels that a saved fit lists
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
 
 
@@ -117,8 +116,8 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
         {0, 1} and bool: 1 is minority. Anything else needs ``minor_label``.
     n_rows : int
     minor_label : optional
-        The label of the minority, or a list or tuple of the labels of its kinds; every other label
-        is majority.
+        The label of the minority, or a list, tuple or array of the labels of its kinds; every other
+        label is majority.
 
     Raises
     ------
@@ -173,15 +172,23 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
 
 def _kinds(minor_label: Any) -> list[Any]:
     """Return the labels of the minority that ``minor_label`` names, each once."""
-    if not isinstance(minor_label, list | tuple):
+    if not _are_several(minor_label):
         return [minor_label]
-    texts = [isinstance(label, str) for label in minor_label]
-    if not texts or (any(texts) and not all(texts)) or len(set(minor_label)) < len(texts):
+    kinds = minor_label.tolist() if isinstance(minor_label, np.ndarray) else list(minor_label)
+    plain = all(isinstance(label, Hashable) for label in kinds)
+    texts = [isinstance(label, str) for label in kinds]
+    if not (plain and texts and (all(texts) or not any(texts)) and len(set(kinds)) == len(kinds)):
         raise ValueError(
             "minor_label must be one label, or a list of different labels of one type, got "
             f"{minor_label!r}"
         )
-    return list(minor_label)
+    return kinds
+
+
+def _are_several(minor_label: Any) -> bool:
+    return isinstance(minor_label, list | tuple) or (
+        isinstance(minor_label, np.ndarray) and minor_label.ndim > 0
+    )
 
 
 def kinds_seen(
@@ -206,12 +213,12 @@ def kinds_seen(
     """
     if not minority.any():
         return np.zeros(len(minority), dtype=int), ()
-    if not isinstance(minor_label, list | tuple):
+    if not _are_several(minor_label):
         return minority.astype(int), tuple(np.asarray(y)[minority][:1].tolist())
-    y, kind = np.asarray(y), np.zeros(len(minority), dtype=int)
-    for k, label in enumerate(minor_label):
+    y, kind, labels = np.asarray(y), np.zeros(len(minority), dtype=int), _kinds(minor_label)
+    for k, label in enumerate(labels):
         kind[y == label] = k + 1
-    return kind, tuple(np.array(minor_label).tolist())
+    return kind, tuple(v.item() if isinstance(v, np.generic) else v for v in labels)
 
 
 def labels_seen(y: Any, minority: np.ndarray, minor_label: Any) -> tuple[Any, ...]:
@@ -234,9 +241,9 @@ def labels_seen(y: Any, minority: np.ndarray, minor_label: Any) -> tuple[Any, ..
 
 
 def labels_to_save(labels: tuple[Any, ...]) -> list[Any]:
-    """Return labels for a saved fit; none if they are many, or not numbers and texts."""
+    """Return labels for a saved fit; none if they are not numbers and texts."""
     plain = all(isinstance(label, bool | int | float | str) for label in labels)
-    return list(labels) if plain and len(labels) <= SAVED else []
+    return list(labels) if plain else []
 
 
 def kinds_to_save(labels: tuple[Any, ...]) -> list[Any]:

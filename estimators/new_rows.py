@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference.center import Score
 from ..models.kernels import Kernel
-from .inputs import categorical_columns, validated
-from .rows.files import tables
+from .inputs import matched, validated
+from .rows import columns
+from .rows.columns import Dates
+from .rows.files import chunks, naming
 from .rows.source import is_lazy
 
 Summary = Callable[[Score, np.ndarray], np.ndarray]  # one number per row
@@ -22,13 +26,15 @@ Summary = Callable[[Score, np.ndarray], np.ndarray]  # one number per row
 
 def blocks(est: Any, X: Any) -> Iterator[np.ndarray]:
     """Yield new rows in the form that the kernel of a fit expects; a file's block by block."""
-    parts: Iterable[Any] = [X]
-    if isinstance(X, str | os.PathLike):
-        names = getattr(est, "feature_names_in_", None)
-        categorical = [] if names is None else names[list(est.kernel_.categorical_columns)]
-        parts = tables(X, est.fit_.data.label, list(categorical))
-    for part in parts:
-        yield expected(est, est.kernel_, _without_label(est, part))
+    kernel, dates = est.kernel_, est.fit_.data.dates
+    if not isinstance(X, str | os.PathLike):
+        yield expected(est, kernel, _without_label(est, X), dates)
+        return
+    names = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
+    texts = [str(names[i]) for i in (*kernel.categorical_columns, *dates)]
+    with naming(X):
+        for start, part in chunks(Path(X), texts):
+            yield expected(est, kernel, _without_label(est, part), dates, start)
 
 
 def table(est: Any, X: Any) -> np.ndarray:
@@ -36,10 +42,18 @@ def table(est: Any, X: Any) -> np.ndarray:
     return np.concatenate(list(blocks(est, X)))
 
 
-def expected(est: Any, kernel: Kernel, X: Any) -> np.ndarray:
-    """Return new rows in the form that ``kernel``, resolved by a fit, expects."""
-    categorical = categorical_columns(kernel, X, getattr(est, "feature_names_in_", None))
-    X = validated(est, X, reset=False, pairwise=kernel.pairwise, categorical=categorical)
+def expected(
+    est: Any, kernel: Kernel, X: Any, dates: Mapping[int, Dates], start: int = 0
+) -> np.ndarray:
+    """Return new rows in the form that ``kernel``, resolved by a fit, expects.
+
+    ``dates`` are the columns that were dates in the fit, and ``start`` is the number of the first
+    row, for errors.
+    """
+    X = matched(est, X)
+    if isinstance(X, pd.DataFrame) and X.shape[1] == est.n_features_in_:
+        X = columns.numbers(X, kernel.categorical_columns, dates, start)
+    X = validated(est, X, reset=False, pairwise=kernel.pairwise, start=start)
     return kernel.new_rows(X, est.n_features_in_)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 from sklearn.utils.validation import check_is_fitted
@@ -29,12 +30,14 @@ from ..inference.cutoff import as_cutoff
 from ..inference.draws import Draws, SamplerReport
 from ..models import kernels
 from ..models.gram import Gram, Sums
+from ..models.potential import WeightMap
 from . import dictionary
 from .atomic import atomic
 from .encoding import decode, encode, function_names
 from .fit import Fit
 from .labels import kinds_to_save, labels_to_save
 from .registry import MODELS
+from .rows.columns import FORMS, Dates
 from .training import TrainingData
 
 FORMAT = 3
@@ -86,7 +89,7 @@ OF_LANDMARKS = ("gram/points", "gram/row_of_point", "gram/r")
 
 NONE = type(None)
 PLAIN = (str, int, float, bool)
-DICTS = ("parameters", "kernel", "report", "solution", "dims", "coords", "diagnostics")
+DICTS = ("parameters", "kernel", "report", "solution", "dims", "coords", "diagnostics", "dates")
 HEADER: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("format", "seed"), (int,)),
     **dict.fromkeys(("cutoff", "level", "calibrated_scale"), (float,)),
@@ -99,7 +102,7 @@ GRAM: dict[str, tuple[type, ...]] = {"T": (float,), "n0": (int,), "n1": (int,), 
 ITEMS: dict[str, tuple[type, ...]] = {  # of lists and dicts of the header
     **{"features": (str,), "labels": PLAIN, "kind_labels": PLAIN, "report": (str, int, float)},
     **dict.fromkeys(("solution", "diagnostics"), (int, float)),
-    **dict.fromkeys(("dims", "coords"), (list,)),
+    **dict.fromkeys(("dims", "coords", "dates"), (list,)),
 }
 
 
@@ -120,7 +123,7 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
     """
     check_is_fitted(est)
     text = json.dumps(_header(est), default=_plain)
-    tensors = {name: _contiguous(name, v) for name, v in _tensors(est.fit_).items()}
+    tensors = {name: _contiguous(name, v) for name, v in _tensors(est).items()}
     tensors["sha256"] = _digest(text, tensors)
     try:
         content = safetensors.save(tensors, {"bsvdd": text})
@@ -149,6 +152,7 @@ def _header(est: Any) -> dict[str, Any]:
         "labels": labels_to_save(data.labels),
         "kind_labels": kinds_to_save(data.kind_labels),
         "names": data.names,
+        "dates": {str(column): [d.origin, d.form] for column, d in data.dates.items()},
         "gram": None if data.dictionary.points_are_rows else gram | {"all_rows": data.all_rows},
         "report": draws.report.attrs(),
         "calibrated_scale": getattr(est, "_calibrated_scale", 0.0),
@@ -162,8 +166,12 @@ def _header(est: Any) -> dict[str, Any]:
     }
 
 
-def _tensors(fit: Fit) -> dict[str, np.ndarray]:
+def _tensors(est: Any) -> dict[str, np.ndarray]:
+    fit: Fit = est.fit_
     data, draws, boundary = fit.data, fit.draws, fit.center.boundary
+    variables = draws.variables
+    if _map(est, variables) is not None:
+        variables = draws.without("w").variables
     by_draw = {"log_prior": draws.log_prior, "sample_stats": draws.statistics}
     tensors = {
         "rows": data.rows,
@@ -171,7 +179,7 @@ def _tensors(fit: Fit) -> dict[str, np.ndarray]:
         "unlabelled": data.gram.unlabelled,
         "left_out": fit.left_out,
         **{f"boundary/{each.name}": getattr(boundary, each.name) for each in fields(boundary)},
-        **{f"posterior/{name}": v for name, v in draws.variables.items()},
+        **{f"posterior/{name}": _single(draws, v) for name, v in variables.items()},
         **{
             f"{group}/{name}": v.reshape(draws.shape)
             for group, values in by_draw.items()
@@ -182,6 +190,18 @@ def _tensors(fit: Fit) -> dict[str, np.ndarray]:
         of_landmarks = data.gram.points, data.row_of_point, data.gram.r
         tensors |= dict(zip(OF_LANDMARKS, of_landmarks, strict=True))
     return {name: values for name, values in tensors.items() if values is not None}
+
+
+def _map(est: Any, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
+    """Return the map of the variables of a file to the weights, which are then not in it."""
+    found: WeightMap | None = est._weight_map(variables)
+    return found if found is not None and set(found.inputs) <= set(variables) else None
+
+
+def _single(draws: Draws, values: np.ndarray) -> np.ndarray:
+    """Return draws of many numbers in single precision, far finer than their Monte Carlo error."""
+    many = draws.is_posterior and values.ndim > 2 and values.dtype.kind == "f"
+    return values.astype(np.float32) if many else values
 
 
 def _contiguous(name: str, values: np.ndarray) -> np.ndarray:
@@ -386,8 +406,6 @@ def _restored(
 ) -> Any:
     """Return the estimator of a header and its tensors, after the remaining checks."""
     gram = header["gram"]
-    needed = NEEDED if gram is None else NEEDED + OF_LANDMARKS
-    _check_tensors(tensors, needed, len(header["kind_labels"]) + 1)
     classes = {record.class_name: record for record in MODELS.values()}
     if header["estimator"] not in classes:
         raise ValueError(f"unknown estimator {header['estimator']!r:.80}")
@@ -396,11 +414,14 @@ def _restored(
     if set(parameters) != set(cls._get_param_names()):  # a default would be a guess
         differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
         raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ:.80}")
+    est = cls(**parameters)
+    tensors = _with_weights(est, tensors)
+    needed = NEEDED if gram is None else NEEDED + OF_LANDMARKS
+    _check_tensors(tensors, needed, len(header["kind_labels"]) + 1)
     kernel = kernels.as_kernel(decode(header["kernel"], functions))
     n_columns = tensors["rows"].shape[1] - (2 if kernel.pairwise else 0)
     if header["features"] and len(header["features"]) != n_columns:
         raise ValueError(f"features: expected {n_columns} names")
-    est = cls(**parameters)
     est._validate_params()
     est._check_policy(as_cutoff(est.cutoff))
     est.n_features_in_ = n_columns
@@ -430,6 +451,24 @@ def _restored(
     return est._set(fit)
 
 
+def _with_weights(est: Any, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the tensors with the weights, if they follow from other draws."""
+    draws = {
+        name.removeprefix("posterior/"): v.astype(float) if v.dtype == np.float32 else v
+        for name, v in tensors.items()
+        if name.startswith("posterior/")
+    }
+    rule = _map(est, draws)
+    if rule is not None:
+        if "w" in draws:
+            raise ValueError("posterior/w: expected no weights, which follow from other draws")
+        inputs = [draws[name] for name in rule.inputs]
+        with np.errstate(all="ignore"):  # values that are not finite are an error below
+            w = rule.weights(*(v.reshape(-1, v.shape[-1]) for v in inputs))
+        draws["w"] = w.reshape(*inputs[0].shape[:2], -1)
+    return tensors | {f"posterior/{name}": v for name, v in draws.items()}
+
+
 def _data(
     header: dict[str, Any], tensors: dict[str, np.ndarray], kernel: kernels.Kernel, rule: Any
 ) -> TrainingData:
@@ -438,6 +477,11 @@ def _data(
     names = None if header["names"] is None else np.array(header["names"])
     if minority.all():
         raise ValueError("kind: expected at least one majority row")
+    dates = {int(column): Dates(*texts) for column, texts in header["dates"].items()}
+    for column, each in dates.items():
+        if not 0 <= column < rows.shape[1] or each.form not in FORMS:
+            raise ValueError(f"dates: no column of dates, {column}: {each!r:.80}")
+        pd.Timestamp(each.origin)  # an error if it is no date
     if names is not None and (names.shape != minority.shape or names.dtype.kind not in "iU"):
         raise ValueError(f"names: expected {len(rows)} whole numbers or texts")
     points = tensors.get("gram/points", rows[:0])
@@ -473,6 +517,7 @@ def _data(
         kind=kind,
         kind_labels=tuple(header["kind_labels"]),
         names=names,
+        dates=dates,
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -14,6 +16,7 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel
 from .labels import kinds_to_save, labels_to_save
 from .rows.blocks import Rows
+from .rows.columns import Dates
 
 
 class Dictionary(Protocol):
@@ -100,6 +103,8 @@ class TrainingData:
     names : ndarray of shape (n,), optional
         The user's names of the rows: the index of a data frame, or the numbers of sampled rows.
         None if the names are 0, 1, ..., n - 1.
+    dates : dict of int to Dates
+        The columns that were dates, by their positions: how they became numbers.
     """
 
     rows: np.ndarray
@@ -114,6 +119,7 @@ class TrainingData:
     kind: np.ndarray
     kind_labels: tuple[Any, ...] = ()
     names: np.ndarray | None = None
+    dates: Mapping[int, Dates] = MappingProxyType({})
 
     @property
     def row_names(self) -> np.ndarray:

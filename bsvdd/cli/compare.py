@@ -222,12 +222,12 @@ def _plan(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
 def _categories(csv: Path, layout: Any, data: Any) -> list[str]:
     """Return which columns are categories, and how they are compared."""
     from ..estimators.messages import columns
-    from ..estimators.rows.files import csv_header
+    from ..estimators.rows.files import csv_head
     from ..models.kernels import Tabular
 
     if data.categorical is None:
         return []
-    names = [c for c in csv_header(csv, layout.form) if c not in layout.others]
+    names = [c for c in csv_head(csv, layout.form) if c not in layout.others]
     found = columns([names[i] for i in data.categorical], "is a category", "are categories")
     return [
         f"{found}: kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other columns "

@@ -10,6 +10,7 @@ from typing import TextIO
 
 import click
 
+from ..estimators.atomic import require_replaceable
 from ..estimators.messages import printable
 
 
@@ -52,9 +53,10 @@ def plain_warnings() -> Iterator[None]:
 
 
 def check_output(out: Path, *inputs: Path, option: str = "--out") -> None:
-    """Raise a ValueError if ``out`` is an input file, or its folder does not exist."""
+    """Raise an error if ``out`` is an input file or no file, or its folder does not exist."""
     if not out.parent.is_dir():
         raise ValueError(f"{option} {out}: there is no folder {out.parent}")
+    require_replaceable(out)
     for path in inputs:
         if out.exists() and out.samefile(path):
             raise ValueError(

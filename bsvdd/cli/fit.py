@@ -111,9 +111,9 @@ def prepared(
     The labels are 1 for the minority, 0 for the majority, and NaN for rows without a label.
     """
     from ..comparison.run.protocol import Candidate, Protocol
-    from ..comparison.scenarios.gaps import typical_values
+    from ..comparison.scenarios.gaps import filled_table
     from ..comparison.scenarios.tables import read_features
-    from ..estimators.rows.categories import are_categories, encoded
+    from ..estimators.rows.columns import dates_of, kind_of, moments
     from ..estimators.rows.files import naming
     from ..models.priors import GraphLaplacian
 
@@ -124,14 +124,14 @@ def prepared(
     )
     # numbers, with NaN in rows without a label
     y = minority.astype(int) if minority is not None and minority.dtype == bool else minority
-    text = [c for c in X.columns if are_categories(X[c])]
+    kinds = {c: kind_of(X[c]) for c in X.columns}
+    text = [c for c, kind in kinds.items() if kind == "category"]
     positions = tuple(X.columns.get_indexer(text).tolist()) or None
     if table.missing == "impute":
-        numbers = encoded(X, positions or ()).astype(float)
-        majority = numbers if y is None else numbers[y == 0]
+        dates = [c for c, kind in kinds.items() if kind == "dates"]
+        X = X.assign(**{c: moments(X[c], dates_of(X[c]).form) for c in dates})
         with naming(csv):
-            values = typical_values(majority.to_numpy(), positions or ())
-        X = numbers.fillna(dict(zip(X.columns, values, strict=True)))
+            X = filled_table(X, X if y is None else X[y == 0])
     protocol = Protocol(cutoff=cutoff, categorical=positions, **sampling)
     est = protocol.estimator(Candidate(model, model, parameters), seed)
     if "progressbar" in est.get_params():

@@ -95,7 +95,7 @@ def score(
         rows = read_table(csv, layout=layout, texts=categories)
         with naming(csv):
             taken = _columns_of_fit(est, rows, layout)
-            X = table_of_numbers(rows, taken, categories, layout.form)
+            X = table_of_numbers(est, rows, taken, categories, layout.form)
             imputed: list[str] | None = None
             if table.missing == "impute":
                 X, imputed = filled_by(est, X, rows[taken].isna().to_numpy())
@@ -170,12 +170,21 @@ def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
 
 
 def table_of_numbers(
-    rows: pd.DataFrame, columns: list[str], categories: list[str], form: Any
+    est: Any, rows: pd.DataFrame, columns: list[str], categories: list[str], form: Any
 ) -> pd.DataFrame:
-    """Return the columns as numbers, those of categories as text; rows are counted from 0."""
+    """Return the columns as numbers, dates, and text of categories; rows are counted from 0."""
     import pandas as pd
 
-    X = {c: rows[c] if c in categories else form.numbers(rows[c]) for c in columns}
+    from ..estimators.rows.columns import as_numbers, moments
+
+    dates, X = est.fit_.data.dates, {}
+    for i, c in enumerate(columns):
+        if c in categories:
+            X[c] = rows[c]
+        elif i in dates:
+            X[c] = moments(rows[c], dates[i].form)
+        else:
+            X[c] = as_numbers(rows[c], form.decimal)
     return pd.DataFrame(X, rows.index).set_axis(pd.RangeIndex(len(rows)))
 
 
@@ -190,7 +199,9 @@ def filled_by(est: Any, X: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame
     categorical = est.kernel_.categorical_columns
     values = typical_values(est.fit_.data.majority_rows, categorical)
     X = X.astype({X.columns[i]: object for i in categorical})
-    for i, value in enumerate(values):
+    dates = est.fit_.data.dates
+    for i, number in enumerate(values):
+        value = dates[i].moment(number) if i in dates else number
         X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], value))
     return X, [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
 
@@ -212,7 +223,8 @@ def raise_problem(problems: pd.Series, rows: pd.DataFrame, typed: list[str], lay
 
     ``typed`` are the columns of numbers, whose decimal sign may be another one.
     """
-    from ..comparison.scenarios.tables import OTHER_SIGN, has_other_sign, place
+    from ..comparison.scenarios.tables import place
+    from ..estimators.rows.columns import OTHER_SIGN, kind_of
 
     bad = problems.index[problems != ""]
     sign = OTHER_SIGN[layout.form.decimal]
@@ -220,7 +232,7 @@ def raise_problem(problems: pd.Series, rows: pd.DataFrame, typed: list[str], lay
     raise ValueError(
         f"{len(bad)} of {len(rows)} rows cannot be scored, the first is {place(rows, bad[0])}, "
         f"where {problems[bad[0]]}"
-        + (hint if any(has_other_sign(rows[c], layout.form) for c in typed) else "")
+        + (hint if any(kind_of(rows[c], layout.form.decimal) == "decimal" for c in typed) else "")
     )
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.datasets import make_moons
 
 from ...estimators.messages import printable
-from ...estimators.rows.categories import are_categories, encoded
+from ...estimators.rows import columns
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
 from .collection import DEFAULT as DEFAULT
 from .collection import QUICK as QUICK
@@ -86,8 +86,8 @@ def from_csv(
     """
     layout = Layout(label, id, drop, form, categories)
     X, minority = read_features(path, layout, minor, missing)
-    text = tuple(i for i in range(X.shape[1]) if are_categories(X.iloc[:, i]))
-    numbers = encoded(X, text).to_numpy(dtype=float)
+    text, dates = columns.found(X)
+    numbers = columns.numbers(X, text, dates).to_numpy(dtype=float)
     imputed = bool(np.isnan(numbers).any()) or None
     names = X.index.to_numpy()
     return Dataset(_name(path), numbers, np.asarray(minority), text or None, imputed, names)

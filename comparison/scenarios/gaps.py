@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import pandas as pd
 
 MISSING = ("error", "drop", "impute")
 
@@ -40,18 +41,39 @@ def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.
     """
     from sklearn.impute import SimpleImputer  # slow to import, and few tables have gaps
 
-    empty = np.flatnonzero(np.isnan(majority).all(axis=0))
-    if len(empty):
-        raise ValueError(
-            f"column {empty[0]} (counted from 0) has no value in any of {len(majority)} majority "
-            "rows, so there is nothing to impute its gaps by; leave the column out"
-        )
+    for i, gaps in enumerate(np.isnan(majority).T):
+        _require_value(i, gaps)
     values: np.ndarray = SimpleImputer(strategy="median").fit(majority).statistics_
     which = list(categorical)
     if which:
         frequent = SimpleImputer(strategy="most_frequent").fit(majority[:, which])
         values[which] = frequent.statistics_
     return values
+
+
+def filled_table(X: pd.DataFrame, majority: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the medians, or most frequent categories, of the majority in its gaps.
+
+    Raises
+    ------
+    ValueError
+        A column with gaps has no value in any majority row.
+    """
+    values = {}
+    for i, c in enumerate(X):
+        if X[c].isna().any():
+            _require_value(i, majority[c].isna().to_numpy())
+            frequent = isinstance(X[c].dtype, pd.CategoricalDtype)
+            values[c] = majority[c].mode()[0] if frequent else majority[c].median()
+    return X.fillna(values)
+
+
+def _require_value(column: int, gaps: np.ndarray) -> None:
+    if gaps.all():
+        raise ValueError(
+            f"column {column} (counted from 0) has no value in any of {len(gaps)} majority "
+            "rows, so there is nothing to impute its gaps by; leave the column out"
+        )
 
 
 def filled(rows: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -13,12 +13,10 @@ import pandas as pd
 from ...estimators.labels import minority_rows, read_labels
 from ...estimators.messages import columns as the_columns
 from ...estimators.messages import did_you_mean, quoted
-from ...estimators.rows.files import COMMAS, CsvFormat, csv_header, csv_options, naming, reading_csv
+from ...estimators.rows.columns import advice, as_numbers, dates_of, kind_of, moments
+from ...estimators.rows.files import COMMAS, CsvFormat, csv_head, naming, read_csv
 from ...inference.warning import DataWarning, warn
 from .gaps import MISSING
-
-OTHER_SIGN = {".": ",", ",": "."}
-FEW = 10  # rows in which whole numbers often differ by chance
 
 
 @dataclass(frozen=True)
@@ -120,33 +118,28 @@ def read_table(
     """
     path = Path(path)
     form = COMMAS if layout is None else layout.form
-    columns = csv_header(path, form)
     if layout is not None:
-        layout.check(path, columns)
         label = layout.label
         texts = [*texts, *layout.categories]
-    with reading_csv(path) as file:
-        table = pd.read_csv(file, **csv_options(columns, form=form, texts=texts))
+    id_ = None if layout is None else layout.id
+    table = read_csv(path, form, texts, [name for name in (label, id_) if name is not None])
+    if layout is not None:
+        layout.check(path, list(table.columns))
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")
-    name = None if layout is None else layout.id
-    if label in columns or name is not None:
-        fields = read_texts(path, form)
-        if label is not None and label in columns:
-            table[label] = pd.Series(read_labels(fields[label].tolist()), table.index)
-        if name is not None:
-            table.index = pd.Index(fields[name], name=name)
-            _warn_of_repeated(path, table.index)
+    if label is not None and label in table:
+        table[label] = pd.Series(read_labels(table[label].tolist()), table.index)
     if layout is None:
         return table
-    return table.drop(columns=[*layout.drop, *([] if name is None else [name])])
+    if id_ is not None:
+        table.index = pd.Index(table[id_], name=id_)
+        _warn_of_repeated(path, table.index)
+    return table.drop(columns=[*layout.drop, *([] if id_ is None else [id_])])
 
 
 def read_texts(path: Path, form: CsvFormat = COMMAS) -> pd.DataFrame:
     """Return all fields of a CSV file as they are in it, as text."""
-    columns = csv_header(path, form)
-    with reading_csv(path) as file:
-        return pd.read_csv(file, **csv_options(columns, as_text=True, form=form))
+    return read_csv(path, form, raw=list(csv_head(path, form).columns))
 
 
 def _warn_of_repeated(path: Path, ids: pd.Index) -> None:
@@ -202,79 +195,40 @@ def features(
     if columns is not None:
         require_columns(table, columns)
         table = table[columns]
-    text = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
-    if categories is not None:
-        text = [
-            c
-            for c in text
-            if c not in categories and _kind_of_text(table[c], label, form) != "category"
-        ]
-    if text:
-        column = table[text[0]].reset_index(drop=True)
-        bad = column[column.notna() & form.numbers(column).isna()]
-        bad = bad if len(bad) else column.dropna()  # True, False and gaps all convert to numbers
-        raise ValueError(
-            f"{the_columns(text, 'is', 'are')} not numeric: {str(text[0])!r} of "
-            f"{place(table, bad.index[0])} is {bad.iloc[0]!r:.80}; "
-            f"{_advice(table[text], label, form)}"
+    known = set(categories or ())
+    kinds = {c: "category" if c in known else kind_of(table[c], form.decimal) for c in table}
+    trouble = {c: kind for c, kind in kinds.items() if kind not in ("numbers", "dates", "category")}
+    texts = [c for c, kind in kinds.items() if kind == "category" and c not in known]
+    two = [c for c in texts if label is None and table[c].nunique() == 2]
+    if categories is None or not texts:
+        two = []
+    lines = advice(table, trouble, form.decimal)
+    if two:
+        lines.append(
+            f"{the_columns(two, 'has', 'have')} two values: --label {str(two[0])!r} --minor VALUE "
+            f"if this is the class, else --category {str(two[0])!r}"
         )
+    if categories is None and texts:
+        options = " ".join(f"--drop {str(c)!r}" for c in texts[:3])
+        more = " ..." if len(texts) > 3 else ""
+        lines.append(f"encode categories as numbers, or leave them out: {options}{more}")
+    if lines:
+        named = [*trouble, *(texts if categories is None else two)]
+        raise ValueError(f"{the_columns(named, 'is', 'are')} not numeric; {'; '.join(lines)}")
     if not table.shape[1]:
         raise ValueError("the table has no feature columns")
-    return table
-
-
-def has_other_sign(column: pd.Series, form: CsvFormat) -> bool:
-    """Return whether a column of text has numbers with the other decimal sign."""
-    if pd.api.types.is_numeric_dtype(column) or not column.notna().any():
-        return False
-    other = CsvFormat(";", OTHER_SIGN[form.decimal])
-    return bool((other.numbers(column).notna() == column.notna()).all())
-
-
-def _kind_of_text(column: pd.Series, label: str | None, form: CsvFormat) -> str:
-    """Return what a column of text looks like: decimal, numbers, id, two (values) or category."""
-    if has_other_sign(column, form):
-        return "decimal"
-    if form.numbers(column).notna().sum() > len(column) / 2:
-        return "numbers"
-    if column.is_unique and len(column) >= FEW:
-        return "id"
-    if label is None and column.nunique() == 2:
-        return "two"
-    return "category" if column.notna().any() else "numbers"
-
-
-def _advice(text: pd.DataFrame, label: str | None, form: CsvFormat) -> str:
-    """Return what to do with columns that are not numbers."""
-    advice = []
-    of_kind: dict[str, list[str]] = {}
-    for c in text:
-        of_kind.setdefault(_kind_of_text(text[c], label, form), []).append(str(c))
-    if decimal := of_kind.get("decimal"):
-        sign = OTHER_SIGN[form.decimal]
-        advice.append(
-            f"{the_columns(decimal, 'has', 'have')} {sign!r} as decimal sign: --decimal {sign!r}"
+    dates = [c for c, kind in kinds.items() if kind == "dates"]
+    if dates:
+        first = moments(table[dates[0]].dropna(), dates_of(table[dates[0]]).form).min()
+        warn(
+            f"{the_columns(dates, 'has', 'have')} dates, read as days since the first, "
+            f"{first:%Y-%m-%d}; leave out by --drop {str(dates[0])!r}",
+            DataWarning,
         )
-    if numeric := of_kind.get("numbers"):
-        typed = int(form.numbers(text[numeric[0]]).notna().sum())
-        advice.append(
-            f"{numeric[0]!r} has numbers in {typed} of {len(text)} rows: mend or remove the "
-            f"others, or --category {numeric[0]!r} if the numbers name categories"
-        )
-    if ids := of_kind.get("id"):
-        advice.append(
-            f"{the_columns(ids, 'names', 'name')} each row once: --id {ids[0]!r}, or --drop"
-        )
-    if two := of_kind.get("two"):
-        advice.append(
-            f"{the_columns(two, 'has', 'have')} two values: --label {two[0]!r} --minor VALUE "
-            f"if this is the class, else --category {two[0]!r}"
-        )
-    if categories := of_kind.get("category"):
-        options = " ".join(f"--drop {c!r}" for c in categories[:3])
-        more = " ..." if len(categories) > 3 else ""
-        advice.append(f"encode categories as numbers, or leave them out: {options}{more}")
-    return "; ".join(advice)
+    numbers = {c: as_numbers(table[c], form.decimal) for c, k in kinds.items() if k == "numbers"}
+    typed = {c: v for c, v in numbers.items() if not pd.api.types.is_numeric_dtype(table[c])}
+    categorical = [c for c, kind in kinds.items() if kind == "category"]
+    return table.assign(**typed).astype(dict.fromkeys(categorical, "category"))
 
 
 def gaps(X: pd.DataFrame) -> np.ndarray:
@@ -283,9 +237,8 @@ def gaps(X: pd.DataFrame) -> np.ndarray:
     return X.isna().to_numpy() | np.isinf(X.assign(**dict.fromkeys(text, 0.0)).to_numpy(float))
 
 
-def check_gaps(X: pd.DataFrame) -> None:
-    """Raise a ValueError if a feature has gaps or infinite values; the message counts them."""
-    bad = gaps(X)
+def check_gaps(X: pd.DataFrame, bad: np.ndarray) -> None:
+    """Raise a ValueError if a feature has gaps or infinite values, ``bad``; it counts them."""
     if not bad.any():
         return
     empty = X.columns[X.isna().all()]
@@ -305,7 +258,7 @@ def check_gaps(X: pd.DataFrame) -> None:
 
 
 def warn_of_columns(X: pd.DataFrame, label: str | None) -> None:
-    """Warn of features that may be an id or, if no label is named, the label.
+    """Warn of features that may be the label, if no label is named.
 
     Parameters
     ----------
@@ -317,17 +270,8 @@ def warn_of_columns(X: pd.DataFrame, label: str | None) -> None:
     Warns
     -----
     DataWarning
-        A column of whole numbers that all differ; without a label, a column with two values.
+        Without a label, a column with two values.
     """
-    whole = [c for c in X if pd.api.types.is_integer_dtype(X[c])]
-    ids = [c for c in whole if len(X) >= FEW and X[c].is_unique]
-    if ids:
-        warn(
-            f"{the_columns(ids, 'has', 'have')} another whole number in each of {len(X)} rows, "
-            f"like an id, and counts as a feature; if it is an id, name it by --id "
-            f"{str(ids[0])!r}, or leave it out by --drop {str(ids[0])!r}",
-            DataWarning,
-        )
     numeric = X.select_dtypes(["number", "bool"])
     two = [c for c in numeric if X[c].nunique() == 2] if label is None else []
     if two:
@@ -464,9 +408,9 @@ def _without_gaps(
     bad = gaps(X)
     with_gaps = bad.any(axis=1)
     if missing == "error" or X.isna().all().any():
-        check_gaps(X)
+        check_gaps(X, bad)
     elif missing == "impute":
-        check_gaps(X.where(~X.isna(), 0.0))  # infinite values are an error still
+        check_gaps(X, bad & ~X.isna().to_numpy())  # infinite values are an error still
         if with_gaps.any():
             warn(
                 f"{int(with_gaps.sum())} of {len(X)} rows have gaps ({int(bad.sum())} values), "

@@ -45,7 +45,8 @@ class Explanation:
         For each ``obs`` and ``column``: ``mean``, ``low``, ``high`` of its term; ``share``,
         ``share_low``, ``share_high`` of the surprise, or of d_z^2 for a linear kernel; and
         ``typical``, the mean term of normal training rows, each without itself where weights are
-        at least 0. None if the kernel has no terms of columns.
+        at least 0. None if the kernel has no terms of columns. The attribute ``dates``, here and in
+        ``changes``, says which columns count days, and since when.
     points : xarray.Dataset
         For each ``obs`` and ``rank``: ``point``, the number of a point of the centre; ``row``, its
         training row, or -1 for a landmark that is no row; ``minority``; and ``mean``, ``low``,
@@ -190,13 +191,14 @@ def explain(
             standardized=change / region.sd,
             size=("obs", region.size(change)),
         )
+    dates = {"dates": [f"{columns[i]}: {each}" for i, each in data.dates.items()]}
     return Explanation(
         kind="surprise" if is_surprise else "distance",
         rows=table,
-        columns=of_columns,
+        columns=of_columns if of_columns is None else of_columns.assign_attrs(dates),
         points=_dataset("rank", range(terms.point.shape[1]), names, **points),
         nearest=_dataset("rank", range(nearest["row"].shape[1]), names, **nearest),
-        changes=changed,
+        changes=changed if changed is None else changed.assign_attrs(dates),
         draws=len(draws),
         prob=prob,
         without_columns=_why_no_columns(center),

@@ -8,8 +8,9 @@ rows.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, override
 
 import joblib
@@ -19,8 +20,9 @@ import pandas as pd
 from ...inference import threads
 from ...models.gram import Sums
 from ...models.kernels import Kernel
-from ..messages import columns, did_you_mean, quoted
+from ..messages import columns
 from .categories import encoded
+from .columns import Dates
 
 BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
 SCATTERED = 1000  # scattered rows of a memory map read at once: each may read 64 KB or more
@@ -36,12 +38,15 @@ class Rows:
         Names of the columns, if they have names.
     categorical : tuple of int
         Positions of the columns that are read as categories.
+    dates : dict of int to Dates
+        The columns that were dates, by their positions.
     """
 
     n_rows: int
     n_columns: int
     names: list[str] | None = None
     categorical: tuple[int, ...] = ()
+    dates: Mapping[int, Dates] = MappingProxyType({})
 
     def found_categories(self) -> tuple[int, ...]:
         """Return the positions of the columns that are categories by their type."""
@@ -55,7 +60,7 @@ class Rows:
         """Return the labels in the column ``name``, and remove it from the columns of the rows."""
         raise ValueError(
             f"y={name!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
-            "dask data frame); give one label for each row"
+            "data frame); give one label for each row"
         )
 
     def take(self, which: np.ndarray | slice) -> np.ndarray:
@@ -123,23 +128,6 @@ class ArrayRows(Rows):
             rows[part] = checked(np.asarray(self.X[numbers[part]]), numbers[part])
             release(self.X)
         return rows
-
-
-class NamedRows(Rows):
-    """Rows with named columns, one of which may be the labels."""
-
-    origin: str  # name of the file or table, for errors
-
-    def _use(self, names: list[str], label: str | None = None) -> None:
-        if label is not None and label not in names:
-            raise ValueError(
-                f"y={label!r} is no column of {self.origin}{did_you_mean(label, names)}, which has "
-                f"{quoted(names)}"
-            )
-        self.names = [name for name in names if name != label]
-        self.n_columns = len(self.names)
-        if not self.names:
-            raise ValueError(f"{self.origin} has no column besides that of the labels")
 
 
 def pick(

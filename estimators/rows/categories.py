@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+EXACT = 2**53  # whole numbers below it are floats
+
 
 def code(category: Any) -> float:
     r"""Return the number of a category.
 
-    A number is its own number, and so is a text that is a number as Python writes it. Any other
-    text t has the number :math:`-(h + 1/2) / 2^{52}`, between -1 and 0, with h the first 52 bits of
+    A number below 2^53 is its own number, and so is a text that is such a number as Python writes
+    it. A larger whole number is a text, because floats cannot tell it from its neighbours. Any text
+    t has the number :math:`-(h + 1/2) / 2^{52}`, between -1 and 0, with h the first 52 bits of
     the BLAKE2b hash of t: two of m texts have the same one with a probability below
     :math:`m^2 / 2^{53}`, 1e-6 for 100,000 texts.
 
@@ -39,7 +42,9 @@ def code(category: Any) -> float:
     (True, False)
     """
     if isinstance(category, bool | np.bool_ | int | float | np.integer | np.floating):
-        return float(category)
+        if not EXACT <= abs(category) < math.inf:
+            return float(category)
+        category = str(int(category))
     if not isinstance(category, str):
         raise TypeError(f"a category must be a text or a number, got {category!r:.80}")
     if category in ("True", "False"):  # as a file has what a data frame has as a boolean
@@ -60,7 +65,7 @@ def _number(text: str) -> float | None:
     if not math.isfinite(number):
         return None
     written = {repr(number), str(int(number))} if number.is_integer() else {repr(number)}
-    return number if text in written and abs(number) < 2**53 else None
+    return number if text in written and abs(number) < EXACT else None
 
 
 def codes(values: Any) -> np.ndarray:

@@ -23,19 +23,21 @@ from dask.utils import is_dataframe_like
 from ...inference import threads
 from ...models.gram import Sums
 from ...models.kernels import Kernel
-from .blocks import NamedRows, pick, sums_of_block
+from ..messages import columns, did_you_mean, quoted
+from .blocks import Rows, pick, sums_of_block
 from .categories import are_categories
+from .columns import kind_of
 
+HEAD = 1000  # rows in which columns of text are looked at
 FAN_IN = 8  # sums that one task adds
 
 
-class DaskRows(NamedRows):
+class DaskRows(Rows):
     """Rows of a dask array, or of a dask data frame with named columns."""
 
     def __init__(self, X: Any) -> None:
         self._frame = X if _is_frame(X) else None
         if self._frame is not None:
-            self.origin = "the data frame"
             self._use(list(X.columns))
             lengths = None
         else:
@@ -46,6 +48,17 @@ class DaskRows(NamedRows):
             (lengths,) = dask.compute([dask.delayed(len)(part) for part in self._blocks])
         self._starts = np.cumsum([0, *lengths])
         self.n_rows = int(self._starts[-1])
+
+    def _use(self, names: list[str], label: str | None = None) -> None:
+        if label is not None and label not in names:
+            raise ValueError(
+                f"y={label!r} is no column of the data frame{did_you_mean(label, names)}, which "
+                f"has {quoted(names)}"
+            )
+        self.names = [name for name in names if name != label]
+        self.n_columns = len(self.names)
+        if not self.names:
+            raise ValueError("the data frame has no column besides that of the labels")
 
     @property
     def _blocks(self) -> list[Any]:
@@ -64,7 +77,17 @@ class DaskRows(NamedRows):
         if self._frame is None:
             return ()
         types = self._frame[self.names]._meta_nonempty  # text has a type of its own, or object
-        return tuple(i for i in range(self.n_columns) if are_categories(types.iloc[:, i]))
+        texts = [i for i in range(self.n_columns) if are_categories(types.iloc[:, i])]
+        if texts:
+            head = self._frame[self.names].get_partition(0).compute().head(HEAD)
+            kinds = {i: kind_of(head.iloc[:, i]) for i in texts}
+            wrong = [self.names[i] for i in texts if kinds[i] not in ("category", "id")]
+            if wrong:
+                raise ValueError(
+                    f"{columns(wrong, 'is', 'are')} text that has numbers or dates; convert it in "
+                    "the dask data frame, or make it categories by astype('category')"
+                )
+        return tuple(texts)
 
     @override
     def take(self, which: np.ndarray | slice) -> np.ndarray:

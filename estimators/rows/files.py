@@ -1,14 +1,13 @@
-"""Rows in files: CSV, Parquet and NumPy's .npy, read block by block."""
+"""Tables in files: CSV and Parquet by pandas, NumPy's .npy as a memory map."""
 
 from __future__ import annotations
 
 import io
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, override
 
@@ -16,13 +15,16 @@ import numpy as np
 import pandas as pd
 
 from ..labels import read_labels
+from ..messages import did_you_mean, quoted
 from . import blocks
-from .blocks import ArrayRows, NamedRows, Rows, as_array, checked, release
-from .categories import are_categories, encoded
+from .blocks import ArrayRows, release
 
 FILES = (".npy", ".parquet", ".csv")
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
 LINE = 2**20  # bytes of a line in which a separator is looked for
+HEAD = 1000  # rows in which codes such as 007 are looked for
+GAPS = "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None"
+GAPS += "|n/a|nan|null"  # as pandas has them
 
 
 @dataclass(frozen=True)
@@ -66,174 +68,55 @@ class CsvFormat:
                 "fields look the same; files with decimal commas mostly have sep=';'"
             )
 
-    def numbers(self, texts: pd.Series) -> pd.Series:
-        """Return texts as numbers, NaN where a text is not a number with this decimal sign."""
-        if self.decimal != "." and not pd.api.types.is_numeric_dtype(texts):
-            plain = texts.astype(object).where(texts.isna(), texts.astype(str))
-            texts = plain.map(self._with_point, na_action="ignore")
-        return pd.to_numeric(texts, errors="coerce").astype(float)
-
-    def _with_point(self, text: str) -> str:
-        return "" if "." in text else text.replace(self.decimal, ".")
-
 
 COMMAS = CsvFormat()
 
 
-class _Table(NamedRows):
-    """Rows of a file with named columns."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.origin = path, str(path)
-        self._columns = self._header()
-        self._use(self._columns)
-
-    def _header(self) -> list[str]:
-        raise NotImplementedError
-
-    def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        raise NotImplementedError
-
-    @override
-    def labels(self, name: str) -> np.ndarray:
-        self._use(self._columns, name)
-        labels = self._labels(name)
-        self.n_rows = len(labels)
-        return labels
-
-    def _labels(self, name: str) -> np.ndarray:
-        """Return the column ``name``, with one type for all blocks."""
-        parts = [frame[name].to_numpy() for frame in self._frames([name])]
-        return np.concatenate(parts) if parts else np.empty(0)
-
-    @override
-    def blocks(self) -> Iterator[tuple[int, pd.DataFrame]]:
-        start = 0
-        for frame in self._frames(self.names or []):
-            yield start, frame
-            start += len(frame)
-
-    @property
-    def _texts(self) -> list[str]:
-        """The columns that are categories."""
-        return [(self.names or [])[i] for i in self.categorical]
-
-    def _block_rows(self, columns: list[str]) -> int:
-        return max(1, blocks.BLOCK_VALUES // len(columns))
+# CSV
 
 
-class ParquetRows(_Table):
-    """Rows of a Parquet file."""
+def read_csv(
+    path: Path, form: CsvFormat = COMMAS, texts: Collection[str] = (), raw: Collection[str] = ()
+) -> pd.DataFrame:
+    """Return a CSV file as a table.
 
-    def __init__(self, path: Path) -> None:
-        try:
-            from pyarrow.parquet import ParquetFile
-        except ImportError as error:
-            raise ImportError(
-                "reading .parquet needs pyarrow; install it: pip install 'bsvdd[parquet]'"
-            ) from error
-        self._open: Callable[[], Any] = lambda: ParquetFile(path)
-        with _readable(path, "Parquet", OSError, ValueError), self._open() as file:
-            self.n_rows = int(file.metadata.num_rows)
-        super().__init__(path)
-
-    @override
-    def _header(self) -> list[str]:
-        with self._open() as file:
-            return [str(name) for name in file.schema_arrow.names]
-
-    @override
-    def found_categories(self) -> tuple[int, ...]:
-        from pyarrow import types
-
-        with self._open() as file:
-            kinds = {field.name: field.type for field in file.schema_arrow}
-        are_text = types.is_string, types.is_large_string, types.is_dictionary
-        return tuple(
-            i for i, name in enumerate(self.names or []) if any(f(kinds[name]) for f in are_text)
-        )
-
-    @override
-    def _frames(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        with _readable(self.path, "Parquet", OSError, ValueError), self._open() as file:
-            for batch in file.iter_batches(self._block_rows(columns), columns=columns):
-                yield batch.to_pandas()
-
-    @override
-    def _labels(self, name: str) -> np.ndarray:
-        with _readable(self.path, "Parquet", OSError, ValueError), self._open() as file:
-            column = file.read(columns=[name]).column(name)
-        # with gaps, whole numbers would become floats, and two large ones the same
-        labels: np.ndarray = column.to_pandas(integer_object_nulls=True).to_numpy()
-        return labels
-
-
-class CsvRows(_Table):
-    """Rows of a CSV file with a header; each pass parses it again, so Parquet is faster."""
-
-    @cached_property
-    def n_rows(self) -> int:  # type: ignore[override]
-        """The number of rows; the parser counts them, because a quoted field can span lines."""
-        return sum(len(frame) for frame in self._frames(self._columns[:1]))
-
-    @override
-    def _header(self) -> list[str]:
-        return csv_header(self.path)
-
-    @override
-    def _labels(self, name: str) -> np.ndarray:
-        # as text, because the parser chooses the type of each block separately
-        return read_labels([text for frame in self._frames([name], True) for text in frame[name]])
-
-    @override
-    def found_categories(self) -> tuple[int, ...]:
-        names, found = self.names or [], set()
-        for frame in self._pieces(names):
-            found |= {i for i, name in enumerate(names) if are_categories(frame[name])}
-        return tuple(sorted(found))
-
-    @override
-    def _frames(self, columns: list[str], as_text: bool = False) -> Iterator[pd.DataFrame]:
-        start, booleans = 0, None
-        for frame in self._pieces(columns, as_text):
-            found = set(frame.select_dtypes("bool").columns)
-            # the parser types each block by itself; booleans beside numbers are text in a whole
-            if mixed := found ^ (found if booleans is None else booleans):
-                raise TypeError(
-                    f"{self.path}: column {min(mixed)!r} has true and false in some rows and "
-                    f"other values in others (from row {start}, counted from 0); write one kind"
-                )
-            booleans, start = found, start + len(frame)
-            yield frame
-
-    def _pieces(self, columns: list[str], as_text: bool = False) -> Iterator[pd.DataFrame]:
-        size = self._block_rows(self._columns)
-        # read all columns: with ``usecols`` the parser accepts rows with too many fields
-        options = csv_options(self._columns, as_text, texts=self._texts)
-        with (
-            reading_csv(self.path) as file,
-            pd.read_csv(file, chunksize=size, **options) as pieces,
-        ):
-            for frame in pieces:
-                yield frame[columns]
-
-
-def csv_options(
-    columns: list[str],
-    as_text: bool = False,
-    form: CsvFormat = COMMAS,
-    texts: Iterable[str] = (),
-) -> dict[str, Any]:
-    """Return pandas' options to read a CSV file with these columns, as numbers or as text.
-
-    Columns of ``texts`` are read as text, with gaps, beside numbers. In a file with one column, a
-    blank line is a missing value and is not skipped.
+    Parameters
+    ----------
+    path : path
+    form : CsvFormat
+    texts : collection of str
+        Columns that are read as text, with gaps; so is a column of codes such as ``007``.
+    raw : collection of str
+        Columns that are read as text without gaps: labels and ids, in which "NA" is a name.
     """
-    text: dict[str, Any] = {"dtype": dict.fromkeys(texts, str), "low_memory": False}
-    if as_text:
-        text = {"dtype": str, "keep_default_na": False}
-    blank = {"index_col": False, "skip_blank_lines": len(columns) > 1}
-    return {"sep": form.sep, "decimal": form.decimal, **blank, **text}
+    with _csv(path, form, texts, raw) as pieces:
+        table: pd.DataFrame = pieces.read()
+    return table
+
+
+@contextmanager
+def _csv(
+    path: Path, form: CsvFormat, texts: Collection[str], raw: Collection[str], size: int = 0
+) -> Iterator[Any]:
+    """Give the reader of a CSV file, in blocks of ``size`` values if it is not 0."""
+    head = csv_head(path, form)
+    names = list(head.columns)
+    as_text = {*texts, *raw, *(c for c in names if head[c].str.fullmatch(r"0\d+", na=False).any())}
+    gaps = {c: [] if c in raw else GAPS.split("|") for c in names}
+    options: Any = {
+        "sep": form.sep,
+        "decimal": form.decimal,
+        "dtype": dict.fromkeys(as_text & set(names), str),
+        "keep_default_na": False,
+        "na_values": gaps,
+        "index_col": False,
+        "skip_blank_lines": len(names) > 1,  # in one column a blank line is a missing value
+        "low_memory": False,
+        "chunksize": max(1, size // len(names)) if size else None,
+        "iterator": True,
+    }
+    with reading_csv(path) as file, pd.read_csv(file, **options) as pieces:
+        yield pieces
 
 
 def require_file(path: Path) -> None:
@@ -257,17 +140,22 @@ class _Text(io.FileIO):
         return n
 
 
-def csv_header(path: Path, form: CsvFormat = COMMAS) -> list[str]:
-    """Return the names of the columns of a CSV file; a ValueError if the header is invalid.
+def csv_head(path: Path, form: CsvFormat = COMMAS) -> pd.DataFrame:
+    """Return the first rows of a CSV file as text; a ValueError if its header is invalid.
 
-    The header is read as a row, together with the next row. If the next row has more fields, this
-    is an error; with a header, pandas would take the first fields of all rows as an index.
+    The header is read as a row. If a row has more fields, this is an error; with a header, pandas
+    would take the first fields of all rows as an index.
     """
-    _check_separator(path, form)
-    with reading_csv(path) as file:
-        rows = pd.read_csv(
-            file, header=None, nrows=2, dtype=str, keep_default_na=False, sep=form.sep
-        )
+    try:
+        with reading_csv(path) as file:
+            rows = pd.read_csv(
+                file, header=None, nrows=HEAD + 1, dtype=str, keep_default_na=False, sep=form.sep
+            )
+    except ValueError:
+        _check_separator(path, form)
+        raise
+    if rows.shape[1] == 1:
+        _check_separator(path, form)
     names = rows.iloc[0]
     if (names == "").any():
         raise ValueError(
@@ -279,7 +167,7 @@ def csv_header(path: Path, form: CsvFormat = COMMAS) -> list[str]:
     if len(duplicates):  # pandas would rename one of them
         name = duplicates.iloc[0]
         raise ValueError(f"{path}: the header has the column {name!r} twice; rename one")
-    return names.tolist()
+    return rows[1:].set_axis(names.tolist(), axis=1)
 
 
 def _check_separator(path: Path, form: CsvFormat) -> None:
@@ -329,35 +217,91 @@ def naming(X: Any) -> Iterator[None]:
         raise type(error)(f"{X}: {error}") from error
 
 
-def tables(
-    path: str | os.PathLike[str], without: str | None, categorical: Collection[str] = ()
-) -> Iterator[Any]:
-    """Yield the blocks of a file to score, without the column ``without``, that of the labels.
+# any file
 
-    The values are checked here, because here the numbers of the rows in the file are known. Columns
-    with the names ``categorical`` become numbers of categories.
+
+def read(path: Path, y: Any = None) -> tuple[Any, Any]:
+    """Return the rows of a file, a data frame or a memory map, and the labels.
+
+    Parameters
+    ----------
+    path : path
+        The ending of its name gives the format.
+    y : name of a column of the file, or labels, which are returned as they are
     """
-    empty = True
-    source = open_file(Path(path))
-    names = enumerate(source.names or [])
-    source.categorical = tuple(i for i, name in names if name in categorical)
-    for start, block in source.blocks():
-        if not len(block):
-            continue
-        empty = False
-        if isinstance(block, pd.DataFrame):
-            block = encoded(block, source.categorical)
-            block = block.drop(columns=[without], errors="ignore")
-        with naming(path):
-            rows = checked(as_array(block, start), range(start, start + len(block)))
-        yield pd.DataFrame(rows, columns=block.columns) if isinstance(block, pd.DataFrame) else rows
+    require_table(path)
+    if path.suffix == ".npy":
+        return open_npy(path), y
+    named = isinstance(y, str)
+    if path.suffix == ".csv":
+        frame = read_csv(path, raw=[y] if named else [])
+    else:
+        options = {"integer_object_nulls": True}  # else large whole numbers become the same float
+        with _parquet(path):
+            frame = pd.read_parquet(path, engine="pyarrow", to_pandas_kwargs=options)
+    if not named:
+        return frame, y
+    X, labels = split(frame, y, str(path))
+    return X, read_labels(labels.tolist()) if path.suffix == ".csv" else labels.to_numpy()
+
+
+def split(frame: pd.DataFrame, label: str, origin: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return a table without its column of labels, and this column."""
+    if label not in frame.columns:
+        raise ValueError(
+            f"y={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, which has "
+            f"{quoted(frame.columns)}"
+        )
+    if frame.shape[1] == 1:
+        raise ValueError(f"{origin} has no column besides that of the labels")
+    return frame.drop(columns=label), frame[label]
+
+
+def chunks(path: Path, texts: Collection[str] = ()) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of a file in blocks, each with the number of its first row.
+
+    ``texts`` are the columns of categories.
+    """
+    require_table(path)
+    start = 0
+    for block in _blocks(path, texts):
+        if len(block):
+            yield start, block
+        start += len(block)
         release(block)
-    if empty:
+    if not start:
         raise ValueError(f"{path} has no rows")
 
 
-def open_file(path: Path) -> Rows:
-    """Return the rows of a file; the ending of its name gives the format."""
+def _blocks(path: Path, texts: Collection[str]) -> Iterator[Any]:
+    size = blocks.BLOCK_VALUES
+    if path.suffix == ".npy":
+        yield from (block for _, block in ArrayRows(open_npy(path)).blocks())
+    elif path.suffix == ".csv":
+        with _csv(path, COMMAS, texts, (), size) as pieces:
+            yield from pieces
+    else:
+        from pyarrow.parquet import ParquetFile
+
+        with _parquet(path), ParquetFile(path) as file:
+            n_rows = max(1, size // max(1, len(file.schema_arrow.names)))
+            for batch in file.iter_batches(n_rows):
+                yield batch.to_pandas()
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[None]:
+    try:
+        with _readable(path, "Parquet", OSError, ValueError):
+            yield
+    except ImportError as error:
+        raise ImportError(
+            "reading .parquet needs pyarrow; install it: pip install 'bsvdd[parquet]'"
+        ) from error
+
+
+def require_table(path: Path) -> None:
+    """Raise an error unless ``path`` is a file of a known format that is not empty."""
     if path.suffix not in FILES:
         raise ValueError(f"X={str(path)!r}: expected a file named {', '.join(FILES)}")
     if path.is_dir():
@@ -370,10 +314,12 @@ def open_file(path: Path) -> Rows:
     require_file(path)
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty")
-    if path.suffix != ".npy":
-        return ParquetRows(path) if path.suffix == ".parquet" else CsvRows(path)
+
+
+def open_npy(path: Path) -> np.ndarray:
+    """Return the table in a .npy file as a memory map."""
     try:
-        X = np.lib.format.open_memmap(path, mode="r")
+        X: np.ndarray = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError) as error:  # their texts advise to unpickle, which runs code
         raise ValueError(
             f"{path} is damaged, or not a .npy file of numbers; expected a file that np.save "
@@ -384,4 +330,4 @@ def open_file(path: Path) -> Rows:
             f"{path}: expected a table of numbers (rows, columns), got an array of shape "
             f"{X.shape} and type {X.dtype}"
         )
-    return ArrayRows(X)
+    return X

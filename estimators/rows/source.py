@@ -1,15 +1,12 @@
-"""Chooses the source of rows for X: an array, a file, or a dask collection."""
+"""Chooses the source of rows for X: an array, or a dask collection."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .blocks import ArrayRows, Rows
-from .files import open_file
 
 
 def is_lazy(X: Any) -> bool:
@@ -23,11 +20,8 @@ def source(X: Any) -> Rows | None:
 
     Parameters
     ----------
-    X : ndarray, memory map, path of a .npy, .parquet or .csv file, dask array or data frame, or \
-anything else
+    X : ndarray, memory map, dask array or data frame, or anything else
     """
-    if isinstance(X, str | os.PathLike):
-        return open_file(Path(X))
     if is_lazy(X):
         from .dask import DaskRows
 

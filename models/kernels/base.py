@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from numbers import Real
+from sys import float_info
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +14,7 @@ import scipy
 
 BLOCK_VALUES = 2**18  # kernel values per block of a sum: 2 MB, which stays in the cache
 SAMPLE = 100  # rows on which a kernel is checked
+LARGEST = float_info.max
 SMALLEST = 1e-100  # its square and the inverse of its square are finite
 
 
@@ -69,6 +72,44 @@ class Kernel:
         itself.
         """
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as scikit-learn's estimators do.
+
+        With ``deep``, those of an inner kernel too: ``kernel__bandwidth``.
+        """
+        params = {each.name: getattr(self, each.name) for each in fields(self)}
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Kernel):
+                    params |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
+        return params
+
+    def with_params(self, **params: Any) -> Self:
+        """Return the kernel with other parameters, by the names of :meth:`get_params`.
+
+        Raises
+        ------
+        ValueError
+            There is no parameter of that name.
+        """
+        unknown = [name for name in params if name not in self.get_params()]
+        if unknown:
+            raise ValueError(
+                f"{unknown[0]!r} is no parameter of {self!r}, which has "
+                f"{', '.join(self.get_params())}"
+            )
+        own = {name: value for name, value in params.items() if "__" not in name}
+        new = replace(self, **own)
+        inner: dict[str, dict[str, Any]] = {}
+        for name in set(params) - set(own):
+            first, _, rest = name.partition("__")
+            inner.setdefault(first, {})[rest] = params[name]
+        of_inner = {name: getattr(new, name).with_params(**v) for name, v in inner.items()}
+        return replace(new, **of_inner)
+
+    def __sklearn_clone__(self) -> Self:
+        return copy.deepcopy(self)  # a user's function may have a state
 
     def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
         """Return the kernel with its bandwidth, mean and scale estimated from majority rows X.
@@ -231,5 +272,7 @@ def as_table(name: str, X: Any) -> np.ndarray:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether ``value`` is a real number; a boolean is not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Return whether ``value`` is a real number; a boolean is not, nor what no float can be."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return not isinstance(value, int) or abs(value) <= LARGEST

@@ -69,6 +69,8 @@ def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
         return kernel
     if callable(kernel) and not isinstance(kernel, type):
         return Custom(kernel)
+    if isinstance(kernel, type):
+        raise TypeError(f"kernel is the class {kernel.__name__}; make one: {kernel.__name__}()")
     raise TypeError(
         f"kernel must be a kernel such as kernels.RBF() or a function of two arrays, got {kernel!r}"
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bsvdd.comparison.run.store import Store
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.rows.files import open_file
+from bsvdd.estimators.rows.files import read
 from click.testing import CliRunner
 
 from bsvdd import SVDD, kernels
@@ -109,7 +109,7 @@ def test_a_pipe_does_not_block(name, tmp_path):
     path = tmp_path / name
     os.mkfifo(path)
     if not name.endswith("npz"):
-        refused(path, open_file, "is no regular file")
+        refused(path, read, "is no regular file")
     if name in ("rows.csv", "rows.npz"):
         refused(path, lambda p: datasets.from_folder(p.parent, "y", "1"), "is no regular file")
 
@@ -143,7 +143,7 @@ def test_numbers_of_thousands_of_digits_in_a_table(tmp_path):
     path.write_text(f"a,b,y\n{MANY},1,0\n" + "1,2,0\n3,4,1\n" * 9, encoding="utf-8")
     numeric = SVDD(kernel=kernels.Standardized(kernels.RBF()))  # no kernel of categories
     refused(path, lambda p: numeric.fit(p, "y"), "column 'a' is not numeric")
-    with pytest.raises(ValueError, match=r"'a' of row 0 .counted from 0. is '9{79};"):
+    with pytest.raises(ValueError, match=r"but not '9{39} of row 0 .counted from 0.: mend"):
         datasets.from_csv(path, "y", "1")
     path.write_text(f"a,b,y\n1,1,{MANY}\n" + "1,2,0\n3,4,1\n" * 9, encoding="utf-8")
     refused(path, lambda p: SVDD().fit(p, "y"), "y has the labels '99")

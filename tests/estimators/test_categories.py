@@ -124,8 +124,11 @@ def test_positions_make_numbers_categories():
 def test_columns_are_found_by_name_in_any_order(fitted, tmp_path):
     path = as_csv(tmp_path, NEW)
     np.testing.assert_array_equal(fitted.score_samples(path), fitted.score_samples(NEW))
-    with pytest.raises(ValueError, match="feature names"):
-        fitted.predict(NEW.rename(columns={"city": "town"}))
+    for turned in (NEW[NEW.columns[::-1]], as_csv(tmp_path, NEW[NEW.columns[::-1]])):
+        np.testing.assert_array_equal(fitted.score_samples(turned), fitted.score_samples(NEW))
+    message = r"X lacks column 'city' \(did you mean 'cty'\?\), .*; it has 'a', 'cty', 'b', 'zip'"
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(NEW.rename(columns={"city": "cty"}))
 
 
 def test_explained_by_columns_of_both_kinds():
@@ -159,7 +162,7 @@ def test_text_without_a_kernel_for_it_is_an_error(tmp_path):
     est = SVDD(kernel=kernels.RBF())
     with pytest.raises(ValueError, match=r"columns 'city', 'zip' are not.*kernels.Tabular\(\)"):
         est.fit(FRAME)
-    with pytest.raises(TypeError, match=r"columns 'city', 'zip' are not.*kernels.Tabular\(\)"):
+    with pytest.raises(ValueError, match=r"columns 'city', 'zip' are not.*kernels.Tabular\(\)"):
         est.fit(as_csv(tmp_path, FRAME))
 
 
@@ -213,5 +216,9 @@ def test_codes():
     others = np.delete(codes, [1, 2, 5, 7])
     assert ((others > -1) & (others < 0)).all() and len(np.unique(codes)) == 8
     assert codes[2] == 7.0  # as the number 7.0 is 7
+    large = [2**53 + i for i in (0, 1, 2)] + [2**64 + 1, 10**400]
+    of_large = categories.codes(pd.Series(large, dtype=object))
+    assert len(np.unique(of_large)) == 5
+    np.testing.assert_array_equal(of_large, categories.codes(pd.Series(map(str, large))))
     assert categories.code("red") == -0.05433795954653775  # the same in all versions
     assert np.isnan(categories.codes(pd.Series(["a", None, np.nan]))[1:]).all()

@@ -606,8 +606,12 @@ def not_kept(est):
     """Return what scikit-learn asks of outlier detectors, and a description does not keep."""
     reason = "a row is inside its own description, and fit_predict leaves it out"
     inside = isinstance(est, SVDD | OCSVM)  # all rows are
-    return {"check_outliers_fit_predict": reason} | (
-        {"check_outliers_train": reason} if inside else {}
+    by_name = "columns of a data frame in another order are matched by their names"
+    kept = {"check_dataframe_column_names_consistency": by_name}
+    return (
+        kept
+        | {"check_outliers_fit_predict": reason}
+        | ({"check_outliers_train": reason} if inside else {})
     )
 
 

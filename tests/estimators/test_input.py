@@ -152,8 +152,8 @@ def test_rows_far_from_the_origin_leave_few_digits(make, table, name):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (TEXTS[["a", "b", "n"]], "X must be a table .*; column 'b' is not numeric"),
-        (TEXTS, "; columns 'b', 'd' are not numeric: for columns of cat"),
+        (TEXTS[["a", "b", "n"]], "column 'b' is not numeric: for columns of cat"),
+        (TEXTS, "columns 'b', 'd' are not numeric: for columns of cat"),
     ],
     ids=["text", "texts"],
 )

@@ -209,7 +209,7 @@ def test_other_bad_input(tmp_path):
     FRAME[["label"]].to_csv(tmp_path / "x.csv", index=False)
     with pytest.raises(ValueError, match="has no column besides that of the labels"):
         make().fit(tmp_path / "x.csv", "label")
-    with pytest.raises(TypeError, match="column 'label' is not numeric .* y='name'"):
+    with pytest.raises(ValueError, match="column 'label' is not numeric.* y='name'"):
         make(kernel=kernels.RBF(1.0)).fit(tmp_path / "x.parquet")
     with pytest.raises(ValueError, match="the name of a column is for rows with named columns"):
         make().fit(npy(tmp_path), "label")
@@ -255,8 +255,11 @@ def test_scores_of_a_dask_frame():
     np.testing.assert_allclose(
         lazy.compute(), est.probability_normal(FRAME[NAMES][FRAME.a > 0]), rtol=1e-12
     )
-    with pytest.raises(ValueError, match="feature names should match"):
-        est.predict(frame[["a", "c", "b", "d"]]).compute()
+    turned = est.probability_normal(frame[["a", "c", "b", "d"]]).compute()
+    np.testing.assert_array_equal(turned, est.probability_normal(FRAME[NAMES]))
+    texts = FRAME[NAMES].assign(a=FRAME["a"].astype(str))
+    with pytest.raises(ValueError, match="column 'a' is text that has numbers or dates"):
+        make().fit(dd.from_pandas(texts, npartitions=2), FRAME["label"])
 
 
 def test_a_missing_value_is_found_in_its_block(expected):

@@ -1,0 +1,204 @@
+"""What a column is, by every way in: CSV, data frame and Parquet have one answer or one error."""
+
+import re
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.inference.warning import DataWarning
+from click.testing import CliRunner
+
+import bsvdd
+from bsvdd import SVDD, kernels
+from bsvdd.cli import main
+
+pytestmark = [
+    pytest.mark.filterwarnings("default:column 'x' has dates"),
+    pytest.mark.filterwarnings("default:1 of 40 rows have gaps"),
+]
+N = 40
+RNG = np.random.default_rng(3)
+BASE = pd.DataFrame({"a": RNG.normal(size=N), "b": RNG.normal(size=N)})
+MONEY = np.round(np.exp(RNG.normal(7.0, 1.0, N)), 2)
+DAYS = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(N)]
+FROM_NEW_YEAR = [(pd.Timestamp(day) - pd.Timestamp("2024-01-01")).days for day in DAYS]
+CATEGORY = "category"
+
+READ = {
+    "plain": ([f"{v}" for v in MONEY], MONEY),
+    "percent": ([f"{v} %" for v in MONEY], MONEY),
+    "currency before": ([f"€ {v}" for v in MONEY], MONEY),
+    "currency after": ([f"{v} USD" for v in MONEY], MONEY),
+    "currency and thousands": ([f"${v:,.2f}" for v in MONEY], MONEY),
+    "thousands": ([f"{v:,.0f}" for v in MONEY], MONEY.round()),
+    "apostrophes": ([f"{v:,.2f}".replace(",", "'") for v in MONEY], MONEY),
+    "no-break spaces": ([f"{v:,.2f}".replace(",", "\u00a0") for v in MONEY], MONEY),
+    "narrow spaces": ([f" {v:,.2f}".replace(",", "\u202f") for v in MONEY], MONEY),
+    "Unicode minus": ([f"{v}".replace("-", "\u2212") for v in BASE["a"]], BASE["a"]),
+    "debts": ([f"-${v}" for v in MONEY], -MONEY),
+    "truth": (["true", "False"] * 20, [1.0, 0.0] * 20),
+    "times": ([f"{i % 24:02d}:{i:02d}" for i in range(N)], [i % 24 + i / 60 for i in range(N)]),
+    "seconds": ([f"1:{i:02d}:36" for i in range(N)], [1.01 + i / 60 for i in range(N)]),
+    "dates": (DAYS, FROM_NEW_YEAR),
+    "German dates": ([f"{d[8:]}.{d[5:7]}.{d[:4]}" for d in DAYS], FROM_NEW_YEAR),
+    "American dates": ([f"{d[5:7]}/{d[8:]}/{d[:4]}" for d in DAYS], FROM_NEW_YEAR),
+    "dates and times": ([f"{d} 06:00:00" for d in DAYS], FROM_NEW_YEAR),
+    "zones": ([f"{d}T06:00:00+02:00" for d in DAYS], FROM_NEW_YEAR),
+    "months": ([pd.Timestamp(d).strftime("%d %b %Y") for d in DAYS], FROM_NEW_YEAR),
+    "codes": ([f"{i % 7:03d}" for i in range(N)], CATEGORY),
+    "text": (list("uvwx") * 10, CATEGORY),
+}
+REFUSED = {
+    "one text": (
+        [*map(str, MONEY[1:]), "n/a?"],
+        "'x' has numbers in 39 of 40 rows, but not 'n/a?'",
+    ),
+    "two texts": (["?", *map(str, MONEY[2:]), "x"], "not '?' of row 0, 'x' of row 39 (counted"),
+    "two units": ([f"€{v}" for v in MONEY[1:]] + ["$5"], "but not '$5' of row 39"),
+    "two currencies": (
+        ["€1", "$1"] * 20,
+        "'x' has numbers in 20 of 40 rows, but not '$1' of row 1",
+    ),
+    "units and none": ([f"{v}%" for v in MONEY[1:]] + ["5"], "but not '5' of row 39"),
+    "decimal commas": ([f"{v}".replace(".", ",") for v in MONEY + 0.001], "--decimal ','"),
+    "some thousands": (["1,234", "1500", *["2"] * 38], "if it stands between thousands, write"),
+    "one bad date": (
+        [*DAYS[1:], "soon"],
+        "'x' has dates in 39 of 40 rows, but not 'soon' of row 39",
+    ),
+    "days or months": ([f"{1 + i % 12}/{1 + i % 11}/2024" for i in range(N)], "may be two dates"),
+    "id": ([f"r{i}" for i in range(N)], "column 'x' names each row once: --id 'x', or --drop"),
+    "digits": ([str(2**53 + i % 3) for i in range(N)], "that floats cannot tell apart: --category"),
+}
+
+
+def ways(folder, column):
+    """Return the table with the column x by each way in."""
+    frame = BASE.assign(x=column)
+    frame.to_csv(folder / "x.csv", index=False)
+    frame.to_parquet(folder / "x.parquet", index=False)
+    return {"frame": frame, "csv": folder / "x.csv", "parquet": folder / "x.parquet"}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_columns_that_are_read(case, tmp_path):
+    column, expected = READ[case]
+    tables = ways(tmp_path, column)
+    scores = []
+    for X in tables.values():
+        est = SVDD().fit(X)
+        assert (est.kernel_.categorical == (2,)) == (expected is CATEGORY)
+        if expected is not CATEGORY:
+            np.testing.assert_allclose(est.fit_.data.rows[:, 2], expected, rtol=1e-12)
+        scores += [est.score_samples(rows) for rows in tables.values()]
+    for each in scores[1:]:
+        np.testing.assert_allclose(each, scores[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_columns_that_are_refused(case, tmp_path):
+    column, message = REFUSED[case]
+    for X in ways(tmp_path, column).values():
+        with pytest.raises(ValueError, match=re.escape(message)):
+            SVDD().fit(X)
+    result = CliRunner().invoke(
+        main, ["fit", str(tmp_path / "x.csv"), "--out", str(tmp_path / "m")]
+    )
+    assert result.exit_code == 1 and message in result.output
+
+
+OBJECTS = {
+    "dates": [pd.Timestamp(day).date() for day in DAYS],
+    "times": [pd.Timestamp(f"2024-01-01 {i % 24:02d}:30").time() for i in range(N)],
+    "decimals": [Decimal(f"{v}") for v in MONEY],
+    "datetimes": pd.to_datetime(DAYS),
+    "zones": pd.to_datetime(DAYS, utc=True),
+}
+
+
+@pytest.mark.parametrize("case", OBJECTS)
+def test_columns_of_objects(case, tmp_path):
+    frame = BASE.assign(x=OBJECTS[case])
+    frame.to_parquet(tmp_path / "x.parquet", index=False)
+    times = [i % 24 + 0.5 for i in range(N)]
+    expected = {"times": times, "decimals": MONEY}.get(case, FROM_NEW_YEAR)
+    for X in (frame, tmp_path / "x.parquet"):
+        np.testing.assert_allclose(SVDD().fit(X).fit_.data.rows[:, 2], expected)
+
+
+@pytest.mark.parametrize("numbers", [range(7, 7 + N), range(N, 0, -1), np.arange(N) ** 2])
+def test_whole_numbers_that_count_the_rows_are_named(numbers, tmp_path):
+    for X in ways(tmp_path, numbers).values():
+        with pytest.warns(DataWarning, match=r"column 'x' counts the rows, like an id, .*--id 'x'"):
+            SVDD().fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SVDD().fit(BASE.assign(x=RNG.permutation(np.arange(N) * 3)))  # all differ, which is common
+
+
+def test_dates_are_kept_with_the_fit(tmp_path):
+    """New texts are of the form of training, which alone tells days from months."""
+    frame = BASE.assign(x=READ["American dates"][0])
+    est = SVDD().fit(frame)
+    est.save(tmp_path / "m")
+    new = frame.head(3).assign(x=["03/04/2024", "01/01/2024", "12/31/2023"])
+    for fit in (est, bsvdd.load(tmp_path / "m")):
+        assert {i: str(each) for i, each in fit.fit_.data.dates.items()} == {
+            2: "days since 2024-01-01"
+        }
+        as_dates = new.assign(x=pd.to_datetime(["2024-03-04", "2024-01-01", "2023-12-31"]))
+        np.testing.assert_array_equal(fit.score_samples(new), fit.score_samples(as_dates))
+        assert fit.explain(new).columns.attrs["dates"] == ["x: days since 2024-01-01"]
+        with pytest.raises(ValueError, match="row 1 .* has 'soon', which is no date as in"):
+            fit.predict(new.assign(x=["03/04/2024", "soon", "12/31/2023"]))
+    result = CliRunner().invoke(
+        main,
+        [
+            "score",
+            str(tmp_path / "m"),
+            str(as_csv(tmp_path, new.assign(x=["03/04/2024", "soon", ""]))),
+        ],
+    )
+    rows = result.stdout.splitlines()
+    assert rows[1].endswith(",") and rows[2].endswith("'x' is 'soon'") and "missing" in rows[3]
+
+
+def as_csv(folder, frame):
+    frame.to_csv(folder / "new.csv", index=False)
+    return folder / "new.csv"
+
+
+def test_the_command_says_which_columns_are_dates(tmp_path):
+    ways(tmp_path, DAYS)
+    arguments = ["fit", str(tmp_path / "x.csv"), "--model", "SVDD", "--out", str(tmp_path / "m")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    line = "column 'x' has dates, read as days since the first, 2024-01-01; leave out by --drop 'x'"
+    assert line in result.output
+    gaps = BASE.assign(x=[None, *DAYS[1:]])
+    as_csv(tmp_path, gaps)
+    arguments[1] = str(tmp_path / "new.csv")
+    result = CliRunner().invoke(main, [*arguments, "--missing", "impute"])
+    assert result.exit_code == 0, result.output
+    rows = bsvdd.load(tmp_path / "m").fit_.data.rows[:, 2]
+    assert rows[0] == np.median(rows[1:])
+
+
+def test_new_rows_with_a_cell_that_is_no_number(tmp_path):
+    est = SVDD().fit(BASE)
+    new = BASE.astype(str)
+    np.testing.assert_allclose(est.score_samples(new), est.score_samples(BASE))
+    new.loc[7, "b"] = "?"
+    for X in (new, as_csv(tmp_path, new)):
+        with pytest.raises(
+            ValueError, match=r"column 'b' is not numeric: row 7 .* has '\?', which"
+        ):
+            est.predict(X)
+
+
+def test_a_kernel_without_categories_says_so(tmp_path):
+    for X in ways(tmp_path, list("uvwx") * 10).values():
+        with pytest.raises(ValueError, match=r"column 'x' is not numeric: .*kernels.Tabular\(\)"):
+            SVDD(kernel=kernels.RBF()).fit(X)

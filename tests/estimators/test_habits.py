@@ -1,0 +1,118 @@
+"""Habits of scikit-learn and pandas: nested parameters, columns by name, and what came instead."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, load, scorers
+
+RNG = np.random.default_rng(8)
+X = RNG.normal(size=(60, 3))
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
+Y = np.where(np.arange(60) % 6 == 0, "bad", "ok")
+HUGE = 10**400
+
+
+def test_parameters_of_kernels_by_name():
+    est = SVDD(kernel=kernels.Tabular(kernels.Laplacian(2.0)))
+    assert est.get_params()["kernel__kernel__bandwidth"] == 2.0
+    new = clone(est).set_params(kernel__kernel__bandwidth=0.5, kernel__rho=0.2, C=0.3)
+    assert new.kernel == kernels.Tabular(kernels.Laplacian(0.5), rho=0.2) and new.C == 0.3
+    assert est.kernel == kernels.Tabular(kernels.Laplacian(2.0))
+    new.set_params(kernel=kernels.RBF(), kernel__bandwidth=3.0)
+    assert new.kernel == kernels.RBF(3.0)
+    for name in ("kernel__nope", "kernel__kernel__nope", "kernel__bandwidth__x"):
+        with pytest.raises(ValueError, match="is no parameter of"):
+            est.set_params(**{name: 1.0})
+    with pytest.raises(ValueError, match="bandwidth must be a positive number"):
+        new.set_params(kernel__bandwidth=-1.0)
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Standardized(kernels.RBF())], ids=repr)
+def test_parameters_of_kernels_in_a_grid(kernel):
+    name = "bandwidth" if isinstance(kernel, kernels.RBF) else "kernel__bandwidth"
+    pipeline = make_pipeline(StandardScaler(), SVDD(kernel=kernel, minor_label="bad"))
+    grid = {f"svdd__kernel__{name}": [0.5, 5.0]}
+    search = GridSearchCV(pipeline, grid, scoring=scorers.roc_auc, cv=StratifiedKFold(2))
+    search.fit(X, Y)
+    by_hand = GridSearchCV(
+        pipeline,
+        {"svdd__kernel": [kernel.with_params(**{name: v}) for v in (0.5, 5.0)]},
+        scoring=scorers.roc_auc,
+        cv=StratifiedKFold(2),
+    ).fit(X, Y)
+    found, expected = (s.cv_results_["mean_test_score"] for s in (search, by_hand))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_the_column_of_the_labels_by_its_name():
+    est = SVDD(minor_label="bad").fit(FRAME.assign(kind=Y), "kind")
+    np.testing.assert_array_equal(
+        est.score_samples(FRAME.assign(kind=Y)),
+        SVDD(minor_label="bad").fit(FRAME, Y).score_samples(FRAME),
+    )
+    with pytest.raises(ValueError, match=r"y='knd' is no column of the data frame .*'kind'\?"):
+        est.fit(FRAME.assign(kind=Y), "knd")
+    with pytest.raises(ValueError, match="no column besides that of the labels"):
+        est.fit(FRAME[["a"]], "a")
+    with pytest.raises(ValueError, match="y='kind': the name of a column is for rows with named"):
+        est.fit(X, "kind")
+
+
+@pytest.mark.parametrize("minor", [["bad"], ("bad",), np.array(["bad"])], ids=repr)
+def test_the_label_of_the_minority_in_an_array(minor):
+    assert SVDD(minor_label=minor).fit(FRAME, Y).labels_ == ("bad", "ok")
+
+
+def test_columns_in_another_order():
+    est = SVDD().fit(FRAME)
+    turned = FRAME[["c", "a", "b"]]
+    np.testing.assert_array_equal(est.score_samples(turned), est.score_samples(FRAME))
+    pd.testing.assert_frame_equal(est.explain(turned).rows, est.explain(FRAME).rows)
+    with pytest.raises(ValueError, match="X lacks column 'b', which the fit has; it has 'a', 'c'"):
+        est.predict(FRAME[["a", "c"]])
+    with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- d"):
+        est.predict(FRAME.assign(d=1.0))
+
+
+ROWS = [[HUGE, 1.0]] * 20
+BAD = {
+    "a class": (SVDD(kernel=kernels.RBF), X, r"kernel is the class RBF; make one: RBF\(\)"),
+    "a column twice": (SVDD(), FRAME.set_axis(["a", "b", "a"], axis=1), "the column 'a' twice"),
+    "a huge value": (SVDD(), ROWS, "X has a number that is too large for any float"),
+    "a huge value in a frame": (SVDD(), pd.DataFrame(ROWS, columns=["a", "b"]), "is inf"),
+    "a huge cutoff": (SVDD(cutoff=HUGE), X, "cutoff is a whole number that is too large"),
+    "a huge C": (SVDD(C=HUGE), X, "C is a whole number that is too large"),
+    "a huge seed": (SVDD(random_state=HUGE), X, "random_state is a whole number that is too large"),
+    "many draws": (BSVDD(draws=HUGE), X, "draws is a whole number that is too large"),
+    "a huge scale": (BDD(likelihood_scale=HUGE), X, "likelihood_scale is a whole number"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_came_instead(case):
+    est, rows, message = BAD[case]
+    with pytest.raises((ValueError, TypeError), match=message):
+        est.fit(rows)
+
+
+def test_values_that_no_kernel_or_cutoff_has():
+    for make in (kernels.RBF, kernels.Laplacian, lambda v: kernels.Polynomial(2, v)):
+        with pytest.raises((ValueError, TypeError)):
+            make(HUGE)
+    with pytest.raises((ValueError, TypeError)):
+        Cutoff(HUGE)
+    with pytest.raises(TypeError, match=r"kernel is the class RBF; make one: RBF\(\)"):
+        kernels.Standardized(kernels.RBF)
+
+
+@pytest.mark.parametrize("first", [2**53 + 1, 2**63 - 20, 2**64 + 1])
+def test_names_of_rows_of_any_size(first, tmp_path):
+    est = SVDD().fit(FRAME.set_axis([first + i for i in range(60)]))
+    est.save(tmp_path / "m")
+    for fit in (est, load(tmp_path / "m")):
+        assert [int(name) for name in fit.fit_.data.row_names] == [first + i for i in range(60)]
