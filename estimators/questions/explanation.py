@@ -20,10 +20,11 @@ from . import terms as parts
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
+SHOWN, NEAR = 10, 3  # rows that are printed; names in a sentence
 ENDS = ("mean", "low", "high")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     r"""Why rows are abnormal, the result of ``est.explain(X)``.
 
@@ -78,6 +79,60 @@ class Explanation:
     draws: int
     prob: float
     without_columns: str = ""
+
+    def __repr__(self) -> str:
+        """Return a sentence or two for each of the first rows."""
+        lines = [self._sentence(i) for i in range(min(SHOWN, len(self.rows)))]
+        more = len(self.rows) - len(lines)
+        return "\n".join([*lines, *([f"... and {more} more rows"] if more else [])])
+
+    def _sentence(self, i: int) -> str:
+        row, name = self.rows.iloc[i], self.rows.index[i]
+        what = self.kind if self.kind == "surprise" else "squared distance less that of the cutoff"
+        interval = "" if self.draws == 1 else f" [{row['low']:.3g}, {row['high']:.3g}]"
+        text = (
+            f"{name}: {'normal' if row['normal'] else 'abnormal'}, {what} {row['mean']:.3g}"
+            f"{interval}, at the cutoff {row['cutoff']:.3g}."
+        )
+        if self.columns is not None:
+            pairs = self.top_columns().iloc[i].to_numpy().reshape(-1, 2)
+            text += f" Columns: {', '.join(f'{column} {share:.0%}' for column, share in pairs)}."
+        near = self.nearest["row"].values[i, :NEAR]
+        if len(near):
+            text += f" Nearest normal training rows: {', '.join(map(str, near))}."
+        if self.changes is not None and not row["normal"]:
+            of_row = self.changes.isel(obs=i)
+            size = np.abs(of_row["standardized"].values)
+            largest = [f for f in np.argsort(-size, kind="stable")[:NEAR] if size[f] > 0.0]
+            change = ", ".join(
+                f"{of_row['column'].values[f]} = {of_row['value'].values[f]:.4g}" for f in largest
+            )
+            text += f" Normal with {change}." if largest else ""
+        return text
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the terms as a tidy table: a line for each row and column.
+
+        With the columns ``obs``, ``column`` and the variables of ``columns``, and where there are
+        changes their ``value`` and ``change``. Without terms of columns it has a line for each row
+        and point, and the variables of ``points``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import SVDD
+        >>> X = np.random.default_rng(0).normal(size=(99, 2))
+        >>> SVDD().fit(X).explain([[0.0, 6.0]]).to_frame()[["column", "share"]].round(2)
+           column  share
+        0       0   0.03
+        1       1   0.83
+        """
+        if self.columns is None:
+            return self.points.to_dataframe().reset_index()
+        parts = self.columns
+        if self.changes is not None:
+            parts = parts.assign(self.changes[["value", "change"]])
+        return parts.to_dataframe(dim_order=["obs", "column"]).reset_index()
 
     def top_columns(self, most: int = 3) -> pd.DataFrame:
         """Return the columns with the largest shares of each row.
