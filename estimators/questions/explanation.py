@@ -181,7 +181,7 @@ class Training:
 def explain(
     fit: Fit,
     draws: np.ndarray,
-    rows: np.ndarray | Training,
+    explained: np.ndarray | Training,
     names: Any,
     columns: Sequence[Any],
     prob: float,
@@ -196,7 +196,7 @@ def explain(
         Of a description.
     draws : ndarray of int
         The draws that the intervals are of; all draws decide.
-    rows : ndarray of shape (rows, p), or Training
+    explained : ndarray of shape (rows, p), or Training
     names : index of shape (rows,)
     columns : sequence of shape (p,)
     prob, top, changes
@@ -206,12 +206,13 @@ def explain(
     center = decides.with_weights(decides.weights[draws])
     data, cutoff = fit.data, decides.boundary.middle
     members = None
-    if isinstance(rows, Training):
-        members, normal = rows.rows, rows.normal
+    if isinstance(explained, Training):
+        members, normal = explained.rows, explained.normal
         rows, is_normal = data.rows[members], normal[members]
         terms = _left_out_terms(data, center, members, cutoff, prob, top)
     else:
-        is_normal, normal = decides.is_normal(rows, fit.level), fit.normal
+        rows, normal = explained, fit.normal
+        is_normal = decides.is_normal(rows, fit.level)
         terms = parts.terms(center, rows, cutoff, prob, top)
     is_surprise = parts.has_surprise(center)
     table = pd.DataFrame({"normal": is_normal}, names)

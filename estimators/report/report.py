@@ -86,15 +86,16 @@ class Page:
             found = est.training_decision()
             surprise = found["surprise"]
             ends = [found.get(f"surprise_{end}", surprise) for end in ("low", "high")]
-            decided = [-surprise, found["probability_normal"], *ends, found["p_value"]]
-            values = (column.to_numpy() for column in decided)
+            columns = [-surprise, found["probability_normal"], *ends, found["p_value"]]
+            values = [column.to_numpy() for column in columns]
             return cls(est, X, y, fit.data.row_names, fit.data.minority, *values)
         rows = new_rows.table(est, X)
-        decided = fit.center.decision(rows, fit.level)
-        p = p_values.p_values(decided[0], p_values.normal_left_out(est))
+        score, probability, low, high = fit.center.decision(rows, fit.level)
+        p = p_values.p_values(score, p_values.normal_left_out(est))
         minority = None if y is None else minority_rows(y, len(rows), est.minor_label)
         known = int(are_training_rows(est, rows).sum())
-        return cls(est, X, y, row_names(X, len(rows)), minority, *decided, p, known)
+        names = row_names(X, len(rows))
+        return cls(est, X, y, names, minority, score, probability, low, high, p, known)
 
     def explain(self, numbers: np.ndarray) -> Explanation:
         """Return the explanation of some of the rows."""
