@@ -56,6 +56,7 @@ def figures() -> dict[str, Callable[[], Figure]]:
             bayes, moon.X[three], titles
         ),
         "plot_distances": lambda: plots.plot_distances(est),
+        "plot_outliers": lambda: plots.plot_outliers(est),
         "plot_calibration": lambda: plots.plot_calibration(half_moon, new),
         "plot_roc": lambda: plots.plot_roc(est),
         "plot_explanation": lambda: plots.plot_explanation(est, wines.iloc[[158]]),

@@ -631,14 +631,8 @@ class Detector(OutlierMixin, BaseEstimator):
         False
         """
         check_is_fitted(self)
-        fit, scores = self.fit_, self.left_out_scores()
-        of_rows = self._left_out_rows(fit, Cutoff(level=self.level_))
-        logarithmic = isinstance(fit.center, Center) and fit.center.logarithmic
-        decided = of_rows.decision(fit.center.boundary, self.level_, logarithmic)
-        decided[0] = scores
-        known = ~np.isnan(scores)
-        decided[:, ~known] = fit.decision[:, ~known]
-        scores, probability, low, high = decided
+        fit, known = self.fit_, ~np.isnan(self.left_out_scores())
+        scores, probability, low, high = self._training()
         left_out, itself = p_values.normal_left_out(self), known & ~fit.data.minority
         others = np.searchsorted(left_out, scores, side="right") - itself
         columns = {
@@ -650,6 +644,16 @@ class Detector(OutlierMixin, BaseEstimator):
             columns |= {"surprise_low": low, "surprise_high": high}
         columns |= {"normal": scores >= 0.0, "left_out": known}
         return pd.DataFrame(columns, fit.data.row_names)
+
+    def _training(self, prob: float = 0.9) -> np.ndarray:
+        """Return what ``center.decision`` has, (4, n), of the training rows, each left out."""
+        fit, scores = self.fit_, self.left_out_scores()
+        of_rows = self._left_out_rows(fit, Cutoff(level=self.level_))
+        logarithmic = isinstance(fit.center, Center) and fit.center.logarithmic
+        decided = of_rows.decision(fit.center.boundary, self.level_, logarithmic, prob)
+        decided[0] = scores
+        decided[:, np.isnan(scores)] = fit.decision[:, np.isnan(scores)]
+        return decided
 
     def decision(self, X: Any, prob: float = 0.9, p_value: str | None = "left-out") -> pd.DataFrame:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
@@ -676,8 +680,9 @@ class Detector(OutlierMixin, BaseEstimator):
               these may be negative;
             - ``surprise_low``, ``surprise_high``, the ends of its interval, for descriptions. The
               lower end counts a whole row beside z that the sample has not shown;
-            - ``distance``, the distance of the surprise, and ``cutoff``, D_opt;
-            - ``level``, and ``normal``, as :meth:`predict`.
+            - ``normal``, as :meth:`predict`;
+            - ``distance``, the distance of the surprise, and ``cutoff``, D_opt, which tell rows
+              apart worse than the surprise does; and ``level``.
 
             With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the Monte Carlo
             standard error of P(normal), and ``decision``: "normal", "abnormal" or "undecided", see
@@ -721,10 +726,10 @@ class Detector(OutlierMixin, BaseEstimator):
         if fit.has_center:
             columns |= {"surprise_low": low, "surprise_high": high}
         columns |= {
+            "normal": score >= 0.0,
             "distance": center.distance_of(score),
             "cutoff": self.cutoff_,
             "level": fit.level,
-            "normal": score >= 0.0,
         }
         undecided = as_cutoff(self.cutoff).undecided
         if undecided is not None:
@@ -1311,6 +1316,14 @@ class Detector(OutlierMixin, BaseEstimator):
     @property
     def _has_labels_of_predict(self) -> bool:
         return self.labels_ in ((), (-1, 1))
+
+    def __str__(self) -> str:
+        """Return what the fit is and what to ask it; before the fit, its parameters as ``repr``."""
+        if not self.__sklearn_is_fitted__():
+            return repr(self)
+        from .report.words import described  # a fit needs no sentences
+
+        return described(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "cutoff_")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 WIDE = 1000  # characters
+TABLE = 150  # characters that a table of models needs
 
 
 def console_of_records() -> Any:
@@ -26,24 +27,28 @@ def models() -> None:
     from ..estimators.registry import BAYESIAN, REGISTRY, SHARED, YARDSTICKS
 
     console = console_of_records()
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("model", "class", "learns from", "posterior", "parameters", "reference"):
+    narrow = console.width < TABLE
+    titles = ("model", "class", "learns from", "posterior", "parameters", "reference")
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=not narrow)
+    for title in titles[: 2 if narrow else None]:
         table.add_column(title, overflow="fold", no_wrap=title == "model")
     for record in REGISTRY.values():
         reference = f"{record.reference} ({record.year})" + (
             f", doi:{record.doi}" if record.doi else ""
         )
-        table.add_row(
-            record.name,
-            record.class_name,
-            ", ".join(record.learns_from),
-            "yes" if record.bayesian else "no",
-            ", ".join([*(BAYESIAN if record.bayesian else ()), *record.own]),
-            reference,
-        )
+        learns, posterior = ", ".join(record.learns_from), "yes" if record.bayesian else "no"
+        if narrow:  # a record is a block of lines
+            own = f"own parameters: {', '.join(record.own)}\n" if record.own else ""
+            kind = f"{record.class_name}; learns from {learns}; posterior: {posterior}"
+            table.add_row(record.name, f"{kind}\n{own}{reference}")
+            continue
+        parameters = ", ".join([*(BAYESIAN if record.bayesian else ()), *record.own])
+        table.add_row(record.name, record.class_name, learns, posterior, parameters, reference)
     console.print(table)
+    if narrow:
+        console.print(f"parameters of models with a posterior: {', '.join(BAYESIAN)}")
     simple = ", ".join(f"{r.name} ({r.title}, {r.year})" for r in YARDSTICKS.values())
-    console.print(f"yardsticks, simple methods of scikit-learn: {simple}", soft_wrap=True)
+    console.print(f"yardsticks, simple methods of scikit-learn: {simple}", soft_wrap=not narrow)
     console.print(f"parameters of all models: {', '.join(SHARED)}")
 
 

@@ -103,7 +103,7 @@ def prepared(
     table: options.TableOptions,
     model: str,
     own: options.ModelOptions,
-    sampling: dict[str, int],
+    sampling: dict[str, Any],
     seed: int,
 ) -> tuple[Any, pd.DataFrame, np.ndarray | None]:
     """Return an estimator, and the rows and labels of CSV that it is to be fitted to.

@@ -126,14 +126,14 @@ def reasons(
     wanted = np.union1d(np.flatnonzero(odd), shown)
     held = pd.Index(est.fit_.data.row_names)
     inside = held.get_indexer(wanted)
-    parts, nothing = [], pd.DataFrame(index=X.index)
+    parts: list[Any] = []
     try:
         if (inside >= 0).any():
             parts.append(est.explain(rows=inside[inside >= 0], changes=False).top_columns())
         if (inside < 0).any():
             parts.append(est.explain(X.loc[wanted[inside < 0]], changes=False).top_columns())
     except ValueError as error:  # no centre, or no columns
-        return nothing, [f"No reasons: {error}."]
+        return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
     found = pd.concat(parts).reindex(X.index)
     for place in [name for name in found if name.startswith("column_")]:
         found[place] = found[place].map(lambda c: as_cell(str(c)), na_action="ignore")
@@ -145,7 +145,7 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
     from ..estimators.messages import printable
 
     codes = {row.index[i] for i in est.kernel_.categorical_columns}
-    parts = []
+    parts: list[str] = []
     for column, share in columns.to_numpy().reshape(-1, 2):
         if parts and share < SHARE:
             break

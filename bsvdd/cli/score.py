@@ -10,6 +10,7 @@ import click
 
 from . import options
 from .errors import check_output, plain_errors
+from .progress import waiting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,33 +91,41 @@ def score(
         if out is not None:
             check_output(out, model, csv)
         layout = table.layout()
-        est = load(model)
-        categories = _categories_of_fit(est, layout)
-        rows = read_table(csv, layout=layout, texts=categories)
-        with naming(csv):
-            taken = _columns_of_fit(est, rows, layout)
-            X = table_of_numbers(est, rows, taken, categories, layout.form)
-            imputed: list[str] | None = None
-            if table.missing == "impute":
-                X, imputed = filled_by(est, X, rows[taken].isna().to_numpy())
-            problems, stops = problems_of(X, rows), strict or table.missing == "error"
-            if problems.ne("").all() or (stops and problems.ne("").any()):
-                raise_problem(problems, rows, [c for c in taken if c not in categories], layout)
-        usable = X[problems == ""]
-        result = scored(est, usable, fdr, method)
-        if explain:
-            result = result.join(important_columns(est, usable).where(~result["normal"]))
-        found = result.reindex(range(len(rows)))
-        if imputed is not None:
-            found["imputed"] = imputed
-        found["problem"] = problems.to_numpy()
-        found.insert(0, "row", range(len(rows)))
-        if table.id is not None:
-            clash = "input_" if table.id in found.columns else ""
-            found.insert(0, f"{clash}{table.id}", rows.index.to_numpy())
-        if input_columns:
-            found = with_input(found, csv, layout)
-        written: dict[str, Any] = {"index": False, "sep": layout.form.sep, "decimal": table.decimal}
+        with waiting("score") as step:
+            step("reading")
+            est = load(model)
+            categories = _categories_of_fit(est, layout)
+            rows = read_table(csv, layout=layout, texts=categories)
+            with naming(csv):
+                taken = _columns_of_fit(est, rows, layout)
+                X = table_of_numbers(est, rows, taken, categories, layout.form)
+                imputed: list[str] | None = None
+                if table.missing == "impute":
+                    X, imputed = filled_by(est, X, rows[taken].isna().to_numpy())
+                problems, stops = problems_of(X, rows), strict or table.missing == "error"
+                if problems.ne("").all() or (stops and problems.ne("").any()):
+                    raise_problem(problems, rows, [c for c in taken if c not in categories], layout)
+            usable = X[problems == ""]
+            step(f"decision on {len(usable)} rows")
+            result = scored(est, usable, fdr, method)
+            if explain:
+                step("reasons")
+                result = result.join(important_columns(est, usable).where(~result["normal"]))
+            found = result.reindex(range(len(rows)))
+            if imputed is not None:
+                found["imputed"] = imputed
+            found["problem"] = problems.to_numpy()
+            found.insert(0, "row", range(len(rows)))
+            if table.id is not None:
+                clash = "input_" if table.id in found.columns else ""
+                found.insert(0, f"{clash}{table.id}", rows.index.to_numpy())
+            if input_columns:
+                found = with_input(found, csv, layout)
+            written: dict[str, Any] = {
+                "index": False,
+                "sep": layout.form.sep,
+                "decimal": table.decimal,
+            }
         if out is None:
             found.to_csv(sys.stdout, **written)
             sys.stdout.flush()  # here, where a closed pipe ends quietly
@@ -130,6 +139,7 @@ def score(
             )
     _count_problems(problems)
     _count_unseen(est, usable)
+    _count_training_rows(est, usable)
 
 
 def _categories_of_fit(est: Any, layout: Any) -> list[str]:
@@ -314,6 +324,21 @@ def _count_unseen(est: Any, X: pd.DataFrame) -> None:
         click.echo(
             f"{n} of {len(X)} rows have a category that no training row has, in {quoted(columns)}: "
             "such a category differs from all others",
+            err=True,
+        )
+
+
+def _count_training_rows(est: Any, X: pd.DataFrame) -> None:
+    """Say on stderr how many rows are training rows, which their own fit finds too normal."""
+    from ..estimators import new_rows
+    from ..estimators.questions.copies import are_training_rows
+
+    equal = int(are_training_rows(est, new_rows.table(est, as_in_fit(est, X))).sum())
+    if equal:
+        click.echo(
+            f"{equal} of {len(X)} rows equal a training row in all columns: a fit finds its own "
+            "rows too normal; bsvdd outliers judges each row of one table by the others, and so "
+            "does est.training_decision()",
             err=True,
         )
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from .. import new_rows
 from ..inputs import row_names
 from ..labels import minority_rows
-from .common import MINORITY, Fitted, label_rows, require_center, row_classes
+from .common import MINORITY, Fitted, label_rows, require_center, row_classes, surprise_axis
 
 
 def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = None) -> Figure:
@@ -112,7 +112,7 @@ def plot_distances(
     ----------
     est : fitted estimator
     X : array-like of shape (n, p), optional
-        The rows to show; by default the training rows.
+        The rows to show; by default the training rows, each left out.
     y : array-like of shape (n,), optional
         Labels of X, with the rules of ``fit``.
     prob : float, default=0.9
@@ -139,11 +139,13 @@ def plot_distances(
     """
     require_center(est)
     fit = est.fit_
-    rows, minority, own_names = fit.data.rows, fit.data.minority, fit.data.row_names
-    if X is not None:
+    if X is None:
+        minority, own_names = fit.data.minority, fit.data.row_names
+        score, _, low, high = est._training(prob)
+    else:
         rows = new_rows.table(est, X)
         minority, own_names = minority_rows(y, len(rows), est.minor_label), row_names(X, len(rows))
-    score, _, low, high = fit.center.decision(rows, fit.level, prob)
+        score, _, low, high = fit.center.decision(rows, fit.level, prob)
     middle = -score
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     index = np.arange(len(middle))
@@ -153,6 +155,7 @@ def plot_distances(
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     name = r"surprise $\log(s_{\mathrm{cut}} / s_z)$"
     ax.set(xlabel="row", ylabel=name, title=f"{type(est).__name__}: surprise by row")
+    surprise_axis(ax, middle)
     label_rows(ax, own_names if names is None else np.asarray(names))
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure

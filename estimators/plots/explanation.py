@@ -25,7 +25,9 @@ from .common import (
 SHOWN = 0.005  # smallest share, and smallest change in standard deviations, that is shown
 
 
-def plot_explanation(est: Fitted, x: Any, most: int = 10, prob: float = 0.9) -> Figure:
+def plot_explanation(
+    est: Fitted, x: Any = None, most: int = 10, prob: float = 0.9, row: int | None = None
+) -> Figure:
     """Show which columns and which training rows make one row abnormal.
 
     The left panel has the terms of the columns with their posterior intervals, and as a tick what
@@ -36,11 +38,13 @@ def plot_explanation(est: Fitted, x: Any, most: int = 10, prob: float = 0.9) -> 
     Parameters
     ----------
     est : fitted estimator
-    x : array-like of shape (p,) or (1, p), or data frame of one row
+    x : array-like of shape (p,) or (1, p), or data frame of one row, optional
     most : int, default=10
         Number of columns and of training rows to show.
     prob : float, default=0.9
         Probability of the intervals.
+    row : int, optional
+        In place of x, the position of a training row, which is left out.
 
     Returns
     -------
@@ -61,25 +65,29 @@ def plot_explanation(est: Fitted, x: Any, most: int = 10, prob: float = 0.9) -> 
     >>> figure = plots.plot_explanation(est, [0.0, 6.0, 0.0])
     """
     require_center(est)
-    X = x if isinstance(x, pd.DataFrame) else np.atleast_2d(np.asarray(x, dtype=float))
-    if len(X) != 1:
-        raise ValueError(f"x must be one row, got {len(X)} rows; plot them one by one")
-    if not isinstance(X, pd.DataFrame):
-        X = with_feature_names(est, X)
-    why = est.explain(X, prob=prob, top=most)
-    row = why.rows.iloc[0]
+    if row is not None:
+        X = with_feature_names(est, est.fit_.data.rows[[row]])
+        why = est.explain(rows=[row], prob=prob, top=most)
+    else:
+        X = x if isinstance(x, pd.DataFrame) else np.atleast_2d(np.asarray(x, dtype=float))
+        if len(X) != 1:
+            raise ValueError(f"x must be one row, got {len(X)} rows; plot them one by one")
+        if not isinstance(X, pd.DataFrame):
+            X = with_feature_names(est, X)
+        why = est.explain(X, prob=prob, top=most)
+    of_row = why.rows.iloc[0]
     n = 1 if why.columns is None else 2
     size = 3 + 3 * n, 1.6 + 0.28 * most
     figure, axes = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False)
     if why.columns is not None:
         _columns(axes[0, 0], why, why.columns, _values(est, X), most)
     _points(axes[0, -1], why, point_names(est))
-    decision = "normal" if row["normal"] else "abnormal"
+    decision = "normal" if of_row["normal"] else "abnormal"
     what = "surprise" if why.kind == "surprise" else "$d_z^2 - D^2$"
-    interval = "" if why.draws == 1 else f" [{row['low']:.3g}, {row['high']:.3g}]"
+    interval = "" if why.draws == 1 else f" [{of_row['low']:.3g}, {of_row['high']:.3g}]"
     figure.suptitle(
-        f"{type(est).__name__}: {decision}; {what} {row['mean']:.3g}{interval}, "
-        f"at the cutoff {row['cutoff']:.3g}",
+        f"{type(est).__name__}: {decision}; {what} {of_row['mean']:.3g}{interval}, "
+        f"at the cutoff {of_row['cutoff']:.3g}",
         fontsize=11,
     )
     return figure

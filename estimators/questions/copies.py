@@ -1,4 +1,4 @@
-"""Copies that hide each other: rows that are normal beside their copies only."""
+"""Copies: rows that are training rows, and rows that are normal beside their copies only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,25 @@ from ...inference.decision import deciding_quantile
 
 ALIKE = 0.999  # kernel value of two rows from which one is a copy of the other
 FEW = 5  # rows of a group of copies; more of them are a part of the normal class
+DISTINCT = 0.9  # share of training rows that differ, above which an equal row is no coincidence
 BLOCK_VALUES = 4_000_000
+
+
+def are_training_rows(est: Any, rows: np.ndarray) -> np.ndarray:
+    """Return which rows (m, p) equal a training row in all columns; none where most rows do.
+
+    ``rows`` are in the form that the kernel expects.
+    """
+    held = est.fit_.data.rows
+    known = _as_bytes(held)
+    if est.kernel_.pairwise or len(set(known)) < DISTINCT * len(held):
+        return np.zeros(len(rows), dtype=bool)
+    members = set(known)
+    return np.array([row in members for row in _as_bytes(rows)], dtype=bool)
+
+
+def _as_bytes(rows: np.ndarray) -> list[bytes]:
+    return [row.tobytes() for row in rows + 0.0]  # -0.0 is 0.0
 
 
 def hidden_copies(est: Any) -> list[tuple[int, ...]]:

@@ -20,10 +20,11 @@ from . import terms as parts
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
+SHOWN, NEAR = 10, 3  # rows that are printed; names in a sentence
 ENDS = ("mean", "low", "high")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     r"""Why rows are abnormal, the result of ``est.explain(X)``.
 
@@ -80,6 +81,60 @@ class Explanation:
     prob: float
     without_columns: str = ""
 
+    def __repr__(self) -> str:
+        """Return a sentence or two for each of the first rows."""
+        lines = [self._sentence(i) for i in range(min(SHOWN, len(self.rows)))]
+        more = len(self.rows) - len(lines)
+        return "\n".join([*lines, *([f"... and {more} more rows"] if more else [])])
+
+    def _sentence(self, i: int) -> str:
+        row, name = self.rows.iloc[i], self.rows.index[i]
+        what = self.kind if self.kind == "surprise" else "squared distance less that of the cutoff"
+        interval = "" if self.draws == 1 else f" [{row['low']:.3g}, {row['high']:.3g}]"
+        text = (
+            f"{name}: {'normal' if row['normal'] else 'abnormal'}, {what} {row['mean']:.3g}"
+            f"{interval}, at the cutoff {row['cutoff']:.3g}."
+        )
+        if self.columns is not None:
+            pairs = self.top_columns().iloc[i].to_numpy().reshape(-1, 2)
+            text += f" Columns: {', '.join(f'{column} {share:.0%}' for column, share in pairs)}."
+        near = self.nearest["row"].values[i, :NEAR]
+        if len(near):
+            text += f" Nearest normal training rows: {', '.join(map(str, near))}."
+        if self.changes is not None and not row["normal"]:
+            of_row = self.changes.isel(obs=i)
+            size = np.abs(of_row["standardized"].values)
+            largest = [f for f in np.argsort(-size, kind="stable")[:NEAR] if size[f] > 0.0]
+            change = ", ".join(
+                f"{of_row['column'].values[f]} = {of_row['value'].values[f]:.4g}" for f in largest
+            )
+            text += f" Normal with {change}." if largest else ""
+        return text
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the terms as a tidy table: a line for each row and column.
+
+        With the columns ``obs``, ``column`` and the variables of ``columns``, and where there are
+        changes their ``value`` and ``change``. Without terms of columns it has a line for each row
+        and point, and the variables of ``points``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import SVDD
+        >>> X = np.random.default_rng(0).normal(size=(99, 2))
+        >>> SVDD().fit(X).explain([[0.0, 6.0]]).to_frame()[["column", "share"]].round(2)
+           column  share
+        0       0   0.03
+        1       1   0.83
+        """
+        if self.columns is None:
+            return self.points.to_dataframe().reset_index()
+        parts = self.columns
+        if self.changes is not None:
+            parts = parts.assign(self.changes[["value", "change"]])
+        return parts.to_dataframe(dim_order=["obs", "column"]).reset_index()
+
     def top_columns(self, most: int = 3) -> pd.DataFrame:
         """Return the columns with the largest shares of each row.
 
@@ -127,7 +182,7 @@ class Training:
 def explain(
     fit: Fit,
     draws: np.ndarray,
-    rows: np.ndarray | Training,
+    explained: np.ndarray | Training,
     names: Any,
     columns: Sequence[Any],
     prob: float,
@@ -142,7 +197,7 @@ def explain(
         Of a description.
     draws : ndarray of int
         The draws that the intervals are of; all draws decide.
-    rows : ndarray of shape (rows, p), or Training
+    explained : ndarray of shape (rows, p), or Training
     names : index of shape (rows,)
     columns : sequence of shape (p,)
     prob, top, changes
@@ -152,12 +207,13 @@ def explain(
     center = decides.with_weights(decides.weights[draws])
     data, cutoff = fit.data, decides.boundary.middle
     members = None
-    if isinstance(rows, Training):
-        members, normal = rows.rows, rows.normal
+    if isinstance(explained, Training):
+        members, normal = explained.rows, explained.normal
         rows, is_normal = data.rows[members], normal[members]
         terms = _left_out_terms(data, center, members, cutoff, prob, top)
     else:
-        is_normal, normal = decides.is_normal(rows, fit.level), fit.normal
+        rows, normal = explained, fit.normal
+        is_normal = decides.is_normal(rows, fit.level)
         terms = parts.terms(center, rows, cutoff, prob, top)
     is_surprise = parts.has_surprise(center)
     table = pd.DataFrame({"normal": is_normal}, names)

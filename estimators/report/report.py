@@ -21,7 +21,10 @@ from ...models.priors.foreign import describe
 from .. import new_rows, plots
 from ..inputs import row_names
 from ..labels import minority_rows
-from ..plots.common import Fitted, with_feature_names
+from ..plots.common import Fitted
+from ..questions import p_values
+from ..questions.copies import are_training_rows
+from ..questions.explanation import Explanation
 from . import pages, words
 from .pages import Figures
 
@@ -44,7 +47,10 @@ class Page:
     minority : ndarray of bool, shape (n,), or None
         None if the classes are not known.
     score, probability, low, high : ndarray of shape (n,)
-        The scores, P(normal), and the interval of the surprise.
+        The scores, P(normal), and the interval of the surprise; of training rows, left out.
+    p_value : ndarray of shape (n,)
+    known : int
+        How many new rows equal a training row.
     figures, omitted : dict
         Figures with their captions, and reasons, by name.
     prior_check : list
@@ -64,6 +70,8 @@ class Page:
     probability: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    p_value: np.ndarray
+    known: int = 0
     figures: Figures = field(default_factory=dict)
     omitted: dict[str, str] = field(default_factory=dict)
     prior_check: list[tuple[str, list[str]]] = field(default_factory=list)
@@ -75,15 +83,29 @@ class Page:
         """Return the page of these rows, without figures yet."""
         fit = est.fit_
         if X is None:
-            return cls(est, X, y, fit.data.row_names, fit.data.minority, *fit.decision)
-        decided = fit.center.decision(new_rows.table(est, X), fit.level)
-        n = decided.shape[1]
-        minority = None if y is None else minority_rows(y, n, est.minor_label)
-        return cls(est, X, y, row_names(X, n), minority, *decided)
+            found = est.training_decision()
+            surprise = found["surprise"]
+            ends = [found.get(f"surprise_{end}", surprise) for end in ("low", "high")]
+            columns = [-surprise, found["probability_normal"], *ends, found["p_value"]]
+            values = [column.to_numpy() for column in columns]
+            return cls(est, X, y, fit.data.row_names, fit.data.minority, *values)
+        rows = new_rows.table(est, X)
+        score, probability, low, high = fit.center.decision(rows, fit.level)
+        p = p_values.p_values(score, p_values.normal_left_out(est))
+        minority = None if y is None else minority_rows(y, len(rows), est.minor_label)
+        known = int(are_training_rows(est, rows).sum())
+        names = row_names(X, len(rows))
+        return cls(est, X, y, names, minority, score, probability, low, high, p, known)
+
+    def explain(self, numbers: np.ndarray) -> Explanation:
+        """Return the explanation of some of the rows."""
+        if self.X is None:
+            return self.est.explain(rows=numbers)
+        return self.est.explain(self.rows(numbers))
 
     def rows(self, numbers: Any) -> Any:
-        """Return some of the rows, as ``est.explain`` takes them."""
-        X = with_feature_names(self.est, self.est.fit_.data.rows) if self.X is None else self.X
+        """Return some of the new rows, as ``est.explain`` takes them."""
+        X = self.X
         return X.iloc[numbers] if isinstance(X, pd.DataFrame) else np.asarray(X)[numbers]
 
 
@@ -133,6 +155,7 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
         cutoff=words.cutoff(est),
         counts=_counts(page),
         code=words.code(est),
+        known=page.known,
         rerun=words.rerun(est),
     )
 
@@ -205,8 +228,8 @@ def _distances(page: Page) -> None:
     page.figures["distances"] = (
         plots.plot_distances(est, page.X, page.y),
         "Surprise of each row with its 90 % interval: 0 is the cutoff, .69 is a row that is half "
-        "as similar to the training rows, and normal rows are below 0. Training rows pull the "
-        "centre towards themselves, so the cutoff is chosen on left-out rows.",
+        "as similar to the training rows, and normal rows are below 0. Training rows are left out, "
+        "each judged by the others.",
     )
 
 
@@ -265,6 +288,7 @@ def _abnormal(page: Page) -> None:
     listed = order[page.score[order] < 0.0]
     for j in listed:
         row = {"name": str(page.names[j]), "probability": f"{page.probability[j]:.3f}", "class": ""}
+        row["p_value"] = f"{page.p_value[j]:.3g}"
         if page.minority is not None:
             row["class"] = "minority" if page.minority[j] else "majority"
         row["surprise"] = f"{-page.score[j]:.2f}"
@@ -275,7 +299,7 @@ def _abnormal(page: Page) -> None:
         page.omitted["explanation"] = "No row is abnormal."
         return
     try:
-        why = est.explain(page.rows(listed))
+        why = page.explain(listed)
     except ValueError as error:  # no centre, or no columns
         page.omitted["explanation"] = str(error)
         return
@@ -298,7 +322,8 @@ def _abnormal(page: Page) -> None:
         for i, row in enumerate(table):
             row["change"] = _change(why.changes.isel(obs=i))
     for j in listed[:EXPLAINED]:
-        figure = plots.plot_explanation(est, page.rows([j]))
+        x = {"row": j} if page.X is None else {"x": page.rows([j])}
+        figure = plots.plot_explanation(est, **x)
         page.figures[f"row_{j}"] = figure, f"Row {page.names[j]}: {what}"
 
 

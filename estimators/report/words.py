@@ -6,10 +6,11 @@ import hashlib
 import inspect
 import platform
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import binomtest
@@ -18,9 +19,12 @@ from ...inference import diagnostics
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.warning import collected
 from ...models import kernels, priors
+from ...models.priors.foreign import describe
 from ..fit import Fit
-from ..plots.common import Fitted
 from ..registry import MODELS, Record
+
+if TYPE_CHECKING:
+    from ..plots.common import Fitted
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 SPREAD = (0.8, 1.25)  # of samples, within which intervals are about as wide as they should be
@@ -37,6 +41,34 @@ def record_of(est: Any) -> Record | None:
     """Return the record of the model; None for a class that is not in the registry."""
     found = (record for record in MODELS.values() if record.class_name == type(est).__name__)
     return next(found, None)
+
+
+def described(est: Fitted) -> str:
+    """Return a fit in some lines: rows, kernel, prior, draws, cutoff, and what to ask it next."""
+    fit, parameters = est.fit_, est.get_params(deep=False)
+    data, categories = fit.data, len(est.kernel_.categorical_columns)
+    n, n1 = len(data.rows), int(data.minority.sum())
+    columns = f"{est.n_features_in_} columns"
+    if categories:
+        columns += f" ({categories} of categories)"
+    lines = {
+        "rows": f"{n - n1} majority, {n1} minority; {columns}; {data.gram.n_points} points",
+        "kernel": str(est.kernel_),
+    }
+    priors_of = [f"{k} = {describe(v)}" for k, v in parameters.items() if k.endswith("prior")]
+    if fit.draws.is_posterior:
+        lines["prior"] = f"{', '.join(priors_of)}; λ = {est.likelihood_scale_:.4g}"
+    lines["draws"] = " ".join(convergence(est))
+    lines["cutoff"] = " ".join(cutoff(est)[:2])
+    lines["next"] = (
+        "est.training_decision() for these rows, est.decision(X) for others, est.explain(X) for "
+        "reasons, est.report('model.html') for all"
+    )
+    filled = [
+        textwrap.fill(f"{name:8}{text}", 98, subsequent_indent=" " * 10, break_long_words=False)
+        for name, text in lines.items()
+    ]
+    return "\n".join([f"{type(est).__name__}, fitted", *(f"  {line}" for line in filled)])
 
 
 def convergence(est: Fitted) -> list[str]:
@@ -183,17 +215,23 @@ def share(k: int, n: int) -> str:
 def code(est: Any) -> str:
     """Return code that fits the same model to the same rows.
 
-    A function of the user, such as a prior, is its name, and an array is ``array``.
+    A function of the user, such as a prior, is its name, and an array is ``array``. A random state
+    that is no number is left out: it is the caller's, and has moved on.
     """
     defaults = inspect.signature(type(est)).parameters
+    parameters = est.get_params(deep=False)
+    drawn = not isinstance(parameters["random_state"], int | np.integer)
     arguments = {
         name: _code(value)
-        for name, value in est.get_params(deep=False).items()
-        if repr(value) != repr(defaults[name].default)
+        for name, value in parameters.items()
+        if repr(value) != repr(defaults[name].default) and not (drawn and name == "random_state")
     }
     call = f"{type(est).__name__}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
     names = dict.fromkeys(re.findall(r"\b(kernels|priors|(?<!\.)[A-Z]\w*)[.(]", call))
-    fit = "est.fit(X, y)"
+    label = est.fit_.data.label
+    fit = "est.fit(X, y)" if label is None else f"est.fit(X, {label!r})"
+    if not est.labels_:
+        fit = "est.fit(X)"
     if est.minor_label is not None:  # ``bsvdd fit`` has 1 for what --minor names
         fit += f"  # y is {est.minor_label!r} in minority rows"
     return f"from bsvdd import {', '.join(names)}\n\nest = {call}\n{fit}"

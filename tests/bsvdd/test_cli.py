@@ -93,6 +93,17 @@ def test_models_shows_learning_and_parameters_of_each(monkeypatch):
     assert "kernel, cutoff" in lines["parameters"]
 
 
+def test_models_are_read_at_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = call("models").output.splitlines()
+    assert max(map(len, lines)) <= 80 and len(lines) < 70
+    for record in REGISTRY.values():
+        (start,) = [i for i, line in enumerate(lines) if line.startswith(f"{record.name} ")]
+        block = "".join(line.strip() for line in lines[start : start + 6])
+        assert f"{record.class_name}; learns from" in block
+        assert all(parameter in block for parameter in record.own)
+
+
 @pytest.mark.parametrize(("command", "part"), [("models", "doi:10.1023/B:MACH"), ("data", "UCI")])
 def test_in_a_pipe_a_record_is_one_line(monkeypatch, command, part):
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -135,3 +135,16 @@ def test_an_output_that_is_read_or_named_twice_is_refused(csv, tmp_path):
     result = call(csv, "--out", same, "--picture", same)
     assert result.exit_code == 1 and "name the same file" in result.output
     assert not same.exists()
+
+
+def test_score_recognises_training_rows(table, tmp_path):
+    model, new, out = tmp_path / "m", tmp_path / "new.csv", tmp_path / "s.csv"
+    BSVDD(draws=50, tune=100).fit(table.drop(columns="name")).save(model)
+    known = "5 of 6 rows equal a training row in all columns"
+    mixed = pd.concat([table.iloc[:5], table.iloc[:1].assign(size=0.5)])
+    for rows, said in ((mixed, True), (mixed.iloc[5:], False)):
+        rows.to_csv(new, index=False)
+        result = CliRunner().invoke(main, ["score", str(model), str(new), "--out", str(out)])
+        assert result.exit_code == 0, result.output
+        assert (known in result.stderr) == said
+        assert ("bsvdd outliers" in result.stderr) == said

@@ -6,6 +6,7 @@ import pytest
 from bsvdd.inference.boundary import Boundary
 from bsvdd.inference.left_out import LeftOut
 from scipy.special import logsumexp, rel_entr
+from sklearn.base import clone
 
 from bsvdd import BDD, BSVDD, BSVDDM, SVDD, Landmarks, kernels
 
@@ -145,3 +146,36 @@ def test_rows_that_are_none_are_refused(arguments, message):
     est = SVDD(kernel=RBF).fit(ROWS)
     with pytest.raises(ValueError, match=message):
         est.explain(**arguments)
+
+
+def test_a_fit_and_its_explanations_say_what_they_are():
+    frame = TABLE.copy()
+    frame.loc["n5", "version"] = 4
+    est = BSVDD(**SMALL)
+    assert str(est) == repr(est)
+    unfitted = repr(est)
+    text = str(est.fit(frame))
+    assert repr(est) == unfitted and repr(clone(est)) == unfitted
+    for said in (
+        *("80 majority, 0 minority; 4 columns (1 of categories)", "RBF(bandwidth=", "prior = Flat"),
+        *("2 chains of 50 draws", "Why this sampler", "Realised false alarms"),
+        *("est.training_decision()", "est.decision(X)", "est.explain(X)"),
+    ):
+        assert said in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 100
+    why = est.explain(rows=[5, 1], changes=False)
+    lines = repr(why).splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["n5", "n1"]
+    assert "abnormal, surprise" in lines[0] and "Columns: version" in lines[0]
+    assert repr(est.explain(changes=False)).splitlines()[10:] == ["... and 70 more rows"]
+    tidy = why.to_frame()
+    assert tidy["obs"].tolist() == ["n5"] * 4 + ["n1"] * 4
+    assert tidy["column"].tolist() == [*frame.columns] * 2
+    np.testing.assert_allclose(
+        tidy["share"].to_numpy().reshape(2, 4), why.columns["share"].to_numpy()
+    )
+    changed = SVDD(kernel=RBF).fit(ROWS).explain(rows=[0])
+    assert "Normal with 0 = " in repr(changed)
+    assert {"value", "change"} < set(changed.to_frame())
+    of_points = BDD().fit(ROWS).explain(rows=[0], top=2)
+    assert len(of_points.to_frame()) == 2 and "squared distance" in repr(of_points)

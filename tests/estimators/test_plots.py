@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 
-from bsvdd import BDD, OCSVM, SVDD, kernels, plots
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels, plots
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -58,8 +58,9 @@ def test_surprises_with_the_cutoff_at_0(two):
     est = two["BDD"]
     (ax,) = plots.plot_distances(est).axes
     majority = ax.collections[1].get_offsets()
-    np.testing.assert_allclose(majority[:, 1], -est.score_samples(DATA.X)[Y == 0])
-    low, high = est.decision(DATA.X, p_value=None)[["surprise_low", "surprise_high"]].to_numpy().T
+    found = est.training_decision()  # the rows are left out
+    np.testing.assert_allclose(majority[:, 1], found["surprise"][Y == 0])
+    low, high = found[["surprise_low", "surprise_high"]].to_numpy().T
     for line, *ends in zip(
         ax.collections[0].get_segments(), low[Y == 0], high[Y == 0], strict=True
     ):
@@ -67,6 +68,25 @@ def test_surprises_with_the_cutoff_at_0(two):
     assert any(np.allclose(line.get_ydata(), 0.0) for line in ax.lines)
     (ax,) = plots.plot_distances(est, DATA.X, Y).axes
     assert ax.get_title().startswith("BDD")
+
+
+def test_far_rows_leave_room_for_the_others():
+    """The axis is linear among most rows, and logarithmic above them."""
+    X = np.concatenate([DATA.X, [[40.0, 40.0]]])
+    (ax,) = plots.plot_distances(BDD(kernel=kernels.RBF(0.4)).fit(X)).axes
+    assert ax.get_yscale() == "linear"  # differences of similarities are never far off
+    est = BSVDD(kernel=kernels.RBF(0.4), draws=200, tune=200).fit(X)
+    (ax,) = plots.plot_distances(est).axes
+    assert ax.get_yscale() == "symlog"
+    surprise = est.training_decision()["surprise"]
+    place = ax.transAxes.inverted().transform(
+        ax.transData.transform([[0.0, v] for v in np.quantile(surprise, [0.05, 0.95])])
+    )[:, 1]
+    assert place[1] - place[0] > 0.2 and ax.get_ylim()[1] > surprise.max()
+    figure = plots.plot_outliers(est, most=3)
+    left, words = figure.axes
+    assert left.get_yscale() == "symlog"
+    assert words.texts[0].get_text().startswith(f"1  {len(X) - 1}, p = ")
 
 
 def test_weights_shows_the_largest(two):

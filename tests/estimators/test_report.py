@@ -89,15 +89,44 @@ def test_rows_have_the_names_of_the_user(bayes, frame, written):
     assert f"Row {abnormal.index[0]}: which" in text
 
 
-def test_the_code_of_the_page_makes_the_same_estimator(bayes):
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
+    X, y = frame
+    labelled = tmp_path / "t.csv"
+    X.assign(kind=np.asarray(y)).to_csv(labelled, index=False)
     landmarks = BSVDD(
         dictionary=Landmarks(5), prior=priors.Flat(sd=2.0), cutoff=Cutoff("rank", rank=3)
     )
-    for est in (bayes, landmarks):
-        space = {}
-        code = words.code(est).removesuffix("est.fit(X, y)")
-        exec(code, space)
-        assert repr(space["est"]) == repr(est)
+    own = SVDD(random_state=np.random.RandomState(3))
+    fits = [
+        (bayes, frame),
+        (landmarks.fit(X, y), frame),
+        (SVDD().fit(X), (X, None)),
+        (BSVDD(dictionary=8, draws=300, tune=200).fit(labelled, "kind"), (labelled, "not y")),
+        (own.fit(X, y), frame),
+    ]
+    for est, (rows, labels) in fits:
+        space = {"X": rows, "y": labels}
+        exec(words.code(est), space)
+        again = space["est"]
+        assert again.labels_ == est.labels_
+        if est is not own:  # a stream of the caller has moved on
+            assert repr(again) == repr(est)
+            assert again.cutoff_ == pytest.approx(est.cutoff_)
+
+
+def test_training_rows_are_left_out_and_new_rows_that_equal_them_are_counted(make, frame, tmp_path):
+    X, y = frame
+    est = make("SVDD").fit(X, y)
+    own = page(est.report(tmp_path / "own.html", calibration=False)).text
+    found = est.training_decision()
+    odd = found[~found["normal"]].sort_values("surprise", ascending=False)
+    assert len(odd) and all(str(name) in own for name in odd.index[:10])
+    assert f"{odd['p_value'].iloc[0]:.3g}" in own and "each left out" in own
+    assert "equal a training row" not in own
+    mixed = pd.concat([X[:7], X[:3] + 1.0])
+    text = page(est.report(tmp_path / "mixed.html", mixed, calibration=False)).text
+    assert "7 of these rows equal a training row in all columns" in text
 
 
 def test_new_rows_with_labels_are_reported(make, frame, new_rows, tmp_path):
