@@ -140,8 +140,8 @@ figure = plots.plot_prior_check(fits["flat"])
 # other glass that is flagged (called abnormal), and the share of headlamps that is missed. The
 # remedies decide alike, to the last splinter. They differ in what the weights look like, and not in
 # what is normal: with 93 rows the rows say more than the prior. The published prior ranks little
-# better than chance. In the figure of the flat prior, the posterior has moved away from the prior,
-# towards more support points: the data have an influence.
+# better than chance. In the figure of the flat prior, the posterior has moved towards more support
+# points, and is narrower.
 
 # %% [markdown]
 # ## An answer without a refit
