@@ -11,65 +11,50 @@
 # %% [markdown]
 # # 5. Posterior checks with ArviZ
 #
-# **Question.** Can we trust the draws, and what do the data add to the prior?
+# **Question.** Can we trust the draws, what do the data add to the prior, and how much does the
+# prior count?
 #
-# **Model.** BSVDD on a half moon with 150 majority rows. The quantities of interest are the weights
-# $w_j$ and the distances $d_z$ of a few points $z$. Both are functions of $\beta$:
+# **Model.** BSVDD with its defaults on a half moon. The quantities of interest are functions of
+# $\beta$: the weights $w_j$, the similarity $s_z$ and the distance $d_z$ of a point $z$,
 #
-# $$w = \mathrm{softmax}(\beta), \quad \beta \sim N(m, \sigma^2 I), \quad
-# d_z^2 = k(z, z) - 2 \sum_j w_j k(x_j, z) + w^\top K w .$$
+# $$w = \mathrm{softmax}(\beta), \quad \beta_j \sim N(0, 1.5^2), \quad
+# s_z = \sum_j w_j k(x_j, z), \quad d_z^2 = 1 - 2 s_z + w^\top K w .$$
 #
 # `est.idata_` is an `xarray.DataTree`, the format of all tools of ArviZ 1.
 
 # %%
 import logging
 import os
-import warnings
 
 import arviz as az
 import matplotlib.pyplot as plt
-import xarray as xr
+import numpy as np
+import pandas as pd
+import pymc as pm
 from bsvdd.comparison import datasets
-from sklearn.model_selection import train_test_split
 
-from bsvdd import BSVDD, kernels, priors
+from bsvdd import BSVDD, priors
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "1000"))  # of each chain; tests take fewer
 plt.rcParams["figure.dpi"] = 72
 logging.getLogger("arviz_stats").setLevel(logging.ERROR)  # its tables say what it would log
 
-moon = datasets.moon(n0=150, n1=15, seed=0)
-est = BSVDD(draws=DRAWS, chains=4, random_state=1).fit(moon.X, moon.minority)
+fits = {}
+for n in (20, 150, 500):
+    moon = datasets.moon(n0=n, n1=1, seed=0)
+    fits[n] = BSVDD(draws=DRAWS, random_state=1).fit(moon.X[~moon.minority])
+est = fits[150]
 print(", ".join(est.idata_.children))
 print(est.idata_["posterior"].attrs["why"])
 
 # %% [markdown]
-# We look at two distances and two weights: a point in the middle of the moon, a point at its
-# border, and the two rows with the largest mean weights. They are put into one tree, together with
-# the log prior and the log likelihood.
-
-# %%
-names = {"inside": [0.9, 0.45], "border": [0.0, 0.55]}
-d = est.distance(list(names.values())).assign_coords(obs=list(names))
-w = est.idata_["posterior"]["w"]
-largest = w.mean(("chain", "draw")).values.argsort()[-2:].tolist()
-watched = xr.Dataset({"d": d.rename(obs="z"), "w": w.sel(point=largest)})
-tree = xr.DataTree.from_dict(
-    {
-        "posterior": watched,
-        "log_prior": est.idata_["log_prior"].dataset,
-        "log_likelihood": est.idata_["log_likelihood"].dataset,
-    }
-)
-az.summary(tree, round_to=3)
-
-# %% [markdown]
-# ## Trace and rank
+# ## Prior beside posterior
 #
-# The densities of the four chains are on the left, and their traces on the right. The distances
-# $d_z$ are above (blue inside, orange at the border), and the weights $w_j$ below.
+# The weights are many, so look at a few scalars. `var_names` chooses them; without it ArviZ draws
+# every weight. The rows are 20, 150 and 500.
 
 # %%
+names = ["effective_support", "squared_norm", "typical_distance"]
 
 
 def size(width, height):
@@ -77,87 +62,85 @@ def size(width, height):
     return {"figsize": (width, height), "layout": "constrained"}
 
 
-panels = az.plot_trace_dist(tree, figure_kwargs=size(7, 4.5))
+for n, fit in fits.items():
+    panels = az.plot_prior_posterior(fit.idata_, var_names=names, figure_kwargs=size(8, 2.2))
+    title = plt.gcf().suptitle(f"{n} rows", size="medium")
 
 # %% [markdown]
-# The rank plot is a sharper check. If all chains draw from one distribution, the ranks of each
-# chain are uniform, and its line stays near zero. The test assumes independent draws. So the chains
-# are thinned first, to about their effective number of draws.
+# With 20 rows prior and posterior overlap. With 500 rows the prior's effective support is 28 to 120,
+# the posterior's 137 to 182, and the norm and the distance have narrow posteriors: the data decide.
+# `est.summary()` has the numbers, here of 150 rows:
 
 # %%
-few = az.thin(tree["posterior"].dataset, factor=8)
-panels = az.plot_rank(few, figure_kwargs=size(8, 5), col_wrap=2)
+est.summary().round(3)
 
 # %% [markdown]
-# The chains agree: their densities coincide, no trace drifts, and no line leaves its envelope by
-# more than chance (p above $\alpha$).
+# The last numbers are about the similarity $s_z$ of rows near the cutoff.
 #
-# ## What bad draws look like
+# - `variance_ratio`, the posterior variance over the prior's, is clearly below 1: the posterior is
+#   not its prior.
+# - `spread` is about 1: the posterior has the standard deviation that samples of this size have. This
+#   is what $\lambda$ is calibrated for.
+# - `pull` is about 0: a flat prior does not move the mean, which stays that of equal weights.
 #
-# This example has splinters of glass, the published prior and a wide bandwidth. It asks for the
-# published sampler, random-walk Metropolis, which needs many more draws than these.
+# ## Where a prior counts
+#
+# Suppose that we doubt five rows, those farthest to the left, and expect a twentieth of the usual
+# weight: their prior mean is -3. The fits keep everything else.
 
 # %%
-glass = datasets.embedded("glass_headlamps")
-X, X_new, y, _ = train_test_split(
-    glass.X, glass.minority, test_size=0.5, stratify=glass.minority, random_state=0
-)
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    bad = BSVDD(
-        kernel=kernels.Standardized(kernels.RBF("median")),
-        prior=priors.RowSum(exponent=1),
-        sampler="metropolis",
-        draws=DRAWS,
-        chains=4,
-        random_state=0,
-    ).fit(X, y)
-for warning in caught:
-    print(f"{warning.category.__name__}: {warning.message}\n")
 
-# %%
-two = bad.distance(X_new[:2]).assign_coords(obs=["splinter 0", "splinter 1"]).rename(obs="z")
-few = az.thin(two.to_dataset(name="d"), factor=8)
-panels = az.plot_rank(few, figure_kwargs=size(8, 2.8), col_wrap=2)
+
+def doubting(rows):
+    """Return the prior that doubts these rows."""
+
+    def prior(gram, name, dims):
+        mean = np.zeros(gram.n_points)
+        mean[rows] = -3
+        return pm.Normal(name, mu=mean, sigma=1.5, dims=dims)
+
+    return prior
+
+
+table = {}
+for n, fit in fits.items():
+    rows = np.argsort(fit.gram_.points[:, 0])[:5]
+    doubtful = fit.with_prior(doubting(rows))
+    for name, of_prior in (("flat", fit), ("five rows doubted", doubtful)):
+        w = of_prior.idata_["posterior"]["w"].isel(point=rows).sum("point")
+        numbers = of_prior.summary()["value"].loc[["variance_ratio", "spread", "pull"]]
+        table[n, name] = {"weight of the five rows": float(w.mean())} | numbers.to_dict()
+pd.DataFrame(table).T.rename_axis(["rows", "prior"]).round(3)
 
 # %% [markdown]
-# The lines cross the envelope: each chain has stayed for a while at a distance of its own. The
-# plots of the two splinters are similar, because the centre consists of two or three rows and all
-# distances from it rise and fall together ([swapping priors](03_swapping_priors.ipynb)). Use the
-# default sampler here, or better, another prior.
+# On 20 rows the five have a quarter of the weight, and the doubt moves the similarities by one and a
+# half posterior standard deviations. On 150 and 500 rows it moves them by a few hundredths.
 #
-# ## Effective sample size
-#
-# The effective sample size is the number of independent draws that the good chains are worth. It is
-# shown for the bulk (blue) and the tails (orange) of each quantity. It should grow with the number
-# of draws and end above the dashed line.
+# ## Trace and rank
 
 # %%
-panels = az.plot_ess_evolution(tree, figure_kwargs=size(8, 5), col_wrap=2)
-
-# %% [markdown]
-# This holds for all four quantities, and half of the draws would have been enough.
-#
-# ## Forest plot: the largest weights
-#
-# The circle is the posterior mean. The thick bar has half of the mass, and the thin bar 89 %.
+az.summary(est.idata_, var_names=names, round_to=3)
 
 # %%
-order = w.mean(("chain", "draw")).values.argsort()[::-1][:12].tolist()
-some = xr.Dataset({"w": w.sel(point=order)})
-panels = az.plot_forest(some, combined=True, figure_kwargs=size(7, 4))
+panels = az.plot_trace_dist(est.idata_, var_names=names, figure_kwargs=size(7, 5))
 
 # %% [markdown]
-# No row dominates: the intervals overlap, and even the largest weight is only about .02 of the
-# total.
-#
-# ## Pair plot: how the quantities depend on each other
+# The densities of the chains are on the left, and their traces on the right. The rank plot is a
+# sharper check. If all chains draw from one distribution, the ranks of each chain are uniform, and its
+# line stays near zero. The test assumes independent draws. So the chains are thinned first.
 
 # %%
-panels = az.plot_pair(tree, figure_kwargs=size(7, 7))
+few = az.thin(est.idata_["posterior"].dataset[names], factor=4)
+panels = az.plot_rank(few, figure_kwargs=size(8, 2.4))
+
+# %%
+panels = az.plot_ess_evolution(est.idata_, var_names=names, figure_kwargs=size(8, 2.4))
 
 # %% [markdown]
-# There is no ridge and no second cloud, so nothing here is difficult for a sampler.
+# The chains agree: their densities coincide, no trace drifts, and p is above $\alpha$ in each rank
+# plot. The effective number of draws, in the bulk (blue) and in the tails (orange), grows with the
+# draws and passes the dashed line at half of them or before. `fit` checks R-hat and the effective draws
+# itself, and warns. Bad chains are in [as published](08_as_published.ipynb).
 #
 # ## Sensitivity by power-scaling
 #
@@ -165,13 +148,24 @@ panels = az.plot_pair(tree, figure_kwargs=size(7, 7))
 # A quantity with a value above .05 is sensitive.
 
 # %%
-az.psense_summary(tree)
+az.psense_summary(est.idata_, var_names=names)
 
 # %% [markdown]
-# The prior influences all four quantities, and the data change them little. ArviZ calls this a
-# strong prior or a weak likelihood. Here the reason is simple: each of 150 log weights has a prior
-# with a standard deviation of .5, and with $\lambda = 1$ a row of data counts little.
-# `est.sensitivity(Z)` gives the same for the $d_z$ of any rows, and for P(normal).
+# ArviZ sees a conflict: the prior alone has an effective support of 28, the likelihood alone is best
+# near equal weights, and the posterior lies between, at 57. So more prior makes the weights more
+# uneven. What does that change? Three fits with the same $\lambda$ say it:
+
+# %%
+table = {}
+for sd in (1.0, 1.5, 2.0):
+    other = est.with_prior(priors.Flat(sd=sd))
+    table[sd] = other.summary()["value"].loc[["variance_ratio", "spread", "pull"]].to_dict()
+pd.DataFrame(table).T.rename_axis("sd of the prior").round(3)
+
+# %% [markdown]
+# The prior's standard deviation sets the width of the posterior of $s_z$, by a fifth either way, and
+# not its place. $\lambda$ is calibrated for 1.5. `est.sensitivity(Z)` scales prior and likelihood for
+# the $d_z$ of any rows, and for P(normal).
 #
 # ## Leave-one-out
 #
@@ -181,26 +175,26 @@ az.psense_summary(tree)
 # meaning.
 
 # %%
-others = {
-    "InverseRowSum": est,
-    "StandardizedRowSum": est.with_prior(priors.StandardizedRowSum()),
-    "Flat": est.with_prior(priors.Flat()),
-    "RowSum, exponent 1/4": est.with_prior(priors.RowSum(exponent=0.25)),
-}
 az.loo(est.idata_)
 
 # %%
-az.compare({name: other.idata_ for name, other in others.items()})
+others = {
+    "Flat(sd=1.5), the default": est,
+    "InverseRowSum": est.with_prior(priors.InverseRowSum(sd=1.5)),
+    "StandardizedRowSum": est.with_prior(priors.StandardizedRowSum(sd=1.5)),
+}
+az.compare({name: other.idata_ for name, other in others.items()})[
+    ["rank", "elpd_diff", "dse", "p"]
+]
 
 # %% [markdown]
-# All Pareto $\hat k$ are below .7, so the estimate can be used. `p_loo` of .01 says that no single
-# row changes the centre much. With every other prior the centre is farther from left-out majority
-# rows: by .4 and .5 units with the flat prior and exponent 1/4, and by 2.5 units with standardised
-# row sums, which give more weight to remote rows. Each difference is many of its standard errors.
-# This is a result about the centre. It does not say which prior separates the minority best, because
-# `elpd` does not use any minority row.
+# All Pareto $\hat k$ are below .7, so the estimate can be used. `p_loo` is 12: the 150 weights count
+# as about 12 free parameters. Row sums in the prior, by their logarithm, bring the centre no nearer to
+# left-out rows and no farther: the difference is within its standard error. Standardised row sums,
+# which give remote rows more weight, lose 5 with a standard error of 3. This is a result about the
+# centre. It does not say which prior separates a minority best, because `elpd` uses no minority row.
 #
-# **What to conclude.** Look at $d_z$ and `w`, not only at $\beta$. R-hat, the ranks and the
-# effective sample size say whether you can trust the draws. `fit` checks R-hat and the effective
-# sample size itself, and warns. Power-scaling says how much the answer depends on the prior. Here
-# it depends on the prior to a large part, so report the prior with the answer.
+# **What to conclude.** Choose scalars by `var_names`, and read `est.summary()` first: `spread` near 1
+# says that intervals have the width of samples, `pull` how far the prior moves them. A prior that
+# treats all rows alike sets the width; a prior on single rows counts with few rows, and not with
+# many. R-hat, the ranks and the effective draws say whether to trust the draws.
