@@ -46,6 +46,10 @@ class Publication(NamedTuple):
         return {name: choice.value for name, choice in (self.fixed | self.open).items()}
 
 
+def _row_sums(prior: Any) -> bool:
+    return isinstance(prior, priors.RowSum) and prior.sd == 1
+
+
 def _by_left_out_rows(cutoff: Any) -> bool:
     policy = as_cutoff(cutoff)
     by_rows = isinstance(policy.criterion, str) and policy.criterion != "model"
@@ -81,8 +85,8 @@ _DRAWS = {
 _DENSITY = {
     "neighbors": Choice(5, "k = 5"),
     "density": Choice("train", "neighbour and maximum over the whole training set, as printed"),
-    "count_self": Choice(True, "a row is its own first neighbour, in the code"),
 }
+_COUNT = {"count_self": Choice(False, "the first neighbour of a row is another row")}
 
 PUBLICATIONS: dict[str, Publication] = {
     "SVDD": Publication(
@@ -97,11 +101,11 @@ PUBLICATIONS: dict[str, Publication] = {
             **_LIKELIHOOD,
             "prior": Choice(
                 priors.RowSum(exponent=0.5),
-                "m_i = -(sum_j K_ij)^nu with 0 < nu < 1; nu = .5 and Sigma = I are ours",
-                lambda prior: isinstance(prior, priors.RowSum) and prior.exponent < 1,
+                "m_i = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I "
+                "(slide 14 of Kim 2024); nu = .5 is ours",
+                lambda prior: _row_sums(prior) and prior.exponent < 1,
             ),
             "sampler": Choice("map", "the centre is that of the posterior mode"),
-            "simplex": Choice(False, "the weights are free"),
             "cutoff": Choice(
                 Cutoff("rank", cv="train", rank=0.9, uncertain=False),
                 "d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); "
@@ -112,7 +116,13 @@ PUBLICATIONS: dict[str, Publication] = {
                 ),
             ),
         },
-        {},
+        {
+            "simplex": Choice(
+                False,
+                "the weights are free: the mode has a closed form; the convex set, sum 1 and all "
+                "in (0, 1), is quoted too (slide 14 of Kim 2024) and is simplex=True",
+            ),
+        },
     ),
     "BSVDD": Publication(
         {
@@ -120,8 +130,7 @@ PUBLICATIONS: dict[str, Publication] = {
             **_ALL_ROWS,
             "prior": Choice(
                 priors.RowSum(),
-                "m_i = -sum_j K_ij; Sigma = I is ours",
-                lambda prior: isinstance(prior, priors.RowSum) and prior.exponent == 1,
+                "m_i = -sum_j K_ij (Oh 2023), Sigma = I (slide 15 of Kim 2024)",
             ),
             **_METROPOLIS,
         },
@@ -133,8 +142,8 @@ PUBLICATIONS: dict[str, Publication] = {
             **_ALL_ROWS,
             "prior": Choice(
                 priors.RowSum(),
-                "tau is normal; the mean of BSVDD and Sigma = I are ours",
-                lambda prior: isinstance(prior, priors.GaussianPrior),
+                "tau has the mean of BSVDD's beta, m_i = -sum_j K_ij, and Sigma = I (slide 24 of "
+                "Kim 2024)",
             ),
             "minority_prior": Choice(
                 priors.Beta(),
@@ -185,17 +194,13 @@ PUBLICATIONS: dict[str, Publication] = {
             **_DENSITY,
             "balanced": Choice(False, "the size of a class is in no weight"),
         },
-        {"C": Choice(1.0, "the cost of an error")},
+        {**_COUNT, "C": Choice(1.0, "the cost of an error")},
     ),
     "IDLSSVM-CIL": Publication(
+        {**_BOUNDARY, **_DENSITY},
         {
-            **_BOUNDARY,
-            **_DENSITY,
-            "zero_weight": Choice(
-                "epsilon", "a row with d = 0 has the ridge epsilon only, in the code"
-            ),
-        },
-        {
+            **_COUNT,
+            "zero_weight": Choice("drop", "a row with d = 0, whose ridge is infinite, weighs 0"),
             "C": Choice(1.0, "the cost of an error"),
             "epsilon": Choice(1e-3, "added to the diagonal"),
         },
@@ -211,18 +216,21 @@ def as_published(name: str, **changes: Any) -> Detector:
     ===========  =================================================  ===============================
     SVDD         the boundary is the sphere                         C = 1/(.1 n0)
     SVDD-M       the boundary is the sphere                         C = 1/(.1 n0), C2 = 1/(.1 n1)
-    BDD          mean -(row sums)\ :sup:`nu`, posterior mode,       nu = .5, Sigma = I, c = .9 n0
-                 :math:`d \le d_{(c)}` on training rows
+    BDD          mean -(row sums)\ :sup:`nu`, Sigma = I,            nu = .5, c = .9 n0, free
+                 posterior mode, :math:`d \le d_{(c)}` on           weights (or ``simplex=True``)
+                 training rows
     BDD-M        normal prior given the minority weights, which     means, Sigma, sampler, draws,
                  are normal on [0, 1]                               cutoff
-    BSVDD        mean -(row sums), random-walk Metropolis,          Sigma = I, draws, tune, chains,
-                 P(d <= D_opt) > .5, D_opt by cross-validation      criterion and folds of D_opt
-    BSVDD-M      the same with normal tau and Beta minority         mean of tau, Sigma = I, draws,
-                 weights                                            tune, chains, criterion, folds
+    BSVDD        mean -(row sums), Sigma = I, random-walk           draws, tune, chains, criterion
+                 Metropolis, P(d <= D_opt) > .5, D_opt by           and folds of D_opt
+                 cross-validation
+    BSVDD-M      the same for tau, and Beta minority weights        a = b = 1, draws, tune, chains,
+                                                                    criterion and folds
     OCSVM        the boundary is f = 0                              nu = .1
-    DSVM-CIL     density weights over the training set with k = 5,  C = 1
-                 f = 0
-    IDLSSVM-CIL  the same, and the ridge epsilon where d = 0        C = 1, epsilon = .001
+    DSVM-CIL     density weights over the training set with k = 5,  C = 1, no row is its own
+                 f = 0                                              neighbour
+    IDLSSVM-CIL  the same                                           the same, epsilon = .001, no
+                                                                    weight where d = 0
     ===========  =================================================  ===============================
 
     The kernel is our choice for all models, ``kernels.RBF()`` with the modified mean criterion: the
@@ -231,6 +239,9 @@ def as_published(name: str, **changes: Any) -> Detector:
     of .1. Refitted folds, as in ``Cutoff("f1", cv=5, uncertain=False)``, are cross-validation too,
     and take five further fits. P(normal) is the share of draws with :math:`d_z \le D_{opt}`, each
     with the norm of its own centre (``uncertain=False``).
+
+    Slide 14 quotes two sets of weights for BDD, free ones and the convex set of Ghasemi et al.
+    (2012), so ``simplex=True`` is as published too.
 
     Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat of d_z was 1.002 and 1.003
     at 50 and 150 rows. ``est.idata_["diagnostics"]`` has R-hat, and a fit warns above 1.01; then

@@ -232,7 +232,8 @@ class BDDM(Bayesian):
 
     References
     ----------
-    Turkoz and Kim (2022), Bayesian data description with minority rows.
+    Turkoz and Kim (2022), Multi-class Bayesian support vector data description with anomalies.
+    Annals of Operations Research.
 
     Examples
     --------

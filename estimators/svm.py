@@ -293,7 +293,7 @@ class DSVM(DensityWeighted, SVM):
     neighbors : int, default=5
         k. It needs k + 1 rows of each class, also in each fold that a cutoff refits.
     count_self : bool, default=False
-        Whether a row is its own first neighbour, as in the authors' code; k rows of each
+        Whether a row is its own first neighbour, which the sources do not say; k rows of each
         class are then enough.
     density : {"class", "train"}, default="class"
         Where neighbour and maximum are looked for: among the rows of the same class, or in the
@@ -417,8 +417,8 @@ class IDLSSVM(DensityWeighted, LSSVM):
     neighbors, count_self, density
         As in :class:`DSVM`; they need the same number of rows of each class.
     zero_weight : {"drop", "epsilon"}, default="drop"
-        How a row with d = 0, whose ridge is infinite, is treated: it gets weight zero, or its
-        ridge is only epsilon.
+        How a row with d = 0, whose ridge is infinite, is treated, for which the sources have no
+        rule: it gets weight zero, or its ridge is only epsilon.
 
     Attributes
     ----------

@@ -71,7 +71,8 @@ def solve(
         Added to the whole diagonal.
     zero_weight : {"drop", "epsilon"}, default="drop"
         The rule for a row with d = 0, whose ridge would be infinite. ``"drop"``: its weight is
-        zero. ``"epsilon"``: its ridge is epsilon only (as in the note of A. Mohite).
+        zero. ``"epsilon"``: its ridge is epsilon only. The note of A. Mohite has
+        no rule for it.
 
     Raises
     ------

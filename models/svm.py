@@ -68,7 +68,7 @@ def density_weights(
     rows : ndarray of shape (n, p)
     k : int, default=5
     count_self : bool, default=False
-        Whether a row is its own first neighbour, as in the authors' code.
+        Whether a row is its own first neighbour; the sources do not say.
     of : str
         What the rows are, for the error.
 

@@ -21,9 +21,9 @@
 # | model | from the slides | not in the slides: our choice |
 # |---|---|---|
 # | SVDD | dual and radius | kernel, $C$ |
-# | BDD | $\alpha \sim N(m, \Sigma)$, posterior mode, $d \le d_{(c)}$ (slide 12) | kernel, $c$, $\nu$, $\Sigma$ |
-# | BSVDD | softmax weights, Metropolis, $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$, $D_\mathrm{opt}$ by cross-validation (slide 20) | kernel, $\Sigma$, number of draws, criterion of $D_\mathrm{opt}$, folds |
-# | BSVDD-M | the same, with $\alpha_1 \sim \mathrm{Beta}$ | the same, and the mean of $\tau$ |
+# | BDD | $\alpha \sim N(m, I)$ (slide 14), posterior mode, $d \le d_{(c)}$ (slide 12) | kernel, $c$, $\nu$ |
+# | BSVDD | $\beta \sim N(m, I)$ (slide 15), softmax weights, Metropolis, $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$, $D_\mathrm{opt}$ by cross-validation (slide 20) | kernel, number of draws, criterion of $D_\mathrm{opt}$, folds |
+# | BSVDD-M | the same for $\tau \sim N(m, I)$ (slide 24), and $\alpha_1 \sim \mathrm{Beta}$ | the same, and $a = b = 1$ |
 
 # %%
 import os
@@ -38,7 +38,7 @@ import xarray as xr
 from bsvdd.comparison import datasets, published, reproduction, runner, studies
 from bsvdd.inference.metrics import evaluate
 
-from bsvdd import BDD, as_published, plots
+from bsvdd import BDD, Cutoff, as_published, plots
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "2000"))  # of each chain; tests take fewer
 plt.rcParams["figure.dpi"] = 72
@@ -96,8 +96,8 @@ print(
 # %% [markdown]
 # ## BDD: the mode, and P(α) for a pair of weights
 #
-# $$\alpha \sim N(m, \Sigma), \quad m_i = -\Big(\sum_j K_{ij}\Big)^{\nu}, \qquad
-# (n_0 K + \Sigma^{-1})\, \hat\alpha = K \mathbf{1} + \Sigma^{-1} m .$$
+# $$\alpha \sim N(m, I), \quad m_i = -\Big(\sum_j K_{ij}\Big)^{\nu}, \qquad
+# (n_0 K + I)\, \hat\alpha = K \mathbf{1} + m .$$
 #
 # The posterior is normal, and $\hat\alpha$ is its mode. The published estimate is the mode alone.
 # The draws below are from the same posterior. The plot is $P(\alpha_i, \alpha_j \mid \text{data})$
@@ -118,9 +118,11 @@ figure = plots.plot_weights_pair(draws, tuple(pair))
 exact = figure.axes[0].plot(*formula[pair], "x", color="black", markersize=10)
 
 # %% [markdown]
-# The sum of the weights is not 1, because nothing in the model asks for it. Slide 12 has the rule:
-# $z$ is normal if $d_z \le d_{(c)}$, the $c$-th smallest training distance. It names no $c$; ours is
-# $.9\, n_0$.
+# The sum of these weights is not 1. Slide 14 quotes the convex set of Ghasemi et al. (2012) too,
+# $\sum_i \alpha_i = 1$ and $0 < \alpha_i < 1$: `as_published("BDD", simplex=True)` is the mode on it.
+#
+# Slide 12 has the rule: $z$ is normal if $d_z \le d_{(c)}$, the $c$-th smallest training distance.
+# It names no $c$; ours is $.9\, n_0$.
 
 # %%
 d = np.sort(bdd.distance(train.X).values.ravel()[~train.minority])
@@ -129,7 +131,7 @@ print(f"d_(45) of 50: {d[44]:.6f}, est.cutoff_: {bdd.cutoff_:.6f}")
 # %% [markdown]
 # ## BSVDD: random-walk Metropolis
 #
-# $$w = \mathrm{softmax}(\beta), \quad \beta \sim N(m, \Sigma), \quad m_i = -\sum_j K_{ij}, \qquad
+# $$w = \mathrm{softmax}(\beta), \quad \beta \sim N(m, I), \quad m_i = -\sum_j K_{ij}, \qquad
 # \log p(x \mid w) = -\tfrac{1}{2} \sum_i \|\phi(x_i) - a\|^2 .$$
 
 # %%
@@ -138,8 +140,8 @@ r_hat, ess = (float(bsvdd.idata_["diagnostics"][name]) for name in ("r_hat", "es
 print(f"largest R-hat of d_z {r_hat:.3f}, smallest effective sample size {ess:.0f}")
 
 # %% [markdown]
-# The warning is about the published prior: row sums of $K$ are far apart, so softmax gives nearly
-# all weight to the few rows with the smallest ones ([swapping priors](03_swapping_priors.ipynb)).
+# With the published prior, row sums of $K$ are far apart, so softmax gives nearly all weight to the
+# few rows with the smallest ones ([swapping priors](03_swapping_priors.ipynb)).
 #
 # The traces are those of two log weights and of the distances of two points.
 
@@ -176,20 +178,37 @@ for n in (DRAWS // 25, DRAWS // 5, DRAWS):
 pd.DataFrame(after).rename_axis(columns="draws of each chain").round(3)
 
 # %% [markdown]
-# ## The histogram of d_z, and D_opt
+# ## From P(a | data) to P(d_z | data), and D_opt
 #
-# $z$ is normal if $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$: more than half of the histogram
+# Each draw of the weights is a centre $a$, and each centre has a distance $d_z$ from a row $z$: that
+# is the picture of slide 19. The centre has as many coordinates as there are rows. The left panel
+# has the plane of the two largest kernel principal components of the training rows (grey), where a
+# centre (blue) is the weighted mean of the rows. $z$ is normal if $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$: more than half of the histogram
 # is left of $D_\mathrm{opt}$. Slide 20 says that $D_\mathrm{opt}$ comes from cross-validation, and
 # names no criterion; ours is the largest G-mean of leave-one-out distances.
 
 # %%
-figure, axes = plt.subplots(1, 3, figsize=(9, 2.6), layout="constrained", sharex=True)
+centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+values, vectors = np.linalg.eigh(centred)
+rows = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, [-1, -2]]
+share = values[-2:].sum() / values.sum()
+centres = bsvdd.idata_["posterior"]["w"].values.reshape(-1, len(K)) @ rows
+
+figure, (plane, *axes) = plt.subplots(1, 4, figsize=(10, 2.6), layout="constrained")
+plane.plot(*rows.T, ".", color="0.6")
+plane.plot(*centres[::10].T, ".", color="#0072B2", alpha=0.2)
+plane.set(
+    title=f"P(a | data); {share:.0%} of the variance",
+    xlabel="1st kernel component",
+    ylabel="2nd kernel component",
+)
 for ax, z in zip(axes, points, strict=True):
     values = predicted["d"].sel(obs=z).values.ravel()
     ax.hist(values, bins=40, density=True, color="#0072B2", alpha=0.6)
     ax.axvline(bsvdd.cutoff_, color="#D55E00")
     share = (values <= bsvdd.cutoff_).mean()
     ax.set(title=f"{z}: P = {share:.2f}", xlabel="$d_z$", yticks=[])
+    ax.sharex(axes[0])
 print(f"D_opt = {bsvdd.cutoff_:.4f}")
 
 # %% [markdown]
@@ -197,19 +216,38 @@ print(f"D_opt = {bsvdd.cutoff_:.4f}")
 # $\ge 0$ that sum to one, $d_z^2 = 1 - 2 w^\top k_z + w^\top K w \le 2$, so $d_z \le 1.414$. The
 # kernel of that example was another one, and the slides do not name it.
 #
-# `est.predict` differs from the published decision in one point. All rows share the term
-# $w^\top K w$ of $d_z^2$, and `predict` holds it at its posterior median, so that its spread does
-# not blur every decision. The next table has both decisions on 1,100 new rows.
+# `as_published` takes the printed rule, `Cutoff(uncertain=False)`: P(normal) is the share of the
+# draws with $d_z \le D_\mathrm{opt}$, each with the norm $w^\top K w$ of its own centre. The default
+# `Cutoff()` compares the similarity $s_z$ of a draw with the cutoff of the same draw, so that what
+# all rows of a draw have in common cancels, and it counts rows that the sample has not shown.
+#
+# The figure has both on 1,100 new rows, with the same draws of the weights. The printed rule moves
+# P(normal) towards .5 by the spread of $w^\top K w$, which moves all rows at once.
 
 # %%
-group = bsvdd.predict_idata(new.X)["predictions"].dataset
-plain = (group["d"] <= bsvdd.cutoff_).mean(("chain", "draw")).values > 0.5
-held = group["normal"].values
-print(f"rows with another decision: {(plain != held).sum()} of {len(held)}")
+printed_p = (bsvdd.distance(new.X) <= bsvdd.cutoff_).mean(("chain", "draw")).values
+default = bsvdd.with_cutoff(Cutoff())
+default_p = default.probability_normal(new.X)
+
+printed_rule, default_rule = printed_p > 0.5, default.predict(new.X) == 1
+assert (printed_rule == (bsvdd.predict(new.X) == 1)).all()  # the rule of as_published
+print(f"rows with another decision: {(printed_rule != default_rule).sum()} of {len(new.X)}")
+
+figure, ax = plt.subplots(figsize=(4, 3.4), layout="constrained")
+for minority, color in ((False, "#0072B2"), (True, "#D55E00")):
+    of_class = new.minority == minority
+    label = "abnormal" if minority else "normal"
+    ax.plot(printed_p[of_class], default_p[of_class], ".", color=color, alpha=0.5, label=label)
+ax.axhline(0.5, color="0.8", zorder=0)
+ax.axvline(0.5, color="0.8", zorder=0)
+ax.set(xlabel="P(normal), printed rule", ylabel="P(normal), default")
+ax.legend()
+
+# %%
 pd.DataFrame(
     {
-        "P(d_z <= D_opt) > .5": evaluate(new.minority, ~plain),
-        "est.predict": evaluate(new.minority, ~held),
+        "printed rule": evaluate(new.minority, ~printed_rule),
+        "default": evaluate(new.minority, ~default_rule),
     }
 ).T[["accuracy", "f1", "fpr", "fnr", "ppv", "g_mean"]].round(3)
 
@@ -217,7 +255,7 @@ pd.DataFrame(
 # ## BSVDD-M: weights for minority rows
 #
 # $$w = [(1 + \textstyle\sum \alpha_1)\, \mathrm{softmax}(\tau),\ -\alpha_1], \qquad
-# \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(1, 1) .$$
+# \tau \sim N(m, I), \quad \alpha_{1j} \sim \mathrm{Beta}(1, 1) .$$
 
 # %%
 bsvdd_m = fit(as_published("BSVDD-M", draws=DRAWS, tune=DRAWS, random_state=0))

@@ -1,1 +1,1 @@
-"""Six pages for statisticians, as text and as executed notebooks."""
+"""Pages for statisticians, as text and as executed notebooks."""

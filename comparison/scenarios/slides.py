@@ -30,8 +30,9 @@ MOST_DRAWS = 2000  # blocks of n rows drawn before a requested share is given up
 class Slides(Scenario):
     r"""Pairs of data sets drawn as in the slides.
 
-    The slides do not say how beta is drawn or what "ratio 1/10" means. The defaults are the
-    reading whose class shares agree with those that the published table implies.
+    Slide 29 defines the imbalance ratio, 1/10, as abnormal/all. The slides do not say how beta is
+    drawn, nor how x is drawn so that this ratio holds. The defaults are the reading whose class
+    shares agree with those that the published table implies; with v = 0 its ratio is .116.
 
     Parameters
     ----------

@@ -37,7 +37,8 @@ class TruncatedNormal:
 
     References
     ----------
-    Turkoz and Kim (2022), Bayesian data description with minority rows.
+    Turkoz and Kim (2022), Multi-class Bayesian support vector data description with anomalies.
+    Annals of Operations Research.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class Beta:
 
     References
     ----------
-    Bae (2024), Bayesian support vector data description with minority rows.
+    Bae (2024), Minor class를 이용한 베이지안 Support vector data description. Master's thesis.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class RowSum(GaussianPrior):
     the data description problem. AAAI Conference on Artificial Intelligence 26.
     doi:10.48550/arXiv.1602.07507
 
-    Oh (2023), Bayesian support vector data description.
+    Oh (2023), 이상치 탐지를 위한 베이지안 Support vector data description. Master's thesis.
 
     Examples
     --------

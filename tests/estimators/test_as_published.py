@@ -41,7 +41,7 @@ def test_every_parameter_is_fixed_or_open_and_the_estimator_has_it(name):
 
 
 RANK = Cutoff("rank", cv="train", rank=0.9, uncertain=False)
-OF_SVMS = {"cutoff": "model", "neighbors": 5, "count_self": True, "density": "train"}
+OF_SVMS = {"cutoff": "model", "neighbors": 5, "density": "train"}
 OF_BSVDD = {"sampler": "metropolis", "prior": priors.RowSum(exponent=1), "likelihood_scale": 1}
 
 
@@ -115,7 +115,9 @@ CHANGES = [
     ("BSVDD", {"cutoff": Cutoff(cv="loo")}, "slide 20"),
     ("BDD", {"cutoff": Cutoff("g_mean", cv=5)}, "slide 12"),
     ("BDD", {"cutoff": Cutoff("rank", cv="train", rank=0.9)}, "slide 12"),
-    ("BDD", {"simplex": True}, "the weights are free"),
+    ("BDD", {"prior": priors.RowSum(sd=2, exponent=0.5)}, "Sigma = I"),
+    ("BSVDD", {"prior": priors.RowSum(sd=2)}, "Sigma = I"),
+    ("BSVDD-M", {"prior": priors.Flat()}, "the mean of BSVDD's beta"),
     ("BSVDD-M", {"minority_prior": priors.Beta(total=1)}, "Beta"),
     ("BDD-M", {"minority_prior": priors.Beta()}, r"normal on \[0, 1\]"),
     ("SVDD", {"cutoff": None}, "the boundary is the model's own"),
@@ -136,7 +138,8 @@ def test_a_change_that_the_source_excludes_is_told(name, change, words):
     [
         ("BSVDD", {"kernel": kernels.Polynomial(2), "draws": 20_000, "chains": 4}),
         ("BSVDD", {"cutoff": Cutoff("f1", cv=5, uncertain=False)}),
-        ("BSVDD", {"prior": priors.RowSum(sd=2)}),
+        ("BDD", {"simplex": True}),
+        ("IDLSSVM-CIL", {"count_self": True, "zero_weight": "epsilon"}),
         ("BDD", {"cutoff": Cutoff("rank", cv="train", rank=7, uncertain=False)}),
         ("BDD", {"prior": priors.RowSum(exponent=0.2)}),
         ("BSVDD-M", {"minority_prior": priors.Beta(2, 5)}),
