@@ -125,8 +125,8 @@ class Explanation:
         >>> X = np.random.default_rng(0).normal(size=(99, 2))
         >>> SVDD().fit(X).explain([[0.0, 6.0]]).to_frame()[["column", "share"]].round(2)
            column  share
-        0       0   0.03
-        1       1   0.83
+        0       0    0.0
+        1       1    0.9
         """
         if self.columns is None:
             return self.points.to_dataframe().reset_index()

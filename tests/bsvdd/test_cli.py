@@ -145,7 +145,7 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
     np.testing.assert_allclose(frame["p_value"], est.p_value(X))
     printed = call("score", model, csv)
     numbers = "p_value,probability_normal,surprise,surprise_low,surprise_high"
-    header = f"row,{numbers},distance,cutoff,level,normal,problem"
+    header = f"row,{numbers},normal,distance,cutoff,level,problem"
     assert printed.output.splitlines()[0] == header
     result = call("score", model, csv, "--out", scored, "--fdr", "0.2", "--p-value", "split")
     assert result.exit_code == 0, result.output
