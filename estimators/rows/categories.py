@@ -42,9 +42,10 @@ def code(category: Any) -> float:
     (True, False)
     """
     if isinstance(category, bool | np.bool_ | int | float | np.integer | np.floating):
-        if not EXACT <= abs(category) < math.inf:
-            return float(category)
-        category = str(int(category))
+        number: Any = category
+        if not EXACT <= abs(number) < math.inf:
+            return float(number)
+        category = str(int(number))
     if not isinstance(category, str):
         raise TypeError(f"a category must be a text or a number, got {category!r:.80}")
     if category in ("True", "False"):  # as a file has what a data frame has as a boolean

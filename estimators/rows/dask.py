@@ -81,7 +81,7 @@ class DaskRows(Rows):
         if texts:
             head = self._frame[self.names].get_partition(0).compute().head(HEAD)
             kinds = {i: kind_of(head.iloc[:, i]) for i in texts}
-            wrong = [self.names[i] for i in texts if kinds[i] not in ("category", "id")]
+            wrong = [head.columns[i] for i in texts if kinds[i] not in ("category", "id")]
             if wrong:
                 raise ValueError(
                     f"{columns(wrong, 'is', 'are')} text that has numbers or dates; convert it in "

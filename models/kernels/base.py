@@ -273,6 +273,6 @@ def as_table(name: str, X: Any) -> np.ndarray:
 
 def is_number(value: Any) -> bool:
     """Return whether ``value`` is a real number; a boolean is not, nor what no float can be."""
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if isinstance(value, bool) or (isinstance(value, int) and abs(value) > LARGEST):
         return False
-    return not isinstance(value, int) or abs(value) <= LARGEST
+    return isinstance(value, Real)
