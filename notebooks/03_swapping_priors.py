@@ -178,13 +178,12 @@ except RefitNeededError as error:
 # %%
 p = flat.probability_normal(X_new)
 chosen = [int(p.argmax()), int(np.abs(p - 0.75).argmin()), int(np.abs(p - 0.25).argmin())]
-many = BSVDD(kernel=kernel, draws=5 * DRAWS, random_state=0).fit(X, y)
+many = BSVDD(kernel=kernel, draws=20 * DRAWS, random_state=0).fit(X, y)
 many.sensitivity(X_new[chosen]).round(3).T
 
 # %% [markdown]
 # The first splinter is normal under any weight of prior and data: its distance changes, but P(normal)
-# does not. For the other two P(normal) changes by a few hundredths at most, and for the prior this is
-# within two standard errors.
+# does not. For the other two P(normal) changes by a few hundredths at most.
 #
 # ## The decisions, prior by prior
 
