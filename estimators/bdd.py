@@ -203,8 +203,8 @@ class BDDM(Bayesian):
         out of the centre as in BSVDDM, which is an approximation.
     minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
-    prior : GaussianPrior, default=StandardizedRowSum()
-        Prior of alpha0, before the condition on its sum.
+    prior : GaussianPrior or preliz.Normal, default=StandardizedRowSum()
+        Prior of alpha0, before the condition on its sum. It must be normal.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
     sampler : {"auto", "exact", "hmc", "nuts", "metropolis"}, default="auto"

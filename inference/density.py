@@ -112,10 +112,10 @@ class PackagePrior:
         return self.map.weights(*(free[name] for name in self.map.inputs))
 
     def draw(self, n: int, seed: int | None = None) -> Values:
-        """Return n draws of the free variables that the map takes, and of the weights ``w``."""
+        """Return n draws of the free variables, and of the weights ``w``."""
         rng = np.random.default_rng(seed)
         free: Values = {}
-        for block in [*self.blocks.values()][: len(self.map.inputs)]:
+        for block in self.blocks.values():
             found = block.draw(n, rng)
             free |= found | block.deterministics(found)
         return {**free, "w": self.map.weights(*(free[name] for name in self.map.inputs))}

@@ -58,8 +58,7 @@ def weights(model: pm.Model, draws: Draws) -> np.ndarray:
 def prior_draws(model: pm.Model, n: int = PRIOR_DRAWS, seed: int | None = None) -> Draws | None:
     """Return n draws of the weights ``w`` and the free variables of ``model`` from the prior.
 
-    A free variable with an improper prior, such as a radius, has none. Potentials that the prior
-    adds are ignored, with a warning.
+    Potentials that the prior adds are ignored, with a warning.
 
     Returns
     -------

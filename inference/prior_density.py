@@ -184,10 +184,7 @@ class PriorDensity:
     def _log_prior(self) -> Callable[..., Any]:
         free = list(self.model.free_RVs)
         values = {rv: rv.type(name=rv.name) for rv in free}
-        logps = [
-            pt.sum(pm.logp(rv, value)) - pt.sum(getattr(rv.tag, "log_jacobian", 0.0))
-            for rv, value in values.items()
-        ]
+        logps = [pt.sum(pm.logp(rv, value)) for rv, value in values.items()]
         logps += [pt.sum(potential) for potential in prior_potentials(self.model)]
         outputs = graph_replace(logps, values, strict=False)
         return self._function(outputs, list(values.values()), one_by_one=True)
@@ -223,8 +220,7 @@ class PriorDensity:
         NotImplementedError
             The prior is improper, so it has no draws.
         """
-        proper = [v.name for v in self.model.free_RVs if not hasattr(v.tag, "improper")]
-        return draw(self.model, [*proper, "w"], n, seed)
+        return draw(self.model, [*(v.name for v in self.model.free_RVs), "w"], n, seed)
 
 
 def draw(model: pm.Model, names: Sequence[str], n: int, seed: int | None) -> Values:

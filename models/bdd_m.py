@@ -42,8 +42,8 @@ import numpy as np
 
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import GaussianPrior, Prior
-from .priors.foreign import make_variable
+from .priors import GaussianPrior, Normal, Prior
+from .priors.foreign import is_foreign, make_variable
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -116,13 +116,16 @@ def build(
 
 
 def require_normal(prior: Prior) -> GaussianPrior:
-    """Return the prior of alpha0, or raise a TypeError if it is not normal."""
-    if not isinstance(prior, GaussianPrior):
-        raise TypeError(
-            "prior of alpha0: BDD-M conditions a normal prior on the sum of its weights; expected "
-            f"priors.Flat, RowSum, StandardizedRowSum, Normal or GraphLaplacian, got {prior!r}"
-        )
-    return prior
+    """Return the prior of alpha0 as a normal prior of the package; a TypeError if it is none."""
+    if isinstance(prior, GaussianPrior):
+        return prior
+    if is_foreign(prior) and type(prior).__name__ == "Normal" and prior.is_frozen:  # of PreliZ
+        return Normal(sd=float(prior.sigma), m=float(prior.mu))
+    raise TypeError(
+        "prior of alpha0: BDD-M conditions a normal prior on the sum of its weights; expected a "
+        "normal prior of bsvdd.priors (Flat, RowSum, Normal, GaussianProcess, ...) or "
+        f"preliz.Normal(mu, sigma), got {prior!r}"
+    )
 
 
 def log_prior_of_majority(gram: Gram, prior: Prior, w: np.ndarray) -> np.ndarray:

@@ -11,13 +11,15 @@ with i the majority rows and k the minority rows, if there are any. Its quasi-li
 .. math::
     \log p(x \mid w, R^2) = -\frac{\lambda n_0}{2} \Big(R^2
     + \frac{1}{\nu}\,\mathrm{mean}_i \left(d_i^2 - R^2\right)_+
-    + \frac{1}{\mu}\,\mathrm{mean}_k \left(R^2 - d_k^2\right)_+\Big), \qquad p(R^2) \propto 1
+    + \frac{1}{\mu}\,\mathrm{mean}_k \left(R^2 - d_k^2\right)_+\Big), \qquad
+    R^2 \sim N^+(0, \sigma_R^2), \quad \sigma_R = 10 \left(\bar{d^2} + \frac{2}{\lambda n_0}\right)
 
-so the mode under a flat prior of the weights is SVDD's solution. Without minority rows the least
-value over R^2 is the conditional value at risk of d^2, the mean of its largest share
+with :math:`\bar{d^2}` the mean squared distance of the majority rows from their plain mean. The
+half-normal prior is so wide that it is flat where the likelihood is not small: there it falls by
+some .02. So the mode under a flat prior of the weights is SVDD's solution. Without minority rows
+the least value over R^2 is the conditional value at risk of d^2, the mean of its largest share
 :math:`\nu` (Rockafellar and Uryasev 2000). For :math:`\nu = 1` that is the mean of all d^2, the
-kernel potential of :mod:`.potential`. The posterior of R^2 is proper, because the likelihood is at
-most :math:`\exp(-\lambda n_0 R^2 / 2)`.
+kernel potential of :mod:`.potential`.
 
 Rockafellar, R. T. and Uryasev, S. (2000). Optimization of conditional value-at-risk. Journal of
 Risk 2, 21-41. doi:10.21314/JOR.2000.038
@@ -32,6 +34,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, override
 
 import numpy as np
+from scipy.stats import halfnorm
 
 from .gram import Gram, squared_norm
 from .priors.numbers import Numbers, Values
@@ -116,14 +119,16 @@ class SVDDLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class SquaredRadius(Numbers):
-    """The squared radius of a sphere, with a flat prior on the positive numbers; x is its log.
+    """The squared radius of a sphere, with a wide half-normal prior; x is its log.
 
     Attributes
     ----------
     initial : float
+    sd : float
     """
 
     initial: float
+    sd: float
     name = "squared_radius"
 
     @property
@@ -145,15 +150,17 @@ class SquaredRadius(Numbers):
 
     @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return x[:, 0], np.ones_like(x)
+        R2 = np.exp(x)
+        return self.log_prior({self.name: R2[:, 0]}) + x[:, 0], 1.0 - (R2 / self.sd) ** 2
 
     @override
     def log_prior(self, free: Values) -> np.ndarray:
-        return np.where(free[self.name] >= 0.0, 0.0, -np.inf)
+        density: np.ndarray = halfnorm.logpdf(free[self.name], scale=self.sd)
+        return density
 
     @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        raise NotImplementedError("the prior of the squared radius is improper: it has no draws")
+        return {self.name: np.abs(self.sd * rng.standard_normal(n))}
 
 
 def svdd_potential(
@@ -211,8 +218,9 @@ def svdd_potential(
     # the mean d^2 of the majority rows from their plain mean; equal rows have d = 0
     mean = (gram.T - float(gram.r[:m].sum()) / m) / m
     start = max(mean, gram.rounding) or 1.0
-    R2 = pm.HalfFlat("squared_radius", initval=start)
-    R2.tag.numbers, R2.tag.improper = SquaredRadius(start), True
+    sd = 10.0 * (start + 2.0 / (likelihood_scale * m))
+    R2 = pm.HalfNormal("squared_radius", pm.Data("squared_radius_sd", sd), initval=start)
+    R2.tag.numbers = SquaredRadius(start, sd)
     pm.Deterministic("radius", pm.math.sqrt(R2))
     Kw = K @ w
     norm = pm.Deterministic("squared_norm", w @ Kw)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..gram import Gram
 from .base import as_covariance, as_vector, inverse, require_positive, values_of_points
-from .numbers import OnCube, Probits
+from .numbers import OnCube, Shares
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -123,10 +123,8 @@ class Beta:
 
     Notes
     -----
-    The free variable of the model is the probit of :math:`b_j`: it is normal for a = b = 1, which
-    helps samplers. A function makes ``pm.Beta`` itself the variable, with the same
-    posterior: NUTS and Metropolis draw from both equally well. A saved file then needs the function
-    on loading.
+    The variable of the model is a ``pm.Beta``, ``alpha1`` itself or ``alpha1_share`` with a total.
+    Samplers see its probit, a transform: it is normal for a = b = 1.
 
     References
     ----------
@@ -137,12 +135,6 @@ class Beta:
     >>> from bsvdd import priors
     >>> priors.Beta(total=1)
     Beta(a=1.0, b=1.0, total=1)
-
-    The same prior by ``pm.Beta``:
-
-    >>> import pymc as pm
-    >>> from bsvdd import BSVDDM
-    >>> est = BSVDDM(minority_prior=lambda gram, name, dims: pm.Beta(name, 1, 1, dims=dims))
     """
 
     a: float = 1.0
@@ -158,13 +150,19 @@ class Beta:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        from .pymc_distributions import ProbitBeta, log_normal, log_phi
+        from .pymc_distributions import Probit
 
-        scale = 1.0 if self.total is None else float(self.total) / gram.n1
         a, b = float(self.a), float(self.b)
-        x = ProbitBeta(
-            f"{name}_probit", pm.Data(f"{name}_a", a), pm.Data(f"{name}_b", b), dims=dims
+        share = name if self.total is None else f"{name}_share"
+        scale = 1.0 if self.total is None else float(self.total) / gram.n1
+        u = pm.Beta(
+            share,
+            pm.Data(f"{name}_a", a),
+            pm.Data(f"{name}_b", b),
+            dims=dims,
+            default_transform=Probit(),
         )
-        x.tag.numbers, x.tag.log_jacobian = Probits(name, gram.n1, a, b, scale), log_normal(x)
-        share = pm.Deterministic(f"{name}_share", pm.math.exp(log_phi(x)), dims=dims)
-        return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * share, dims=dims)
+        u.tag.numbers = Shares(share, name, gram.n1, a, b, scale)
+        if self.total is None:
+            return u
+        return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * u, dims=dims)

@@ -8,6 +8,7 @@ from typing import override
 import numpy as np
 
 from ..gram import Gram
+from ..kernels.base import is_number
 from .base import CorrelatedPrior, GaussianPrior, as_covariance, as_vector, values_of_points
 
 
@@ -71,15 +72,15 @@ class Normal(CorrelatedPrior):
     ----------
     sd : float, default=1
         sigma, a factor of the whole covariance.
-    m : tuple of float, optional
-        One value for each majority row; zero by default.
+    m : float or tuple of float, optional
+        One number, or one for each majority row; zero by default.
     sigma : tuple of tuple of float, optional
         Sigma, a list of rows or an array; the identity by default.
 
     Raises
     ------
     ValueError
-        m is not a list of finite numbers, Sigma is not symmetric and positive definite, or, in a
+        m is not finite, Sigma is not symmetric and positive definite, or, in a
         fit, there is not one value for each majority row.
 
     Examples
@@ -89,20 +90,22 @@ class Normal(CorrelatedPrior):
     Normal(sd=1.0, m=(0.0, 1.0), sigma=((1.0, 0.5), (0.5, 1.0)))
     """
 
-    m: tuple[float, ...] | None = None
+    m: float | tuple[float, ...] | None = None
     sigma: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.m is not None:
+        if is_number(self.m):
+            object.__setattr__(self, "m", as_vector(self, "m", [self.m])[0])
+        elif self.m is not None:
             object.__setattr__(self, "m", as_vector(self, "m", self.m))
         if self.sigma is not None:
             object.__setattr__(self, "sigma", as_covariance(self, "sigma", self.sigma))
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
-        if self.m is None:
-            return super().mean(gram)
+        if not isinstance(self.m, tuple):
+            return np.full(gram.n_majority_points, self.m or 0.0)
         return values_of_points(self, "m", gram, "majority")
 
     @override

@@ -14,11 +14,12 @@ from typing import Any, override
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import betaln, expit, log_ndtr, ndtr, ndtri
-from scipy.stats import truncnorm
+from scipy.special import betaln, expit, log_ndtr, ndtr
+from scipy.stats import beta, truncnorm
 
 LOG_2PI = math.log(2.0 * math.pi)
 TRUNCATED_TUNE = 50  # steps of the chain whose last state is one draw
+SHARES = (np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)  # smallest and largest
 Values = dict[str, np.ndarray]
 
 
@@ -140,23 +141,26 @@ class Correlated(Numbers):
 
 
 @dataclass(frozen=True, eq=False)
-class Probits(Numbers):
-    r"""The probits x of independent beta variables, :math:`\alpha = c\, \Phi(x)`.
+class Shares(Numbers):
+    r"""Independent beta variables u, with x the probits, :math:`u = \Phi(x)`; the model takes c u.
 
     .. math::
         \log p(x) = (a - 1) \log \Phi(x) + (b - 1) \log \Phi(-x) + \log \varphi(x) - \log B(a, b)
 
-    The term :math:`\log \varphi(x)` is the log Jacobian of the share, not a part of its prior.
+    The density is written in x because u rounds to 1 for x > 8.3.
 
     Attributes
     ----------
+    name : str
+        The name of u.
     variable : str
-        The name of alpha.
+        The name of c u; that of u if c is 1.
     n : int
     a, b, scale : float
         c is ``scale``.
     """
 
+    name: str
     variable: str
     n: int
     a: float
@@ -164,19 +168,17 @@ class Probits(Numbers):
     scale: float
 
     @property
-    def name(self) -> str:  # type: ignore[override] # follows from the variable's
-        """The name of the free variable."""
-        return f"{self.variable}_probit"
-
-    @property
     @override
     def start(self) -> np.ndarray:
         return np.zeros(self.n)
 
     @override
+    def free(self, x: np.ndarray) -> np.ndarray:
+        return np.clip(ndtr(x), *SHARES)
+
+    @override
     def deterministics(self, free: Values) -> Values:
-        share = ndtr(free[self.name])
-        return {f"{self.variable}_share": share, self.variable: self.scale * share}
+        return {} if self.name == self.variable else {self.variable: self.scale * free[self.name]}
 
     @override
     def slope(self, x: np.ndarray) -> np.ndarray | float:
@@ -193,23 +195,11 @@ class Probits(Numbers):
 
     @override
     def log_prior(self, free: Values) -> np.ndarray:
-        x = free[self.name]
-        return self.value_and_gradient(x)[0] + 0.5 * (x**2 + LOG_2PI).sum(axis=1)
+        return beta.logpdf(free[self.name], self.a, self.b).sum(axis=1)
 
     @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        return {self.name: beta_probits(self.a, self.b, (n, self.n), rng)}
-
-
-def beta_probits(
-    a: float, b: float, size: tuple[int, ...] | None, rng: np.random.Generator
-) -> np.ndarray:
-    """Return draws of the probit of a beta variable."""
-    # u = g_a / (g_a + g_b) with gamma variables, so that u and 1 - u both keep their digits
-    gamma_a, gamma_b = rng.gamma(a, size=size), rng.gamma(b, size=size)
-    below_half = gamma_a <= gamma_b
-    x = ndtri(np.where(below_half, gamma_a, gamma_b) / (gamma_a + gamma_b))
-    return np.where(below_half, x, -x)
+        return {self.name: np.clip(rng.beta(self.a, self.b, (n, self.n)), *SHARES)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ from tests.scores import (
 N0, N1 = 40, 12
 QUICK = dict(draws=30, tune=30, chains=2)
 RBF = kernels.RBF(1.5)
+PLAIN = {"mode": "FAST_COMPILE"}  # no compiler
 NEED_ROWS = {"DSVM-CIL", "IDLSSVM-CIL"}  # density weights are taken of rows
 BAYESIAN = sorted(name for name, record in REGISTRY.items() if record.bayesian)
 VARIANTS = {
@@ -161,8 +162,28 @@ def test_pointwise_log_likelihood(data, name, scale):
 def test_model_is_the_pymc_model_of_the_fit(fitted):
     est = fitted("BSVDD-M")
     assert isinstance(est.model_, pm.Model)
-    assert {v.name for v in est.model_.free_RVs} == {"tau", "alpha1_probit"}
+    assert {v.name for v in est.model_.free_RVs} == {"tau", "alpha1_share"}
     np.testing.assert_array_equal(est.model_["K"].get_value(), est.gram_.K)
+
+
+GRAPHS = {
+    "BDD": {"alpha0": "Normal"},
+    "BDD-M": {"x": "Normal", "alpha1": "Truncated_normal"},
+    "BSVDD": {"beta": "Normal"},
+    "BSVDD-M": {"tau": "Normal", "alpha1_share": "Beta"},
+}
+
+
+@pytest.mark.filterwarnings("ignore:The effect of Potentials")
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_graph_names_the_distributions_and_the_prior_has_draws(fitted, name):
+    """As ``pm.model_to_graphviz`` draws it, which needs a program."""
+    est = fitted(name)
+    graph = pm.model_to_mermaid(est.model_)
+    for variable, distribution in GRAPHS[name].items():
+        assert f"{variable} ~ {distribution}]" in graph
+    prior = pm.sample_prior_predictive(5, est.model_, random_seed=0, compile_kwargs=PLAIN)["prior"]
+    assert set(prior.data_vars) >= {"w", *GRAPHS[name]}
 
 
 @each_model

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pymc as pm
 import pytest
 
 import bsvdd
@@ -10,6 +11,8 @@ from bsvdd import BSVDD
 
 NU, MU, SCALE = 0.3, 0.4, 2.0
 NAMES = ["BSVDD", "BSVDDM"]
+DRAWS = ("chain", "draw")
+PLAIN = {"mode": "FAST_COMPILE"}  # no compiler
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -44,6 +47,24 @@ def test_the_radius_has_a_posterior_beside_the_weights(spheres, table, name):
     inside = 24 / 6 / MU * np.where(d2 < R2, R2 - d2, 0)
     expected = -SCALE / 2 * np.where(y == 0, outside, inside)[..., rows]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The effect of Potentials")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_prior_of_the_radius_is_proper_and_so_wide_that_no_figure_moves(spheres, name):
+    """Draws weighted to a flat prior of R^2 have the same means, within their Monte Carlo error."""
+    est = spheres[name]
+    R2 = est.idata_["posterior"]["squared_radius"]
+    sd = float(est.model_["squared_radius_sd"].get_value())
+    weights = np.exp(R2**2 / (2 * sd**2))
+    assert float(weights.max() / weights.min()) < 1.05
+    d = est.idata_["distance"]["d"]
+    for figure in (d, d**2 < R2, np.sqrt(R2)):
+        moved = abs(figure.weighted(weights).mean(DRAWS) - figure.mean(DRAWS))
+        error = figure.std(DRAWS) / R2.size**0.5  # of independent draws: none is smaller
+        assert bool((moved <= 0.2 * error + 1e-12).all())
+    prior = pm.sample_prior_predictive(50, est.model_, random_seed=1, compile_kwargs=PLAIN)["prior"]
+    assert (prior["squared_radius"] > 0).all() and np.isfinite(prior["radius"]).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

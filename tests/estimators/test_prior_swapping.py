@@ -130,7 +130,7 @@ TOTAL = {"minority_prior": priors.Beta(2, 2, total=1)}
             "makes other weights of the same variables, as Be",
         ),
         (
-            BSVDDM(**MANY, **BETA),
+            BSVDDM(**MANY, **TOTAL),
             {"minority_prior": by_alpha1},
             RefitNeededError,
             "new prior is a density of tau, alpha1, and the draws have",
@@ -177,7 +177,7 @@ def test_every_fit_holds_its_log_prior_for_arviz():
     found, draws = log_prior(BSVDDM(**few, **beta).fit(ROWS, Y))
     np.testing.assert_allclose(found["tau"], joint.logpdf(draws["tau"]))
     expected = stats.beta(2, 3).logpdf(draws["alpha1"]).sum(axis=-1)
-    np.testing.assert_allclose(found["alpha1_probit"], expected, rtol=1e-6)
+    np.testing.assert_allclose(found["alpha1"], expected, rtol=1e-6)
     # alpha0 ~ N(m, Sigma) on the plane of sum 1 + sum alpha1; truncated normals up to a constant
     truncated = {"minority_prior": priors.TruncatedNormal(0.3, sd=0.5)}
     found, draws = log_prior(BDDM(**few, **truncated).fit(ROWS, Y))

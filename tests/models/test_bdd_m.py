@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import preliz
 import pymc as pm
 import pytest
 from bsvdd.comparison.run.protocol import Protocol
@@ -294,6 +295,17 @@ def test_without_minority_rows_it_is_bdd_on_the_hyperplane(on_the_hyperplane, wo
 
 def student(gram, name, dims):
     return pm.StudentT(name, 3.0, dims=dims)
+
+
+@quiet
+def test_a_normal_prior_of_preliz_is_that_of_the_package():
+    theirs, ours = (
+        BDDM(prior=prior, **QUICK).fit(X, Y).idata_["posterior"]["w"]
+        for prior in (preliz.Normal(0.3, 0.5), priors.Normal(sd=0.5, m=0.3))
+    )
+    np.testing.assert_array_equal(theirs, ours)
+    with pytest.raises(TypeError, match=r"or preliz.Normal\(mu, sigma\), got"):
+        BDDM(prior=preliz.StudentT(4, 0, 1), **QUICK).fit(X, Y)
 
 
 @quiet

@@ -1,0 +1,116 @@
+"""Each plot function of ArviZ on each Bayesian variant: the table of docs/guide/arviz.md."""
+
+import re
+from pathlib import Path
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels
+
+PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "arviz.md").read_text(encoding="utf-8")
+NUMBERS = {"var_names": ["effective_support", "squared_norm"]}
+ONE = {"var_names": "effective_support"}
+FOCUS = {"var_names": ["effective_support"], "focus_var": "squared_norm"}
+BINARY = {"data_type": "binary"}
+
+# function: what it is given, and how
+OF_DRAWS = [
+    *("autocorr", "convergence_dist", "dgof", "dgof_dist", "dist", "ess", "ess_evolution"),
+    *("forest", "mcse", "pair", "parallel", "prior_posterior", "psense_dist"),
+    *("psense_quantities", "rank", "rank_dist", "ridge", "trace", "trace_dist"),
+]
+WORKS = {
+    **{name: ("draws", NUMBERS) for name in OF_DRAWS},
+    "bf": ("draws", ONE),
+    "pair_focus": ("draws", FOCUS),
+    "energy": ("draws", {}),
+    "khat": ("loo", {}),
+    "compare": ("compare", {}),
+    "ecdf_pit": ("p-values", {"group": "posterior"}),
+    "ppc_pava": ("decisions", BINARY),
+    "ppc_pava_residuals": ("decisions", {"x_var": "x1", **BINARY}),
+    "ppc_tstat": ("decisions", {}),
+    "ppc_interval": ("decisions", {}),
+}
+CANNOT = [
+    *("lm", "loo_interval", "loo_pava", "loo_pit", "ppc_censored", "ppc_dist", "ppc_dist_pit"),
+    *("ppc_pit", "ppc_rootogram"),
+]
+VARIANTS = {cls.__name__: cls for cls in (BDD, BDDM, BSVDD, BSVDDM)}
+NO_ENERGY = {"BDD", "BDDM"}
+QUICK = ["convergence_dist", "dist", "khat", "compare", "ecdf_pit", "ppc_pava", "energy"]
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of ArviZ, of small fits
+]
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def inputs(request):
+    """Return the name of a variant, and what functions are given of a small fit of it."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(24, 2)), rng.normal(2.5, 0.7, size=(5, 2))])
+    y = np.repeat([0, 1], [24, 5])
+    est = VARIANTS[request.param](kernel=kernels.RBF(1.0), draws=60, tune=30).fit(X, y)
+    other = est.with_prior(type(est.prior)(sd=0.9 * est.prior.sd))
+    decisions = {
+        "posterior_predictive": xr.Dataset({"abnormal": (est.distance(X) > est.cutoff_) * 1}),
+        "observed_data": xr.Dataset({"abnormal": ("obs", y)}),
+        "constant_data": xr.Dataset({"x1": ("obs", X[:, 0])}),
+    }
+    p = xr.Dataset({"p": (("chain", "draw"), est.p_value(X[:24])[None])})
+    return request.param, {
+        "draws": est.idata_,
+        "loo": az.loo(est.idata_, pointwise=True),
+        "compare": az.compare({"a": az.loo(est.idata_), "b": az.loo(other.idata_)}),
+        "p-values": xr.DataTree.from_dict({"posterior": p}),
+        "decisions": xr.DataTree.from_dict(decisions),
+    }
+
+
+def call(inputs, function):
+    name, given = inputs
+    if function == "energy" and name in NO_ENERGY:
+        with pytest.raises(KeyError, match="sample_stats"):
+            az.plot_energy(given["draws"])
+        return
+    what, arguments = WORKS[function]
+    getattr(az, f"plot_{function}")(given[what], **arguments)
+    plt.close("all")
+
+
+@pytest.mark.parametrize("function", QUICK)
+def test_a_sample_of_the_functions(inputs, function):
+    call(inputs, function)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("function", [f for f in WORKS if f not in QUICK])
+def test_all_functions(inputs, function):
+    call(inputs, function)
+
+
+def test_the_others_need_predictive_draws(inputs):
+    given = inputs[1]["draws"]
+    for function in CANNOT:
+        with pytest.raises((KeyError, AttributeError, ValueError, TypeError)):
+            getattr(az, f"plot_{function}")(given)
+    assert "posterior_predictive" not in given.children
+
+
+def test_the_page_has_every_function_of_arviz():
+    functions = {
+        name.removeprefix("plot_")
+        for name in dir(az)
+        if name.startswith("plot_") and callable(getattr(az, name))
+    }
+    assert {*WORKS, *CANNOT} == functions and len(WORKS) - 1 >= 26
+    table = "".join(line for line in PAGE.splitlines() if line.startswith("|"))
+    named = re.findall(r"`plot_([a-z_]+)`", table)
+    assert sorted(named) == sorted(functions)
+    cannot = next(line for line in PAGE.splitlines() if "cannot: they need" in line)
+    assert sorted(re.findall(r"`plot_([a-z_]+)`", cannot)) == sorted(CANNOT)
