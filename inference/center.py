@@ -487,7 +487,7 @@ class Center(Score):
         rank, threshold = quantile_rank(level, self._draws), self.boundary.threshold
         if not self.logarithmic:
             return _ranked(s - threshold, rank)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # far rows: below
             scores: np.ndarray = np.log(_ranked(s / self._least, rank))
         far = (s < UNDERFLOW).any(axis=1) | (self._lowest_cutoff < UNDERFLOW)
         if far.any():

@@ -137,9 +137,9 @@ class Tabular(Wrapper):
     kernel : Kernel or callable, default=RBF("likelihood")
         :math:`k_0`, which sees the coordinates. Its bandwidth is in standard deviations; the
         criterion "likelihood" counts a column once.
-    rho : float, default=0.05
+    rho : float, default=0.01
         :math:`\rho`, by which the similarity of two rows falls for each column whose categories
-        differ. The default, near exp(-3), counts another category as much as a difference of 2.4
+        differ. The default, exp(-4.6), counts another category as much as a difference of three
         bandwidths in a column of numbers under an RBF kernel. The guide compares it with others.
     categorical : sequence of int, optional
         Positions of the columns of categories. Default: in a data frame or a file, the columns of
@@ -187,7 +187,7 @@ class Tabular(Wrapper):
 
     takes_categories: ClassVar[bool] = True
     kernel: Kernel | Callable[..., Any] = RBF("likelihood")
-    rho: float = 0.05
+    rho: float = 0.01
     categorical: tuple[int, ...] | None = None
     weights: Mapping[str | int, float] | tuple[tuple[str | int, float], ...] | None = None
     numbers: tuple[Column, ...] | None = None

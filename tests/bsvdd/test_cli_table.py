@@ -195,7 +195,7 @@ def test_compare_takes_categories(folder, tmp_path, monkeypatch):
     options = ["--model", "SVDD", "--model", "LS-SVM", "--model", "kNN", "--replicates", 1]
     result = call("compare", folder / "t.csv", *COLUMNS[:-2], *options, "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert result.stderr.startswith("column 'city' is a category: kernels.Tabular(rho=0.05)")
+    assert result.stderr.startswith("column 'city' is a category: kernels.Tabular(rho=0.01)")
     chosen = pd.read_csv(tmp_path / "results.csv")["chosen"].dropna()
     assert len(chosen) == 3 and chosen.str.startswith("kernel=Tabular(").all()
 
