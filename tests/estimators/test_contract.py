@@ -1,12 +1,14 @@
 """Every model of the registry keeps one contract."""
 
 import inspect
+from functools import partial
 
 import arviz as az
 import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 from bsvdd.estimators.registry import REGISTRY
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
@@ -284,7 +286,7 @@ def test_data_frames(fitted, data, new, name):
     pd.testing.assert_index_equal(decision.index, shuffled.index)
     expected = fitted(name).score_samples(new)[shuffled.index]
     np.testing.assert_allclose(decision["surprise"], -expected, rtol=1e-12)
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="X lacks column 'a', which the fit has"):
         est.predict(shuffled.rename(columns={"a": "z"}))
 
 
@@ -469,13 +471,19 @@ def test_save_and_load(fitted, data, new, tmp_path, name):
     est.save(tmp_path / "fit.nc")
     loaded = bsvdd.load(tmp_path / "fit.nc")
     assert type(loaded) is type(est) and loaded.get_params() == est.get_params()
-    assert loaded.idata_.identical(est.idata_)
-    assert_same(loaded, est, new)
+    if est.idata_["posterior"].sizes["draw"] > 1:  # draws are saved in single precision
+        close = partial(np.testing.assert_allclose, rtol=1e-4, atol=1.01 / 60)  # P: one draw
+        close_tree = partial(xr.testing.assert_allclose, rtol=1e-4, atol=1e-4)
+    else:
+        close, close_tree = np.testing.assert_array_equal, xr.testing.assert_identical
+    for group, values in est.idata_.children.items():
+        close_tree(loaded.idata_[group].to_dataset(), values.to_dataset())
+    for ours, theirs in zip(outputs(loaded, new), outputs(est, new), strict=True):
+        close(ours, theirs)
+    np.testing.assert_array_equal(loaded.predict(new), est.predict(new))
     np.testing.assert_array_equal(loaded.p_value(new, "split"), est.p_value(new, "split"))
     policy = Cutoff("f1", cv=3, level=0.7)
-    assert loaded.with_cutoff(policy).cutoff_ == est.with_cutoff(policy).cutoff_
-    if hasattr(est, "distance"):
-        assert loaded.distance(new).identical(est.distance(new))
+    close(loaded.with_cutoff(policy).cutoff_, est.with_cutoff(policy).cutoff_)
     if name in BAYESIAN:
         ours, theirs = (e.with_prior(priors.Flat(0.5)) for e in (est, loaded))
         np.testing.assert_array_equal(ours.distance(new), theirs.distance(new))
@@ -484,8 +492,10 @@ def test_save_and_load(fitted, data, new, tmp_path, name):
     for attribute in set(public) - {"gram_", "model_"}:
         # classes_ is refused for these labels, by both
         ours, theirs = getattr(loaded, attribute, None), getattr(est, attribute, None)
+        if attribute == "idata_":
+            continue
         if isinstance(theirs, np.ndarray | float):
-            np.testing.assert_array_equal(ours, theirs)
+            close(ours, theirs)
         else:
             assert ours == theirs
 

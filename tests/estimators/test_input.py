@@ -68,13 +68,11 @@ def with_objects(value):
     "form",
     [
         with_objects,
-        lambda value: pd.DataFrame(with_objects(value), columns=["a", "a"]),
-        lambda value: pd.DataFrame({"a": ROWS[:, 0], "b": [value] * 20}),
         lambda value: with_objects(value).tolist(),
         lambda value: ((value, value),) * 20,
         lambda value: np.full((20, 2), value),
     ],
-    ids=["objects", "frame of objects", "frame", "list", "tuple", "array"],
+    ids=["objects", "list", "tuple", "array"],
 )
 def test_dates_are_no_numbers(value, form):
     kind = type(value).__name__
