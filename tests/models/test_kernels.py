@@ -281,7 +281,7 @@ def test_a_function_as_a_kernel(monkeypatch):
     assert repr(kernels.Custom(cauchy)) == "Custom(function=cauchy)"
     for wrong in ("rbf", kernels.RBF, None, 1.0):
         for make in (kernels.as_kernel, kernels.Standardized):
-            with pytest.raises(TypeError, match="kernel (must be a kernel such as kernels.RBF|is the class RBF)"):
+            with pytest.raises(TypeError, match="kernel (must be a kernel such|is the class RBF)"):
                 make(wrong)
     monkeypatch.setattr("bsvdd.models.kernels.callable.BLOCK", 3)
     poly = kernels.Custom(lambda A, B: (A @ B.T + 1.0) ** 2)
