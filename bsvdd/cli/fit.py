@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from ..comparison.scenarios.tables import Layout
+
 
 @click.command()
 @click.argument("csv", type=options.FILE)
@@ -68,7 +70,9 @@ def fit(
             if report.absolute() == out.absolute():
                 raise ValueError(f"--report and --out name the same file, {out}")
         sampling = {"draws": draws, "tune": tune, "chains": chains}
-        est, X, y = prepared(csv, label, minor, table, model, own, sampling, seed)
+        est, X, y = prepared(
+            csv, table.layout(label), minor, table.missing, model, own, sampling, seed
+        )
         fit_in_time(est, X, y)
         est.save(out)
     n1 = 0 if y is None else int((y == 1).sum())
@@ -98,9 +102,9 @@ def fit(
 
 def prepared(
     csv: Path,
-    label: str | None,
+    layout: Layout,
     minor: str | None,
-    table: options.TableOptions,
+    missing: str | None,
     model: str,
     own: options.ModelOptions,
     sampling: dict[str, Any],
@@ -119,15 +123,13 @@ def prepared(
 
     parameters, cutoff = own.for_models([model])[model], own.cutoff()
     unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
-    X, minority = read_features(
-        csv, table.layout(label), minor, table.missing or "error", unlabelled
-    )
+    X, minority = read_features(csv, layout, minor, missing or "error", unlabelled)
     # numbers, with NaN in rows without a label
     y = minority.astype(int) if minority is not None and minority.dtype == bool else minority
     kinds = {c: kind_of(X[c]) for c in X.columns}
     text = [c for c, kind in kinds.items() if kind == "category"]
     positions = tuple(X.columns.get_indexer(text).tolist()) or None
-    if table.missing == "impute":
+    if missing == "impute":
         dates = [c for c, kind in kinds.items() if kind == "dates"]
         X = X.assign(**{c: moments(X[c], dates_of(X[c]).form) for c in dates})
         with naming(csv):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,18 +61,15 @@ def outliers(
     bsvdd score --fdr.
     """
     with plain_errors():
-        from ..inference.warning import DataWarning
-
         for path, option in ((out, "--out"), (picture, "--picture")):
             if path is not None:
                 check_output(path, csv, option=option)
         if out is not None and picture is not None and out.absolute() == picture.absolute():
             raise ValueError(f"--out and --picture name the same file, {out}")
         sampling = {"draws": draws, "tune": tune, "chains": chains}
-        with warnings.catch_warnings():
-            # a column that is constant but for odd rows is no label
-            warnings.filterwarnings("ignore", ".* two values", DataWarning)
-            est, X, _ = prepared(csv, None, None, table, model, own, sampling, seed)
+        # a column with two values is constant but for odd rows, and no label
+        layout = replace(table.layout(), may_have_classes=False)
+        est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)
         with waiting("outliers") as step:

@@ -36,6 +36,8 @@ class Layout:
     categories : tuple of str
         Columns of categories that are numbers in the file, or could be an id or the label. Other
         columns of text are categories without being named.
+    may_have_classes : bool, default=True
+        Without a label, whether a column of two values may be the classes, and is asked about.
 
     Raises
     ------
@@ -54,6 +56,7 @@ class Layout:
     drop: tuple[str, ...] = ()
     form: CsvFormat = COMMAS
     categories: tuple[str, ...] = ()
+    may_have_classes: bool = True
 
     def __post_init__(self) -> None:
         pairs = [("--label", self.label), ("--id", self.id)]
@@ -175,7 +178,7 @@ def require_columns(table: pd.DataFrame, names: list[str]) -> None:
 def features(
     table: pd.DataFrame,
     columns: list[str] | None = None,
-    label: str | None = None,
+    asks_for_label: bool = True,
     form: CsvFormat = COMMAS,
     categories: Collection[str] | None = None,
 ) -> pd.DataFrame:
@@ -185,8 +188,8 @@ def features(
     ----------
     table : pandas.DataFrame
     columns : list of str, optional
-    label : str, optional
-        Column of the classes, if one was named: then the message about text asks for no label.
+    asks_for_label : bool, default=True
+        Whether a column of text with two values may be the classes, and is an error.
     form : CsvFormat
     categories : collection of str, optional
         Columns that are categories; others of text are too, unless they look like numbers, an id or
@@ -199,7 +202,7 @@ def features(
     kinds = {c: "category" if c in known else kind_of(table[c], form.decimal) for c in table}
     trouble = {c: kind for c, kind in kinds.items() if kind not in ("numbers", "dates", "category")}
     texts = [c for c, kind in kinds.items() if kind == "category" and c not in known]
-    two = [c for c in texts if label is None and table[c].nunique() == 2]
+    two = [c for c in texts if asks_for_label and table[c].nunique() == 2]
     if categories is None or not texts:
         two = []
     lines = advice(table, trouble, form.decimal)
@@ -257,23 +260,10 @@ def check_gaps(X: pd.DataFrame, bad: np.ndarray) -> None:
     )
 
 
-def warn_of_columns(X: pd.DataFrame, label: str | None) -> None:
-    """Warn of features that may be the label, if no label is named.
-
-    Parameters
-    ----------
-    X : pandas.DataFrame
-        Features.
-    label : str or None
-        The column of the classes.
-
-    Warns
-    -----
-    DataWarning
-        Without a label, a column with two values.
-    """
+def warn_of_columns(X: pd.DataFrame) -> None:
+    """Warn of columns of numbers with two values, which may be the label."""
     numeric = X.select_dtypes(["number", "bool"])
-    two = [c for c in numeric if X[c].nunique() == 2] if label is None else []
+    two = [c for c in numeric if X[c].nunique() == 2]
     if two:
         low, high = sorted(X[two[0]].unique().tolist())
         warn(
@@ -341,7 +331,7 @@ def split_label(
                 f"the minority value {minor!r} never occurs in column {label!r}"
                 f"{did_you_mean(minor, values)}; it has {quoted(values)}"
             )
-    X = features(table.drop(columns=label), None, label, form, categories)
+    X = features(table.drop(columns=label), None, False, form, categories)
     minority = minority_rows(y, len(y), value)
     if labelled.all():
         return X, minority
@@ -390,14 +380,15 @@ def read_features(
         table = table[table[layout.label].notna().to_numpy()]
     with naming(path):
         if layout.label is None:
-            X = features(table, form=layout.form, categories=layout.categories)
+            X = features(table, None, layout.may_have_classes, layout.form, layout.categories)
             minority = None
         else:
             X, minority = split_label(
                 table, layout.label, minor, layout.form, layout.categories, unlabelled
             )
         X, minority = _without_gaps(X, minority, n_rows, missing)
-    warn_of_columns(X, layout.label)
+    if layout.label is None and layout.may_have_classes:
+        warn_of_columns(X)
     return X, minority
 
 
