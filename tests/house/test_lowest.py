@@ -25,7 +25,7 @@ for model in (SVDD, OCSVM, BDD, BDDM, BSVDD, BSVDDM):
     est.save("fit.safetensors")
     old, new = est.decision(X), bsvdd.load("fit.safetensors").decision(X)
     pd.testing.assert_frame_equal(old, new)
-    if hasattr(est, "idata_"):
+    if hasattr(est, "with_prior"):
         est.with_prior(priors.Flat()).summary()
         plots.plot_distances(est)
         est.idata_.to_netcdf("draws.nc")
