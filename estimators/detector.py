@@ -120,7 +120,7 @@ class Detector(OutlierMixin, BaseEstimator):
             ``dictionary``, an array, a memory map, a .npy file or a dask array or data frame is
             read in blocks and never as a whole, in its own precision (kernel values of float32
             rows are computed in float32). Columns of text are numbers, dates or categories, see
-            :mod:`bsvdd.estimators.rows.columns`.
+            ``bsvdd.estimators.rows.columns``.
         y : array-like of shape (n,), or name of a column of the file or data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise, which may list the labels of several kinds

@@ -36,7 +36,7 @@ none: this product is a truncated normal again, with the precision :math:`\Sigma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -119,8 +119,9 @@ def require_normal(prior: Prior) -> GaussianPrior:
     """Return the prior of alpha0 as a normal prior of the package; a TypeError if it is none."""
     if isinstance(prior, GaussianPrior):
         return prior
-    if is_foreign(prior) and type(prior).__name__ == "Normal" and prior.is_frozen:  # of PreliZ
-        return Normal(sd=float(prior.sigma), m=float(prior.mu))
+    foreign: Any = prior
+    if is_foreign(foreign) and type(foreign).__name__ == "Normal" and foreign.is_frozen:  # PreliZ
+        return Normal(sd=float(foreign.sigma), m=float(foreign.mu))
     raise TypeError(
         "prior of alpha0: BDD-M conditions a normal prior on the sum of its weights; expected a "
         "normal prior of bsvdd.priors (Flat, RowSum, Normal, GaussianProcess, ...) or "

@@ -241,7 +241,7 @@ for minority, color in ((False, "#0072B2"), (True, "#D55E00")):
 ax.axhline(0.5, color="0.8", zorder=0)
 ax.axvline(0.5, color="0.8", zorder=0)
 ax.set(xlabel="P(normal), printed rule", ylabel="P(normal), default")
-ax.legend()
+legend = ax.legend()
 
 # %%
 pd.DataFrame(

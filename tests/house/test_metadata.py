@@ -10,7 +10,10 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+ENVIRONMENTS = {
+    name: yaml.safe_load((ROOT / f"{name}.yml").read_text(encoding="utf-8"))
+    for name in ("environment", "environment-dev")
+}
 RECIPE = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
@@ -38,31 +41,37 @@ def group(name):
             yield from group(line["include-group"])
 
 
-def test_environment_equals_pyproject():
+NOTEBOOKS = {"ipykernel": [">=6.29.5"], "python-graphviz": [""]}  # no extra has these
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_environment_equals_pyproject(name):
     project = PYPROJECT["project"]
     wanted = bounds(
         [
             f"python{project['requires-python']}",
             *project["dependencies"],
-            *group("dev"),
+            *(group("dev") if name == "environment-dev" else []),
             *PYPROJECT["build-system"]["requires"],
         ]
     )
     for extra in project["optional-dependencies"].values():
         wanted |= bounds(extra)
-    conda = [line for line in ENVIRONMENT["dependencies"] if isinstance(line, str)]
-    listed = bounds(conda)
+    wanted |= {"distributed": wanted["dask"]} | NOTEBOOKS
+    lines = ENVIRONMENTS[name]["dependencies"]
+    listed = bounds(lines)
     assert listed.pop("pip") == [""]
-    assert listed == {CONDA_NAMES.get(name, name): clauses for name, clauses in wanted.items()}
-    assert len(conda) == len(listed) + 1, "a package is listed twice"
+    assert listed == {CONDA_NAMES.get(n, n): clauses for n, clauses in wanted.items()}
+    assert len(lines) == len(listed) + 1, "a package is listed twice"
 
 
-def test_environment_takes_nothing_from_elsewhere():
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_environment_takes_nothing_from_elsewhere(name):
     """The package itself is installed by a second command, which downloads nothing."""
-    assert all(isinstance(line, str) for line in ENVIRONMENT["dependencies"])
-    assert ENVIRONMENT["channels"] == ["conda-forge", "nodefaults"]
+    assert all(isinstance(line, str) for line in ENVIRONMENTS[name]["dependencies"])
+    assert ENVIRONMENTS[name]["channels"] == ["conda-forge", "nodefaults"]
     command = "pip install --no-deps --no-build-isolation -e ."
-    for place in ("README.md", "CONTRIBUTING.md", "docs/guide/first_steps.md", "environment.yml"):
+    for place in ("README.md", "CONTRIBUTING.md", "docs/guide/first_steps.md", f"{name}.yml"):
         assert command in (ROOT / place).read_text(encoding="utf-8"), place
 
 

@@ -81,6 +81,11 @@ class Case(NamedTuple):
         log_prior, w, R2 = stats.norm(m, 0.8).logpdf(x[:N0]).sum(), x[:N0], None
         if self.nu < 1:
             R2, log_prior, x = np.exp(x[-1]), log_prior + x[-1], x[:-1]  # dR^2 = R^2 dlog R^2
+            # half-normal, with 10 times the mean d^2 of the majority from its plain mean, and more
+            plain = np.zeros(len(self.points))
+            plain[:N0] = 1 / N0
+            d2 = squared_distances(plain, self.points, MAJORITY, space).mean()
+            log_prior += stats.halfnorm.logpdf(R2, scale=10 * (d2 + 2 / (SCALE * N0)))
         if self.name != "bdd":
             w = softmax(w)
         if self.name == "bsvdd_m":
