@@ -124,10 +124,10 @@ for name, est in fits.items():
     check = est.summary()
     metrics = evaluate(y_new, est.predict(X_new) == -1, -est.score_samples(X_new))
     table[name] = {
-        "effective support: prior": check.loc["effective_support", ("prior", "median")],
-        "posterior": check.loc["effective_support", ("posterior", "median")],
-        "spread": check.loc["spread", ("value", "")],
-        "pull": check.loc["pull", ("value", "")],
+        "effective support: prior": check.loc["effective_support", "prior"],
+        "posterior": check.loc["effective_support", "posterior"],
+        "spread": check.loc["spread", "posterior"],
+        "pull": check.loc["pull", "posterior"],
         **{key: metrics[key] for key in ("auc", "fpr", "fnr", "g_mean")},
     }
 pd.DataFrame(table).T.round(3)
@@ -230,9 +230,9 @@ for name, est in {"as published": paper, "default": default}.items():
     metrics = evaluate(y_new, est.predict(X_new) == -1, d)
     table[name] = {
         "lambda": est.likelihood_scale_,
-        "effective support": check.loc["effective_support", ("posterior", "median")],
-        "variance ratio": check.loc["variance_ratio", ("value", "")],
-        "spread": check.loc["spread", ("value", "")],
+        "effective support": check.loc["effective_support", "posterior"],
+        "variance ratio": check.loc["variance_ratio", "posterior"],
+        "spread": check.loc["spread", "posterior"],
         "P in (.05, .95)": ((p > 0.05) & (p < 0.95)).mean(),
         **{key: metrics[key] for key in ("auc", "fpr", "fnr")},
     }

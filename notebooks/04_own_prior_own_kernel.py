@@ -69,7 +69,7 @@ for name, est in fits.items():
     metrics = evaluate(new.minority, est.predict(new.X) == -1, -est.score_samples(new.X))
     attrs = est.idata_["posterior"].attrs
     support = float(est.idata_["diagnostics"]["effective_support"])
-    spread = est.summary().loc["spread", ("value", "")]
+    spread = est.summary().loc["spread", "posterior"]
     table[name] = {"sampler": attrs["sampler"], "effective support": round(support, 1)}
     table[name]["spread"] = round(spread, 2)
     table[name] |= {key: round(metrics[key], 3) for key in ("auc", "fpr", "fnr")}

@@ -108,7 +108,7 @@ for n, fit in fits.items():
     doubtful = fit.with_prior(doubting(rows))
     for name, of_prior in (("flat", fit), ("five rows doubted", doubtful)):
         w = of_prior.idata_["posterior"]["w"].isel(point=rows).sum("point")
-        numbers = of_prior.summary()["value"].loc[["variance_ratio", "spread", "pull"]]
+        numbers = of_prior.summary()["posterior"].loc[["variance_ratio", "spread", "pull"]]
         table[n, name] = {"weight of the five rows": float(w.mean())} | numbers.to_dict()
 pd.DataFrame(table).T.rename_axis(["rows", "prior"]).round(3)
 
@@ -159,7 +159,7 @@ az.psense_summary(est.idata_, var_names=names)
 table = {}
 for sd in (1.0, 1.5, 2.0):
     other = est.with_prior(priors.Flat(sd=sd))
-    table[sd] = other.summary()["value"].loc[["variance_ratio", "spread", "pull"]].to_dict()
+    table[sd] = other.summary()["posterior"].loc[["variance_ratio", "spread", "pull"]].to_dict()
 pd.DataFrame(table).T.rename_axis("sd of the prior").round(3)
 
 # %% [markdown]

@@ -759,7 +759,7 @@ def test_a_new_row_and_names_of_the_users_table(table):
     explorer.use_row({"a": 0.0, "b": 0.0, "c": 9.0})
     assert explorer.wait(SOON).setting.z == (0.0, 0.0, 9.0)
     assert "column c" in text(explorer._widgets.numbers.value)
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="X lacks column 'c'"):
         explorer.use_row(pd.Series({"a": 0.0, "b": 0.0, "d": 9.0}))
 
 

@@ -103,7 +103,7 @@ def test_the_number_is_kept_and_goes_on(est, rows, tmp_path):
     est.save(tmp_path / "fit.nc")
     loaded = bsvdd.load(tmp_path / "fit.nc")
     assert loaded.likelihood_scale_ == est.likelihood_scale_
-    assert np.array_equal(loaded.distance(rows), est.distance(rows))
+    np.testing.assert_allclose(loaded.distance(rows), est.distance(rows), rtol=1e-6)
     for fit in (est, loaded):  # also with other priors
         assert fit.with_prior(priors.Flat(sd=0.5)).likelihood_scale_ == est.likelihood_scale_
         assert fit.with_cutoff(0.9).likelihood_scale_ == est.likelihood_scale_

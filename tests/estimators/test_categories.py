@@ -45,7 +45,7 @@ def test_the_fit_is_that_of_a_matrix_of_the_product():
     def k(X, Z):
         values = rbf(X[["a", "b"]].to_numpy(), Z[["a", "b"]].to_numpy())
         for c in ("city", "zip"):
-            values = values * np.where(X[[c]].to_numpy() == Z[c].to_numpy(), 1.0, 0.05)
+            values = values * np.where(X[[c]].to_numpy() == Z[c].to_numpy(), 1.0, KERNEL.rho)
         return values
 
     same = SVDD(kernel=kernels.Precomputed(diagonal=1.0)).fit(k(FRAME, FRAME))

@@ -115,7 +115,7 @@ def test_a_fit_without_labels_is_an_outlier_detector_of_scikit_learn():
     assert get_scorer("roc_auc")(est, X, y) == scorers.roc_auc(est, X, MINORITY)
 
 
-def test_many_labels_are_known_and_not_saved(tmp_path):
+def test_many_labels_are_known_and_saved(tmp_path):
     y = np.where(MINORITY, -1, np.arange(len(X)))
     est = SVDD(cutoff="g_mean", minor_label=-1).fit(X, y)
     assert len(est.labels_) == 61 and est.labels_[0] == -1
@@ -123,7 +123,7 @@ def test_many_labels_are_known_and_not_saved(tmp_path):
         _ = est.classes_
     est.save(tmp_path / "model.nc")
     same = load(tmp_path / "model.nc")
-    assert same.labels_ == () and scorers.roc_auc(same, X, y) == scorers.roc_auc(est, X, y)
+    assert same.labels_ == est.labels_ and scorers.roc_auc(same, X, y) == scorers.roc_auc(est, X, y)
 
 
 def test_every_kind_of_the_minority_is_abnormal(tmp_path):
