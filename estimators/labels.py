@@ -103,7 +103,11 @@ def labels_of(y: Any, which: np.ndarray) -> Any:
 
 def _values(y: Any) -> np.ndarray:
     """Return y as an array; in a list of texts NaN is a gap, in an array of texts a text."""
-    return np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    if not hasattr(y, "dtype"):
+        return np.asarray(y, dtype=object)
+    # whole numbers of pandas with a gap would become floats, and large ones the same float
+    gaps = not isinstance(y.dtype, np.dtype) and pd.isna(y).any()
+    return np.asarray(y, dtype=object if gaps else None)
 
 
 def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:

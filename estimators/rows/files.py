@@ -242,7 +242,7 @@ def read(path: Path, y: Any = None) -> tuple[Any, Any]:
     if not named:
         return frame, y
     X, labels = split(frame, y, str(path))
-    return X, read_labels(labels.tolist()) if path.suffix == ".csv" else labels.to_numpy()
+    return X, read_labels(labels.tolist()) if path.suffix == ".csv" else labels
 
 
 def split(frame: pd.DataFrame, label: str, origin: str) -> tuple[pd.DataFrame, pd.Series]:

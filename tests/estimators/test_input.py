@@ -337,6 +337,7 @@ def test_parameters(make, table, name, changes, message):
     assert not hasattr(est, "cutoff_")
 
 
+@pytest.mark.long
 def test_left_out_rows_of_a_prior_that_is_not_normal_are_five_folds(make, table):
     est = make("BDD", prior=student, cutoff="g_mean", draws=20, tune=20).fit(*table)
     assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv=5)).cutoff_

@@ -1,6 +1,7 @@
 """BSVDD and BSVDD-M with SVDD's loss."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pymc as pm
@@ -73,17 +74,17 @@ def test_a_saved_fit_can_go_on(spheres, new_rows, tmp_path, name):
     est.save(tmp_path / "fit.nc")
     new = bsvdd.load(tmp_path / "fit.nc")
     assert new.outlier_fraction == NU
-    assert new.idata_["posterior"]["radius"].identical(est.idata_["posterior"]["radius"])
-    np.testing.assert_array_equal(new.sensitivity(new_rows[:2]), est.sensitivity(new_rows[:2]))
+    # draws are saved in single precision
+    close = partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-4)
+    close(new.idata_["posterior"]["radius"], est.idata_["posterior"]["radius"])
+    ours, theirs = (e.sensitivity(new_rows[:2]).select_dtypes("number") for e in (new, est))
+    close(ours, theirs, atol=0.02)  # P(normal) may change by a draw
     prior = replace(est.prior, sd=1.02 * est.prior.sd)
-    near = [e.reweighted(prior) for e in (est, new)]
-    np.testing.assert_array_equal(*[e.score_samples(new_rows) for e in near])
+    close(*[e.reweighted(prior).score_samples(new_rows) for e in (est, new)])
 
 
-@pytest.mark.parametrize(
-    ("scale", "draws", "tune"),
-    [(5.0, 60, 100), pytest.param(20.0, 200, 200, marks=pytest.mark.long)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("scale", "draws", "tune"), [(5.0, 60, 100), (20.0, 200, 200)])
 def test_dear_minority_rows_lie_outside(make, table, scale, draws, tune):
     """The smaller the fraction of minority rows that may lie inside, the smaller the share is."""
     X, y = table

@@ -79,7 +79,7 @@ def test_the_command_lists_it(house):
     assert "SoftplusDD" in run(house, "-c", "from bsvdd.cli import main; main(['models'])")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_tests_of_the_common_contract_find_it(house):
     options = ["-n", "0", "-q", "-k", "SoftplusDD", "-p", "no:cacheprovider"]
     files = ["tests/estimators/test_contract.py", "tests/estimators/test_registry.py"]

@@ -143,6 +143,7 @@ def mypy(environment, *arguments, cwd):
     )
 
 
+@pytest.mark.long
 def test_types_hold_on_the_installed_wheel(environment):
     (package,) = environment.rglob("site-packages/bsvdd")
     done = mypy(environment, "-p", "bsvdd", cwd=package.parent)

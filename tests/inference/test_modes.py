@@ -30,7 +30,7 @@ def model():
     return bsvdd.build(GRAM, two_halves, 0.1)
 
 
-@pytest.mark.parametrize("chains", [1, 2])
+@pytest.mark.parametrize("chains", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_fits_to_two_modes_warn(chains):
     """Also those of one chain; two chains start in different modes."""
     settings = dict(draws=300, tune=200, chains=chains, random_state=3)

@@ -208,15 +208,8 @@ def test_draws_have_the_moments_of_the_quadrature(name, sampler, worst_z):
         assert worst_z(p["w"], np.linalg.solve(gram.n0 * gram.K, gram.r)) > 10  # and the prior
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("minority", "draws", "tune"),
-    [
-        (True, 60, 100),
-        pytest.param(False, 300, 300, marks=pytest.mark.long),
-        pytest.param(True, 300, 300, marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("minority", "draws", "tune"), [(False, 300, 300), (True, 300, 300)])
 def test_as_lambda_grows_the_posterior_is_the_sphere_of_svdd(minority, draws, tune):
     rng = np.random.default_rng(7)
     rows, others = rng.normal(size=(10, 2)), np.array([[0.3, 0.8], [2.5, 0.0]])
