@@ -64,6 +64,17 @@ def check_output(out: Path, *inputs: Path, option: str = "--out") -> None:
             )
 
 
+def check_outputs(outputs: dict[str, Path | None], *inputs: Path) -> None:
+    """Check each output that is named, by its option; a ValueError if two are the same file."""
+    named: dict[Path, str] = {}
+    for option, out in outputs.items():
+        if out is None:
+            continue
+        check_output(out, *inputs, option=option)
+        if (other := named.setdefault(out.absolute(), option)) != option:
+            raise ValueError(f"{option} and {other} name the same file, {out}")
+
+
 def check_output_folder(out: Path, source: Path, outputs: tuple[str, ...] = ()) -> None:
     """Raise a ValueError if ``out`` is the folder ``source``, or an output would replace it.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
-from .errors import check_output, plain_errors
+from .errors import check_outputs, plain_errors
 from .progress import time_so_far
 
 if TYPE_CHECKING:
@@ -64,11 +64,7 @@ def fit(
     if label is None and minor is not None:
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
-        check_output(out, csv)
-        if report is not None:
-            check_output(report, csv, option="--report")
-            if report.absolute() == out.absolute():
-                raise ValueError(f"--report and --out name the same file, {out}")
+        check_outputs({"--out": out, "--report": report}, csv)
         sampling = {"draws": draws, "tune": tune, "chains": chains}
         est, X, y = prepared(
             csv, table.layout(label), minor, table.missing, model, own, sampling, seed
@@ -126,11 +122,10 @@ def prepared(
     X, minority = read_features(csv, layout, minor, missing or "error", unlabelled)
     # numbers, with NaN in rows without a label
     y = minority.astype(int) if minority is not None and minority.dtype == bool else minority
-    kinds = {c: kind_of(X[c]) for c in X.columns}
-    text = [c for c, kind in kinds.items() if kind == "category"]
+    text = X.select_dtypes("category").columns
     positions = tuple(X.columns.get_indexer(text).tolist()) or None
     if missing == "impute":
-        dates = [c for c, kind in kinds.items() if kind == "dates"]
+        dates = [c for c in X.columns if kind_of(X[c]) == "dates"]
         X = X.assign(**{c: moments(X[c], dates_of(X[c]).form) for c in dates})
         with naming(csv):
             X = filled_table(X, X if y is None else X[y == 0])

@@ -10,7 +10,7 @@ import click
 
 from . import options
 from .catalogue import console_of_records
-from .errors import check_output, plain_errors
+from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
 from .progress import waiting
 
@@ -61,11 +61,7 @@ def outliers(
     bsvdd score --fdr.
     """
     with plain_errors():
-        for path, option in ((out, "--out"), (picture, "--picture")):
-            if path is not None:
-                check_output(path, csv, option=option)
-        if out is not None and picture is not None and out.absolute() == picture.absolute():
-            raise ValueError(f"--out and --picture name the same file, {out}")
+        check_outputs({"--out": out, "--picture": picture}, csv)
         sampling = {"draws": draws, "tune": tune, "chains": chains}
         # a column with two values is constant but for odd rows, and no label
         layout = replace(table.layout(), may_have_classes=False)

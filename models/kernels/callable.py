@@ -67,10 +67,10 @@ def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
     """Return ``kernel`` as a :class:`Kernel`; a plain function becomes :class:`Custom`."""
     if isinstance(kernel, Kernel):
         return kernel
-    if callable(kernel) and not isinstance(kernel, type):
-        return Custom(kernel)
     if isinstance(kernel, type):
         raise TypeError(f"kernel is the class {kernel.__name__}; make one: {kernel.__name__}()")
+    if callable(kernel):
+        return Custom(kernel)
     raise TypeError(
         f"kernel must be a kernel such as kernels.RBF() or a function of two arrays, got {kernel!r}"
     )
