@@ -33,6 +33,12 @@ NAMED = 3  # groups of copies that are named
 @click.option(
     "--top", default=10, show_default=True, type=click.IntRange(1), help="Rows that are printed."
 )
+@click.option(
+    "--given",
+    metavar="COLUMN",
+    multiple=True,
+    help="Judge the other columns given this one; repeatable.",
+)
 @click.option("--out", type=options.NEW_FILE, help="CSV of all rows, the oddest first.")
 @click.option("--picture", type=options.NEW_FILE, help="Picture of the rows, PNG.")
 def outliers(
@@ -45,6 +51,7 @@ def outliers(
     chains: int,
     seed: int,
     top: int,
+    given: tuple[str, ...],
     out: Path | None,
     picture: Path | None,
 ) -> None:
@@ -56,30 +63,39 @@ def outliers(
     share of rows that are at least as odd. A reason is a column with its value and its share of the
     surprise. --out also has the 90 % interval of the surprise.
 
+    With --given, "p given" is the p-value of the other columns given these: it is small if they are
+    odd beside each other, though each may be usual. It orders the rows.
+
     p ranks the rows of one table, so one row has the smallest p in any table. To select rows at a
     false discovery rate, fit rows that are known to be normal (bsvdd fit), and give the others to
     bsvdd score --fdr.
     """
     with plain_errors():
+        from ..comparison.scenarios.tables import require_columns
+
         check_outputs({"--out": out, "--picture": picture}, csv)
         sampling = {"draws": draws, "tune": tune, "chains": chains}
         # a column with two values is constant but for odd rows, and no label
         layout = replace(table.layout(), may_have_classes=False)
         est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
+        require_columns(X, list(given))
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)
         with waiting("outliers") as step:
             step("left-out rows")
-            found = decided(est, X)
-            order = found["surprise"].argsort(kind="stable")[::-1].to_numpy()
+            found = decided(est, X, given)
+            odd, order = ~found["normal"], found["surprise"].argsort(kind="stable")[::-1].to_numpy()
+            if given:
+                odd = found["p_given"] <= est.cutoff.false_alarm_rate
+                order = order[found["p_given"].iloc[order].argsort(kind="stable")]
             step("reasons")
-            columns, lines = reasons(est, X, ~found["normal"].to_numpy(), order[:top])
+            columns, lines = reasons(est, X, odd.to_numpy(), order[:top], given)
             texts = [reason(X.iloc[i], columns.loc[i], est) for i in order[:top]]
             lines = [*summary(est, found), *lines, *copies(est, names)]
             found.insert(0, names.name or "row", names)
             if out is not None:
                 step("result")
-                save(found.join(columns.where(~found["normal"])).iloc[order], out, table)
+                save(found.join(columns.where(odd)).iloc[order], out, table)
             if picture is not None:
                 step("picture")
                 draw(est, found, names.to_numpy(), order[:top], texts, picture)
@@ -92,23 +108,29 @@ def outliers(
             click.echo(f"saved {path}")
 
 
-def decided(est: Any, X: pd.DataFrame) -> pd.DataFrame:
+def decided(est: Any, X: pd.DataFrame, given: tuple[str, ...] = ()) -> pd.DataFrame:
     """Return the decision on each row of X, to which ``est`` was fitted, left out.
 
     A fit with landmarks holds a sample of many rows; it decides the others as new rows.
     """
     import pandas as pd
 
+    from ..estimators.questions.p_values import of_training_given
+
     found: pd.DataFrame = est.training_decision().drop(columns="left_out")
+    if given:
+        found.insert(1, "p_given", of_training_given(est, given))
     if len(found) == len(X):
         return found
     others = X.drop(index=found.index)
-    as_new = est.decision(others)[list(found)].set_index(others.index)
-    return pd.concat([found, as_new]).sort_index()
+    as_new = est.decision(others).set_index(others.index)
+    if given:
+        as_new["p_given"] = est.p_value(others, given=given)
+    return pd.concat([found, as_new[list(found)]]).sort_index()
 
 
 def reasons(
-    est: Any, X: pd.DataFrame, odd: np.ndarray, shown: np.ndarray
+    est: Any, X: pd.DataFrame, odd: np.ndarray, shown: np.ndarray, given: tuple[str, ...]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the columns with the largest shares of odd and shown rows, and why there are none."""
     import numpy as np
@@ -119,18 +141,19 @@ def reasons(
     wanted = np.union1d(np.flatnonzero(odd), shown)
     held = pd.Index(est.fit_.data.row_names)
     inside = held.get_indexer(wanted)
-    parts: list[Any] = []
+    found: list[Any] = []
     try:
         if (inside >= 0).any():
-            parts.append(est.explain(rows=inside[inside >= 0], changes=False).top_columns())
+            found.append(est.explain(rows=inside[inside >= 0], changes=False))
         if (inside < 0).any():
-            parts.append(est.explain(X.loc[wanted[inside < 0]], changes=False).top_columns())
+            found.append(est.explain(X.loc[wanted[inside < 0]], changes=False))
+        parts = [replace(each, given=given).top_columns() for each in found]
     except ValueError as error:  # no centre, or no columns
         return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
-    found = pd.concat(parts).reindex(X.index)
-    for place in [name for name in found if name.startswith("column_")]:
-        found[place] = found[place].map(lambda c: as_cell(str(c)), na_action="ignore")
-    return found, []
+    table = pd.concat(parts).reindex(X.index)
+    for place in [name for name in table if name.startswith("column_")]:
+        table[place] = table[place].map(lambda c: as_cell(str(c)), na_action="ignore")
+    return table, []
 
 
 def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
@@ -218,14 +241,15 @@ def printed(found: pd.DataFrame, texts: list[str]) -> Any:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column(Text(str(found.columns[0])), overflow="fold", max_width=20)
-    for title in ("p", "surprise", "P(normal)"):
+    ranks = [name for name in ("p_value", "p_given") if name in found]
+    for title in (*("p", "p given")[: len(ranks)], "surprise", "P(normal)"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("reason", overflow="fold")
     for (_, row), text in zip(found.iterrows(), texts, strict=True):
         surprise = row["surprise"]
         table.add_row(
             Text(printable(str(row.iloc[0]))),
-            f"{row['p_value']:.3f}",
+            *(f"{row[name]:.3f}" for name in ranks),
             f"{surprise:.2f}" if surprise < 100.0 else f"{surprise:,.0f}",
             f"{row['probability_normal']:.2f}",
             Text(text),
