@@ -1047,18 +1047,17 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         return batches.bounds(self, X, confidence, method, given)
 
-    def monitor(self, level: float = 0.01, method: str = "left-out") -> stream.Monitor:
+    def monitor(self, level: float = 0.01) -> stream.Monitor:
         """Return a test that tells when rows of a stream are no longer like the training rows.
 
         It takes batches, in the order of the stream. A stream without a change, of any length, gets
-        an alarm with a probability of at most ``level``; see
-        :mod:`bsvdd.estimators.questions.stream`.
+        an alarm with a probability of at most ``level``. The model is refitted to half of the
+        majority rows, and the stream is compared with the other half, as in the method "split" of
+        :meth:`p_value`; see :mod:`bsvdd.estimators.questions.stream`.
 
         Parameters
         ----------
         level : float, default=0.01
-        method : {"left-out", "split"}, default="left-out"
-            As in :meth:`p_value`. The bound is a theorem for "split".
 
         Returns
         -------
@@ -1068,7 +1067,7 @@ class Detector(OutlierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            The level does not lie between 0 and 1, or the method is another one.
+            The level does not lie between 0 and 1.
 
         Examples
         --------
@@ -1082,7 +1081,7 @@ class Detector(OutlierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        return stream.Monitor(self, level, method)
+        return stream.Monitor(self, level)
 
     # explanations, kinds, reports and files
 

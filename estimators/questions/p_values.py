@@ -230,9 +230,9 @@ def _by_folds(score: Score, rows: np.ndarray, folds: list[Fold]) -> np.ndarray:
 
 def _by_tail(score: Score, rows: np.ndarray, fold: Fold, tail: Tail) -> np.ndarray:
     scores = fold.scores(score, rows)
-    return np.where(
-        -scores > tail.threshold, tail.p_values(-scores), p_values(scores, fold.left_out)
-    )
+    p, beyond = p_values(scores, fold.left_out), -scores > tail.threshold
+    p[beyond] = tail.p_values(-scores[beyond])
+    return p
 
 
 # "jackknife+", and the p-values of single draws: comparisons under one centre

@@ -1,7 +1,8 @@
 r"""Whether rows of a stream are still like the training rows: a conformal test martingale.
 
-Row t of the stream is ranked among the n left-out normal rows and the rows of the stream up to it,
-and ties, of which it is one, are broken by chance,
+The model is refitted to half of the normal rows, and n rows are left out. Row t of the stream is
+ranked among them and the rows of the stream up to it. Ties, of which it is one itself, are broken
+by chance,
 
 .. math:: p_t = \frac{\#\{i : s_i < s_t\} + U_t\, \#\{i : s_i = s_t\}}{n + t}.
 
@@ -15,8 +16,8 @@ spreads its capital over three bets, :math:`\epsilon = -1` on small p, 0, and 1 
 
 with :math:`J = .01` and :math:`M_0 = 1`. :math:`M` is a martingale, so by Ville's inequality the
 probability that it ever reaches :math:`1/\alpha` is at most :math:`\alpha`, in a stream of any
-length. For left-out rows of method "split" this is a theorem; those of "left-out" are nearly
-exchangeable with new rows.
+length. This needs left-out rows of the method "split", which the fit has not seen: those of
+"left-out" are nearly exchangeable with new rows, and .016 of 1,000 streams had an alarm at .01.
 
 **References**
 
@@ -29,6 +30,7 @@ Research 152, 191-210.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from typing import Any
 
@@ -37,7 +39,7 @@ import numpy as np
 from .. import new_rows
 from . import batches, p_values
 
-BETS = np.array([-1.0, 0.0, 1.0])  # epsilon
+BETS = (-1.0, 0.0, 1.0)  # epsilon
 JUMP = 0.01  # J
 
 
@@ -56,13 +58,13 @@ class Monitor:
         Largest probability of a false alarm, in a stream of any length.
     """
 
-    def __init__(self, est: Any, level: float, method: str) -> None:
+    def __init__(self, est: Any, level: float) -> None:
         batches.check_rate("level", level)
         self.level, self.rows, self.log_martingale = level, 0, 0.0
         self.alarm: int | None = None
-        self._est, self._fold = est, p_values.one_fold(est, method)
+        self._est, self._fold = est, p_values.one_fold(est, "split")
         self._known: list[float] = self._fold.left_out.tolist()  # in ascending order
-        self._shares = np.full(len(BETS), 1.0 / len(BETS))  # of the capital
+        self._shares = [1.0 / len(BETS)] * len(BETS)  # of the capital in each bet
         self._rng = np.random.default_rng(est.fit_.data.seed)
 
     def update(self, X: Any) -> np.ndarray:
@@ -92,11 +94,14 @@ class Monitor:
             below, upto = bisect_left(self._known, score), bisect_right(self._known, score)
             self._known.insert(upto, score)
             p = (below + u * (upto + 1 - below)) / len(self._known)
-            stakes = (1.0 - JUMP) * self._shares + JUMP / len(BETS)
-            stakes *= 1.0 + BETS * (p - 0.5)
-            self.log_martingale += float(np.log(stakes.sum()))
-            self._shares = stakes / stakes.sum()
-            if self.alarm is None and self.log_martingale >= -np.log(self.level):
+            capital = [
+                ((1.0 - JUMP) * share + JUMP / len(BETS)) * (1.0 + bet * (p - 0.5))
+                for share, bet in zip(self._shares, BETS, strict=True)
+            ]
+            growth = sum(capital)
+            self._shares = [each / growth for each in capital]
+            self.log_martingale += math.log(growth)
+            if self.alarm is None and self.log_martingale >= -math.log(self.level):
                 self.alarm = self.rows
             self.rows += 1
             found[i] = self.log_martingale
@@ -109,7 +114,7 @@ class Monitor:
             if self.alarm is None
             else f"they differ from the training rows, told at row {self.alarm} (counted from 0)"
         )
-        evidence, limit = np.exp(min(self.log_martingale, 700.0)), 1.0 / self.level
+        evidence, limit = math.exp(min(self.log_martingale, 700.0)), 1.0 / self.level
         return (
             f"{self.rows} rows: {said}; evidence {evidence:.3g}, alarm at {limit:.3g}, which it "
             f"reaches in at most {self.level:.3g} of streams like the training rows"

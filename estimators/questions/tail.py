@@ -35,11 +35,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from scipy.stats import genpareto
 
 from ...inference.warning import DiagnosticWarning, warn
 
@@ -127,18 +125,13 @@ class Tail:
         return (k + 1.0) / (self.n + 1.0) * share
 
     @cached_property
-    def mode(self) -> tuple[float, float]:
-        """The shape xi and the scale sigma of the mode."""
-        return _mode(self.excesses, GRID)
-
-    @cached_property
     def check(self) -> float:
         """The p-value of "the excesses are of a generalised Pareto distribution"."""
-        rng, (xi, sigma) = np.random.default_rng(self.seed), self.mode
-        shape = (SAMPLES, len(self.excesses))
-        samples: Any = genpareto(xi, scale=sigma).rvs(shape, random_state=rng)
+        xi, theta = _mode(self.excesses)
+        samples = np.random.default_rng(self.seed).exponential(size=(SAMPLES, len(self.excesses)))
         misfit = _misfit(self.excesses)
-        return float((1 + sum(_misfit(y) >= misfit for y in samples)) / (SAMPLES + 1))
+        worse = sum(_misfit(y) >= misfit for y in np.expm1(xi * samples) / theta)
+        return (1 + worse) / (SAMPLES + 1)
 
 
 def _posterior(y: np.ndarray, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -148,17 +141,16 @@ def _posterior(y: np.ndarray, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return theta, S, (len(y) - 1) * np.log(theta / S) - S + grid
 
 
-def _mode(y: np.ndarray, grid: np.ndarray) -> tuple[float, float]:
-    theta, S, log_weight = _posterior(y, grid)
+def _mode(y: np.ndarray) -> tuple[float, float]:
+    """Return xi and theta at the mode."""
+    theta, S, log_weight = _posterior(y, FEW)
     best = log_weight.argmax()
-    xi = S[best] / len(y)
-    return float(xi), float(xi / theta[best])
+    return float(S[best]) / len(y), float(theta[best])
 
 
 def _misfit(y: np.ndarray) -> float:
     """Return the statistic of Anderson and Darling at the mode."""
-    xi, sigma = _mode(y, FEW)
-    fitted, k = genpareto(xi, scale=sigma), len(y)
-    y = np.sort(y)
-    terms = fitted.logcdf(y) + fitted.logsf(y[::-1])
+    xi, theta = _mode(y)
+    k, z = len(y), np.log1p(theta * np.sort(y)) / xi  # of a standard exponential distribution
+    terms = np.log(-np.expm1(-z)) - z[::-1]
     return float(-k - (2 * np.arange(k) + 1) @ terms / k)
