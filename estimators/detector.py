@@ -1039,7 +1039,7 @@ class Detector(OutlierMixin, BaseEstimator):
         >>> from bsvdd import BSVDD
         >>> rng = np.random.default_rng(0)
         >>> est = BSVDD().fit(rng.normal(size=(99, 2)))
-        >>> batch = np.concatenate([rng.normal(size=(20, 2)), np.full((9, 2), 9.0)])
+        >>> batch = np.concatenate([rng.normal(size=(20, 2)) / 2, np.full((9, 2), 9.0)])
         >>> first = est.false_discoveries(batch).iloc[0]
         >>> int(first["selected"]), int(first["false_at_most"])
         (9, 1)
@@ -1210,8 +1210,8 @@ class Detector(OutlierMixin, BaseEstimator):
         )
         if not columns:
             return found
-        if X is None:
-            p = p_values.of_training_given(self, given)[members]
+        if isinstance(explained, explanation.Training):
+            p = p_values.of_training_given(self, given)[explained.rows]
         else:
             p = self.p_value(X, given=given)
         return replace(
