@@ -1042,7 +1042,7 @@ class Detector(OutlierMixin, BaseEstimator):
         >>> batch = np.concatenate([rng.normal(size=(20, 2)) / 2, np.full((9, 2), 9.0)])
         >>> first = est.false_discoveries(batch).iloc[0]
         >>> int(first["selected"]), int(first["false_at_most"])
-        (9, 1)
+        (9, 2)
         """
         check_is_fitted(self)
         return batches.bounds(self, X, confidence, method, given)
