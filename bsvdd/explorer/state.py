@@ -101,7 +101,7 @@ class ExplorerState:
     >>> from bsvdd.explorer.state import ExplorerState
     >>> print(ExplorerState(bandwidth=0.8, prior="RowSum", sd=1.0, exponent=0.5).code())
     BSVDD(
-        kernel=kernels.Standardized(kernel=kernels.RBF(bandwidth=0.8)),
+        kernel=kernels.Tabular(kernel=kernels.RBF(bandwidth=0.8)),
         prior=priors.RowSum(sd=1.0, exponent=0.5),
         likelihood_scale='calibrated',
         cutoff=Cutoff(criterion='g_mean', level=0.5),
@@ -217,7 +217,7 @@ class ExplorerState:
     def _call(self) -> Call:
         kernel = Call(kernels.RBF, "kernels.RBF", {"bandwidth": self.bandwidth})
         if self.standardize:
-            kernel = Call(kernels.Standardized, "kernels.Standardized", {"kernel": kernel})
+            kernel = Call(kernels.Tabular, "kernels.Tabular", {"kernel": kernel})
         defaults = self._record.parameters
         if self.is_published:
             named: dict[str, Any] = {"name": self.model, "kernel": kernel}
