@@ -81,13 +81,14 @@ def test_cutoffs_by_hand(policy, table, expected):
     assert type(found) is float and found == expected
 
 
-@pytest.mark.parametrize("step", [1, 3])
-def test_false_alarm_in_whole_numbers(step):
-    """Of n + 1 equally likely ranks the smallest r with (n + 1 - r)/(n + 1) <= k/100."""
-    wrong = []
-    for n in (1, 7, 10, 25, 60, 100):
-        d = np.floor(np.arange(n) / step)  # ties from step 2 on
-        none = np.zeros(n, dtype=bool)
+@pytest.mark.parametrize("n", [1, 7, 10, 25, 100])
+def test_false_alarms_and_ranks_in_whole_numbers(n):
+    """Of n + 1 equally likely ranks the smallest r with (n + 1 - r)/(n + 1) <= k/100.
+
+    A share is number ceil(share n), and a rate of 1 - c/(n + 1) is number c.
+    """
+    wrong, none = [], np.zeros(n, dtype=bool)
+    for d in (np.arange(n) + 0.0, np.floor(np.arange(n) / 3)):  # with ties
         for k in range(1, 100):
             policy = Cutoff("false_alarm", false_alarm_rate=k / 100)
             fitting = [r for r in range(1, n + 1) if (n + 1 - r) * 100 <= k * (n + 1)]
@@ -96,18 +97,11 @@ def test_false_alarm_in_whole_numbers(step):
             if not fitting:
                 with pytest.raises(ValueError, match=f"needs at least {-(-100 // k) - 1} left-out"):
                     policy.choose(d, none)
+        shares = [Cutoff("rank", rank=k / 100).choose(d, none) for k in range(1, 100)]
+        assert shares == [d[-(-k * n // 100) - 1] for k in range(1, 100)]
+        rates = [1 - c / (n + 1) for c in range(1, n + 1)]
+        assert [Cutoff("false_alarm", false_alarm_rate=r).choose(d, none) for r in rates] == [*d]
     assert wrong == []
-
-
-@pytest.mark.parametrize("n", [7, 10, 30, 100])
-def test_ranks_in_whole_numbers(n):
-    """Number ceil(share n) of a share; a rate of 1 - c/(n + 1) is number c."""
-    d, none = np.arange(1.0, n + 1), np.zeros(n, dtype=bool)
-    found = [Cutoff("rank", rank=k / 100).choose(d, none) for k in range(1, 100)]
-    assert found == [-(-k * n // 100) for k in range(1, 100)]
-    rates = [1 - c / (n + 1) for c in range(1, n + 1)]
-    found = [Cutoff("false_alarm", false_alarm_rate=rate).choose(d, none) for rate in rates]
-    assert found == d.tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=2, max_size=25))

@@ -25,9 +25,9 @@ def test_a_heartbeat_ends_with_its_task(capsys):
 def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
     with steps("report", every=0.05) as step:
         step("first")
-        time.sleep(0.3)
+        time.sleep(0.2)
         step("second")
-        time.sleep(0.3)
+        time.sleep(0.2)
     lines = capsys.readouterr().err.splitlines()
     assert lines and all(re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines)
     assert [any(name in a for a in lines) for name in ("first", "second")] == [True, True]

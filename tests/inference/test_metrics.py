@@ -23,32 +23,29 @@ def test_rates_of_counts_by_hand():
         assert found[name] == pytest.approx(value, rel=1e-14), name
 
 
-def test_rates_are_taken_elementwise():
-    """One count goes with several of another."""
-    found = rates(6, 20, [4, 14], 70)
-    for i, fn in enumerate([4, 14]):
-        for name, value in rates(6, 20, fn, 70).items():
-            assert np.broadcast_to(found[name], 2)[i] == value, name
-    assert rates(6, 20, 4, [70, 0])["fpr"] == pytest.approx([20 / 90, 1])
-
-
-def test_counts_of_small_integers_do_not_overflow():
-    small = rates(*map(np.uint8, (200, 100, 150, 250)))
+def test_rates_are_taken_elementwise_and_without_overflow():
+    """One count goes with several of another; small integers do not overflow."""
+    found, small = rates(6, 20, [4, 14], 70), rates(*map(np.uint8, (200, 100, 150, 250)))
     for name, value in rates(200, 100, 150, 250).items():
         assert small[name] == value, name
+        for i, fn in enumerate([4, 14]):
+            assert np.broadcast_to(found[name], 2)[i] == rates(6, 20, fn, 70)[name], name
 
 
-def test_a_ratio_without_cases_is_nan():
-    nothing_flagged = rates(0, 0, 10, 90)
-    assert np.isnan(nothing_flagged["ppv"])
-    assert nothing_flagged["f1"] == 0
-    no_minority = rates(0, 5, 0, 95)
-    assert np.isnan(no_minority["fnr"])
-    assert np.isnan(no_minority["g_mean"])
-    assert no_minority["fpr"] == 0.05
+@pytest.mark.parametrize(
+    ("counts", "name", "value"),
+    [
+        ((0, 0, 10, 90), "ppv", np.nan),  # nothing is flagged
+        ((0, 0, 10, 90), "f1", 0.0),
+        *(((0, 5, 0, 95), name, np.nan) for name in ("fnr", "g_mean")),  # no minority
+        ((0, 5, 0, 95), "fpr", 0.05),
+    ],
+)
+def test_a_ratio_without_cases_is_nan(counts, name, value):
+    np.testing.assert_equal(float(rates(*counts)[name]), value)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_evaluate_is_scikit_learn_with_minority_as_positive(seed):
     rng = np.random.default_rng(seed)
     minority = rng.random(80) < 0.3
