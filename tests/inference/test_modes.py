@@ -3,13 +3,12 @@
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference.diagnostics import MAX_R_HAT, MIN_ESS_PER_CHAIN, Verdict
+from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bsvdd
 from scipy.special import softmax
 
-from benchmarks import modes
 from bsvdd import BSVDD, kernels
 
 ROWS = np.random.default_rng(85).normal(size=(12, 2))
@@ -75,16 +74,3 @@ def test_chains_of_metropolis_start_apart(monkeypatch):
         sample(model(), "metropolis", **SETTINGS)
     first, second = (each["beta_which"] for each in caught.value.args[0])
     assert abs(second - first) > 0.01
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["abalone_9v18", "vehicle_van"])
-@pytest.mark.parametrize(("chosen", "mixes"), [("published", False), ("default", True)])
-def test_published_priors_have_several_modes_and_default_ones_mix(name, chosen, mixes, monkeypatch):
-    """The script benchmarks/modes.py takes six data sets."""
-    monkeypatch.setattr(modes, "SETTINGS", dict(draws=600, tune=400, chains=4))
-    found = modes.fit(name, "scale", chosen)
-    assert found["warned"] is not mixes
-    assert (found["r_hat"] <= MAX_R_HAT) is mixes
-    assert (found["ess"] > 4 * MIN_ESS_PER_CHAIN) is mixes

@@ -142,7 +142,7 @@ def test_likelihood_of_a_separate_dictionary_at_any_weights(space):
 
 
 @each_kernel
-@pytest.mark.parametrize(("nu", "mu"), [(0.13, None), (0.4, None), (0.3, 0.9), (0.22, 0.5)])
+@pytest.mark.parametrize(("nu", "mu"), [(0.13, None), (0.22, 0.5)])
 def test_the_mode_is_the_solution_of_svdd(space, nu, mu):
     """Weak duality: no loss is below the dual optimum, so where the two meet is the mode."""
     case = Case("bsvdd", nu) if mu is None else Case("bsvdd_m", nu, mu)
