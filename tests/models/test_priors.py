@@ -304,60 +304,44 @@ def test_priors_that_do_not_fit_the_rows(use, message):
         use()
 
 
-NO_NUMBERS = [
-    (P.Flat, {"sd": 0}, "Flat: sd must be positive and finite, got 0"),
-    (P.RowSum, {"sd": np.inf}, "RowSum: sd must be positive and finite"),
-    (P.RowSum, {"exponent": 1.5}, r"exponent must lie in \(0, 1\], got 1.5"),
-    (P.RowSum, {"exponent": 0}, r"exponent must lie in \(0, 1\], got 0"),
-    (P.StandardizedRowSum, {"sd": "1"}, "sd must be a number, got '1'"),
-    (P.Flat, {"sd": True}, "Flat: sd must be a number, got True"),
-    (P.Beta, {"a": -1}, "Beta: a must be positive and finite, got -1"),
-    (P.Beta, {"b": 0}, "Beta: b must be positive and finite, got 0"),
-    (P.Beta, {"total": 0}, "Beta: total must be positive and finite, got 0"),
-    *((P.InverseRowSum, {"power": power}, "power must lie in") for power in (-0.1, 1.1)),
-    *((P.SVDDWeights, {n: v}, "must lie in") for n, v in (("outlier_fraction", 0.0), ("floor", 2))),
-    (P.SVDDWeights, {"floor": 0.0}, "must lie in"),
-    (P.GaussianProcess, {"kernel": kernels.Precomputed()}, "must be a function of rows"),
-    (P.GaussianProcess, {"nugget": 0}, "GaussianProcess: nugget must be positive and finite"),
-    (P.Normal, {"sd": 0.0}, "Normal: sd must be positive and finite"),
-    (P.Normal, {"sd": np.inf}, "Normal: sd must be positive and finite"),
+NAN, NO = np.nan, r"must lie in "
+POSITIVE, NO_MATRIX = "must be positive and finite, got ", "must be a square matrix, got shape"
+OPEN = "must be .* positive definite"
+NO_VALUES_OF = [
+    *((cls, "sd", (0, -1.0, np.inf), POSITIVE) for cls in P.FAMILIES if cls is not P.Beta),
+    (P.StandardizedRowSum, "sd", ("1", True), "must be a number, got "),
+    *((P.Beta, field, (-1, 0), POSITIVE) for field in ("a", "b", "total")),
+    (P.RowSum, "exponent", (0, 1.5), NO),
+    (P.InverseRowSum, "power", (-0.1, 1.1), NO),
+    (P.SVDDWeights, "outlier_fraction", (0.0, 2), NO),
+    (P.SVDDWeights, "floor", (0.0, 2), NO),
+    (P.GaussianProcess, "kernel", (kernels.Precomputed(),), "must be a function of rows"),
+    (P.GaussianProcess, "nugget", (0,), POSITIVE),
+    (P.Normal, "m", ([0.0, NAN], [[0.0, 1.0]]), "must be a list of finite numbers"),
     *(
-        (P.Normal, {"sigma": sigma}, f"Normal: sigma{message}")
-        for sigma, message in (
-            (np.ones((3, 2)), r" must be a square matrix, got shape \(3, 2\)"),
-            (np.ones(3), r" must be a square matrix, got shape \(3,\)"),
-            ([[1.0, 2.0], [2.0, 1.0]], " must be .* positive definite"),
-            ([[1.0, 1.0], [1.0, 1.0]], " must be .* positive definite"),
-            ([[1.0, 0.5], [0.1, 1.0]], " must be symmetric"),
-            ([[1.0, np.nan], [np.nan, 1.0]], ""),
+        (cls, "sigma", values, message)
+        for cls in (P.Normal, P.TruncatedNormal)
+        for values, message in (
+            ((np.ones((3, 2)), np.ones(3)), NO_MATRIX),
+            (([[1.0, 2.0], [2.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]], [[1.0, 0.5], [0.1, 1.0]]), OPEN),
+            (([[1.0, NAN], [NAN, 1.0]],), OPEN),
         )
     ),
-    (P.Normal, {"m": [0.0, np.nan]}, "Normal: m"),
-    (P.Normal, {"m": [[0.0, 1.0]]}, "Normal: m"),
-    (P.GraphLaplacian, {"neighbors": 0}, "GraphLaplacian: neighbors must be at least 1, got 0"),
-    (P.GraphLaplacian, {"neighbors": 2.5}, "GraphLaplacian: neighbors"),
-    *(
-        (P.GraphLaplacian, {"smoothness": v}, "smoothness must be at least 0 and finite")
-        for v in (-1.0, np.inf, np.nan)
-    ),
-    (P.GraphLaplacian, {"sd": -1.0}, "GraphLaplacian: sd must be positive"),
-    (P.GraphLaplacian, {"unlabelled": [1.0, 2.0]}, "GraphLaplacian: unlabelled"),
-    (P.GraphLaplacian, {"unlabelled": [[1.0, np.nan]]}, "GraphLaplacian: unlabelled"),
-    (P.TruncatedNormal, {"sd": 0.0}, "TruncatedNormal: sd must be positive and finite, got 0"),
-    (P.TruncatedNormal, {"sd": "a"}, "TruncatedNormal: sd must be a number, got 'a'"),
-    (P.TruncatedNormal, {"mean": np.nan}, "TruncatedNormal: mean must be finite, got nan"),
-    (P.TruncatedNormal, {"mean": [0.0, np.inf]}, "mean must be a list of finite numbers"),
-    *((P.TruncatedNormal, {"mean": v}, "mean must be a number, or one") for v in ("a", True)),
-    (P.TruncatedNormal, {"sigma": np.ones((2, 3))}, "sigma must be a square matrix, got sh"),
-    (P.TruncatedNormal, {"sigma": [[1.0, 2.0], [2.0, 1.0]]}, "sigma must be .* positive definite"),
+    (P.GraphLaplacian, "neighbors", (0, 2.5), "must be at least 1, got "),
+    (P.GraphLaplacian, "smoothness", (-1.0, np.inf, NAN), "must be at least 0 and finite"),
+    (P.GraphLaplacian, "unlabelled", ([1.0, 2.0], [[1.0, NAN]]), "must be a table of finite num"),
+    (P.TruncatedNormal, "mean", (NAN,), "must be finite, got nan"),
+    (P.TruncatedNormal, "mean", ([0.0, np.inf],), "must be a list of finite numbers"),
+    (P.TruncatedNormal, "mean", ("a", True), "must be a number, or one"),
 ]
 
 
-@pytest.mark.parametrize(("cls", "arguments", "message"), NO_NUMBERS, ids=str)
-def test_numbers_of_priors_are_checked(cls, arguments, message):
+@pytest.mark.parametrize(("cls", "field", "values", "message"), NO_VALUES_OF)
+def test_numbers_of_priors_are_checked(cls, field, values, message):
     error = TypeError if "must be a number" in message else ValueError
-    with pytest.raises(error, match=message):
-        cls(**arguments)
+    for value in values:
+        with pytest.raises(error, match=f"{cls.__name__}: {field} {message}"):
+            cls(**{field: value})
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
