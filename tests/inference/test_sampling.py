@@ -119,7 +119,7 @@ def test_interruption_from_the_keyboard(model, request):
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")  # few draws
 def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table):
     """Draws of a part of the run are never returned."""
-    est = BSVDD(**QUICK).fit(*table)
+    est, new = BSVDD(**QUICK).fit(*table), BSVDD(**QUICK)
     before, calls, genuine = est.idata_, [], hmc.Kernel.step
 
     def failing(self, *args):
@@ -129,13 +129,10 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table):
         return genuine(self, *args)
 
     monkeypatch.setattr(hmc.Kernel, "step", failing)
-    with pytest.raises(KeyboardInterrupt):
-        est.fit(*table)
-    assert est.idata_ is before
-    new = BSVDD(**QUICK)
-    with pytest.raises(KeyboardInterrupt):
-        new.fit(*table)
-    assert not hasattr(new, "cutoff_")
+    for each in (est, new):
+        with pytest.raises(KeyboardInterrupt):
+            each.fit(*table)
+    assert est.idata_ is before and not hasattr(new, "cutoff_")
 
 
 def test_a_run_that_pymc_ended_early_is_an_interruption(model, monkeypatch):
