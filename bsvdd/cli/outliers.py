@@ -66,6 +66,8 @@ def outliers(
         # a column with two values is constant but for odd rows, and no label
         layout = replace(table.layout(), may_have_classes=False)
         est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
+        from ..comparison.run.cell import decided
+
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)
         with waiting("outliers") as step:
@@ -90,21 +92,6 @@ def outliers(
     for path in (out, picture):
         if path is not None:
             click.echo(f"saved {path}")
-
-
-def decided(est: Any, X: pd.DataFrame) -> pd.DataFrame:
-    """Return the decision on each row of X, to which ``est`` was fitted, left out.
-
-    A fit with landmarks holds a sample of many rows; it decides the others as new rows.
-    """
-    import pandas as pd
-
-    found: pd.DataFrame = est.training_decision().drop(columns="left_out")
-    if len(found) == len(X):
-        return found
-    others = X.drop(index=found.index)
-    as_new = est.decision(others)[list(found)].set_index(others.index)
-    return pd.concat([found, as_new]).sort_index()
 
 
 def reasons(
