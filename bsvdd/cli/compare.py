@@ -305,11 +305,11 @@ def print_results(console: Any, results: Any, data: list[Any]) -> None:
     for each in data:
         mine = results[results["data"] == each.name]
         winners = own_data.winners(mine)
-        others = winners[0].lead.others if winners else {}
+        others: Any = winners[0].lead.others if winners else None
         rows = []
         for model, row in means.loc[each.name].iterrows():
             gap = ""
-            if model in getattr(others, "index", ()):
+            if others is not None and model in others.index:
                 mean, high = others.loc[model, ["difference", "high"]]
                 gap = f"{mean:.3f}" + (f" ± {high - mean:.3f}" if high == high else "")
             numbers = [_number(value) for value in row[list(shown)]]

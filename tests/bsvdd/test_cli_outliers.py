@@ -50,7 +50,7 @@ def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
     assert result.stderr == ""  # a column with two values is no label here
     shown = [line.split() for line in lines if line.strip().startswith("n")][1:]  # without title
     assert sorted(each[0] for each in shown) == ["n03", "n17", "n41"]
-    for name, _, _, _, *reason in shown:
+    for name, _, _, _, _, _, *reason in shown:
         column, value = ODD[int(name[1:])]
         assert reason[:3] == [column, "=", f"{value:g}"]
     text = " ".join(result.output.split())
@@ -70,7 +70,7 @@ def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
     expected.insert(0, "name", table["name"])
     expected = expected.sort_values("surprise", ascending=False, kind="stable")
     pd.testing.assert_frame_equal(
-        found[list(expected)], expected.reset_index(drop=True), rtol=1e-6, atol=1e-9
+        expected.reset_index(drop=True), found[list(expected)], rtol=1e-6, atol=1e-9
     )
     assert (found["column_1"].notna() == ~found["normal"]).all()
     why = est.explain(rows=[3, 17, 41], changes=False).top_columns(1)["column_1"]

@@ -67,7 +67,7 @@ def test_ids_and_the_decision_are_in_the_result(folder, table, tmp_path, model):
     assert frame["row"].tolist() == list(range(72))
     expected = load(folder / model).decision(table[["a", "b"]])
     assert list(frame.columns[2:-1]) == list(expected)
-    pd.testing.assert_frame_equal(frame[list(expected)], expected, rtol=1e-6, atol=1e-9)
+    pd.testing.assert_frame_equal(expected, frame[list(expected)], rtol=1e-6, atol=1e-9)
     assert (frame["surprise_low"] < frame["surprise_high"]).all()
     assert frame["problem"].isna().all()
 
