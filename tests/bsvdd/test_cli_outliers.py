@@ -144,7 +144,13 @@ def test_score_recognises_training_rows(table, tmp_path):
     mixed = pd.concat([table.iloc[:5], table.iloc[:1].assign(size=0.5)])
     for rows, said in ((mixed, True), (mixed.iloc[5:], False)):
         rows.to_csv(new, index=False)
-        result = CliRunner().invoke(main, ["score", str(model), str(new), "--out", str(out)])
+        arguments = ["score", str(model), str(new), "--out", str(out), "--fdr", "0.012"]
+        result = CliRunner().invoke(main, arguments)
         assert result.exit_code == 0, result.output
         assert (known in result.stderr) == said
         assert ("bsvdd outliers" in result.stderr) == said
+        why = f"selected none of {len(rows)} rows: k rows are selected if their p-values are at "
+        assert f"{why}most k * {0.012 / len(rows):.3g}" in result.stderr
+        smallest = pd.read_csv(out)["p_value"].nsmallest(3)
+        assert f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr
+        assert ("5 of the 6 are training rows: score the new rows alone" in result.stderr) == said
