@@ -61,7 +61,7 @@ def outliers(
     surprise is 0 at the cutoff, .69 for a row that is half as similar to the others, and negative
     for normal rows. P(normal) is the probability that the row lies within the cutoff. p is the
     share of rows that are at least as odd. A reason is a column with its value and its share of the
-    surprise. --out also has the 90 % interval of the surprise.
+    surprise. 90 %: the interval of the surprise.
 
     With --given, "p given" is the p-value of the other columns given these: it is small if they are
     odd beside each other, though each may be usual. It orders the rows.
@@ -71,21 +71,23 @@ def outliers(
     bsvdd score --fdr.
     """
     with plain_errors():
-        from ..comparison.scenarios.tables import require_columns
-
         check_outputs({"--out": out, "--picture": picture}, csv)
         sampling = {"draws": draws, "tune": tune, "chains": chains}
         # a column with two values is constant but for odd rows, and no label
         layout = replace(table.layout(), may_have_classes=False)
         est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
+        from ..comparison.run.cell import decided
+        from ..comparison.scenarios.tables import require_columns
+
         require_columns(X, list(given))
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)
         with waiting("outliers") as step:
             step("left-out rows")
-            found = decided(est, X, given)
+            found = decided(est, X)
             odd, order = ~found["normal"], found["surprise"].argsort(kind="stable")[::-1].to_numpy()
             if given:
+                found.insert(1, "p_given", p_given(est, X, given))
                 odd = found["p_given"] <= est.cutoff.false_alarm_rate
                 order = order[found["p_given"].iloc[order].argsort(kind="stable")]
             step("reasons")
@@ -108,25 +110,17 @@ def outliers(
             click.echo(f"saved {path}")
 
 
-def decided(est: Any, X: pd.DataFrame, given: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return the decision on each row of X, to which ``est`` was fitted, left out.
-
-    A fit with landmarks holds a sample of many rows; it decides the others as new rows.
-    """
+def p_given(est: Any, X: pd.DataFrame, given: tuple[str, ...]) -> pd.Series:
+    """Return the p-values of the other columns of each row of X, to which ``est`` was fitted."""
     import pandas as pd
 
     from ..estimators.questions.p_values import of_training_given
 
-    found: pd.DataFrame = est.training_decision().drop(columns="left_out")
-    if given:
-        found.insert(1, "p_given", of_training_given(est, given))
-    if len(found) == len(X):
-        return found
-    others = X.drop(index=found.index)
-    as_new = est.decision(others).set_index(others.index)
-    if given:
-        as_new["p_given"] = est.p_value(others, given=given)
-    return pd.concat([found, as_new[list(found)]]).sort_index()
+    held = pd.Series(of_training_given(est, given), est.fit_.data.row_names)
+    others = X.drop(index=held.index)
+    if not len(others):
+        return held
+    return pd.concat([held, pd.Series(est.p_value(others, given=given), others.index)])
 
 
 def reasons(
@@ -166,7 +160,8 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
         if parts and share < SHARE:
             break
         value = row[column.removeprefix("'") if column not in row else column]
-        text = f"{value:.6g}" if isinstance(value, float) else f"{value}"
+        text = f"{value:.8g}" if isinstance(value, float) else f"{value}"
+        text = text.removesuffix(" 00:00:00")  # a date
         if column in codes and not isinstance(value, str):
             text = "" if -1.0 < value < 0.0 else text  # the number of a text
         parts.append(f"{column}{text and ' = '}{printable(text)[:VALUE]} ({share:.0%})")
@@ -242,17 +237,24 @@ def printed(found: pd.DataFrame, texts: list[str]) -> Any:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column(Text(str(found.columns[0])), overflow="fold", max_width=20)
     ranks = [name for name in ("p_value", "p_given") if name in found]
-    for title in (*("p", "p given")[: len(ranks)], "surprise", "P(normal)"):
+    ends = [name for name in ("surprise_low", "surprise_high") if name in found]
+    titles = (*("p", "p given")[: len(ranks)], "P(normal)", "surprise", *["90 %"][: len(ends)])
+    for title in titles:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("reason", overflow="fold")
     for (_, row), text in zip(found.iterrows(), texts, strict=True):
-        surprise = row["surprise"]
+        interval = [f"[{', '.join(_nats(row[name]) for name in ends)}]"][: len(ends)]
         table.add_row(
             Text(printable(str(row.iloc[0]))),
             *(f"{row[name]:.3f}" for name in ranks),
-            f"{surprise:.2f}" if surprise < 100.0 else f"{surprise:,.0f}",
             f"{row['probability_normal']:.2f}",
+            _nats(row["surprise"]),
+            *interval,
             Text(text),
             style=None if not row["normal"] else "dim",
         )
     return table
+
+
+def _nats(surprise: float) -> str:
+    return f"{surprise:.2f}" if surprise < 100.0 else f"{surprise:,.0f}"
