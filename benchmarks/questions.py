@@ -9,8 +9,8 @@
   of ``select`` in batches of 10,000 rows, 20 of which are 6 sd off in each column.
 - ``bounds``: how often a bound of ``false_discoveries`` is broken at any threshold, and how many of
   20 abnormal rows in 200 it is sure of.
-- ``stream``: false alarms of 1,000 streams without a change, each with a fit of its own, and rows
-  until a shift of .5 sd in all columns is told.
+- ``stream``: false alarms of 1,000 streams without a change, each with a fit of its own, and of
+  100,000 streams of ranks; rows until a shift of .5 sd in all columns is told.
 
 Results go to docs/questions.json, part by part, and three pictures beside it show them.
 """
@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.questions.p_values import one_fold
+from bsvdd.estimators.questions.stream import BETS, JUMP
 from bsvdd.estimators.questions.tail import DOUBTFUL, Tail
 from joblib import Parallel, delayed
 from scipy.stats import genpareto
@@ -150,6 +151,21 @@ def stream_cell(n: int, p: int, normal: int, repetition: int) -> int | None:
     return monitor.alarm
 
 
+def of_ranks(streams: int = 100_000, n: int = 50) -> float:
+    """Return the false alarms of streams whose ranks are drawn, without rows and fits."""
+    rng, bets = np.random.default_rng(0), np.array(BETS)[:, None]
+    shares, log_martingale = np.full((len(BETS), streams), 1.0 / len(BETS)), np.zeros(streams)
+    alarm = np.zeros(streams, dtype=bool)
+    for t in range(1, LONG + 1):
+        p = (rng.integers(0, n + t, streams) + rng.random(streams)) / (n + t)
+        shares = ((1.0 - JUMP) * shares + JUMP / len(BETS)) * (1.0 + bets * (p - 0.5))
+        growth = shares.sum(axis=0)
+        shares /= growth
+        log_martingale += np.log(growth)
+        alarm |= log_martingale >= np.log(100.0)
+    return float(alarm.mean())
+
+
 def stream(jobs: int, streams: int = 1000, repetitions: int = 20) -> dict[str, Any]:
     """Return false alarms and delays."""
     quiet_streams = (delayed(stream_cell)(100, 2, LONG, r) for r in range(streams))
@@ -167,7 +183,8 @@ def stream(jobs: int, streams: int = 1000, repetitions: int = 20) -> dict[str, A
                 "median": median if np.isfinite(median) else None,
             }
         )
-    return {"streams": streams, "false alarms": float(np.mean(false)), "delays": delays}
+    rates = {"false alarms": float(np.mean(false)), "by ranks": of_ranks()}
+    return {"streams": streams, **rates, "delays": delays}
 
 
 PARTS: dict[str, Callable[[int], Any]] = {

@@ -16,8 +16,8 @@ spreads its capital over three bets, :math:`\epsilon = -1` on small p, 0, and 1 
 
 with :math:`J = .01` and :math:`M_0 = 1`. :math:`M` is a martingale, so by Ville's inequality the
 probability that it ever reaches :math:`1/\alpha` is at most :math:`\alpha`, in a stream of any
-length. This needs left-out rows of the method "split", which the fit has not seen: those of
-"left-out" are nearly exchangeable with new rows, and .016 of 1,000 streams had an alarm at .01.
+length. This needs left-out rows that the fit has not seen, those of the method "split"; those of
+"left-out" are only nearly exchangeable with new rows.
 
 **References**
 

@@ -117,8 +117,10 @@ def of_tail(stored):
 
 
 def of_stream(stored):
-    yield f"of {stored['stream']['streams']:,} streams {share(stored['stream']['false alarms'], 3)}"
-    delays = stored["stream"]["delays"]
+    of_streams = stored["stream"]
+    yield f"{share(of_streams['false alarms'], 3)} of {of_streams['streams']:,} streams"
+    yield f"{share(of_streams['by ranks'], 4)} of 100,000 streams of ranks"
+    delays = of_streams["delays"]
     for first, later in zip(delays[::2], delays[1::2], strict=True):
         cells = [
             f"{share(r['told'])}, {'–' if r['median'] is None else round(r['median'])}"
