@@ -7,7 +7,7 @@ The log frequency of value v of a column is that of its neighbourhood among n ma
 
 with :math:`q_{.1}, q_{.9}` the quantiles of the column. Where no row is near, it is less by
 :math:`\log(g / h)`, with g the distance of the nearest value: half a row at this distance. A
-category, and a value of a constant column, is near to itself alone.
+category, and a value of a constant column, is near to itself alone, and g / h is n for another.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ QUANTILES = (0.1, 0.9)
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """The sorted values of a column (n,), h, and the unit of gaps (infinite: there are none)."""
+    """The sorted values of a column (n,), h, and the unit of gaps (0: gaps have no size)."""
 
     values: np.ndarray
     half_width: float
@@ -35,7 +35,7 @@ class _Column:
         values, slope = np.sort(x), len(x) ** (-1.0 / 3.0) / 4.0
         rounding = ROUNDING * float(np.abs(values).max())
         if is_category or values[-1] - values[0] <= rounding:
-            return cls(values, 0.0 if is_category else rounding, np.inf)
+            return cls(values, 0.0 if is_category else rounding, 0.0)
         low, high = np.quantile(values, QUANTILES)
         width = slope * float(high - low)
         return cls(values, width + rounding, width or slope * 2.0 * float(values.std()))
@@ -47,7 +47,10 @@ class _Column:
 
     def gap(self, v: np.ndarray, itself: np.ndarray) -> np.ndarray:
         """Return the distance of the nearest row, in units; at least 1."""
-        first, n = np.searchsorted(self.values, v, "left"), len(self.values)
+        n = len(self.values)
+        if not self.unit:
+            return np.full(len(v), float(n))
+        first = np.searchsorted(self.values, v, "left")
         others = first - 1, first + itself
         d = [np.where((i >= 0) & (i < n), np.abs(v - self.values[i % n]), np.inf) for i in others]
         return np.maximum(np.minimum(*d) / self.unit, 1.0)
@@ -97,7 +100,7 @@ class Rarity:
         result: np.ndarray = np.log(near + HALF)
         for f, column in enumerate(self.columns):
             alone = near[:, f] == 0
-            if np.isfinite(column.unit) and alone.any():
+            if alone.any():
                 gap = column.gap(rows[alone, f].astype(float), own[alone])
                 result[alone, f] -= np.log(gap)
         return result

@@ -162,8 +162,8 @@ class Tabular(Wrapper):
     ------
     ValueError
         :math:`\rho` does not lie between 0 and 1, a position is no whole number of at least 0, a
-        weight is not positive, a scale is unknown, or the kernel is precomputed; in ``fit``, ``weights`` or
-        ``categorical`` have a column that there is not.
+        weight is not positive, a scale is unknown, or the kernel is precomputed; in ``fit``,
+        ``weights`` or ``categorical`` have a column that there is not.
 
     Notes
     -----
