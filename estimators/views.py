@@ -41,7 +41,7 @@ from ..inference.cutoff import Cutoff
 from ..inference.decision import deciding_quantile
 from ..inference.draws import Draws
 from ..inference.left_out import LeftOut
-from ..inference.warning import DataWarning, warn
+from ..inference.warning import DataWarning, collected, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import is_number
@@ -314,10 +314,13 @@ class Views(Detector):
         names = {"n_features_in_", "feature_names_in_"} & set(vars(self))
         for name, each in self._estimators().items():
             vars(each).update({attribute: getattr(self, attribute) for attribute in names})
-            try:
-                self.views_[name] = each._fit_rows(data)
-            except ValueError as error:
-                self.failed_[name] = str(error)
+            with collected() as messages:
+                try:
+                    self.views_[name] = each._fit_rows(data)
+                except ValueError as error:
+                    self.failed_[name] = str(error)
+            for message, category in messages:
+                warn(f"view {name!r}: {message}", category)
         self._join(data)
         for name, reason in self.failed_.items():
             warn(f"view {name!r} cannot be fitted, and the others answer: {reason}", DataWarning)
