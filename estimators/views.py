@@ -50,7 +50,7 @@ from . import new_rows
 from .bsvdd import BSVDD
 from .detector import Detector
 from .dictionary import AllRows
-from .fit import Fit
+from .fit import Fit, of_rows
 from .inputs import row_names
 from .messages import did_you_mean, quoted
 from .questions import explanation, p_values
@@ -63,6 +63,7 @@ COLUMNS, RAREST = "columns", "rarest column"
 WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, COLUMNS: 0.05, RAREST: 0.05}
 FURTHER = 0.3  # weight of a view of the user
 BEYOND = 1e-4  # weight of the z-scores, which rank rows beyond all training rows
+CUTOFF = Cutoff("rank", rank=0.9)  # of an estimator itself, which any number of rows has
 DRAWS = 500  # of a description, evenly spaced, that are joined
 
 Values = Callable[[np.ndarray], np.ndarray]  # of rows (m, p), in each draw (draws, m)
@@ -273,7 +274,10 @@ class Views(Detector):
         found = {name: clone(self.estimator).set_params(**half) for name, half in halves.items()}
         own = self.views or {}
         found |= {name: clone(each) for name, each in own.items() if isinstance(each, Detector)}
-        return {name: each for name, each in found.items() if self._weights()[name]}
+        weights = self._weights()
+        return {
+            name: each.set_params(cutoff=CUTOFF) for name, each in found.items() if weights[name]
+        }
 
     @override
     def _validate_params(self) -> None:
@@ -380,8 +384,11 @@ class Views(Detector):
     def _refit(
         self, data: TrainingData, train: np.ndarray, own_kernel: bool = False
     ) -> tuple[Draws, Score]:
-        fitted = self._copy()._fit_rows(data.part(train)).fit_
-        return fitted.draws, fitted.center
+        new = self._copy()
+        data = of_rows(new, data.part(train))
+        new._learn(data)
+        draws = new._draw(data.gram, data.seed)
+        return draws, new._score(draws, data.gram)
 
     # why
 
@@ -462,15 +469,18 @@ class Views(Detector):
         )
         rarest = np.sort(_frequency(self._rarity, RAREST, data.majority_rows, True)[0])
         columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        shown = pd.DataFrame(table, names, columns, dtype=object)
+        for f in {*data.kernel.categorical_columns, *data.dates}:  # numbers that say nothing
+            given = isinstance(X, pd.DataFrame) and X.shape[1] == len(columns)
+            shown.isetitem(f, X[columns[f]].to_numpy() if given else None)
         return ViewsExplanation.of(
             decided.set_axis(pd.Index(names)),
             pd.DataFrame(p, names),
+            shown,
             pd.DataFrame(near, names, columns),
             frequency,
             rarest,
             itself,
-            table,
-            set(data.kernel.categorical_columns) | set(data.dates),
             parts,
             self.failed_,
         )

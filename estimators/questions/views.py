@@ -9,9 +9,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from ..messages import printable
 from .explanation import NEAR, SHOWN, Explanation
 
 RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
+LENGTH = 30  # characters of a value
 COLUMN, COMBINATION, SEVERAL = "column", "combination", "columns"
 COLUMN_VIEWS = ("columns", "rarest column")
 
@@ -25,47 +27,45 @@ class ViewsExplanation:
     rows : pandas.DataFrame
         For each row ``normal``, ``p_value`` and ``surprise``, the joined answer; ``view``, the one
         with the smallest p-value; ``cause``: "column" if a value of the row is as rare as the
-        rarest values of 5 % of the training rows, and else "combination" if a description is most
-        surprised, "columns" if several values are rather rare, or the name of a further view;
-        ``column``, the one with the rarest value, ``value``, and ``near``, the number of training
-        rows with a value near to it.
+        rarest values of 5 % of the training rows, or rarer than all of them, and else
+        "combination" if a description is most surprised, "columns" if several values are rather
+        rare, or the name of a further view; ``column``, the one with the rarest value, and
+        ``near``, the number of training rows with a value near to it, of ``of`` majority rows,
+        without the row itself.
     p_values : pandas.DataFrame
         The p-value of each row under each view; of a view with draws, their median.
-    near : pandas.DataFrame
-        How many training rows have a value near to that of the row, in each column.
+    values, near : pandas.DataFrame
+        The value of the row in each column, and how many training rows have a value near to it;
+        of training rows, categories and dates have no value here.
     rarity : pandas.DataFrame
         The share of each column in the sum of log frequencies.
     odd : pandas.DataFrame
         Which values are odd by themselves.
     parts : dict of str to Explanation
         The explanations by the descriptions among the views.
-    n : int
-        The number of majority training rows.
     failed : dict of str to str
         Views without a part in the answer, and why.
     """
 
     rows: pd.DataFrame
     p_values: pd.DataFrame
+    values: pd.DataFrame
     near: pd.DataFrame
     rarity: pd.DataFrame
     odd: pd.DataFrame
     parts: Mapping[str, Explanation]
-    n: int
     failed: Mapping[str, str]
-    _shown: np.ndarray
 
     @classmethod
     def of(
         cls,
         decided: pd.DataFrame,
         p_values: pd.DataFrame,
+        values: pd.DataFrame,
         near: pd.DataFrame,
         frequency: np.ndarray,
         rarest: np.ndarray,
         itself: np.ndarray,
-        values: np.ndarray,
-        hidden: set[int],
         parts: Mapping[str, Explanation],
         failed: Mapping[str, str],
     ) -> Self:
@@ -75,23 +75,20 @@ class ViewsExplanation:
         ----------
         decided : pandas.DataFrame
             The decision on the rows.
-        p_values, near : pandas.DataFrame
+        p_values, values, near : pandas.DataFrame
         frequency : ndarray of shape (rows, p)
             The log frequencies of the values.
         rarest : ndarray of shape (n,)
             The smallest log frequency of each left-out majority row, in ascending order.
         itself : ndarray of bool, shape (rows,)
             Which rows are among these.
-        values : ndarray of shape (rows, p)
-        hidden : set of int
-            The columns whose numbers say nothing: categories and dates.
         parts, failed
             As in the class.
         """
         names, columns, n = decided.index, near.columns, len(rarest)
         others = ~itself[:, None]
-        p = (np.searchsorted(rarest, frequency, side="right") + others) / (n + others)
-        odd = p <= RARE
+        as_rare = np.searchsorted(rarest, frequency, side="right") + others  # with the row itself
+        odd = (as_rare <= RARE * (n + others)) | (as_rare == 1)
         first = frequency.argmin(axis=1)
         # ties: a description is sure of a row that a column alone explains too
         order = [name for name in p_values if name not in COLUMN_VIEWS]
@@ -104,21 +101,19 @@ class ViewsExplanation:
         rows["view"], rows["cause"] = view, cause.mask(odd.any(axis=1), COLUMN)
         at = np.arange(len(rows)), first
         rows["column"] = pd.Series([columns[f] for f in first], names, dtype=object)
-        rows["value"], rows["near"] = values[at], near.to_numpy()[at]
+        rows["near"], rows["of"] = near.to_numpy()[at], n - itself
         rare = np.maximum(np.log(n) - frequency, 0.0)
         total = rare.sum(axis=1, keepdims=True)
         rarity = np.divide(rare, total, where=total > 0.0, out=np.zeros_like(rare))
-        shown = np.array([f not in hidden for f in range(len(columns))])
         return cls(
             rows,
             p_values,
+            values,
             near,
             pd.DataFrame(rarity, names, columns),
             pd.DataFrame(odd, names, columns),
             parts,
-            n,
             failed,
-            np.where(shown, values, np.nan),
         )
 
     def __repr__(self) -> str:
@@ -137,18 +132,16 @@ class ViewsExplanation:
     def reason(self, i: int) -> str:
         """Return what is odd about row number i, a sentence without its point."""
         row = self.rows.iloc[i]
+        if row["normal"] and row["cause"] != COLUMN:
+            return "No column is odd"
         if row["cause"] in (COLUMN, SEVERAL):
             order = np.argsort(-self.rarity.iloc[i].to_numpy(), kind="stable")
             if row["cause"] == COLUMN:
                 order = order[self.odd.iloc[i].to_numpy()[order]]
-            seen = "; ".join(self._seen(i, f) for f in order[:NEAR])
-            return (
-                seen
-                if row["cause"] == COLUMN
-                else f"No column alone is odd, several are rare: {seen}"
-            )
-        if row["normal"]:
-            return "No column is odd"
+            seen = self._seen(i, order[:NEAR])
+            if row["cause"] == COLUMN:
+                return seen
+            return f"No column alone is odd, but several values are rare together. {seen}"
         if row["cause"] != COMBINATION:
             return f"No column is odd, the view {row['view']!r} finds the row odd"
         part = self.parts[row["view"]]
@@ -159,13 +152,19 @@ class ViewsExplanation:
         shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in order)
         return f"No column is odd, the combination is: {shares}"
 
-    def _seen(self, i: int, f: int) -> str:
-        value = self._shown[i, f]
-        text = "" if np.isnan(value) else f" ({value:.5g})"
-        return (
-            f"Column {self.near.columns[f]} has a value{text} seen in {self.near.iloc[i, f]} of "
-            f"{self.n} rows"
-        )
+    def _seen(self, i: int, order: np.ndarray) -> str:
+        """Return how often the values of some columns were seen."""
+        values, near = self.values.iloc[i], self.near.iloc[i]
+        parts = []
+        for f in order:
+            value = values.iloc[f]
+            text = f"{value:.5g}" if isinstance(value, float | np.floating) else str(value)
+            shown = "" if pd.isna(value) else f" ({printable(text)[:LENGTH]})"
+            parts.append((f"{printable(str(values.index[f]))}", shown, near.iloc[f]))
+        (name, shown, count), *others = parts
+        of = self.rows["of"].iloc[i]
+        more = "".join(f", {other}{value} in {k}" for other, value, k in others)
+        return f"Column {name} has a value{shown} seen in {count} of {of} rows{more}"
 
     def _nearest(self, i: int) -> str:
         view = self.rows["view"].iloc[i]

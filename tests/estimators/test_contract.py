@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bsvdd
-from bsvdd import BDD, OCSVM, SVDD, Cutoff, kernels, priors
+from bsvdd import BDD, OCSVM, SVDD, Cutoff, Views, kernels, priors
 from tests.scores import (
     as_values,
     distance_of,
@@ -653,6 +653,7 @@ def not_kept(est):
             for n, r in REGISTRY.items()
         ),
         BDD(simplex=True, minor_label=1, **FEW),
+        Views(estimator=SVDD(outlier_fraction=1.0), minor_label=1),
     ],
     expected_failed_checks=not_kept,
 )
