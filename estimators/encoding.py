@@ -27,7 +27,7 @@ VALUES: dict[str, type] = {
 }
 
 
-def _class_of(name: str) -> type | None:
+def _class_of(name: str) -> Any:
     """Return the class whose values are stored by their fields; None for another name."""
     records = {record.class_name: record for record in ESTIMATORS.values()}
     return records[name].estimator() if name in records else VALUES.get(name)

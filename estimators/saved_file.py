@@ -100,8 +100,10 @@ HEADER: dict[str, tuple[type, ...]] = {
 }
 GRAM: dict[str, tuple[type, ...]] = {"T": (float,), "n0": (int,), "n1": (int,), "all_rows": (bool,)}
 # a file of views has a header and tensors for each, without what is the same for all
-OF_ALL = ("format", "parameters", "features", "seed", "label", "labels", "kind_labels")
-OF_ALL += ("names", "dates")
+OF_ALL = (
+    *("format", "parameters", "features", "seed", "label", "labels", "kind_labels"),
+    *("names", "dates"),
+)
 ROWS = ("rows", "kind", "unlabelled")
 ITEMS: dict[str, tuple[type, ...]] = {  # of lists and dicts of the header
     **{"features": (str,), "labels": PLAIN, "kind_labels": PLAIN, "report": (str, int, float)},

@@ -27,9 +27,9 @@ National Academy of Sciences 116, 1195-1200. doi:10.1073/pnas.1814092116
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, override
+from typing import Any, Literal, override
 
 import numpy as np
 import pandas as pd
@@ -57,6 +57,7 @@ from .questions import explanation, p_values
 from .questions.views import ViewsExplanation
 from .training import Dictionary, TrainingData
 
+SCALES: tuple[Literal["standardised"], Literal["normal scores"]]
 SCALES = ("standardised", "normal scores")  # of kernels.Tabular, a view each
 COLUMNS, RAREST = "columns", "rarest column"
 # by mean AUC on the embedded and the development sets, see benchmarks.views
@@ -179,8 +180,8 @@ class Views(Detector):
 
     Parameters
     ----------
-    estimator : estimator, default=BSVDD()
-        A description or a machine of this package, fitted once for each scale.
+    estimator : estimator, optional
+        A description or a machine of this package, fitted once for each scale. Default: BSVDD().
     views : mapping of str to estimator or callable, optional
         Further views by their names: an estimator, with a kernel of its own, or a function that
         takes a data frame of the rows (columns of categories are numbers) and returns one number
@@ -240,7 +241,7 @@ class Views(Detector):
     ['combination', 'column']
     """
 
-    estimator: Detector = field(default_factory=BSVDD)
+    estimator: Detector | None = None
     views: Mapping[str, Any] | None = None
     weights: Mapping[str, float] | None = None
     kernel: Kernel | Callable[..., Any] = Tabular(Linear())
@@ -248,6 +249,10 @@ class Views(Detector):
     _centered = False
 
     # the views
+
+    @property
+    def _estimator(self) -> Detector:
+        return BSVDD() if self.estimator is None else self.estimator
 
     def _weights(self) -> dict[str, float]:
         """Return the weights of all views by name, in the order in which they are joined."""
@@ -267,11 +272,12 @@ class Views(Detector):
 
     def _estimators(self) -> dict[str, Detector]:
         """Return the estimators of the views, not yet fitted, by name."""
-        kernel = as_kernel(self.estimator.kernel)
+        estimator = self._estimator
+        kernel = as_kernel(estimator.kernel)
         if not isinstance(kernel, Tabular):
             kernel = Tabular(kernel)
         halves = {name: {"kernel": replace(kernel, scale=name)} for name in SCALES}
-        found = {name: clone(self.estimator).set_params(**half) for name, half in halves.items()}
+        found = {name: clone(estimator).set_params(**half) for name, half in halves.items()}
         own = self.views or {}
         found |= {name: clone(each) for name, each in own.items() if isinstance(each, Detector)}
         weights = self._weights()
@@ -283,14 +289,14 @@ class Views(Detector):
     def _validate_params(self) -> None:
         super()._validate_params()
         own = dict(self.views or {})
-        if not isinstance(self.estimator, Detector) or isinstance(self.estimator, Views):
+        if not isinstance(self._estimator, Detector) or isinstance(self._estimator, Views):
             raise TypeError(f"estimator must be one of this package, got {self.estimator!r:.80}")
         for name, each in own.items():
             if not isinstance(name, str) or name in WEIGHTS:
                 raise ValueError(f"views: {name!r} is no name for a further view")
             if not isinstance(each, Detector) and (isinstance(each, type) or not callable(each)):
                 raise TypeError(f"views: {name!r} must be an estimator or a function, got {each!r}")
-        if as_kernel(self.estimator.kernel).categorical_columns:
+        if as_kernel(self._estimator.kernel).categorical_columns:
             raise ValueError(
                 "estimator: give the columns of categories to all views, "
                 "Views(kernel=kernels.Tabular(kernels.Linear(), categorical=...))"
@@ -438,7 +444,7 @@ class Views(Detector):
         check_is_fitted(self)
         new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
         data = self.fit_.data
-        asked = {"prob": prob, "draws": draws, "top": top, "changes": changes}
+        asked: dict[str, Any] = {"prob": prob, "draws": draws, "top": top, "changes": changes}
         if X is None:
             members = self._positions(rows)
             table, names, itself = (

@@ -148,8 +148,8 @@ class ViewsExplanation:
         if part.columns is None:
             return "No column is odd, the combination is"
         share = part.columns["share"].values[i]
-        order = [f for f in np.argsort(-share, kind="stable")[:NEAR] if share[f] >= RARE]
-        shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in order)
+        largest = [f for f in np.argsort(-share, kind="stable")[:NEAR] if share[f] >= RARE]
+        shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in largest)
         return f"No column is odd, the combination is: {shares}"
 
     def _seen(self, i: int, order: np.ndarray) -> str:
@@ -169,7 +169,7 @@ class ViewsExplanation:
     def _nearest(self, i: int) -> str:
         view = self.rows["view"].iloc[i]
         part = self.parts.get(view) or next(iter(self.parts.values()), None)
-        near = [] if part is None else part.nearest["row"].values[i, :NEAR]
+        near: Any = [] if part is None else part.nearest["row"].values[i, :NEAR]
         return f" Nearest normal training rows: {', '.join(map(str, near))}." if len(near) else ""
 
     def top_columns(self, most: int = 3) -> pd.DataFrame:

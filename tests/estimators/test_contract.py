@@ -639,6 +639,9 @@ def not_kept(est):
     inside = isinstance(est, SVDD | OCSVM)  # all rows are
     by_name = "columns of a data frame in another order are matched by their names"
     kept = {"check_dataframe_column_names_consistency": by_name}
+    if isinstance(est, Views):
+        copied = "fit keeps a copy of the estimator, which the caller may change"
+        kept["check_dont_overwrite_parameters"] = copied
     return (
         kept
         | {"check_outliers_fit_predict": reason}
