@@ -10,6 +10,7 @@
 - ``planted``: rows with one odd column, and rows whose combination alone is odd, in the tables of
   :mod:`.planted`: how often they are found, and the cause is named rightly.
 - ``time``: seconds of ``fit`` in turn, the median.
+- ``picture``: docs/views.png, the odd rows of the first of these tables.
 
 Results go to docs/views.json, part by part. The default weights are chosen by ``sets``.
 """
@@ -30,7 +31,7 @@ from joblib import Parallel, delayed
 from rich.progress import track
 from scipy.stats import betabinom
 
-from bsvdd import BSVDD, SVDD, Views
+from bsvdd import BSVDD, SVDD, Views, plots
 
 from .detection import SMALL, ranking
 from .guarantee import DOCS, quiet, real_sets
@@ -128,11 +129,19 @@ def seconds() -> dict[str, Any]:
     return stored
 
 
+def picture(folder: Path) -> str:
+    """Draw the odd rows of a table of planted rows; return the name of the file."""
+    figure = plots.plot_outliers(quiet(lambda: Views().fit(table(0)[0])))
+    with atomic(folder / "views.png") as temporary:
+        figure.savefig(temporary, format="png", dpi=100, metadata={"Software": None})
+    return "views.png"
+
+
 def main() -> None:
     """Measure, print, save."""
     parser = argparse.ArgumentParser("python -m benchmarks.views", description=__doc__)
     parser.add_argument("--data-dir", type=Path)
-    parser.add_argument("--part", nargs="*", default=["sets", "planted", "time"])
+    parser.add_argument("--part", nargs="*", default=["sets", "planted", "time", "picture"])
     parser.add_argument("--tables", type=int, default=TABLES)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of the file (docs)")
@@ -141,6 +150,7 @@ def main() -> None:
         "sets": lambda: sets(chosen.data_dir, chosen.jobs),
         "planted": lambda: named(chosen.tables, chosen.jobs),
         "time": seconds,
+        "picture": lambda: picture(chosen.out),
     }
     path = chosen.out / "views.json"
     stored = json.loads(path.read_text("utf-8")) if path.exists() else {}

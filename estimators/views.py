@@ -57,8 +57,8 @@ from .questions import explanation, p_values
 from .questions.views import ViewsExplanation
 from .training import Dictionary, TrainingData
 
-SCALES: tuple[Literal["standardised"], Literal["normal scores"]]
-SCALES = ("standardised", "normal scores")  # of kernels.Tabular, a view each
+# of kernels.Tabular, a view each
+SCALES: tuple[Literal["standardised", "normal scores"], ...] = ("standardised", "normal scores")
 COLUMNS, RAREST = "columns", "rarest column"
 # by mean AUC on the embedded and the development sets, see benchmarks.views
 WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, COLUMNS: 0.05, RAREST: 0.05}
@@ -276,8 +276,9 @@ class Views(Detector):
         kernel = as_kernel(estimator.kernel)
         if not isinstance(kernel, Tabular):
             kernel = Tabular(kernel)
-        halves = {name: {"kernel": replace(kernel, scale=name)} for name in SCALES}
-        found = {name: clone(estimator).set_params(**half) for name, half in halves.items()}
+        found: dict[str, Detector] = {
+            name: clone(estimator).set_params(kernel=replace(kernel, scale=name)) for name in SCALES
+        }
         own = self.views or {}
         found |= {name: clone(each) for name, each in own.items() if isinstance(each, Detector)}
         weights = self._weights()
