@@ -44,7 +44,10 @@ def plot_outliers(est: Fitted, most: int = 10) -> Figure:
     order = np.argsort(-found["surprise"].to_numpy(), kind="stable")[:most]
     why = est.explain(rows=order, changes=False)
     reasons = [why.reason(i) for i in range(len(order))]
-    return draw(found, found.index.to_numpy(), order, reasons, type(est).__name__)
+    figure = draw(found, found.index.to_numpy(), order, reasons, type(est).__name__)
+    if not est.fit_.has_center:
+        figure.axes[0].set_ylabel("surprise")
+    return figure
 
 
 def draw(

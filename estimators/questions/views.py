@@ -146,11 +146,11 @@ class ViewsExplanation:
             return f"No column is odd, the view {row['view']!r} finds the row odd"
         part = self.parts[row["view"]]
         if part.columns is None:
-            return f"No column is odd, the combination is (view {row['view']!r})"
+            return f"No column is odd, the combination is (by {row['view']})"
         share = part.columns["share"].values[i]
         largest = [f for f in np.argsort(-share, kind="stable")[:NEAR] if share[f] >= RARE]
         shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in largest)
-        return f"No column is odd, the combination is (view {row['view']!r}): {shares}"
+        return f"No column is odd, the combination is: {shares} (by {row['view']})"
 
     def _seen(self, i: int, order: np.ndarray) -> str:
         """Return how often the values of some columns were seen."""

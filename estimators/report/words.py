@@ -17,12 +17,12 @@ from scipy.stats import binomtest
 
 from ...inference import diagnostics
 from ...inference.cutoff import Cutoff, as_cutoff
+from ...inference.joined import Joined
 from ...inference.warning import collected
 from ...models import kernels, priors
 from ...models.priors.foreign import describe
 from ..fit import Fit
 from ..registry import ESTIMATORS, Record
-from ..views import Joined
 
 if TYPE_CHECKING:
     from ..plots.common import Fitted

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.views import BEYOND, WEIGHTS
+from bsvdd.estimators.views import WEIGHTS
 from bsvdd.estimators.yardsticks import RobustGaussian
+from bsvdd.inference.joined import BEYOND
 from bsvdd.inference.warning import DataWarning
 from sklearn.base import clone
 
@@ -129,7 +130,7 @@ def test_reasons_of_training_rows_leave_them_out():
     assert why.rows["near"].iloc[0] == 0 and why.rows["of"].tolist() == [N + 1] * 2
     expected = est.training_decision().loc[[N, N + 1], "p_value"]
     np.testing.assert_array_equal(why.rows["p_value"], expected)
-    assert "No column is odd, the combination is (view " in repr(why)
+    assert "No column is odd, the combination is: " in repr(why)
     named = Views(estimator=MEAN).fit(MIXED)
     odd = MIXED.iloc[[0]].assign(c="green")
     assert "Column c has a value (green) seen in 0 of 150 rows" in repr(named.explain(odd))
