@@ -296,7 +296,8 @@ class Views(Detector):
         X : array-like of shape (n, p), or path of a file, optional
             By default the training rows are explained, each left out.
         prob, draws, top
-            As in :meth:`BSVDD.explain`, for the descriptions among the views.
+            As in :meth:`~bsvdd.estimators.detector.Detector.explain`, for the descriptions among
+            the views.
         rows : sequence of int, optional
             Positions of the training rows to explain, without X. Default: all.
         changes : bool, default=False
@@ -311,7 +312,8 @@ class Views(Detector):
         Raises
         ------
         ValueError
-            As in :meth:`BSVDD.explain`, but for machines, which have no shares of columns.
+            As in :meth:`~bsvdd.estimators.detector.Detector.explain`, but for machines, which have
+            no shares of columns.
 
         Examples
         --------

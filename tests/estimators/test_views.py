@@ -23,6 +23,7 @@ X = np.column_stack([x, x + 0.2 * e, RNG.gamma(1.5, size=N)])
 NORMAL, COLUMN, COMBINATION = [0.3, 0.4, 1.0], [0.0, 0.0, 60.0], [1.2, -1.2, 1.0]
 Z = np.array([NORMAL, COLUMN, COMBINATION])
 MIXED = pd.DataFrame({"a": x, "b": X[:, 1], "c": RNG.choice(["red", "blue"], N)})
+LANDMARKS = BDD(simplex=True, dictionary=30)
 MEAN = SVDD(outlier_fraction=1.0)  # equal weights, left out by folds
 DRAWN = BSVDD(draws=150, tune=100)
 
@@ -212,7 +213,10 @@ def test_wrong_parameters(changes, error, why):
         Views(**parameters).fit(X)
 
 
-@pytest.mark.parametrize("estimator", [MEAN, DRAWN, OCSVM(), BDD(draws=100, tune=50)], ids=str)
+FILED = [MEAN, DRAWN, OCSVM(), BDD(draws=100, tune=50), LANDMARKS]
+
+
+@pytest.mark.parametrize("estimator", FILED, ids=str)
 def test_files(estimator, tmp_path):
     path, functions = tmp_path / "views.safetensors", {"views.ratio": ratio}
     views = {"ratio": ratio, "machine": OCSVM(), "bad": raises}
