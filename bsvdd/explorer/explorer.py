@@ -20,6 +20,7 @@ import pandas as pd
 
 from ..estimators import new_rows
 from ..estimators.bayesian import Bayesian
+from ..estimators.rows.categories import code
 from ..estimators.rows.source import is_lazy
 from ..inference.cancellation import checkpoint
 from . import panels, summary
@@ -65,7 +66,7 @@ def explore(
     minor_label : optional
         Label of the minority in y.
     standardize : bool, default=True
-        Scale each column by the majority rows; the bandwidth is then in standard deviations.
+        Take ``kernels.Tabular``, whose bandwidth is in standard deviations of the majority rows.
     dictionary : int, "auto" or None, default="auto"
         Number of landmarks; None takes all rows, and "auto" does so up to 3,000 rows. Use a number
         for more than about 1,000 rows.
@@ -148,6 +149,7 @@ class Explorer:
     def __init__(self, X: Any, y: Any, options: dict[str, Any]):
         self._X, self._y = _own(X), _own(y)
         self._fit, start, bandwidth_limits = first_fit(self._X, self._y, options)
+        self._categories = _categories(self._X, self._fit.est)
         self._plane = Plane.of(self._fit.est)
         self._grid = self._plane.grid()[2]
         self._view = View.of(start, self._fit, self._grid)
@@ -449,7 +451,10 @@ class Explorer:
     def _show_typed(self) -> None:
         """Take the row of the text box as the point z."""
         try:
-            self.use_row(parsed(self._widgets.typed_row.value, self._column_names))
+            names = self._column_names
+            values = parsed(self._widgets.typed_row.value, names, self._categories)
+            has_names = hasattr(self.estimator, "feature_names_in_")
+            self.use_row(dict(zip(names, values, strict=True)) if has_names else values)
         except ValueError as error:
             self._widgets.messages.value = summary.message("error", f"The new row: {error}.")
 
@@ -510,7 +515,9 @@ class Explorer:
         self._widgets.numbers.value = summary.tables(view, self._before, self._plane, screen.pinned)
         point = (view.state.row, view.state.z)
         if point != self._typed_point:  # else it may be half typed
-            self._widgets.typed_row.value = as_text(self._column_names, view.point[0])
+            self._widgets.typed_row.value = as_text(
+                self._column_names, view.point[0], self._categories
+            )
             self._typed_point = point
         self._widgets.messages.value = "".join(summary.message("warning", w) for w in view.warnings)
         if self._widgets.code_is_shown:
@@ -537,6 +544,15 @@ class Explorer:
                 f"from {model.__module__} import {model.__name__}\n"
             )
         self._widgets.set_code(f"{imports}\nest = {self.code()}\nest.fit(X, y)\n")
+
+
+def _categories(X: Any, est: Bayesian) -> dict[int, dict[float, str]]:
+    """Return the categories of a data frame by their numbers, for each column that has some."""
+    of_columns: dict[int, dict[float, str]] = {}
+    for i in est.kernel_.categorical_columns:
+        texts = X.iloc[:, i].unique() if isinstance(X, pd.DataFrame) else ()
+        of_columns[i] = {code(text): str(text) for text in texts}
+    return of_columns
 
 
 def _own(values: Any) -> Any:

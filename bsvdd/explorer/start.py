@@ -9,7 +9,6 @@ import numpy as np
 
 from ..estimators.registry import REGISTRY
 from ..models import kernels
-from ..models.kernels import bandwidth
 from .ranges import Range, bandwidth_range, round_significant
 from .refit import FitResult, refit
 from .state import CRITERIA_WITHOUT_MINORITY, DEFAULT_MODEL, ExplorerState
@@ -44,17 +43,17 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[FitResult, Explo
     criterion = REGISTRY[DEFAULT_MODEL].parameters["kernel"].kernel.bandwidth
     kernel: kernels.Kernel = RoundedRBF(criterion)
     if state.standardize:
-        kernel = kernels.Standardized(kernel)
+        kernel = kernels.Tabular(kernel)
     est.set_params(kernel=kernel, cutoff=1.0)  # any number: the criterion is not known yet
     fit = refit(est, None, X, y)
 
-    data = est.fit_.data
-    exact = bandwidth.resolve(criterion, est.kernel_.inputs(data.majority_rows))
-    limits = bandwidth_range(exact)
+    fitted: Any = est.kernel_
+    found = (fitted.kernel if state.standardize else fitted).bandwidth
+    has_minority = est.fit_.data.minority.any()
     state = replace(
         state,
-        bandwidth=limits.rounded(exact),
-        criterion=state.criterion if data.minority.any() else CRITERIA_WITHOUT_MINORITY[0],
+        bandwidth=found,
+        criterion=state.criterion if has_minority else CRITERIA_WITHOUT_MINORITY[0],
     )
     est.set_params(kernel=state.estimator().kernel)
-    return refit(state.estimator(), fit, X, y), state, limits
+    return refit(state.estimator(), fit, X, y), state, bandwidth_range(found)

@@ -71,7 +71,7 @@ class ExplorerState:
         Parameters of the prior; only RowSum has ``exponent``, and only InverseRowSum ``power``.
     a, b : float, default=1
         Parameters of the Beta prior of the minority weights, for models that have one.
-    bounded : bool, default=True
+    bounded : bool, default=False
         Whether the minority weights sum to ``total`` at most.
     total : float, default=1
         Bound on the sum of the minority weights.
@@ -101,7 +101,7 @@ class ExplorerState:
     >>> from bsvdd.explorer.state import ExplorerState
     >>> print(ExplorerState(bandwidth=0.8, prior="RowSum", sd=1.0, exponent=0.5).code())
     BSVDD(
-        kernel=kernels.Standardized(kernel=kernels.RBF(bandwidth=0.8)),
+        kernel=kernels.Tabular(kernel=kernels.RBF(bandwidth=0.8)),
         prior=priors.RowSum(sd=1.0, exponent=0.5),
         likelihood_scale='calibrated',
         cutoff=Cutoff(criterion='g_mean', level=0.5),
@@ -117,7 +117,7 @@ class ExplorerState:
     power: float = 0.5
     a: float = 1.0
     b: float = 1.0
-    bounded: bool = True
+    bounded: bool = False
     total: float = 1.0
     calibrated: bool = True
     likelihood_scale: float = 1.0
@@ -217,7 +217,7 @@ class ExplorerState:
     def _call(self) -> Call:
         kernel = Call(kernels.RBF, "kernels.RBF", {"bandwidth": self.bandwidth})
         if self.standardize:
-            kernel = Call(kernels.Standardized, "kernels.Standardized", {"kernel": kernel})
+            kernel = Call(kernels.Tabular, "kernels.Tabular", {"kernel": kernel})
         defaults = self._record.parameters
         if self.is_published:
             named: dict[str, Any] = {"name": self.model, "kernel": kernel}

@@ -23,6 +23,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "situations",
         "slides_readings",
         "table",
+        "unlabelled",
     ],
     submod_attrs={"comparison_page": ["pictures", "write"]},
 )

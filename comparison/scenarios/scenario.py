@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from .datasets import Dataset
 from .gaps import filled, typical_values
 
+LEAST_ROWS = 6  # of a table without labels
 STORED_AS_SETTING = {"stored_as": "setting"}  # name of the field in the keys of stored cells
 
 
@@ -99,6 +100,9 @@ class Real(Scenario):
                     f"{self.data.name}: a comparison needs at least {least} {name} rows (half of "
                     f"them train), got {n}"
                 )
+        self._check_gaps()
+
+    def _check_gaps(self) -> None:
         bad = ~np.isfinite(self.data.X)
         if bad.any() and not self.data.imputed:
             row, column = np.argwhere(bad)[0]
@@ -203,6 +207,39 @@ class OneClass(Real):
         half = len(order) // 2
         test = np.concatenate([order[half:], np.flatnonzero(self.data.minority)])
         return Pair(subset(self.data, order[: min(half, self.rows)]), subset(self.data, test))
+
+
+@dataclass(frozen=True)
+class WholeTable(Real):
+    """All rows train, and each is judged by the others: a table without labels.
+
+    Parameters
+    ----------
+    data : Dataset
+        Without minority rows.
+    """
+
+    @property
+    @override
+    def labelled(self) -> bool:
+        return False
+
+    @override
+    def pair(self, seed: int) -> Pair:
+        data = self.data
+        if data.imputed:
+            values = typical_values(data.X, data.categorical or ())
+            data = replace(data, X=filled(data.X, values))
+        return Pair(data, data)
+
+    @override
+    def check(self) -> None:
+        if len(self.data.X) < LEAST_ROWS:
+            raise ValueError(
+                f"{self.data.name}: a comparison needs at least {LEAST_ROWS} rows, got "
+                f"{len(self.data.X)}"
+            )
+        self._check_gaps()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators.registry import REGISTRY
+from bsvdd.estimators.rows.categories import code
 from bsvdd.inference.warning import DataWarning, collected, warn
 from bsvdd.models.gram import Gram
 from ipywidgets import Widget
@@ -224,7 +225,7 @@ def test_a_start_computes_one_gram_matrix(table, monkeypatch):
     monkeypatch.setattr(Gram, "from_rows", count)
     explorer = explore(*table, **QUICK)
     assert len(computed) == 1
-    resolved = kernels.Standardized(kernels.RBF("likelihood")).resolve(table[0][table[1] == 0])
+    resolved = kernels.Tabular(kernels.RBF("likelihood")).resolve(table[0][table[1] == 0])
     assert explorer.setting.bandwidth == float(f"{resolved.kernel.bandwidth:.3g}")
 
 
@@ -314,7 +315,7 @@ def test_wrong_rows_and_labels_get_the_errors_of_fit_at_once(table, spoil):
     with pytest.raises((ValueError, TypeError)) as ours:
         explore(X, y)
     with pytest.raises((ValueError, TypeError)) as of_fit:
-        BSVDD(kernel=kernels.Standardized(kernels.RBF())).fit(X, y)
+        BSVDD(kernel=kernels.Tabular(kernels.RBF())).fit(X, y)
     assert str(ours.value) == str(of_fit.value)
     assert ours.type is of_fit.type
 
@@ -351,7 +352,7 @@ def test_an_error_is_in_the_panel_and_the_picture_stays(explorer, monkeypatch):
 def test_warnings_of_the_fit_are_in_the_panel():
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=(60, 2)), np.ones(60)])
-    explorer = explore(X, draws=200)
+    explorer = explore(X, draws=200, standardize=False)
     assert "1 column(s) of X are constant" in text(explorer._widgets.messages.value)
     explorer.change(prior="RowSum", sd=0.1, bandwidth=explorer.ranges["bandwidth"].high)
     explorer.wait(SOON)
@@ -421,8 +422,27 @@ def test_the_code_is_that_of_the_screen(explorer):
     assert "one estimate" in text(explorer._widgets.numbers.value)
 
 
+def test_a_table_with_categories_has_its_numbers_on_the_plane_and_its_texts_in_the_row():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=40), "b": rng.lognormal(size=40), "c": 3.0})
+    table.insert(1, "colour", ["red", "blue"] * 18 + ["red"] * 4)
+    explorer = explore(table, **QUICK)
+    assert not explorer._plane.axes[:, 1].any()
+    grid = explorer._plane.grid()[2]
+    assert set(grid[:, 1]) == {code("red")}  # the more frequent category
+    assert np.ptp(grid[:, 0]) > 0 and "most frequent category" in explorer._plane.caption
+    assert explorer._widgets.typed_row.value.splitlines()[1] == "colour = red"
+    lines = explorer._widgets.typed_row.value.replace("= red", "= green")
+    explorer._widgets.typed_row.value = lines
+    explorer._show_typed()
+    explorer.wait(SOON)
+    new = table.iloc[[0]].assign(colour="green")
+    assert explorer._view.decision.p_value == explorer.estimator.p_value(new)[0]
+    assert explorer._widgets.typed_row.value.splitlines()[1] == "colour = green"
+
+
 def test_the_plane_is_that_of_the_principal_components(fitted):
-    est = BSVDD(kernel=kernels.Standardized(kernels.RBF()), **QUICK)
+    est = BSVDD(kernel=kernels.Tabular(kernels.RBF()), **QUICK)
     X = np.random.default_rng(3).normal(size=(40, 5)) * [3.0, 2.0, 1.0, 1.0, 0.1]
     with collected():
         est.fit(X, X[:, 0] > 3)

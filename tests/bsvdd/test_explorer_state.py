@@ -49,7 +49,7 @@ def test_a_published_state_is_the_published_model_with_its_kernel(state):
     kernel = kernels.RBF(bandwidth=state.bandwidth)
     expected = as_published(
         state.model,
-        kernel=kernels.Standardized(kernel) if state.standardize else kernel,
+        kernel=kernels.Tabular(kernel) if state.standardize else kernel,
         random_state=state.random_state,
         minor_label=state.minor_label,
     )
@@ -71,7 +71,7 @@ def test_a_model_without_a_source_has_nothing_published(monkeypatch):
 def test_the_estimator_has_the_numbers_of_the_state(state):
     est = state.estimator()
     rbf = est.kernel.kernel if state.standardize else est.kernel
-    assert isinstance(est.kernel, kernels.Standardized) == state.standardize
+    assert isinstance(est.kernel, kernels.Tabular) == state.standardize
     assert rbf.bandwidth == state.bandwidth
     assert type(est.prior).__name__ == state.prior
     assert est.prior.sd == state.sd
