@@ -101,7 +101,7 @@ class Explanation:
             f"{interval}, at the cutoff {row['cutoff']:.3g}."
         )
         if self.columns is not None:
-            pairs = self.top_columns().iloc[i].to_numpy().reshape(-1, 2)
+            pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
             text += f" Columns: {', '.join(f'{column} {share:.0%}' for column, share in pairs)}."
         if self.given:
             text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
@@ -122,7 +122,7 @@ class Explanation:
         """Return the columns with large shares of row number i; empty if there are no shares."""
         if self.columns is None:
             return ""
-        pairs = self.top_columns().iloc[i].to_numpy().reshape(-1, 2)
+        pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
         return ", ".join(f"{column} {share:.0%}" for column, share in pairs if share >= REASON)
 
     def to_frame(self) -> pd.DataFrame:
