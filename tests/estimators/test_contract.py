@@ -164,7 +164,7 @@ def test_pointwise_log_likelihood(data, name, scale):
 def test_model_is_the_pymc_model_of_the_fit(fitted):
     est = fitted("BSVDD-M")
     assert isinstance(est.model_, pm.Model)
-    assert {v.name for v in est.model_.free_RVs} == {"tau", "alpha1_share"}
+    assert {v.name for v in est.model_.free_RVs} == {"tau", "alpha1"}
     np.testing.assert_array_equal(est.model_["K"].get_value(), est.gram_.K)
 
 
@@ -172,7 +172,7 @@ GRAPHS = {
     "BDD": {"alpha0": "Normal"},
     "BDD-M": {"x": "Normal", "alpha1": "Truncated_normal"},
     "BSVDD": {"beta": "Normal"},
-    "BSVDD-M": {"tau": "Normal", "alpha1_share": "Beta"},
+    "BSVDD-M": {"tau": "Normal", "alpha1": "Beta"},
 }
 
 
