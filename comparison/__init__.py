@@ -18,7 +18,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "published",
             "reproduction",
             "reproduction_page",
-            "slides_readings",
             "table",
         ],
     },

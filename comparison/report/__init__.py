@@ -21,7 +21,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "reproduction",
         "reproduction_page",
         "situations",
-        "slides_readings",
         "table",
     ],
     submod_attrs={"comparison_page": ["pictures", "write"]},

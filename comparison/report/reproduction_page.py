@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ..run.cell import BAYES, FLAG_NONE
 from ..run.runner import Study
-from . import pages, published, slides_readings
+from . import pages, published
 from .published import COMPARED
 from .reproduction import beside, best_f1, by_v, readings, sentences, share_table
 from .table import LEGEND, html
@@ -21,8 +21,6 @@ COLORS = {"SVDD": "#0072B2", "BDD": "#E69F00", "BSVDD": "#009E73", "BSVDD-M": "#
 
 def write(folder: Path, study: Study, results: pd.DataFrame) -> Path:
     """Write reproduction.html and its figures into ``folder``; return the page.
-
-    The page shows the readings of the slides if ``folder`` has slides_readings.csv.
 
     Parameters
     ----------
@@ -38,8 +36,6 @@ def write(folder: Path, study: Study, results: pd.DataFrame) -> Path:
     shares = share_table(ours)
     as_printed = published.distances(printed, ours)
     same_class = published.distances(recast, ours)
-    table_of_readings = folder / slides_readings.FILE
-    named = pd.read_csv(table_of_readings) if table_of_readings.exists() else pd.DataFrame()
     best = best_f1(study)
     figures = {
         "implied_shares": (
@@ -68,13 +64,11 @@ def write(folder: Path, study: Study, results: pd.DataFrame) -> Path:
         scenarios=study.scenarios,
         beside=beside(printed, recast, ours, sd),
         metrics=list(COMPARED.values()),
-        compared=list(COMPARED),
         distances=[(m, as_printed[m], same_class[m]) for m in same_class.index],
         sentences=sentences(ours, printed, shares, best),
         shares=shares,
         printed_sd=printed["accuracy_sd"],
         readings=readings(study) if study.replicates > 1 else [],
-        named_readings=named.to_dict("records"),
         full=html(results),
         legend=LEGEND,
         failed=int((results["error"] != "").sum()),

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.report import reproduction, slides_readings
+from bsvdd.comparison.report import reproduction
 from bsvdd.comparison.run import cell, protocol, runner, studies, workers
 from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.scenarios import datasets
@@ -82,22 +82,6 @@ def test_slides_writes_tables_and_page_and_a_second_run_computes_nothing(
     first = (out / "slides_table.csv").read_bytes()
     assert call("study", "slides", "--out", out, "--jobs", 1).exit_code == 0
     assert (out / "slides_table.csv").read_bytes() == first
-
-
-def test_the_readings_are_measured_and_shown_on_the_page(small, tmp_path, monkeypatch):
-    some = [r for r in slides_readings.readings(["SVDD", "BDD"]) if "raw" in r.kernel]
-    some = [r for r in some if r.rows == "y = 0" and r.fit != "draws"]
-    monkeypatch.setattr(slides_readings, "readings", lambda: some)
-    result = call("study", "slides", "--out", tmp_path, "--jobs", 1, "--readings", 2)
-    assert result.exit_code == 0, result.output
-    table = pd.read_csv(tmp_path / "slides_readings.csv")
-    assert result.output.count("readings: pair ") == 2 * 3  # v = 5, 10, 20
-    assert sorted(table["reading"]) == sorted(r.name for r in some)
-    assert (table["pairs"] == 2).all() and table["nearest"].sum() == 2
-    page = (tmp_path / "reproduction.html").read_text()
-    assert f"All {len(some)} readings" in page and "choice in hindsight" in page
-    for reading, nearest in zip(table["reading"], table["nearest"], strict=True):
-        assert page.count(f"<td>{reading}</td>") == 1 + nearest
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from bsvdd.comparison.run import workers
 from click.testing import CliRunner
 
 from bsvdd.cli import main
@@ -102,12 +101,3 @@ def test_nohup_goes_on_without_its_terminal(monkeypatch):
         assert "Aborted" not in CliRunner().invoke(main, ["data"]).output
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-def test_a_worker_ends_when_its_parent_is_another(monkeypatch):
-    parents, ended = iter([7, 7, 1]), []
-    monkeypatch.setattr(os, "getppid", lambda: next(parents))
-    monkeypatch.setattr(os, "_exit", ended.append)
-    monkeypatch.setattr(workers, "WATCH", 0.0)
-    workers._end_with(7)
-    assert ended == [1] and next(parents, None) is None
