@@ -13,11 +13,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "run": ["cell", "measures", "protocol", "runner", "store", "studies", "workers"],
         "report": [
             "guidelines",
-            "guidelines_page",
             "paired",
             "published",
             "reproduction",
-            "reproduction_page",
             "table",
         ],
     },

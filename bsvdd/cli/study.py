@@ -95,9 +95,9 @@ def slides(protocol: str, run: RunOptions) -> None:
         chosen = studies.slides(run.quick, protocol, run.seed)
         results = _run([chosen], run)
         _draw_to_files()
-        from ..comparison.report import reproduction_page
+        from ..comparison.report import reproduction
 
-        page = reproduction_page.write(run.out, chosen, results[chosen.name])
+        page = reproduction.write(run.out, chosen, results[chosen.name])
     click.echo(f"report: {page}")
 
 
@@ -190,11 +190,11 @@ def kinds(names: tuple[str, ...], run: RunOptions) -> None:
 def _one_class(study: Any, run: RunOptions) -> None:
     _require_ranks()
     from ..comparison.report import guidelines
-    from ..comparison.report.findings import model_rows
+    from ..comparison.report.table import model_rows
 
     results = _run([study], run)[study.name]
-    for finding in guidelines.one_class(model_rows(results), study.candidates):
-        click.echo(finding.sentence)
+    found = guidelines.one_class(model_rows(results), study.candidates)
+    click.echo(found.table.T.to_string(float_format="%.3f"))
     click.echo(f"table: {study.file(run.out, 'table.txt')}")
 
 
@@ -202,9 +202,9 @@ def _guidelines(plan: Any, run: RunOptions) -> None:
     _require_ranks()
     results = _run(plan.studies, run)
     _draw_to_files()
-    from ..comparison.report import guidelines_page
+    from ..comparison.report import guidelines
 
-    click.echo(f"report: {guidelines_page.write(run.out, plan, results)}")
+    click.echo(f"report: {guidelines.write(run.out, plan, results)}")
 
 
 def _require_ranks() -> None:

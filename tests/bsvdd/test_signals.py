@@ -42,7 +42,7 @@ def shared():
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_a_study_that_gets_a_signal_ends_whole_and_goes_on(name, tmp_path):
     memory = shared()
     process = start(tmp_path)
@@ -54,9 +54,8 @@ def test_a_study_that_gets_a_signal_ends_whole_and_goes_on(name, tmp_path):
     _, said = process.communicate(timeout=30)
     _, alive = psutil.wait_procs(children, timeout=15)
     assert alive == [] and time.monotonic() - began < 20
-    assert process.returncode == (-signal.SIGKILL if name == "SIGKILL" else 1)
-    if name != "SIGKILL":  # which leaves it to joblib's tracker to clean up, with a warning
-        assert "Aborted!" in said and "leaked" not in said
+    assert process.returncode == 1
+    assert "Aborted!" in said and "leaked" not in said
     assert shared() <= memory
     assert not list(tmp_path.rglob("*.part"))
     seen = stored(tmp_path)

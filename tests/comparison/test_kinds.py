@@ -230,41 +230,41 @@ def test_labels_are_counted_on_the_same_kinds():
     assert table["LS-SVM"].tolist() == pytest.approx([0.85, 0.95])  # not "a, x", nor "b, z"
     assert report.summary(rows).equals(report.summary(results()))
     assert "by 2 rows" not in report.generated(rows).index
-    worth = next(f.sentence for f in report.findings(rows) if "with labels" in f.sentence)
-    assert "0.850 from 2 rows (LS-SVM) and 0.950 from up to a tenth" in worth
-    assert "without labels BSVDD has 0.850 for the same kinds" in worth
 
 
-def test_sentences_name_the_best_model_for_each_case():
-    first, second, third, fall, *_ = [f.sentence for f in report.findings(results())]
-    assert first.startswith(
-        "Over 2 data sets LS-SVM has the largest AUC for new rows of the labelled"
-    )
-    assert "BSVDD has the largest AUC for rows of kinds that training has not seen, 0.850" in second
-    assert "BSVDD-M has the largest AUC on average over both" in third
-    assert fall.startswith("When a new kind comes, the AUC falls by 0.205 for LS-SVM")
+def test_the_best_and_the_next_model_are_named_for_each_metric():
+    table = report.verdicts(results())
+    assert table.loc[["AUC, seen", "AUC, unseen", "AUC, mean"], "best"].tolist() == [
+        "LS-SVM",
+        "BSVDD",
+        "BSVDD-M",
+    ]
+    assert table.loc["AUC, unseen", ["value", "next", "next value"]].tolist() == [
+        pytest.approx(0.85),
+        "BSVDD-M",
+        pytest.approx(0.84),
+    ]
+    assert (table.loc["Brier, 25%", "value"]) < table.loc["Brier, 25%", "next value"]
 
 
 def test_files_of_the_report(tmp_path):
     report.save(tmp_path, results())
     assert pd.read_csv(tmp_path / "kinds_summary.csv").shape[0] == 3
-    assert "AUC in generated data" in (tmp_path / "kinds_findings.txt").read_text(encoding="utf-8")
+    assert "AUC in generated data" in (tmp_path / "kinds_tables.txt").read_text(encoding="utf-8")
 
 
 def test_results_without_real_data_are_refused():
     rows = results()
     with pytest.raises(ValueError, match="no real data set"):
-        report.findings(rows[~rows["data"].str.endswith("labelled")])
+        report.verdicts(rows[~rows["data"].str.endswith("labelled")])
 
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_guide_has_the_sentences_and_figures_of_the_stored_study():
+def test_the_guide_has_the_figures_of_the_stored_study():
     page = (DOCS / "guide" / "unseen_kinds.md").read_text(encoding="utf-8")
     stored = runner.read(DOCS / "study" / "kinds_results.csv")
-    for finding in report.findings(stored):
-        assert f". {finding.sentence}\n" in page
     for model, row in report.summary(stored).iterrows():
         shown = [f"{row[name]:.3f}".lstrip("0") for name in ("auc_seen", "auc_unseen", "auc_mean")]
         assert f"| {model} | {' | '.join(shown)} |" in page
