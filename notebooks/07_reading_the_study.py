@@ -41,7 +41,7 @@ from bsvdd.comparison import (
     table,
 )
 from bsvdd.comparison.report.table import model_rows
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.scenarios.generators import Shape
 
 STUDY = Path("../docs/study")
 plt.rcParams["figure.dpi"] = 55  # small pictures

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,8 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
 from ...inference.warning import DataWarning, DiagnosticWarning
-from ..scenarios.kinds import KindPair
-from ..scenarios.scenario import STORED_AS_SETTING, Pair, Scenario
+from ..scenarios.scenario import Pair, Scenario
 from .measures import measure, measure_kinds, scores_of_answers
 from .protocol import Candidate, Protocol
 from .store import Row
@@ -35,7 +34,7 @@ class Cell:
     result does not depend on what else is running.
     """
 
-    scenario: Scenario = field(metadata=STORED_AS_SETTING)
+    scenario: Scenario
     candidate: Candidate
     protocol: Protocol
     replicate: int
@@ -81,7 +80,7 @@ class Cell:
                 decision["surprise"].to_numpy(),
                 1.0 - decision["probability_normal"].to_numpy(),
             ),
-            **(_of_kinds(est, pair, decision) if isinstance(pair, KindPair) else {}),
+            **({} if pair.unseen is None else _of_kinds(est, pair.unseen, pair, decision)),
             "base_rate": test.base_rate,
             "n": len(train.X),
             "p": train.X.shape[1],
@@ -95,12 +94,14 @@ class Cell:
         }
 
 
-def _of_kinds(est: Detector, pair: KindPair, decision: pd.DataFrame) -> dict[str, float]:
+def _of_kinds(
+    est: Detector, unseen: np.ndarray, pair: Pair, decision: pd.DataFrame
+) -> dict[str, float]:
     """Return the metrics of seen and of unseen kinds, and proper scores of the probabilities.
 
     The names of those without a background, which are Platt's, begin with "platt_".
     """
-    minority, unseen, X = pair.test.minority, pair.unseen, pair.test.X
+    minority, X = pair.test.minority, pair.test.X
     flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
     values = measure_kinds(minority, unseen, flagged, score)
     base_rate = float(pair.train.minority.mean())

@@ -31,9 +31,7 @@ Memo = dict[int, tuple[Any, dict[str, Any]]]
 def describe(value: Any, memo: Memo | None = None) -> Any:
     """Return JSON that is equal for equal values and describes all that a cell depends on.
 
-    Fields of a dataclass that do not count for its equality are left out. A field is named by its
-    metadata "stored_as", if it has that. A newer field whose metadata "stored" is "if set" is left
-    out while it is None, so that results that were stored before it existed stay valid.
+    Fields of a dataclass that do not count for its equality are left out.
 
     Parameters
     ----------
@@ -51,10 +49,9 @@ def describe(value: Any, memo: Memo | None = None) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if id(value) not in memo:
             fields = {
-                f.metadata.get("stored_as", f.name): describe(getattr(value, f.name), memo)
+                f.name: describe(getattr(value, f.name), memo)
                 for f in dataclasses.fields(value)
                 if f.compare
-                and not (f.metadata.get("stored") == "if set" and getattr(value, f.name) is None)
             }
             memo[id(value)] = value, {"type": type(value).__name__, **fields}
         return memo[id(value)][1]

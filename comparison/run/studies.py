@@ -25,7 +25,7 @@ from ..scenarios.designs import (
     scenarios_of,
 )
 from ..scenarios.kinds import KindSet
-from ..scenarios.scenario import OneClass, Scenario
+from ..scenarios.scenario import Real, Scenario
 from ..scenarios.slides import Slides
 from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, published
 from .runner import Study, read
@@ -101,7 +101,7 @@ def one_class(data: list[Dataset], quick: bool = False, seed: int = 0, rows: int
     Half of the majority rows of a data set train, at most ``rows``; the other half and all minority
     rows test. Nothing is tuned: all have their defaults, on standardised columns.
     """
-    scenarios: list[Scenario] = [OneClass(each, rows) for each in data]
+    scenarios: list[Scenario] = [Real(each, rows, labelled=False) for each in data]
     models = [c for c in candidates() if not c.needs_minority]
     return Study("one_class", scenarios, models, DEFAULTS, 2 if quick else 5, seed)
 

@@ -11,7 +11,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "generators",
         "kinds",
         "scenario",
-        "shapes",
         "slides",
         "tables",
     ],

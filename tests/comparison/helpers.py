@@ -11,7 +11,7 @@ from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.runner import Study
 from bsvdd.comparison.run.store import Store
 from bsvdd.comparison.run.workers import Workers
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.scenarios.generators import Shape
 from bsvdd.comparison.scenarios.slides import Slides
 
 TIMES = ["fit_seconds", "score_seconds"]

@@ -20,7 +20,7 @@ from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.runner import Study
 from bsvdd.comparison.run.store import Store
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.scenarios.generators import Shape
 from bsvdd.comparison.scenarios.slides import Slides
 
 from tests.bsvdd.test_cli_study import call, small  # noqa: F401

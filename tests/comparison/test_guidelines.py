@@ -13,8 +13,7 @@ from bsvdd.comparison.run import runner, studies
 from bsvdd.comparison.run.cell import trivial_rules
 from bsvdd.comparison.run.protocol import PRIORS, Candidate
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.scenario import Unlabelled
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.scenarios.generators import Shape
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 
 plt.switch_backend("agg")
@@ -92,7 +91,7 @@ def test_the_planted_order_is_what_the_tables_say(plan, order):
 
 def test_differences_over_two_blocks_are_not_tested():
     """Intervals of one degree of freedom would join what lies far apart."""
-    setting = Unlabelled(Shape("ring"))
+    setting = Shape("ring", labelled=False)
     rows = [
         {"data": setting.name, "model": model, "replicate": i, "g_mean": value + 0.01 * i, "auc": 1}
         for i in range(3)
@@ -262,7 +261,7 @@ def test_designs_cover_what_is_asked_for():
     assert {s.name for s in with_v}.isdisjoint(s.name for (s,) in plan.design["features"].values())
     assert set(plan.design["boundary"]) == {"linear", "ring", "moons", "clover", "modes"}
     assert [c.name for c in plan.main.candidates] == [*REGISTRY, *YARDSTICKS]
-    assert any(isinstance(s, Unlabelled) for s in plan.main.scenarios)
+    assert any(not s.labelled for s in plan.main.scenarios)
     for each in plan.studies:
         each.check()
     bayesian = [n for n, r in REGISTRY.items() if r.bayesian]

@@ -74,11 +74,11 @@ def test_an_unknown_set_is_named():
 
 def test_only_the_labelled_kind_is_in_training():
     pair = LabelledKind(SET, "d").pair(3)
-    assert set(pair.train_kind) == {"", "d"}
+    assert set(pair.kinds[0]) == {"", "d"}
     assert pair.train.minority.sum() == LabelledKind(SET, "d").n_minority == 4  # 35 / 10, rounded
     assert (~pair.train.minority).sum() == 35
-    assert set(pair.test_kind) == {"", "c", "d", "e"}
-    np.testing.assert_array_equal(pair.unseen, np.isin(pair.test_kind, ["c", "e"]))
+    assert set(pair.kinds[1]) == {"", "c", "d", "e"}
+    np.testing.assert_array_equal(pair.unseen, np.isin(pair.kinds[1], ["c", "e"]))
     rows = np.concatenate([pair.train.X, pair.test.X])
     assert len(np.unique(rows, axis=0)) == len(rows) == 100
 
@@ -100,7 +100,7 @@ def test_drift_moves_the_labelled_kinds_by_its_length():
     still, moved = (Clusters(0.5, drift, n_test=40_000).pair(2) for drift in (0.0, 2.0))
     np.testing.assert_array_equal(still.train.X, moved.train.X)
     for kind, length in (("kind A", 2.0), ("kind B", 2.0), ("kind C", 0.0)):
-        means = [p.test.X[p.test_kind == kind].mean(axis=0) for p in (still, moved)]
+        means = [p.test.X[p.kinds[1] == kind].mean(axis=0) for p in (still, moved)]
         assert np.linalg.norm(means[1] - means[0]) == pytest.approx(length, abs=0.1)
 
 
@@ -186,10 +186,10 @@ def test_few_labelled_rows_are_of_the_same_kind():
     scenario = kinds.LabelledKind(digits, digits.kinds[0], labels=2)
     pair, whole = scenario.pair(3), kinds.LabelledKind(digits, digits.kinds[0]).pair(3)
     assert scenario.name == "digits, 9 labelled by 2 rows" and scenario.n_minority == 2
-    assert (pair.train_kind == "9").sum() == 2
-    assert (whole.train_kind == "9").sum() == 30
-    normal = whole.train_kind == ""
-    np.testing.assert_array_equal(pair.train.X[pair.train_kind == ""], whole.train.X[normal])
+    assert (pair.kinds[0] == "9").sum() == 2
+    assert (whole.kinds[0] == "9").sum() == 30
+    normal = whole.kinds[0] == ""
+    np.testing.assert_array_equal(pair.train.X[pair.kinds[0] == ""], whole.train.X[normal])
     names = [each.name for each in studies.kinds([digits]).scenarios]
     assert (
         scenario.labelled
