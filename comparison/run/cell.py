@@ -157,11 +157,7 @@ def replicate_pair(scenario: Scenario, replicate: int, seed: int) -> Pair:
 
     The last pair is kept, as a process computes the cells of one replicate after another.
     """
-    own_seed = replicate_seed(replicate, seed)
-    try:
-        return _cached_pair(scenario, own_seed)
-    except TypeError:  # a scenario that cannot be hashed
-        return scenario.pair(own_seed)
+    return _cached_pair(scenario, replicate_seed(replicate, seed))
 
 
 def forget_pair() -> None:

@@ -1,7 +1,7 @@
 """The comparison: one protocol, independent cells, an honest table."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -98,16 +98,6 @@ def test_the_data_of_a_replicate_are_drawn_once(moon, monkeypatch):
     assert seeds == [replicate_seed(0, 0), replicate_seed(1, 0)]
     runner.compare([moon], ["SVDD"], 1, SMALL)
     assert len(seeds) == 3
-
-
-def test_a_scenario_that_cannot_be_hashed_is_drawn_for_each_cell(moon):
-    @dataclass(frozen=True)
-    class Listed(Real):
-        notes: list
-
-    row = Cell(Listed(moon, []), Candidate("SVDD", "SVDD"), SMALL, 0, 0).run()
-    assert "error" not in row
-    assert row["auc"] == cell(moon, "SVDD").run()["auc"]
 
 
 def test_names_given_twice_fail_before_a_fit(moon, monkeypatch):
