@@ -34,7 +34,7 @@ from joblib import Parallel, delayed
 from rich.progress import track
 from scipy.stats import betabinom
 
-from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels, priors
+from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels
 
 from .measure import in_turn
 
@@ -59,7 +59,7 @@ ONE_CLASS: dict[str, Maker] = {
 }
 WITH_MINORITY: dict[str, Maker] = {
     "SVDD-M": lambda kernel: SVDDM(kernel=kernel),
-    "BSVDD-M": lambda kernel: BSVDDM(kernel=kernel, minority_prior=priors.Beta(total=1), **SMALL),
+    "BSVDD-M": lambda kernel: BSVDDM(kernel=kernel, **SMALL),
 }
 METHODS = {
     "SVDD": ("left-out", "jackknife+", "cross", "split"),

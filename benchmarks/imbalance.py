@@ -14,10 +14,8 @@ from bsvdd.comparison.report import table
 from bsvdd.comparison.run import runner
 from bsvdd.comparison.run.protocol import Protocol
 from bsvdd.comparison.scenarios import datasets, generators
-from rich.console import Console
 
 from bsvdd import Cutoff
-from bsvdd.cli.compare import print_table
 
 MODELS = ["SVM", "LS-SVM", "DSVM-CIL", "IDLSSVM-CIL"]
 METRICS = {"balanced_accuracy": "balanced accuracy", "g_mean": "G-mean", "fpr": "FPR", "fnr": "FNR"}
@@ -44,7 +42,7 @@ def main() -> None:
     data = sets(arguments.overlaps)
     protocol = Protocol(cutoff=Cutoff("model"))
     results = runner.compare(data, MODELS, arguments.replicates, protocol)
-    print_table(Console(), table.summary(results, METRICS), {each.name: each for each in data})
+    print(table.summary(results, METRICS).to_string())
 
 
 if __name__ == "__main__":

@@ -199,11 +199,11 @@ class BSVDDM(BSVDD):
         SVDD-M with C2 = 1/(n1 mu): the smaller mu is, the dearer is a minority row inside.
     prior : prior or callable, default=InverseRowSum(sd=0.5)
         Prior of tau.
-    minority_prior : prior or callable, default=Beta(1, 1, total=1)
-        Prior of the minority weights. Their total is at most 1, and on each of the 13 embedded sets
-        R-hat of d_z is below 1.01. With the published ``Beta()`` the total grows with n1. With
-        the published prior of tau too, and a wide kernel, the posterior can have several modes,
-        between which chains rarely move; then the fit warns (``python -m benchmarks.modes``).
+    minority_prior : prior or callable, default=Beta(1, 1)
+        Prior of the minority weights, as published. Their total can grow with n1; ``Beta(total=1)``
+        bounds it. With the published prior of tau, ``RowSum()``, and a wide kernel, the posterior
+        can have several modes, between which chains rarely move; then the fit warns (``python -m
+        benchmarks.modes``).
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ class BSVDDM(BSVDD):
 
     prior: Prior = InverseRowSum(sd=0.5)
     likelihood_scale: float | str = 1.0
-    minority_prior: Prior = Beta(total=1)
+    minority_prior: Prior = Beta()
     minority_fraction: float = 0.1
 
     @override

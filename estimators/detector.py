@@ -32,6 +32,7 @@ from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.kernels.base import LARGEST, is_number
 from ..models.potential import KernelLikelihood, Likelihood, WeightMap
 from . import new_rows, tree
+from .decision_table import DecisionTable
 from .dictionary import AllRows
 from .fit import Fit, read
 from .inputs import row_names
@@ -643,7 +644,7 @@ class Detector(OutlierMixin, BaseEstimator):
         if fit.has_center:
             columns |= {"surprise_low": low, "surprise_high": high}
         columns |= {"normal": scores >= 0.0, "left_out": known}
-        return pd.DataFrame(columns, fit.data.row_names)
+        return DecisionTable(columns, fit.data.row_names)
 
     def _training(self, prob: float = 0.9) -> np.ndarray:
         """Return what ``center.decision`` has, (4, n), of the training rows, each left out."""
@@ -736,7 +737,7 @@ class Detector(OutlierMixin, BaseEstimator):
             error = probability_error(probability, fit.diagnostics.get("ess", math.nan))
             columns["probability_error"] = error
             columns["decision"] = three_way(probability, error, *undecided)
-        return pd.DataFrame(columns, X.index if isinstance(X, pd.DataFrame) else None)
+        return DecisionTable(columns, X.index if isinstance(X, pd.DataFrame) else None)
 
     # distances
 

@@ -68,11 +68,6 @@ class PriorDensity:
         start = np.concatenate([np.ravel(point[v.name]) for v in model.value_vars])
         return cls(model, tuple(inputs), start, point)
 
-    @property
-    def size(self) -> int:
-        """Number of unconstrained parameters."""
-        return len(self.start)
-
     # batches
 
     def _function(

@@ -52,8 +52,7 @@ new = datasets.moon(n0=1000, n1=100, seed=1)
 # computed without them. So only the weights differ. The default prior of BDD and BSVDD has the same
 # mean for all rows, and $\lambda$ by calibration. BSVDD-M keeps $\lambda = 1$, because a larger one
 # switches the minority rows off, and has a prior that gives remote rows more weight. Its minority
-# weights have a total of at most 1, `Beta(total=1)`. With the published `Beta(1, 1)` their total grows
-# with the number of minority rows.
+# weights have the published prior, `Beta(1, 1)`: their total can grow with the number of minority rows.
 
 # %%
 models = {

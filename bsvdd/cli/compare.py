@@ -14,6 +14,7 @@ from .errors import check_output_folder, plain_errors
 from .progress import progress
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
+GAPS = "to the best: paired difference in AUC, ± half of its 95 % interval."
 SUMS_OVER_PAIRS = "KDE"  # the yardstick that scores each row by all training rows
 
 
@@ -67,15 +68,22 @@ def compare(
 ) -> None:
     """Fit and compare the models, on CSV or on embedded real data sets.
 
-    Prints a table and writes a report with pictures, into --out (what is there is replaced).
+    With --label, models train on random halves and are measured on the other halves. Without it,
+    each model judges each row of CSV by the others: which rows do most models call odd?
+
+    Prints a table and writes results.csv, then a report with pictures, into --out (what is there is
+    replaced).
     """
     of_csv = [f"--{name}" for name in options.given("label", "minor", *vars(table))]
-    if csv is not None and label is None:
-        raise click.UsageError("CSV needs --label COLUMN, the column of the classes")
     if csv is None and of_csv:
         raise click.UsageError(f"no CSV file is given, which is needed for {' and '.join(of_csv)}")
     if csv is not None and names:
         raise click.UsageError("give either CSV or --data, not both")
+    unlabelled = csv is not None and label is None
+    if unlabelled and (without := options.given("minor", "replicates", "published")):
+        raise click.UsageError(
+            f"{options.as_option(without[0])} needs --label COLUMN, the column of the classes"
+        )
     of_source = [options.as_option(name) for name in options.given(*vars(own))]
     if published and of_source:
         raise click.UsageError(
@@ -90,19 +98,31 @@ def compare(
 
         matplotlib.use("agg")
         from ..comparison import report
-        from ..comparison.report import own_data
-        from ..comparison.report import table as tables
+        from ..comparison.report import own_data, pages
+        from ..comparison.report import unlabelled as votes
         from ..comparison.run import runner
         from ..comparison.run.protocol import Candidate, Protocol, as_published
         from ..comparison.run.store import ensure_writable
         from ..comparison.run.workers import Workers
         from ..comparison.scenarios import datasets
-        from ..inference.warning import DataWarning, DiagnosticWarning
+        from ..estimators.messages import quoted
+        from ..estimators.registry import MODELS
 
-        parameters = own.for_models(list(models) or runner.DEFAULT_MODELS)
+        chosen = list(models) or [
+            name
+            for name in runner.DEFAULT_MODELS
+            if not (unlabelled and MODELS[name].needs_minority)
+        ]
+        parameters = own.for_models(chosen)
         cutoff = own.cutoff()
-        if csv is not None and label is not None:
-            check_output_folder(out, csv, ("results.csv", "report.html"))
+        needing = [name for name in chosen if unlabelled and MODELS[name].needs_minority]
+        if needing:
+            raise ValueError(
+                f"{quoted(needing)} learn{'s' * (len(needing) == 1)} from minority rows; name the "
+                "column of the classes by --label"
+            )
+        if csv is not None:
+            check_output_folder(out, csv, ("results.csv", "rows.csv", "report.html"))
             layout = table.layout(label)
             options_of_csv = (
                 layout.id,
@@ -119,7 +139,6 @@ def compare(
             replicates = REPLICATES_OF_MANY if many else REPLICATES
         protocol = Protocol(cutoff=cutoff, draws=draws, tune=tune, chains=chains)
         given = options.given("draws", "tune", "chains")
-        chosen = list(models) or runner.DEFAULT_MODELS
         candidates = [Candidate(name, name, parameters[name]) for name in chosen]
         if published:
             candidates = as_published(list(models) or None, given)
@@ -128,26 +147,32 @@ def compare(
         refused = _left_out(study, bool(models))
         study = replace(study, left_out=frozenset(refused))
         ensure_writable(out)
-    categories = [] if csv is None else _categories(csv, table.layout(label), data[0])
-    for line in [*categories, *_plan(study, refused)]:
+    of_columns = [] if csv is None else _columns(csv, table.layout(label), data[0])
+    for line in [*of_columns, *_plan(study, refused)]:
         click.echo(line, err=True)
 
-    with plain_errors(), progress(log) as display:
-        results = study.run(
-            workers=Workers(jobs), on_cell=display.cells("fits", len(study.cells()))
-        )
-        display.step("pictures")
-        with warnings.catch_warnings():
-            for category in (DataWarning, DiagnosticWarning):  # of fits that only make a picture
-                warnings.simplefilter("ignore", category)
-            pictured = as_published(own=given) if published else None
-            default = replace(protocol, cutoff=Protocol().cutoff)
-            figures = report.pictures(default, seed, pictured)
-            figures |= own_data.pictures(data, results, protocol, seed, study.candidates)
-        notes = [*categories, *_notes(study, table, refused)]
-        page = report.write(out, results, data, protocol, seed, figures, published, notes)
-
-    print_table(console, tables.summary(results), {d.name: d for d in data})
+    with plain_errors():
+        with progress(log) as display:
+            on_cell = display.cells("fits", len(study.cells()))
+            results = study.run(workers=Workers(jobs), on_cell=on_cell)
+        pages.save(out / "results.csv", runner.to_csv(results).encode())
+        notes = [*of_columns, *_notes(study, table, refused)]
+        if unlabelled:
+            found = votes.votes(results, data[0], table.id or "row")
+            pages.save(out / "rows.csv", votes.all_rows(found).encode())
+            print_votes(console, found, data[0])
+            page = votes.write(out, results, found, data[0], protocol, seed, notes)
+        else:
+            print_results(console, results, data)
+            with progress(log) as display, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of fits that only make a picture
+                display.step("pictures of an example")
+                pictured = as_published(own=given) if published else None
+                default = replace(protocol, cutoff=Protocol().cutoff)
+                figures = report.pictures(default, seed, pictured)
+                display.step("pictures of the data")
+                figures |= own_data.pictures(data, results, protocol, seed, study.candidates)
+            page = report.write(out, results, data, protocol, seed, figures, published, notes)
     click.echo(f"report: {page}")
 
 
@@ -175,11 +200,12 @@ def _slow(study: Any) -> dict[tuple[str, str], str]:
     from ..estimators.dictionary import MAX_POINTS
     from ..estimators.registry import YARDSTICKS
 
+    trained = {s: len(s.data.X) // (2 if s.labelled else 1) for s in study.scenarios}
     return {
-        (each.name, c.name): f"{len(each.data.X) // 2} rows train, and without landmarks more than "
-        f"{MAX_POINTS} take long; name the model by --model to fit it all the same"
-        for each in study.scenarios
-        if len(each.data.X) // 2 > MAX_POINTS
+        (each.name, c.name): f"{n} rows train, and without landmarks more than {MAX_POINTS} take "
+        "long; name the model by --model to fit it all the same"
+        for each, n in trained.items()
+        if n > MAX_POINTS
         for c in study.candidates
         if c.model == SUMS_OVER_PAIRS or not (_takes_landmarks(c) or c.model in YARDSTICKS)
     }
@@ -206,33 +232,40 @@ def _plan(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
     models = list(dict.fromkeys(cell.candidate.name for cell in study.cells()))
     sizes = [
         f"{each.name} ({len(each.data.X)} rows, {each.data.X.shape[1]} columns, "
-        f"{int(each.data.minority.sum())} minority)"
+        f"{int(each.data.minority.sum()) if each.labelled else 'no'} "
+        f"{'minority' if each.labelled else 'labels'})"
         for each in study.scenarios
     ]
-    lines = [f"data: {', '.join(sizes)}"]
-    lines += [f"left out: {reason}" for reason in _grouped(refused)]
+    lines = [f"left out: {reason}" for reason in _grouped(refused)]
     lines += [f"parameters: {text}" for text in _changed(study)]
+    trained = f", {study.replicates} random halves each" if study.scenarios[0].labelled else ""
     lines.append(
-        f"plan: {len(study.cells())} fits of {len(models)} models ({', '.join(models)}), "
-        f"{study.replicates} for each model and data set; a random half of the rows trains"
+        f"plan: {len(study.cells())} fits of {len(models)} models on {', '.join(sizes)}{trained}"
     )
     return lines
 
 
-def _categories(csv: Path, layout: Any, data: Any) -> list[str]:
-    """Return which columns are categories, and how they are compared."""
+def _columns(csv: Path, layout: Any, data: Any) -> list[str]:
+    """Return which columns are categories, and which may be classes that are not named."""
+    import numpy as np
+
     from ..estimators.messages import columns
     from ..estimators.rows.files import csv_head
     from ..models.kernels import Tabular
 
-    if data.categorical is None:
-        return []
     names = [c for c in csv_head(csv, layout.form) if c not in layout.others]
-    found = columns([names[i] for i in data.categorical], "is a category", "are categories")
-    return [
-        f"{found}: kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other columns "
-        f"by {Tabular.rho:g} for each category in which two rows differ"
-    ]
+    lines = []
+    if data.categorical is not None:
+        found = columns([names[i] for i in data.categorical], "is a category", "are categories")
+        lines.append(
+            f"{found}: kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other "
+            f"columns by {Tabular.rho:g} for each category in which two rows differ"
+        )
+    two = [c for c, values in zip(names, data.X.T, strict=True) if len(np.unique(values)) == 2]
+    if layout.label is None and two:
+        verb = columns(two, "has two values and is a feature", "have two values and are features")
+        lines.append(f"{verb}; if these are classes, name the column by --label")
+    return lines
 
 
 def _changed(study: Any) -> list[str]:
@@ -262,29 +295,77 @@ def _notes(
     ]
 
 
-def print_table(console: Any, summary: Any, data: dict[str, Any]) -> None:
-    """Print the table of a comparison, one block for each data set."""
+def print_results(console: Any, results: Any, data: list[Any]) -> None:
+    """Print a table for each data set, the best model by AUC first, and what tells it apart."""
+    from ..comparison.report import own_data
+    from ..comparison.report.table import moments
+
+    shown = {"g_mean": "G-mean", "f1": "F1", "fpr": "FPR", "fnr": "FNR", "fit_seconds": "fit, s"}
+    means = moments(own_data.ordered(results), {"auc": "AUC"} | shown)[0]
+    for each in data:
+        mine = results[results["data"] == each.name]
+        winners = own_data.winners(mine)
+        others: Any = winners[0].lead.others if winners else None
+        rows = []
+        for model, row in means.loc[each.name].iterrows():
+            gap = ""
+            if others is not None and model in others.index:
+                mean, high = others.loc[model, ["difference", "high"]]
+                gap = f"{mean:.3f}" + (f" ± {high - mean:.3f}" if high == high else "")
+            numbers = [_number(value) for value in row[list(shown)]]
+            rows.append([model, _number(row["auc"]), gap, *numbers])
+        title = (
+            f"{each.name}: {len(each.X)} rows, {each.X.shape[1]} columns, base rate "
+            f"{each.base_rate:.3f}; positive = minority"
+        )
+        _print(console, title, ["model", "AUC", "to the best", *shown.values()], rows)
+        for line in [*(w.sentence for w in winners), GAPS, *own_data.same_decisions(mine)]:
+            console.print(line, markup=False, highlight=False)
+        console.print()
+
+
+def print_votes(console: Any, found: Any, data: Any, top: int = 10) -> None:
+    """Print how far models agree on the odd rows of a table, and the rows that most call odd."""
+    from ..comparison.report.unlabelled import LEGEND
+
+    n = len(found.models)
+    rows = [
+        [m, f"{r.odd:.0f}", _number(r.share), f"{r.agrees:.2f}", f"{r.seconds:.2f}"]
+        for m, r in found.models.iterrows()
+    ]
+    title = f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} columns, no labels"
+    _print(console, title, ["model", "odd", "share", "agrees", "fit, s"], rows)
+    for line in [LEGEND, *found.lines()]:
+        console.print(line, markup=False, highlight=False)
+    console.print()
+    rows = [
+        [str(r.row), f"{r.odd_by} of {n}", f"{r.p_value:.3f}"]
+        for _, r in found.rows.head(top).iterrows()
+    ]
+    title = f"{found.by_most} rows are odd by most of the models; the first {len(rows)}:"
+    _print(console, title, [found.name, "odd by", "p, median"], rows)
+    console.print(
+        "bsvdd outliers names the columns that make a row odd.", markup=False, highlight=False
+    )
+
+
+def _number(value: float) -> str:
+    return "-" if value != value else f"{value:.3f}"
+
+
+def _print(console: Any, title: str, head: list[str], rows: list[list[str]]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    narrow = console.width < 8 + 15 * len(summary.columns)  # then the sd goes below the mean
+    from ..estimators.messages import printable
 
-    for name in dict.fromkeys(key[0] for key in summary.index):
-        dataset = data[name]
-        block = Table(
-            title=Text(
-                f"{name}: {len(dataset.X)} rows, {dataset.X.shape[1]} columns, base rate "
-                f"{dataset.base_rate:.3f}; positive = minority; mean (sd) over splits"
-            ),
-            title_justify="left",
-            box=box.SIMPLE_HEAD,
-            padding=(0, 0 if narrow else 1, 0, 0),
-        )
-        block.add_column("model", no_wrap=True)
-        for title in summary.columns:
-            block.add_column(title, justify="right", no_wrap=True)
-        for model, row in summary.loc[name].iterrows():
-            cells = [cell.replace(" (", "\n(") for cell in row] if narrow else row
-            block.add_row(model, *cells, style="dim" if model.startswith("flag") else None)
-        console.print(block)
+    console.print(Text(title))
+    block = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    block.add_column(Text(printable(head[0])), overflow="fold", min_width=16)
+    for name in head[1:]:
+        block.add_column(Text(name), justify="right", no_wrap=True)
+    for first, *cells in rows:
+        style = "dim" if first.startswith("flag ") else None
+        block.add_row(Text(printable(first)), *cells, style=style)
+    console.print(block)

@@ -54,7 +54,7 @@ def outliers(
     surprise is 0 at the cutoff, .69 for a row that is half as similar to the others, and negative
     for normal rows. P(normal) is the probability that the row lies within the cutoff. p is the
     share of rows that are at least as odd. A reason is a column with its value and its share of the
-    surprise. --out also has the 90 % interval of the surprise.
+    surprise. 90 %: the interval of the surprise.
 
     p ranks the rows of one table, so one row has the smallest p in any table. To select rows at a
     false discovery rate, fit rows that are known to be normal (bsvdd fit), and give the others to
@@ -66,6 +66,8 @@ def outliers(
         # a column with two values is constant but for odd rows, and no label
         layout = replace(table.layout(), may_have_classes=False)
         est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
+        from ..comparison.run.cell import decided
+
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)
         with waiting("outliers") as step:
@@ -90,21 +92,6 @@ def outliers(
     for path in (out, picture):
         if path is not None:
             click.echo(f"saved {path}")
-
-
-def decided(est: Any, X: pd.DataFrame) -> pd.DataFrame:
-    """Return the decision on each row of X, to which ``est`` was fitted, left out.
-
-    A fit with landmarks holds a sample of many rows; it decides the others as new rows.
-    """
-    import pandas as pd
-
-    found: pd.DataFrame = est.training_decision().drop(columns="left_out")
-    if len(found) == len(X):
-        return found
-    others = X.drop(index=found.index)
-    as_new = est.decision(others)[list(found)].set_index(others.index)
-    return pd.concat([found, as_new]).sort_index()
 
 
 def reasons(
@@ -143,7 +130,8 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
         if parts and share < SHARE:
             break
         value = row[column.removeprefix("'") if column not in row else column]
-        text = f"{value:.6g}" if isinstance(value, float) else f"{value}"
+        text = f"{value:.8g}" if isinstance(value, float) else f"{value}"
+        text = text.removesuffix(" 00:00:00")  # a date
         if column in codes and not isinstance(value, str):
             text = "" if -1.0 < value < 0.0 else text  # the number of a text
         parts.append(f"{column}{text and ' = '}{printable(text)[:VALUE]} ({share:.0%})")
@@ -218,17 +206,23 @@ def printed(found: pd.DataFrame, texts: list[str]) -> Any:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column(Text(str(found.columns[0])), overflow="fold", max_width=20)
-    for title in ("p", "surprise", "P(normal)"):
+    ends = [name for name in ("surprise_low", "surprise_high") if name in found]
+    for title in ("p", "P(normal)", "surprise", *["90 %"][: len(ends)]):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("reason", overflow="fold")
     for (_, row), text in zip(found.iterrows(), texts, strict=True):
-        surprise = row["surprise"]
+        interval = [f"[{', '.join(_nats(row[name]) for name in ends)}]"][: len(ends)]
         table.add_row(
             Text(printable(str(row.iloc[0]))),
             f"{row['p_value']:.3f}",
-            f"{surprise:.2f}" if surprise < 100.0 else f"{surprise:,.0f}",
             f"{row['probability_normal']:.2f}",
+            _nats(row["surprise"]),
+            *interval,
             Text(text),
             style=None if not row["normal"] else "dim",
         )
     return table
+
+
+def _nats(surprise: float) -> str:
+    return f"{surprise:.2f}" if surprise < 100.0 else f"{surprise:,.0f}"

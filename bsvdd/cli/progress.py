@@ -35,7 +35,6 @@ def progress(console: Any) -> Iterator[Display]:
         return
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         TextColumn,
         TimeElapsedColumn,
@@ -44,8 +43,7 @@ def progress(console: Any) -> Iterator[Display]:
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]} failed"),
+        TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
         console=console,
@@ -59,10 +57,11 @@ class Bars:
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
+        self._step: Any = None
 
     def cells(self, name: str, total: int) -> Callable[[Any], None]:
         """Start a task of ``total`` cells; return what to call after each finished cell."""
-        task = self._bar.add_task(name, total=total, failed=0, left="")
+        task = self._bar.add_task(name, total=total, count=f"0/{total}", left="")
         remaining = Remaining()
         told: set[str] = set()
 
@@ -77,7 +76,8 @@ class Bars:
             self._bar.update(
                 task,
                 completed=progress.done,
-                failed=progress.failed,
+                count=f"{progress.done}/{total}"
+                + (f", {progress.failed} failed" if progress.failed else ""),
                 left=remaining.after(progress),
                 description=f"{name}: {progress.cell.scenario.name}, {model}",
             )
@@ -86,7 +86,9 @@ class Bars:
 
     def step(self, name: str) -> None:
         """Say that a step without cells begins."""
-        self._bar.add_task(name, total=None, failed=0, left="")
+        if self._step is not None:
+            self._bar.update(self._step, total=1, completed=1)  # its time stops
+        self._step = self._bar.add_task(name, total=None, count="", left="")
 
 
 def time_so_far(task: str) -> AbstractContextManager[None]:
@@ -135,7 +137,7 @@ class Lines:
 
     def step(self, name: str) -> None:
         """Say that a step without cells begins."""
-        self._task = name
+        self._task, self._start = name, self._clock()
         self._echo(name)
 
     def still_running(self) -> str | None:

@@ -139,7 +139,9 @@ def score(
             )
     _count_problems(problems)
     _count_unseen(est, usable)
-    _count_training_rows(est, usable)
+    equal = _count_training_rows(est, usable)
+    if fdr is not None and not result["selected"].any():
+        _say_why_none(result["p_value"], fdr, equal)
 
 
 def _categories_of_fit(est: Any, layout: Any) -> list[str]:
@@ -328,7 +330,19 @@ def _count_unseen(est: Any, X: pd.DataFrame) -> None:
         )
 
 
-def _count_training_rows(est: Any, X: pd.DataFrame) -> None:
+def _say_why_none(p: pd.Series, fdr: float, equal: int) -> None:
+    """Say on stderr why no row of a batch is selected (Benjamini and Hochberg)."""
+    smallest = ", ".join(f"{value:.3g}" for value in p.nsmallest(3))
+    n = len(p)
+    click.echo(
+        f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their p-values are at "
+        f"most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}"
+        + (f"; {equal} of the {n} are training rows: score the new rows alone" if equal else ""),
+        err=True,
+    )
+
+
+def _count_training_rows(est: Any, X: pd.DataFrame) -> int:
     """Say on stderr how many rows are training rows, which their own fit finds too normal."""
     from ..estimators import new_rows
     from ..estimators.questions.copies import are_training_rows
@@ -341,6 +355,7 @@ def _count_training_rows(est: Any, X: pd.DataFrame) -> None:
             "does est.training_decision()",
             err=True,
         )
+    return equal
 
 
 def _count_problems(problems: pd.Series) -> None:

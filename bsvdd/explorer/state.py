@@ -71,7 +71,7 @@ class ExplorerState:
         Parameters of the prior; only RowSum has ``exponent``, and only InverseRowSum ``power``.
     a, b : float, default=1
         Parameters of the Beta prior of the minority weights, for models that have one.
-    bounded : bool, default=True
+    bounded : bool, default=False
         Whether the minority weights sum to ``total`` at most.
     total : float, default=1
         Bound on the sum of the minority weights.
@@ -117,7 +117,7 @@ class ExplorerState:
     power: float = 0.5
     a: float = 1.0
     b: float = 1.0
-    bounded: bool = True
+    bounded: bool = False
     total: float = 1.0
     calibrated: bool = True
     likelihood_scale: float = 1.0

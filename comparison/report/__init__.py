@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "published",
         "reproduction",
         "table",
+        "unlabelled",
     ],
     submod_attrs={"comparison_page": ["pictures", "write"]},
 )

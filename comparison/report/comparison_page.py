@@ -15,13 +15,13 @@ from ...estimators import plots
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.registry import MODELS, YARDSTICKS
 from ..run.protocol import Candidate, Protocol
-from ..run.runner import to_csv
 from ..scenarios.datasets import Dataset, moon
 from . import own_data, pages
 from .pages import Figures
 from .table import METRICS, summary
 
 PICTURED = ["SVDD", "BDD", "BSVDD", "BSVDD-M"]  # side by side, as in the slides of Kim (2024)
+NUMBER = re.compile(r"[\d.]+(e[-+]\d+)?")
 MOON = ("boundary", "distance_posterior", "distances", "calibration", "weights")
 
 
@@ -84,13 +84,14 @@ def write(
     published: bool = False,
     notes: Sequence[str] = (),
 ) -> Path:
-    """Write report.html, results.csv and the figures as PNG into ``folder``; return the report.
+    """Write report.html and the figures as PNG into ``folder``; return the report.
 
     ``published`` says that each model is as its source has it, and not under the protocol.
     ``notes`` say what else differs from the defaults. Each file is written whole or not at all.
     """
+    results = own_data.ordered(results)
     table = summary(results)
-    path = pages.write(
+    return pages.write(
         folder,
         "report.html",
         "report.html",
@@ -109,8 +110,6 @@ def write(
         sections=[_section(k, each, table, results) for k, each in enumerate(data, 1)],
         pictured=list(MOON),
     )
-    pages.save(folder / "results.csv", to_csv(results).encode())
-    return path
 
 
 def _section(
@@ -131,7 +130,7 @@ def _section(
             (model, rows[columns].median().tolist(), rows["r_hat"].max())
             for model, rows in fitted.groupby("model", sort=False)
         ],
-        "warnings": _warnings(fitted),
+        "warnings": warnings_of(fitted),
         "winners": [
             {
                 "title": each.title,
@@ -147,17 +146,18 @@ def _section(
             }
             for each in own_data.winners(mine)
         ],
+        "alike": own_data.same_decisions(mine),
         "figures": [f"{kind}_{k}" for kind in ("differences", "roc", "distances")],
     }
 
 
-def _warnings(fitted: pd.DataFrame) -> list[str]:
+def warnings_of(fitted: pd.DataFrame) -> list[str]:
     """Return each warning once per model, with its count; warnings may differ in their numbers."""
     first: dict[tuple[str, str], str] = {}
     count: Counter[tuple[str, str]] = Counter()
     for model, error, notes in zip(*(fitted[c] for c in ("model", "error", "notes")), strict=True):
         for note in filter(None, [error and f"failed: {error}", *notes.split("\n")]):
-            kind = (model, re.sub(r"[\d.]+", "#", note))
+            kind = (model, NUMBER.sub("#", note))
             first.setdefault(kind, note)
             count[kind] += 1
     return [f"{model} ({n} x): {first[model, kind]}" for (model, kind), n in count.items()]

@@ -20,10 +20,18 @@ from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, halves
 from .pages import Figures
 from .paired import Lead, lead
+from .table import listed
 
 METRICS = {"auc": "AUC", "g_mean": "G-mean"}
 PICTURED = ("SVDD", "BDD", "BSVDD", "BSVDD-M")  # with the best model by AUC
 HALVES = 1.0  # rows that test, for each row that trains
+SAME = 0.01  # difference of FPR and of FNR in each half, up to which models decide alike
+WHY = {
+    ("SVDD", "OCSVM"): "SVDD and OCSVM are one problem for a kernel with constant k(z, z), as here "
+    "(Schoelkopf et al. 2001)",
+    ("SVDD", "SVDD-M"): "SVDD-M is SVDD where no minority row lies within the sphere",
+    ("BDD", "BSVDD"): "the default priors of BDD and BSVDD both weigh the rows equally on average",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +64,45 @@ def winners(results: pd.DataFrame) -> list[Winner]:
             best = lead(blocks.astype(float), HALVES)
             found.append(Winner(title, best, _sentence(best, title)))
     return found
+
+
+def ordered(results: pd.DataFrame) -> pd.DataFrame:
+    """Return results with the models of each data set by their mean AUC, and rules at the end."""
+    mean = results.groupby(["data", "model"], sort=False)["auc"].transform("mean")
+    return results.assign(
+        _data=results["data"].map({name: k for k, name in enumerate(results["data"].unique())}),
+        _rule=~results["model"].isin(list(MODELS)),
+        _auc=-mean,
+    ).sort_values(["_data", "_rule", "_auc"], kind="stable")[list(results)]
+
+
+def same_decisions(results: pd.DataFrame) -> list[str]:
+    """Return sentences on models whose rows of one data set are nearly equal, and why."""
+    fitted = results[results["model"].isin(list(MODELS)) & (results["error"] == "")]
+    rates = fitted.pivot_table(["fpr", "fnr"], "model", "replicate", sort=False).dropna()
+    values, names = rates.to_numpy(), list(rates.index)
+    near = np.abs(values[:, None] - values).max(axis=2) <= SAME
+    return alike(pd.DataFrame(near, names, names))
+
+
+def alike(near: pd.DataFrame) -> list[str]:
+    """Return sentences on groups of models that decide alike, and why those that are known do.
+
+    Parameters
+    ----------
+    near : pandas.DataFrame of bool
+        Models x models.
+    """
+    lines: list[str] = []
+    rest = list(near.index)
+    while rest:
+        group = [m for m in rest if near.at[rest[0], m]]
+        rest = [m for m in rest if m not in group]
+        if len(group) > 1:
+            why = [text for pair, text in WHY.items() if set(pair) <= set(group)]
+            reason = f": {'; '.join(why)}" if why else ""
+            lines.append(f"{listed(group)} decide alike{reason}.")
+    return lines
 
 
 def _sentence(best: Lead, title: str) -> str:

@@ -12,7 +12,7 @@ __all__ = ["Figures", "png", "save", "write"]
 
 
 def write(folder: Path, page: str, template: str, figures: Figures, **values: Any) -> Path:
-    """Write a page and its figures as PNG into ``folder``; return the page's path.
+    """Write a page, then its figures as PNG into ``folder``; return the page's path.
 
     Parameters
     ----------
@@ -27,11 +27,12 @@ def write(folder: Path, page: str, template: str, figures: Figures, **values: An
         Values of the template's variables.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    images = {}
-    for name, (figure, caption) in figures.items():
-        content = png(figure)
-        save(folder / f"{name}.png", content)
-        images[name] = pages.image(name, content, caption)
+    content = {name: png(figure) for name, (figure, _) in figures.items()}
+    images = {
+        name: pages.image(name, content[name], caption) for name, (_, caption) in figures.items()
+    }
     path = folder / page
     save(path, pages.render(template, images, __package__, **values))
+    for name, image in content.items():
+        save(folder / f"{name}.png", image)
     return path

@@ -121,6 +121,11 @@ def model_rows(results: pd.DataFrame) -> pd.DataFrame:
     return results[~results["model"].isin(TRIVIAL)]
 
 
+def listed(items: list[str]) -> str:
+    """Return the items as an enumeration: "a, b and c"."""
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
 def mean_sd(mean: float, sd: float) -> str:
     """Return "mean (sd)"; a dash without a mean, and no brackets without a sd."""
     if np.isnan(mean):

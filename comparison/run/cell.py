@@ -21,7 +21,6 @@ from .measures import measure, measure_kinds, scores_of_answers
 from .protocol import Candidate, Protocol
 from .store import Row
 
-_SHOWN: set[tuple[type[Warning], str, int]] = set()  # places of other packages that have warned
 FLAG_ALL, FLAG_NONE, BAYES = "flag all", "flag none", "Bayes rule"
 TRIVIAL = (FLAG_ALL, FLAG_NONE, BAYES)
 
@@ -41,7 +40,10 @@ class Cell:
     seed: int
 
     def run(self) -> Row:
-        """Fit, score, and return one row of results; if the fit fails, the row has its error."""
+        """Fit, score, and return one row of results; if the fit fails, the row has its error.
+
+        Warnings are notes of the row, those of other packages with their category.
+        """
         try:
             with threadpool_limits(1, user_api="blas"):
                 results = self._fit_and_score()
@@ -57,29 +59,19 @@ class Cell:
     def _fit_and_score(self) -> dict[str, Any]:
         pair = replicate_pair(self.scenario, self.replicate, self.seed)
         train, test = pair.train, pair.test
-        seed = replicate_seed(self.replicate, self.seed)
+        whole = test is train  # then each row is judged by the others, as bsvdd outliers does
+        seed = self.seed if whole else replicate_seed(self.replicate, self.seed)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.perf_counter()
             protocol = self.protocol.for_data(train)
             est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed)
             fitted = time.perf_counter()
-            decision = est.decision(test.X)
+            decision = decided(est, test.X) if whole else est.decision(test.X)
             scored = time.perf_counter()
-        ours = (DataWarning, DiagnosticWarning)
-        for other in caught:
-            place = (other.category, other.filename, other.lineno)
-            if not issubclass(other.category, ours) and place not in _SHOWN:
-                _SHOWN.add(place)  # once for all cells of a process: texts differ by their numbers
-                warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-        notes = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, ours))
+        notes = dict.fromkeys(map(_note, caught))
         return {
-            **measure(
-                test.minority,
-                ~decision["normal"].to_numpy(),
-                decision["surprise"].to_numpy(),
-                1.0 - decision["probability_normal"].to_numpy(),
-            ),
+            **(_of_rows(decision) if whole else _measured(test.minority, decision)),
             **({} if pair.unseen is None else _of_kinds(est, pair.unseen, pair, decision)),
             "base_rate": test.base_rate,
             "n": len(train.X),
@@ -92,6 +84,44 @@ class Cell:
             **est.fit_.diagnostics,
             "notes": "\n".join(notes),
         }
+
+
+def decided(est: Detector, X: Any) -> pd.DataFrame:
+    """Return the decision on each row of X, to which ``est`` was fitted, left out.
+
+    A fit with landmarks holds a sample of many rows; it decides the others as new rows.
+
+    Parameters
+    ----------
+    est : fitted estimator
+    X : ndarray or data frame of shape (n, p)
+        The rows of the fit; a data frame has their numbers as its index.
+    """
+    found: pd.DataFrame = est.training_decision().drop(columns="left_out")
+    others = np.setdiff1d(np.arange(len(X)), found.index)
+    if not len(others):
+        return found
+    rows = X.iloc[others] if isinstance(X, pd.DataFrame) else X[others]
+    as_new = est.decision(rows)[list(found)].set_axis(others)
+    return pd.concat([found, as_new]).sort_index()
+
+
+def _measured(minority: np.ndarray, decision: pd.DataFrame) -> dict[str, float]:
+    flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
+    return measure(minority, flagged, score, 1.0 - decision["probability_normal"].to_numpy())
+
+
+def _of_rows(decision: pd.DataFrame) -> dict[str, str]:
+    """Return the decision on each row as two texts: p-values, and 1 for each abnormal row."""
+    return {
+        "p_values": " ".join(f"{p:.6g}" for p in decision["p_value"]),
+        "odd": "".join("0" if normal else "1" for normal in decision["normal"]),
+    }
+
+
+def _note(caught: warnings.WarningMessage) -> str:
+    ours = issubclass(caught.category, (DataWarning, DiagnosticWarning))
+    return f"{'' if ours else f'{caught.category.__name__}: '}{caught.message}"
 
 
 def _of_kinds(
@@ -127,6 +157,8 @@ def trivial_rules(scenario: Scenario, replicate: int, seed: int) -> Iterator[Row
     Bayes' rule flags where P(abnormal | x) > 1/2. It is there if the generator knows P.
     """
     pair = replicate_pair(scenario, replicate, seed)
+    if pair.test is pair.train:  # there are no classes
+        return
     for name, probability in rules(pair):
         metrics = measure(pair.test.minority, probability > 0.5, probability, probability)
         yield {

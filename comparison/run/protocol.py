@@ -251,16 +251,8 @@ PRIORS: dict[str, priors.Prior] = {
 
 
 def candidates() -> list[Candidate]:
-    """Return all models of the registry, then the yardsticks.
-
-    The total of BSVDD-M's minority weights is bounded, which is its default: it is named here
-    because stored cells are described by it.
-    """
-    bounded = {"BSVDD-M": {"minority_prior": priors.Beta(total=1)}}
-    return [
-        Candidate(name, name, bounded.get(name, {}), _GRIDS.get(name, {}))
-        for name in [*REGISTRY, *YARDSTICKS]
-    ]
+    """Return all models of the registry, then the yardsticks."""
+    return [Candidate(name, name, {}, _GRIDS.get(name, {})) for name in [*REGISTRY, *YARDSTICKS]]
 
 
 def published() -> list[Candidate]:

@@ -197,6 +197,7 @@ class Study:
 
 
 TEXT = ("data", "model", "chosen", "notes", "error")
+OF_ROWS = ("p_values", "odd")  # decisions on all rows of a table without labels, as texts
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
@@ -204,7 +205,7 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     for name in TEXT:
         table[name] = table[name].fillna("") if name in table else ""
-    numbers = [name for name in table.columns if name not in TEXT]
+    numbers = [name for name in table.columns if name not in TEXT + OF_ROWS]
     table[numbers] = table[numbers].astype(float)
     return table.astype({"replicate": int})
 
@@ -215,7 +216,7 @@ def to_csv(results: pd.DataFrame) -> str:
     A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a quote gets a quote before it,
     which :func:`read` takes away.
     """
-    safe = results.copy()
+    safe = results.drop(columns=list(OF_ROWS), errors="ignore")
     for name in TEXT:
         safe[name] = [as_cell(text) for text in safe[name]]
     return str(safe.to_csv(index=False))
@@ -294,9 +295,15 @@ def comparison(
     seed: int = 0,
     candidates: list[Candidate] | None = None,
 ) -> Study:
-    """Return the study that :func:`compare` runs; ``candidates`` take the place of ``models``."""
+    """Return the study that :func:`compare` runs; ``candidates`` take the place of ``models``.
+
+    In a table without minority rows each row is judged by all others, once.
+    """
     chosen = DEFAULT_MODELS if models is None else models
-    scenarios: list[Scenario] = [Real(each) for each in data]
     if candidates is None:
         candidates = [Candidate(name, name) for name in chosen]
+    if not any(each.minority.any() for each in data):
+        scenarios: list[Scenario] = [Real(each, labelled=False) for each in data]
+        return Study("compare", scenarios, candidates, protocol or Protocol(), 1, seed)
+    scenarios = [Real(each) for each in data]
     return Study("compare", scenarios, candidates, protocol or Protocol(), replicates, seed)

@@ -114,15 +114,9 @@ def kinds(data: list[KindSet], quick: bool = False, seed: int = 0) -> Study:
     """
     models = select_candidates(KIND_MODELS)
     wide, narrow = Standardized(RBF("scale")), Standardized(RBF("likelihood"))
-    bounded = next(c.parameters for c in models if c.name == "BSVDD-M")
     models += [
         Candidate("LS-SVM, scale", "LS-SVM", {"kernel": wide}, choice="scale"),
-        Candidate(
-            "BSVDD-M, likelihood",
-            "BSVDD-M",
-            {**bounded, "kernel": narrow},
-            choice="likelihood",
-        ),
+        Candidate("BSVDD-M, likelihood", "BSVDD-M", {"kernel": narrow}, choice="likelihood"),
     ]
     scenarios = scenarios_of(kinds_design(quick, data))
     return Study("kinds", scenarios, models, DEFAULTS, 1 if quick else 3, seed)

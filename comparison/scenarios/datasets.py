@@ -52,7 +52,7 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
 
 def from_csv(
     path: str | Path,
-    label: str,
+    label: str | None,
     minor: str | None,
     id: str | None = None,
     drop: tuple[str, ...] = (),
@@ -66,8 +66,9 @@ def from_csv(
     ----------
     path : str or path
         A CSV file with a header.
-    label, minor : str
-        As in :func:`~bsvdd.comparison.scenarios.tables.split_label`.
+    label, minor : str or None
+        As in :func:`~bsvdd.comparison.scenarios.tables.split_label`; without a label no row is
+        minority, and a column with two values is a category.
     id, drop, form, categories
         As in :class:`~bsvdd.comparison.scenarios.tables.Layout`.
     missing : {"error", "drop", "impute"}
@@ -84,13 +85,14 @@ def from_csv(
     DataWarning
         As in :func:`~bsvdd.comparison.scenarios.tables.read_features`.
     """
-    layout = Layout(label, id, drop, form, categories)
+    layout = Layout(label, id, drop, form, categories, may_have_classes=label is not None)
     X, minority = read_features(path, layout, minor, missing)
     text, dates = columns.found(X)
     numbers = columns.numbers(X, text, dates).to_numpy(dtype=float)
     imputed = bool(np.isnan(numbers).any()) or None
     names = X.index.to_numpy()
-    return Dataset(_name(path), numbers, np.asarray(minority), text or None, imputed, names)
+    classes = np.zeros(len(X), dtype=bool) if minority is None else np.asarray(minority)
+    return Dataset(_name(path), numbers, classes, text or None, imputed, names)
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:

@@ -101,7 +101,7 @@ class Scenario:
             rng = np.random.default_rng([seed, 1])  # independent of the draws of the rows
             minority[rng.choice(members, round(self.mislabelled * len(members)), False)] = False
             pair = replace(pair, train=replace(pair.train, minority=minority))
-        if not self.labelled:
+        if not self.labelled and minority.any():
             pair = replace(pair, train=subset(pair.train, np.flatnonzero(~minority)))
         return pair
 
@@ -115,7 +115,8 @@ class Real(Scenario):
 
     Without labels half of the majority rows train, and all other rows test: the one-class protocol
     of Han et al. (2022), ADBench: anomaly detection benchmark, Advances in Neural Information
-    Processing Systems 35.
+    Processing Systems 35. Of a table without any minority row all rows train, and each is judged by
+    the others: then both sets are the same object.
 
     Parameters
     ----------
@@ -134,6 +135,10 @@ class Real(Scenario):
         super().__post_init__()
         if self.rows is not None and not (isinstance(self.rows, int) and self.rows > 0):
             raise ValueError(f"Real: rows must be a whole number above 0, got {self.rows!r}")
+
+    @property
+    def _whole(self) -> bool:
+        return not (self.labelled or self.data.minority.any())
 
     @property
     def _half(self) -> int:
@@ -163,6 +168,9 @@ class Real(Scenario):
     @override
     def drawn(self, seed: int) -> Pair:
         rng = np.random.default_rng([seed, 1])  # independent of the draw of the halves
+        if self._whole:
+            every = self._filled(self.data, self.data)
+            return Pair(every, every)
         if not self.labelled:
             majority = np.random.default_rng(seed).permutation(np.flatnonzero(~self.data.minority))
             half = len(majority) // 2
@@ -171,9 +179,7 @@ class Real(Scenario):
         else:
             chosen = halves(self.data, seed)
         train, test = (subset(self.data, rows) for rows in chosen)
-        if self.data.imputed:
-            values = typical_values(train.X[~train.minority], self.data.categorical or ())
-            train, test = (replace(each, X=filled(each.X, values)) for each in (train, test))
+        train, test = self._filled(train, train), self._filled(test, train)
         if self._thinned:
             n1 = self.base_minority
             parts = [
@@ -183,15 +189,25 @@ class Real(Scenario):
             train = subset(train, np.concatenate(parts))
         return Pair(train, test)
 
+    def _filled(self, rows: Dataset, train: Dataset) -> Dataset:
+        """Return rows with what the majority's training rows have in place of gaps."""
+        if not self.data.imputed:
+            return rows
+        values = typical_values(train.X[~train.minority], self.data.categorical or ())
+        return replace(rows, X=filled(rows.X, values))
+
     @override
     def check(self) -> None:
         data, rows = self.data, self._thinned
         n1, n0 = int(data.minority.sum()), int((~data.minority).sum())
-        for name, n, least in (("minority", n1, 2), ("majority", n0, 6)):
+        counts = [("", n0, 6)]
+        if not self._whole:
+            counts = [("minority ", n1, 2), ("majority ", n0, 6)]
+        for name, n, least in counts:
             if n < least:
+                half = " (half of them train)" if name else ""
                 raise ValueError(
-                    f"{data.name}: a comparison needs at least {least} {name} rows (half of "
-                    f"them train), got {n}"
+                    f"{data.name}: a comparison needs at least {least} {name}rows{half}, got {n}"
                 )
         bad = ~np.isfinite(data.X)
         if bad.any() and not data.imputed:

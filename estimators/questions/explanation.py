@@ -53,8 +53,8 @@ class Explanation:
         training row, or -1 for a landmark that is no row; ``minority``; and ``mean``, ``low``,
         ``high`` of its share q_j (surprise) or its term (distance).
     nearest : xarray.Dataset
-        For each ``obs`` and ``rank``: ``row``, a normal training row, the nearest in kernel space
-        first;
+        For each ``obs`` and ``rank``: ``row``, the position of a normal training row, the nearest
+        in kernel space first, and ``name``, its name;
         ``similarity``, k(z, x); and ``distance`` in standard deviations of the columns of numbers.
     changes : xarray.Dataset or None
         The smallest change that makes a row normal, within the range of the majority training
@@ -98,7 +98,7 @@ class Explanation:
         if self.columns is not None:
             pairs = self.top_columns().iloc[i].to_numpy().reshape(-1, 2)
             text += f" Columns: {', '.join(f'{column} {share:.0%}' for column, share in pairs)}."
-        near = self.nearest["row"].values[i, :NEAR]
+        near = self.nearest["name"].values[i, :NEAR]
         if len(near):
             text += f" Nearest normal training rows: {', '.join(map(str, near))}."
         if self.changes is not None and not row["normal"]:
@@ -230,6 +230,7 @@ def explain(
     }
     points |= {end: terms.points[..., i] for i, end in enumerate(ENDS)}
     nearest = _nearest(data.kernel, rows, region, np.flatnonzero(normal), top, members)
+    nearest["name"] = data.row_names[nearest["row"]]
     of_columns = changed = None
     if parts.has_columns(center):
         of_columns = _dataset("column", columns, names, **_columns(fit, center, terms))

@@ -96,8 +96,7 @@ class TruncatedNormal:
         else:
             P = self.precision(gram)
             precision = pm.Data(f"{name}_precision", P)
-            cube = pymc_distributions.Cube(0.0, 1.0)
-            x = pymc_distributions.TruncatedNormal(name, mean, precision, transform=cube, dims=dims)
+            x = pymc_distributions.truncated_normal(name, mean, precision, dims)
             x.tag.numbers = OnCube(name, m, P)
         return x
 

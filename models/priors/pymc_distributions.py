@@ -9,7 +9,6 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.transforms import Interval, Transform
-from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
 from .. import truncated_normal as exact
@@ -46,45 +45,36 @@ class Cube(Interval):
         return pt.sum(super().log_jac_det(value, *inputs), axis=-1)
 
 
-class TruncatedNormalRV(RandomVariable):
-    """Draws of a correlated normal vector on the cube."""
-
-    name = "bsvdd_truncated_normal"
-    signature = "(n),(n,n)->(n)"
-    dtype = "floatX"
-    _print_name = ("TruncatedNormal", "\\operatorname{TruncatedNormal}")
-
-    @classmethod
-    def rng_fn(  # type: ignore[no-untyped-def]
-        cls, rng, mean, precision, size=None
-    ) -> np.ndarray:
-        """Return draws, with the shape ``size`` before that of a vector."""
-        n = int(np.prod(size or ()))  # one chain for each draw
-        x = exact.draw(precision, precision @ mean, 1, TRUNCATED_TUNE, n, rng)
-        return x.reshape(*(size or ()), len(mean))
-
-
-class TruncatedNormal(pm.Continuous):
-    """A correlated normal vector on the cube [0, 1]^n.
+def truncated_normal(name: str, mean: Any, precision: Any, dims: str) -> TensorVariable:
+    """Make a correlated normal vector on the cube [0, 1]^n in the PyMC model in context.
 
     Its log density lacks a constant, which needs the probability of the cube.
     """
+    return pm.CustomDist(
+        name,
+        mean,
+        precision,
+        logp=_logp,
+        random=_draws,
+        support_point=lambda rv, size, mean, precision: pt.full_like(mean, 0.5),
+        signature="(n),(n,n)->(n)",
+        class_name="TruncatedNormal",
+        transform=Cube(0.0, 1.0),
+        dims=dims,
+    )
 
-    rv_op = TruncatedNormalRV()
 
-    @classmethod
-    def dist(cls, mean: Any, precision: Any, **kwargs: Any) -> TensorVariable:
-        """Return the variable outside of a model."""
-        return super().dist([pt.as_tensor(mean), pt.as_tensor(precision)], **kwargs)
+def _logp(x: TensorVariable, mean: TensorVariable, precision: TensorVariable) -> TensorVariable:
+    e = x - mean
+    inside = pt.all(pt.ge(x, 0.0) & pt.le(x, 1.0))
+    return pt.switch(inside, -e @ precision @ e / 2, -np.inf)
 
-    def support_point(  # noqa: D102 - PyMC calls it as a function
-        rv: TensorVariable, size: Any, mean: TensorVariable, precision: TensorVariable
-    ) -> TensorVariable:
-        return pt.full_like(mean, 0.5)
 
-    def logp(  # noqa: D102
-        x: TensorVariable, mean: TensorVariable, precision: TensorVariable
-    ) -> TensorVariable:
-        e = x - mean
-        inside = pt.all(pt.ge(x, 0.0) & pt.le(x, 1.0))
-        return pt.switch(inside, -e @ precision @ e / 2, -np.inf)
+def _draws(
+    mean: np.ndarray, precision: np.ndarray, rng: Any = None, size: Any = None
+) -> np.ndarray:
+    """Return draws, with the shape ``size`` before that of a vector."""
+    shape = tuple(size or ())
+    n = int(np.prod(shape))  # one chain for each draw
+    x = exact.draw(precision, precision @ mean, 1, TRUNCATED_TUNE, n, rng)
+    return x.reshape(*shape, len(mean))

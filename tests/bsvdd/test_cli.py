@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from bsvdd.cli import main
-from bsvdd.cli.compare import print_table
+from bsvdd.cli.compare import print_results
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -113,15 +113,29 @@ def test_in_a_pipe_a_record_is_one_line(monkeypatch, command, part):
     assert part in line
 
 
-def test_a_table_of_80_columns_has_all_digits():
-    measures = ["Accuracy", "F1", "FPR", "FNR", "PPV", "G-mean", "AUC"]
-    rows = pd.MultiIndex.from_tuples([("glass", "isolation forest"), ("glass", "flag all")])
-    summary = pd.DataFrame([[f"0.{i}45 (0.0{i}7)" for i in range(1, 8)]] * 2, rows, measures)
-    console = Console(width=80, file=io.StringIO())
-    print_table(console, summary, {"glass": datasets.moon()})
-    printed = console.file.getvalue()
-    assert "…" not in printed and max(map(len, printed.splitlines())) <= 80
-    assert all(printed.count(f"(0.0{i}7)") == 2 for i in range(1, 8))
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_printed_table_has_the_best_model_first_and_what_tells_it_apart(width):
+    values = {"LOF": 0.6, "isolation forest": 0.91, "robust Gaussian": 0.9, "BDD-M": 0.9}
+    rows = [
+        {"data": "moon", "model": m, "replicate": r, "auc": v + 0.01 * r, "g_mean": v, "f1": v}
+        | {"fpr": 0.1, "fnr": 0.2 + r * (m == "LOF"), "fit_seconds": 12.3456, "error": ""}
+        for m, v in [*values.items(), ("flag all", 0.95)]
+        for r in range(3)
+    ]
+    console = Console(width=width, file=io.StringIO())
+    print_results(console, pd.DataFrame(rows), [datasets.moon()])
+    lines = console.file.getvalue().splitlines()
+    assert "…" not in "".join(lines) and max(map(len, lines)) <= width
+    cells = [re.split(r"  +", line.strip()) for line in lines]
+    named = [each for each in cells if each[0] in [*values, "flag all"]]
+    assert [each[0] for each in named] == [
+        *("isolation forest", "robust Gaussian", "BDD-M", "LOF", "flag all")
+    ]
+    assert named[0][1:] == ["0.920", "0.910", "0.910", "0.100", "0.200", "12.346"]
+    assert named[1][2] == "-0.010 ± 0.000" and named[3][2] == "-0.310 ± 0.000"
+    text = " ".join(" ".join(lines).split())
+    assert "By AUC, isolation forest is best: 0.920 on average over 3 halves. It is told" in text
+    assert "isolation forest, robust Gaussian and BDD-M decide alike." in text
 
 
 def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
@@ -259,7 +273,9 @@ def test_an_output_that_is_an_input_is_refused(csv, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["compare", "CSV"], "needs --label"),
+        (["compare", "CSV", "--minor", "odd"], "needs --label"),
+        (["compare", "CSV", "--published"], "needs --label"),
+        (["compare", "CSV", "--model", "SVM"], "'SVM' learns from minority rows"),
         (["compare", "--label", "kind"], "no"),
         (["compare", "CSV", "--label", "nope"], "label column 'nope'"),
         (["compare", "CSV", "--label", "kind", "--minor", "nope"], "'nope' never occurs"),
@@ -328,6 +344,47 @@ def test_an_output_that_would_replace_the_input_is_refused_before_any_fit(csv, t
     assert result.exit_code == 1
     assert "is the folder that is read" in result.output
     assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
+
+
+def test_a_picture_that_cannot_be_written_loses_no_fit(csv, tmp_path, monkeypatch):
+    from bsvdd.comparison import report
+
+    monkeypatch.setattr(report, "pictures", lambda *_: {})
+    (tmp_path / "roc_1.png").mkdir()
+    few = ["--jobs", 1, "--replicates", 1, "--model", "SVDD"]
+    result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", tmp_path, *few)
+    assert result.exit_code == 1 and "roc_1.png" in result.stderr.splitlines()[-1]
+    assert "By AUC, SVDD is best" in result.stdout
+    assert runner.read(tmp_path / "results.csv")["model"][0] == "SVDD"
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_compare_without_a_label_says_which_rows_most_models_call_odd(csv, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    path, out = tmp_path / "t.csv", tmp_path / "out"
+    table = pd.read_csv(csv)[["a", "b"]].assign(p_value=[f"=n{i}" for i in range(72)])
+    table.loc[5, "a"] = 9.0
+    table.to_csv(path, index=False)
+    few = ["--jobs", 1, "--draws", 100, "--tune", 100]
+    result = call("compare", path, "--id", "p_value", "--out", out, *few)
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
+    assert re.search(r"=n5 +10 of 10 +0\.\d", result.stdout)
+    assert "No model is called best" in result.stdout and "SVDD and OCSVM are one" in result.stdout
+    names = ["agreement.png", "report.html", "results.csv", "rows.csv"]
+    assert sorted(p.name for p in out.iterdir()) == names
+    rows = pd.read_csv(out / "rows.csv").set_index("p_value")  # the ids have this name in the file
+    assert len(rows) == 72 and rows.index[0] == "'=n5" and rows["odd_by"].iloc[0] == 10
+    from bsvdd import BSVDD
+
+    est = BSVDD(draws=100, tune=100).fit(table[["a", "b"]])  # as bsvdd outliers
+    expected = est.training_decision()["p_value"].set_axis("'" + table["p_value"])
+    np.testing.assert_allclose(rows["p_value BSVDD"], expected[rows.index], rtol=1e-4)
+    results = pd.read_csv(out / "results.csv")
+    assert results["model"].isin(list(REGISTRY) + list(YARDSTICKS)).all() and "odd" not in results
+    page = (out / "report.html").read_text()
+    assert "odd by most of the 10 models" in page and page.count("data:image/png;base64,") == 1
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
     assert result.stderr == ""  # a column with two values is no label here
     shown = [line.split() for line in lines if line.strip().startswith("n")][1:]  # without title
     assert sorted(each[0] for each in shown) == ["n03", "n17", "n41"]
-    for name, _, _, _, *reason in shown:
+    for name, _, _, _, _, _, *reason in shown:
         column, value = ODD[int(name[1:])]
         assert reason[:3] == [column, "=", f"{value:g}"]
     text = " ".join(result.output.split())
@@ -70,7 +70,7 @@ def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
     expected.insert(0, "name", table["name"])
     expected = expected.sort_values("surprise", ascending=False, kind="stable")
     pd.testing.assert_frame_equal(
-        found[list(expected)], expected.reset_index(drop=True), rtol=1e-6, atol=1e-9
+        expected.reset_index(drop=True), found[list(expected)], rtol=1e-6, atol=1e-9
     )
     assert (found["column_1"].notna() == ~found["normal"]).all()
     why = est.explain(rows=[3, 17, 41], changes=False).top_columns(1)["column_1"]
@@ -144,7 +144,13 @@ def test_score_recognises_training_rows(table, tmp_path):
     mixed = pd.concat([table.iloc[:5], table.iloc[:1].assign(size=0.5)])
     for rows, said in ((mixed, True), (mixed.iloc[5:], False)):
         rows.to_csv(new, index=False)
-        result = CliRunner().invoke(main, ["score", str(model), str(new), "--out", str(out)])
+        arguments = ["score", str(model), str(new), "--out", str(out), "--fdr", "0.012"]
+        result = CliRunner().invoke(main, arguments)
         assert result.exit_code == 0, result.output
         assert (known in result.stderr) == said
         assert ("bsvdd outliers" in result.stderr) == said
+        why = f"selected none of {len(rows)} rows: k rows are selected if their p-values are at "
+        assert f"{why}most k * {0.012 / len(rows):.3g}" in result.stderr
+        smallest = pd.read_csv(out)["p_value"].nsmallest(3)
+        assert f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr
+        assert ("5 of the 6 are training rows: score the new rows alone" in result.stderr) == said

@@ -67,7 +67,7 @@ def test_ids_and_the_decision_are_in_the_result(folder, table, tmp_path, model):
     assert frame["row"].tolist() == list(range(72))
     expected = load(folder / model).decision(table[["a", "b"]])
     assert list(frame.columns[2:-1]) == list(expected)
-    pd.testing.assert_frame_equal(frame[list(expected)], expected, rtol=1e-6, atol=1e-9)
+    pd.testing.assert_frame_equal(expected, frame[list(expected)], rtol=1e-6, atol=1e-9)
     assert (frame["surprise_low"] < frame["surprise_high"]).all()
     assert frame["problem"].isna().all()
 
@@ -374,10 +374,10 @@ def test_compare_says_its_plan_and_each_fit_and_reports_columns(folder, tmp_path
     assert result.exit_code == 0, result.output
     # a busy machine also has lines of the time so far
     lines = [line for line in result.stderr.splitlines() if ": running, " not in line]
-    assert lines[0] == "data: t (72 rows, 2 columns, 12 minority)"
-    assert lines[1] == "parameters: dictionary=20 of 'BSVDD'"
-    assert lines[2].startswith("plan: 4 fits of 2 models (SVDD, BSVDD)")
-    assert [line.partition(": t, ")[0] for line in lines[3:7]] == [
+    assert lines[0] == "parameters: dictionary=20 of 'BSVDD'"
+    size = "t (72 rows, 2 columns, 12 minority)"
+    assert lines[1] == f"plan: 4 fits of 2 models on {size}, 2 random halves each"
+    assert [line.partition(": t, ")[0] for line in lines[2:6]] == [
         f"fits {i}/4" for i in range(1, 5)
     ]
     assert "fits" not in result.stdout and "base rate" in result.stdout
@@ -409,8 +409,7 @@ def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
     assert ran == ["BDD"]
     assert "left out: 'SVDD', 'OCSVM' on t: the kernel matrix of 30 rows" in result.output
     assert "left out: 'LS-SVM', 'IDLSSVM-CIL', 'KDE' on t: 36 rows train" in result.output
-    models = "BDD, BSVDD, BSVDD-M, BDD-M, kNN, mean kNN, LOF, isolation forest, robust Gaussian"
-    assert f"of 9 models ({models})" in result.output
+    assert "plan: 45 fits of 9 models on t" in result.output
     result = call("compare", folder / "t.csv", *COLUMNS, "--model", "SVDD", *options)
     assert result.exit_code == 1 and ran == ["BDD"]
     assert "nothing was fitted: 'SVDD' on t: the kernel matrix of 30 rows" in result.output

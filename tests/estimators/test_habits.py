@@ -116,3 +116,16 @@ def test_names_of_rows_of_any_size(first, tmp_path):
     est.save(tmp_path / "m")
     for fit in (est, load(tmp_path / "m")):
         assert [int(name) for name in fit.fit_.data.row_names] == [first + i for i in range(60)]
+
+
+def test_a_decision_prints_what_matters_first_in_80_columns():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(99, 2)), columns=["a", "b"])
+    rows = X.set_axis([f"order {i:06d}" for i in range(99)])
+    est = SVDD().fit(rows)
+    head = ["p_value", "P(normal)", "surprise", "low", "high", "normal"]
+    for table, more in ((est.decision(rows), ["distance"]), (est.training_decision(), [])):
+        lines = repr(table.tail(3)).splitlines()
+        assert lines[0].split() == head + more and max(map(len, lines)) <= 80
+        assert lines[3].startswith("order 000098") and "True" in lines[3]
+        assert len(repr(table).splitlines()) < 20  # the middle of many rows is left out
+        assert repr(table[["p_value"]]) == repr(pd.DataFrame(table)[["p_value"]])

@@ -179,7 +179,7 @@ def test_the_hosted_ci_runs_the_commands_of_the_readme():
         if "run" in step
     ]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for command in ("uv run bsvdd compare", "uv run pytest"):
+    for command in ("uv run --no-dev bsvdd compare", "uv run pytest"):
         for way in (f"pip install uv && {command}", f"pipx run {command}"):
             assert f"    {way}\n" in readme
             assert any(step.startswith(way) for step in steps), way

@@ -1,5 +1,7 @@
 """Hamiltonian Monte Carlo with parallel chains, and the coordinates that it uses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pymc as pm
 import pytest
@@ -7,7 +9,8 @@ from bsvdd.inference import sampling
 from bsvdd.inference.cancellation import SupersededError
 from bsvdd.inference.density import Density
 from bsvdd.inference.diagnostics import Verdict
-from bsvdd.inference.samplers import hmc
+from bsvdd.inference.draws import SamplerReport, SamplerSettings
+from bsvdd.inference.samplers import hmc, nuts
 from bsvdd.inference.samplers.coordinates import Coordinates, can_map, mapped
 from bsvdd.inference.samplers.hmc import Kernel, State
 from bsvdd.inference.sampling import sample
@@ -15,7 +18,7 @@ from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
 from scipy import stats
 
-from bsvdd import BSVDD, kernels, priors
+from bsvdd import kernels, priors
 
 ROWS = np.random.default_rng(80).normal(size=(12, 2))
 GRAM = Gram.from_rows(kernels.RBF(1.0), ROWS)
@@ -64,20 +67,12 @@ def test_coordinates_are_one_to_one_and_their_gradient_is_the_slope(name):
     for i, h in enumerate(1e-6 * np.eye(density.size)):
         up, down = (coordinates.value_and_gradient(density, y + s * h)[0] for s in (1, -1))
         slope[:, i] = (up - down) / 2e-6
-    gradient = coordinates.value_and_gradient(density, y)[1]
+    value, gradient = coordinates.value_and_gradient(density, y)
     np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-5 * np.abs(slope).max())
-
-
-def test_the_density_of_the_coordinates_has_their_jacobian():
-    """Differences of log p(y) are those of log p(x) and of the log slopes of x by y."""
-    kernel, _ = warm(skewed())
-    y = rng().normal(size=(2, 12))
-    h = 1e-6
-    slopes = (kernel.coordinates.x(y + h) - kernel.coordinates.x(y - h)) / (2 * h)
-    expected = kernel.density.value_and_gradient(kernel.coordinates.x(y))[0]
-    expected = expected + np.log(slopes).sum(axis=1)
-    found = kernel.coordinates.value_and_gradient(kernel.density, y)[0]
-    assert found[1] - found[0] == pytest.approx(expected[1] - expected[0], rel=1e-7)
+    if name == "mapped":  # the density of y has the Jacobian of x
+        slopes = (coordinates.x(y + 1e-6) - coordinates.x(y - 1e-6)) / 2e-6
+        expected = density.value_and_gradient(coordinates.x(y))[0] + np.log(slopes).sum(axis=1)
+        assert np.diff(value) == pytest.approx(np.diff(expected), rel=1e-7)
 
 
 def test_the_map_makes_each_conditional_nearly_normal():
@@ -208,25 +203,34 @@ def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
     assert len(made) == sampling.MIN_WARM_UP + 250
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+@pytest.mark.filterwarnings("ignore:sampler='hmc' is not safe here")
 def test_divergences_are_those_of_all_judged_draws(monkeypatch):
     monkeypatch.setattr(hmc, "DIVERGED", -np.inf)
-    est = BSVDD(kernel=kernels.RBF(1.0), sampler="hmc", draws=5, chains=2, random_state=1).fit(ROWS)
-    assert est.idata_["sample_stats"]["diverging"].sum() == 10
-    assert est.idata_["posterior"].attrs["divergences"] == 8 * 250
-    assert "divergences 2000" in est.idata_["posterior"].attrs["why"]
+    drawn = sampling.draw(skewed(), SamplerSettings("hmc", 5, **QUICK))
+    assert drawn.statistics["diverging"].sum() == 10
+    assert drawn.report.divergences == 8 * 250 and "divergences 2000" in drawn.report.why
 
 
 def test_draws_that_are_not_safe_are_warned_of_or_left_to_nuts(monkeypatch, capsys):
+    """The chains of NUTS start in states of the parallel chains that are far apart."""
+    given = []
+
+    def by_nuts(model, settings, starts):
+        given.append(starts)
+        return replace(drawn, report=SamplerReport("nuts", library="nutpie"))
+
     monkeypatch.setattr(sampling, "MOST_THIN", 1)
     monkeypatch.setattr(Verdict, "of_parallel", lambda *args: Verdict(1.5, 60.0, 2, 3))
-    settings = dict(draws=50, progressbar=True, **QUICK)
+    monkeypatch.setattr(nuts, "sample", by_nuts)
+    settings = SamplerSettings("hmc", 50, progressbar=True, **QUICK)
     with pytest.warns(DiagnosticWarning, match=r"'hmc' is not safe here \(R-hat 1.500, effective"):
-        tree = sample(skewed(), "hmc", **settings)
-    assert "not safe: R-hat 1.5" in tree["posterior"].attrs["why"]
-    attrs = sample(skewed(), "auto", **settings)["posterior"].attrs
-    assert attrs["sampler"] == "nuts"
-    assert attrs["why"].startswith("the chains are not safe: R-hat 1.500, effective draws 60, div")
+        drawn = sampling.draw(skewed(), settings)
+    assert "not safe: R-hat 1.5" in drawn.report.why
+    found = sampling.draw(skewed(), replace(settings, sampler="auto"))
+    assert found.report.sampler == "nuts"
+    assert found.report.why.startswith("the chains are not safe: R-hat 1.500, effective draws 60")
+    (starts,) = given
+    assert starts.shape == (2, 12) and np.abs(np.diff(starts, axis=0)).max() > 0.1
     said = capsys.readouterr().err
     assert "parallel chains, draws" in said and "NUTS, because the chains are not safe" in said
 

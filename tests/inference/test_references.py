@@ -87,30 +87,16 @@ HMC = [*cases("BSVDD", "BSVDDM"), *cases("BDD", "BDDM", sets=("ecoli", "wine"))]
 NUTS = [*cases("BSVDD", "BSVDDM"), *cases("BDD", "BDDM", sets=("glass", "ring"))]
 
 
-@pytest.mark.parametrize(("model", "name"), cases("BDD", "BDDM"))
-def test_exact(model, name):
-    est = fit(model, name, sampler="exact", draws=2500, chains=4)
-    assert worst(est, model, name) < LIMIT
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_auto_is_the_sampler_that_it_names(model):
-    est = fit(model, "wine", sampler="auto", draws=500, chains=2)
-    sampler = est.idata_["posterior"].attrs["sampler"]
-    assert sampler == SAMPLERS[model][0]
-    other = fit(model, "wine", sampler=sampler, draws=500, chains=2)
-    np.testing.assert_array_equal(est.idata_["posterior"]["w"], other.idata_["posterior"]["w"])
-
-
-@pytest.mark.parametrize(("model", "name"), HMC)
-def test_hmc(model, name):
-    est = fit(model, name, sampler="hmc", draws=2500, chains=4)
-    assert worst(est, model, name) < LIMIT
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize(("model", "name"), NUTS)
-def test_nuts(model, name):
-    est = fit(model, name, sampler="nuts", draws=1000, tune=500, chains=4)
+@pytest.mark.parametrize(
+    ("model", "name", "sampler"),
+    [
+        *((*case, "exact") for case in cases("BDD", "BDDM")),
+        *((*case, "hmc") for case in HMC),
+        *(pytest.param(*case, "nuts", marks=[pytest.mark.long, pytest.mark.slow]) for case in NUTS),
+    ],
+)
+def test_draws_are_those_of_the_long_runs(model, name, sampler):
+    tune = 500 if sampler == "nuts" else 1000
+    draws = 1000 if sampler == "nuts" else 2500
+    est = fit(model, name, sampler=sampler, draws=draws, tune=tune, chains=4)
     assert worst(est, model, name) < LIMIT

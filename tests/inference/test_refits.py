@@ -1,69 +1,33 @@
-"""Leave-one-out in closed form against true refits without each row.
+"""Leave-one-out of BSVDD in closed form against true refits without each row.
 
-For BDD the closed form is exact. For BSVDD it leaves the other weights of a draw as they are, a
-refit gives them a new posterior, so the two agree closely but not exactly. With priors.Flat()
-nothing but the row itself differs between them, and the largest difference measured was 2 % in
-d and 1 % in D_opt. The default prior is standardised over the rows and moves when one of them
-goes; with a narrow kernel it holds most of the weight, and 5 % in d was measured.
+It leaves the other weights of a draw as they are, a refit gives them a new posterior, so the two
+agree closely but not exactly. With priors.Flat() nothing but the row itself differs between them.
+A prior of row sums is standardised over the rows and moves when one of them goes.
 """
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bsvdd import BDD, BSVDD, Cutoff, kernels, priors
+from bsvdd import BSVDD, Cutoff, kernels, priors
+from tests.references import embedded, moons
 from tests.scores import upper_median
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
 ]
 
 DRAWS = 8000  # of each of 2 chains: with 2,000 the noise of refits comes near to the bounds
-DATA = Path(__file__).parents[2] / "comparison" / "scenarios" / "data" / "wine_cultivar3.npz"
-
-
-def simulated():
-    rng = np.random.default_rng(40)
-    return rng.normal(size=(25, 2)), rng.normal(1.5, 1, size=(10, 2))
-
-
-def wine():
-    with np.load(DATA) as data:
-        X, y = data["X"], data["y"]
-    rng = np.random.default_rng(41)
-    majority, minority = (
-        X[rng.choice(np.flatnonzero(y == c), n, replace=False)] for c, n in ((0, 25), (1, 10))
-    )
-    center, spread = majority.mean(axis=0), majority.std(axis=0)
-    return (majority - center) / spread, (minority - center) / spread
-
-
-@pytest.fixture(scope="module", params=["simulated", "wine"])
-def rows(request):
-    return {"simulated": simulated, "wine": wine}[request.param]()
-
-
+SETS = {"moons": moons(25, 10), "wine": embedded("wine_cultivar3", 25, 10)}
 FLAT, STANDARDIZED = (priors.Flat(), 0.99), (priors.StandardizedRowSum(), 0.95)
 
 
-@pytest.mark.parametrize(
-    ("rows", "prior", "correlation"),
-    [
-        pytest.param("simulated", *FLAT, id="simulated-flat", marks=pytest.mark.long),
-        pytest.param("wine", *STANDARDIZED, id="wine-standardized", marks=pytest.mark.long),
-        pytest.param(
-            "simulated", *STANDARDIZED, id="simulated-standardized", marks=pytest.mark.long
-        ),
-        pytest.param("wine", *FLAT, id="wine-flat", marks=pytest.mark.long),
-    ],
-    indirect=["rows"],
-)
-def test_cutoff_is_that_of_refits(rows, prior, correlation):
-    majority, _ = rows
+@pytest.mark.parametrize(("prior", "correlation"), [FLAT, STANDARDIZED])
+@pytest.mark.parametrize("name", SETS)
+def test_cutoff_is_that_of_refits(name, prior, correlation):
+    majority, minority = SETS[name][:2]
     kernel = kernels.RBF("modified_mean").resolve(majority)
-    X, y = np.concatenate(rows), np.repeat([0, 1], [25, 10])
+    X, y = np.concatenate([majority, minority]), np.repeat([0, 1], [25, 10])
     est = BSVDD(kernel=kernel, prior=prior, draws=DRAWS, tune=500).fit(X, y)
     d = upper_median(est.idata_["distance"]["d"].values.reshape(2 * DRAWS, 35))
 
@@ -95,24 +59,3 @@ def at_full_norm(est, fold, row):
         norms.append(upper_median(np.einsum("di,ij,dj->d", w, each.gram_.K, w)[:, None])[0])
     d2 = upper_median(fold.distance(row).values.reshape(-1, 1) ** 2)[0]
     return np.sqrt(d2 - norms[1] + norms[0])
-
-
-@pytest.mark.parametrize("kernel", [kernels.RBF(1.2), kernels.Linear()], ids=repr)
-@pytest.mark.parametrize("scale", [0.5, 3.0])
-def test_cutoff_of_bdd_is_that_of_refits(rows, kernel, scale):
-    majority, _ = rows
-    X, y = np.concatenate(rows), np.repeat([0, 1], [25, 10])
-    same = dict(kernel=kernel, prior=priors.Flat(0.8), likelihood_scale=scale, draws=3000)
-    est = BDD(**same).fit(X, y)
-    d = upper_median(est.idata_["distance"]["d"].values.reshape(-1, 35))
-    refitted = d.copy()
-    for j in range(25):
-        keep = np.arange(25) != j
-        fold = BDD(**same, random_state=j + 1).fit(majority[keep])
-        refitted[j] = at_full_norm(est, fold, majority[[j]])
-    for rate in (0.1, 0.3):
-        policy = Cutoff("false_alarm", false_alarm_rate=rate, uncertain=False)
-        expected, inside = (policy.choose(v, y == 1) for v in (refitted, d))
-        found = est.with_cutoff(policy).cutoff_
-        assert found == pytest.approx(expected, rel=0.02)
-        assert abs(found - expected) < abs(inside - expected) / 3  # what leaving out is for

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.calibration import CASES, MINORITY, WRONG, _quantities, p_value, ranks
+from benchmarks.calibration import CASES, WRONG, p_value, ranks
 
 SIZE = 1e-4  # of the tests, all quantities together; seeds are fixed
 # the chains take .1 to .5 s for each replicate, exact draws milliseconds
@@ -49,23 +49,3 @@ def test_the_check_has_its_size_and_sees_each_kind_of_wrong_rank():
         u = right.copy()
         u[:, 2] = stats.beta(a, b).rvs(size=300, random_state=rng)
         assert p_value(u) < SIZE
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_draws_of_the_prior_meet_its_constraints(name):
-    rng = np.random.default_rng(8)
-    w = np.array([CASES[name].prior(rng) for _ in range(50)])
-    if name != "BDD":
-        np.testing.assert_allclose(w.sum(axis=1), 1.0)
-    if CASES[name].minority:
-        share = -w[:, -len(MINORITY) :]
-        assert ((share > 0) & (share < 1)).all()
-
-
-def test_the_log_likelihood_is_that_of_a_normal():
-    w, rows = np.array([[0.2, 0.5, 0.4]]), np.array([[0.1, 0.3], [1.0, -1.0]])
-    points = np.eye(3, 2)
-    value = stats.norm(w @ points, np.sqrt(0.5)).logpdf(rows).sum()
-    other = stats.norm(0.0, np.sqrt(0.5)).logpdf(rows).sum()
-    both = _quantities(np.vstack([w, 0 * w]), points, rows)[:, -1]
-    assert both[0] - both[1] == pytest.approx(value - other)

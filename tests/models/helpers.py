@@ -1,7 +1,10 @@
 """Shared by the tests of models: an independent solver, kernels by loops, errors of draws."""
 
+from dataclasses import replace
+
 import cvxopt
 import numpy as np
+from bsvdd.models import Gram
 
 OPTIONS = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
 
@@ -43,6 +46,15 @@ def squared_norm(w, K):
 
 def squared_distances(w, K, k_uz, k_zz):
     return k_zz - 2 * w @ k_uz + squared_norm(w, K)
+
+
+def without(gram, j):
+    """Return the statistics of all rows but one, as a fold has them, and which rows these are."""
+    rest, m = np.arange(gram.n_points) != j, gram.n_majority_points
+    majority, minority = rest[:m], rest[m:]
+    others = Gram.from_rows(gram.kernel, gram.points[:m][majority], gram.points[m:][minority])
+    places = np.flatnonzero(majority), np.flatnonzero(minority)
+    return replace(others, index_in_full_fit=places[0], minority_index_in_full_fit=places[1]), rest
 
 
 def z_of(draws, other):

@@ -14,7 +14,7 @@ from sklearn.svm import SVC, OneClassSVM
 
 from bsvdd import kernels, plots
 
-X = np.random.default_rng(60).normal(size=(120, 3)) * [1.0, 2.0, 0.5]
+X = np.random.default_rng(60).normal(size=(80, 3)) * [1.0, 2.0, 0.5]
 D2 = np.array([((a - b) ** 2).sum() for i, a in enumerate(X) for b in X[:i]])  # of the pairs
 SEEING = sorted(set(bandwidth.CRITERIA) - {"auto"})  # which looks at no row
 
@@ -31,7 +31,7 @@ def published_delta(n):
     )
 
 
-def by_mean(delta, n=120):
+def by_mean(delta, n=80):
     return math.sqrt(D2.mean() / math.log((n - 1) / delta**2))
 
 
@@ -45,12 +45,12 @@ def density_rule(rule):
     ("criterion", "expected"),
     [
         ("mean", by_mean(math.sqrt(2) * 1e-6)),
-        ("modified_mean", by_mean(published_delta(120))),
+        ("modified_mean", by_mean(published_delta(80))),
         ("median", np.median(np.sqrt(D2))),
         ("scott", density_rule("scott")),
         ("silverman", density_rule("silverman")),
-        ("auto", (2 * SVC(gamma="auto").fit(X, np.arange(120) % 2)._gamma) ** -0.5),
-        ("scale", (2 * SVC(gamma="scale").fit(X, np.arange(120) % 2)._gamma) ** -0.5),
+        ("auto", (2 * SVC(gamma="auto").fit(X, np.arange(80) % 2)._gamma) ** -0.5),
+        ("scale", (2 * SVC(gamma="scale").fit(X, np.arange(80) % 2)._gamma) ** -0.5),
         (3, 3.0),
         (0.5, 0.5),
         (np.float32(0.5), 0.5),
@@ -64,15 +64,6 @@ def test_criteria_are_their_formulas(criterion, expected):
     assert type(found) is float
     assert found == pytest.approx(expected, rel=1e-12)
     assert bandwidth.mean_squared_pairwise_distance(X) == pytest.approx(D2.mean(), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("criterion", "reference"), [("mean", 0.345), ("modified_mean", 0.517), ("median", 1.67)]
-)
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_reference_numbers_on_a_standard_normal(criterion, reference, seed):
-    rows = np.random.default_rng(seed).normal(size=(1000, 2))
-    assert bandwidth.resolve(criterion, rows) == pytest.approx(reference, rel=0.02)
 
 
 def test_max_variance_ratio_is_no_worse_than_any_bandwidth_of_a_fine_grid():
@@ -139,9 +130,9 @@ def test_likelihood_of_few_values_and_of_many_rows():
 
 
 def test_criteria_of_many_rows_use_a_sample(monkeypatch):
-    rows = np.random.default_rng(4).normal(size=(3000, 2))
+    rows = np.random.default_rng(4).normal(size=(1500, 2))
     full = np.median(pdist(rows))
-    monkeypatch.setattr(bandwidth, "MEDIAN_ROWS", 1000)
+    monkeypatch.setattr(bandwidth, "MEDIAN_ROWS", 700)
     sampled = bandwidth.resolve("median", rows)
     assert sampled != full
     assert sampled == pytest.approx(full, rel=0.05)
@@ -155,7 +146,7 @@ def test_criteria_of_many_rows_use_a_sample(monkeypatch):
 def test_every_criterion_is_in_the_units_of_the_columns_and_ignores_their_origin(name):
     s = bandwidth.resolve(name, X)
     rel = 1e-4 if name in ("peak", "max_variance_ratio") else 1e-10
-    for factor, shift in ((1 / 64, 0.0), (3.0, 0.0), (1.0, 5.0), (10.0, 5.0)):
+    for factor, shift in ((1 / 64, 0.0), (10.0, 5.0)):
         assert bandwidth.resolve(name, factor * X + shift) == pytest.approx(factor * s, rel=rel)
     with pytest.raises(ValueError, match=f"'{name}' gives 0.0 on these 9 .*the bandwidth as a num"):
         bandwidth.resolve(name, np.ones((9, 2)))

@@ -12,7 +12,7 @@ from bsvdd.models.landmarks import Landmarks, choose
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
-from bsvdd import SVDD, kernels
+from bsvdd import kernels
 
 from .helpers import by_loops
 
@@ -216,19 +216,23 @@ def test_translation_changes_no_distance_and_the_logarithm_does_not_underflow(ke
 
 @pytest.mark.parametrize(
     ("s", "centres", "shift", "tolerance"),
-    [(1.0, (0.0, 1e7), 0.0, 1e-10), (1.0, (0.0, 1e7), 1e6, 1e-10)]
-    + [(1.3, (-spread, spread), 0.0, 1e-9) for spread in (1e2, 1e4, 1e6, 1e8)],
+    [
+        (1.0, (0.0, 1e7), 1e6, 1e-10),
+        (1.3, (-1e4, 1e4), 0.0, 1e-9),
+        (1.3, (-1e8, 1e8), 0.0, 1e-9),
+        *((1.3, (0.0, 3.0), shift, 1e-9) for shift in (0.0, 1e3, 1e8)),
+    ],
 )
 def test_rbf_keeps_its_digits_for_rows_far_apart_for_their_bandwidth(s, centres, shift, tolerance):
     """Two clusters: beyond some distance the product form of the distances has no digit left."""
     steps = np.round(np.random.default_rng(8).normal(size=(24, 3)) * 1024) / 1024
     rows = steps + np.repeat(centres, 12)[:, None] + shift
     others, kernel = rows[::3] + 0.25, kernels.RBF(s)
-    K = kernel(rows)
+    K, near = kernel(rows), by_loops(lambda x, y: gauss(x, y, s), rows, others)
     expected = by_loops(lambda x, y: gauss(x, y, s), rows, rows)
     np.testing.assert_allclose(K, expected, rtol=tolerance, atol=tolerance)
-    expected = by_loops(lambda x, y: gauss(x, y, s), rows, others)
-    np.testing.assert_allclose(kernel(rows, others), expected, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(kernel(rows, others), near, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(kernel.summed(rows, others), near.sum(axis=0), rtol=tolerance)
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(np.diag(K), np.ones(24))
     assert np.linalg.eigvalsh(K).min() > -1e-10
@@ -236,14 +240,6 @@ def test_rbf_keeps_its_digits_for_rows_far_apart_for_their_bandwidth(s, centres,
 
 
 # sums over rows, in blocks and in float32
-
-
-@pytest.mark.parametrize("origin", [0.0, 1e3, 1e8])
-@pytest.mark.parametrize("scale", [1e-3, 1.0])
-def test_summed_far_from_the_origin_keeps_its_digits(origin, scale):
-    rows, kernel = X * scale + origin, kernels.RBF(1.3 * scale)
-    expected = np.exp(-kernel.gamma * cdist(rows, rows[:9], "sqeuclidean")).sum(axis=0)
-    np.testing.assert_allclose(kernel.summed(rows, rows[:9]), expected, rtol=1e-10)
 
 
 def test_summed_beside_rows_and_points_far_away():
@@ -259,10 +255,9 @@ def test_summed_beside_rows_and_points_far_away():
     np.testing.assert_allclose(kernel.summed(single, U)[:5], expected[:5], rtol=1e-6)
 
 
-@pytest.mark.parametrize("columns", [3, 20])
 @pytest.mark.parametrize("outer", [lambda kernel: kernel, kernels.Standardized])
-def test_float32_rows_lose_a_millionth(columns, outer):
-    rows = np.random.default_rng(1).normal(5.0, 2.0, size=(20_000, columns)).astype(np.float32)
+def test_float32_rows_lose_a_millionth(outer):
+    rows = np.random.default_rng(1).normal(5.0, 2.0, size=(8000, 6)).astype(np.float32)
     kernel = outer(kernels.RBF("modified_mean")).resolve(rows.astype(float))
     U = rows[:50].astype(float)
     r, expected = kernel.summed(rows, U), kernel(rows, U).sum(axis=0)
@@ -318,10 +313,10 @@ NO_KERNELS = {
 
 @pytest.mark.parametrize("inside", [kernels.as_kernel, kernels.Standardized])
 @pytest.mark.parametrize("name", NO_KERNELS)
-def test_a_function_that_is_no_kernel_is_refused_by_every_fit(name, inside):
+def test_a_function_that_is_no_kernel_is_refused(name, inside):
     function, message = NO_KERNELS[name]
     with pytest.raises(ValueError, match=message):
-        SVDD(kernel=inside(function)).fit(np.random.default_rng(2).normal(size=(30, 3)))
+        inside(function).resolve(np.random.default_rng(2).normal(size=(30, 3)))
 
 
 def test_a_kernel_class_of_a_user_is_checked_too():
@@ -371,46 +366,30 @@ def test_what_precomputed_refuses():
             kernels.Precomputed(diagonal=diagonal)
 
 
-@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("size", [1e-6, 1e6])
 @pytest.mark.parametrize(
     ("off", "error", "negative", "problem"),
     [
-        *((0.0, 0.0, share, None if share < 1e-8 else "") for share in (5e-9, 2e-8, 0.3)),
-        *((0.5, e, 0.0, None if e < 5e-9 else "symmetric") for e in (4e-9, 1e-8)),
-        *((0.0, e, 0.0, None if e < 1e-10 else "symmetric") for e in (5e-11, 2e-10)),
+        (0.0, 0.0, 5e-9, None),
+        (0.0, 0.0, 2e-8, "its smallest eigenvalue is "),
+        (0.5, 4e-9, 0.0, None),
+        (0.5, 1e-8, 0.0, "symmetric"),
+        (0.0, 5e-11, 0.0, None),
+        (0.0, 2e-10, 0.0, "symmetric"),
     ],
 )
-def test_precomputed_may_be_asymmetric_or_negative_by_rounding_only(
-    size, off, error, negative, problem
-):
+def test_precomputed_may_be_asymmetric_or_negative_by_rounding(size, off, error, negative, problem):
     """The smallest eigenvalue is in units of n times the largest entry."""
     K = np.diag([1.0, 1.0, 1.0, 1.0, -5 * negative if negative else 1.0])
     K[0, 2], K[2, 0] = off + error, off
-    K *= size
     if problem is None:
-        kernels.Precomputed().training_rows(K)
+        assert kernels.Precomputed().training_rows(size * K).shape == (5, 7)
         return
-    message = problem or re.escape(f"its smallest eigenvalue is {K[4, 4]:.6g}")
-    with pytest.raises(ValueError, match=message):
-        kernels.Precomputed().training_rows(K)
+    with pytest.raises(ValueError, match=problem):
+        kernels.Precomputed().training_rows(size * K)
 
 
 # categories
-
-
-def test_a_factor_is_the_dot_product_of_indicators():
-    """rho 1 1' + (1 - rho) [same] = F F' with F = [sqrt(rho), sqrt(1 - rho) indicators]."""
-    rho, expected = 0.3, kernels.Tabular(kernels.RBF(1.3)).resolve(X[:, [0, 2]])(X[:, [0, 2]])
-    for c in (1, 3):
-        indicators = (X[:, [c]] == np.unique(X[:, c])).astype(float)
-        F = np.hstack([np.full((len(X), 1), rho**0.5), (1 - rho) ** 0.5 * indicators])
-        expected = expected * (F @ F.T)
-    np.testing.assert_allclose(of_columns(kernels.RBF(1.3)).resolve(X)(X), expected, rtol=1e-10)
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        kernel = kernels.Tabular(kernels.RBF(3.0), rho=rng.uniform(0.01, 0.99), categorical=(1, 3))
-        rows = np.concatenate([rng.normal(size=(40, 1)), X[:, 1:]], axis=1)
-        assert np.linalg.eigvalsh(kernel.resolve(rows)(rows)).min() > 0
 
 
 def test_an_unseen_category_differs_from_all_and_names_do_not_matter():

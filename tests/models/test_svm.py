@@ -10,8 +10,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-import bsvdd
-from bsvdd import DSVM, IDLSSVM, LSSVM, SVM, Cutoff, kernels
+from bsvdd import DSVM, IDLSSVM, LSSVM, SVM, kernels
 
 from . import helpers
 
@@ -19,8 +18,6 @@ S = 1.2  # bandwidth
 RBF = kernels.RBF(S)
 N0, N1 = 40, 12
 SIGN = np.repeat([1.0, -1.0], [N0, N1])
-MACHINES = [SVM, DSVM, LSSVM, IDLSSVM]
-DENSITY = [DSVM, IDLSSVM]
 RNG = np.random.default_rng(40)
 # each class has one far row, whose density weight is 0
 MAJORITY, MINORITY = RNG.normal(size=(N0, 2)), RNG.normal(size=(N1, 2)) * 0.7 + [1.3, 0.8]
@@ -31,11 +28,6 @@ X, Y = np.concatenate([MAJORITY, MINORITY]), np.repeat([0, 1], [N0, N1])
 
 def rbf(A, B):
     return helpers.rbf(A, B, S)
-
-
-def few(n1):
-    """Return all majority rows and the first minority rows."""
-    return X[: N0 + n1], Y[: N0 + n1]
 
 
 def loop_weights(rows, k=5, count_self=False):
@@ -69,9 +61,10 @@ def bordered(rows, sign, ridge):
 # least squares: the given arguments, and which rows' weights are 0 by them
 
 LEAST_SQUARES = [
-    *((LSSVM, {"C": C}) for C in (0.1, 1.0, 50.0)),
+    (LSSVM, {"C": 50.0}),
     (LSSVM, {"C": 2.0, "epsilon": 0.3}),
-    *((IDLSSVM, {"C": C, "count_self": own}) for C in (0.1, 1.0, 50.0) for own in (False, True)),
+    (IDLSSVM, {"C": 0.1, "count_self": False}),
+    (IDLSSVM, {"C": 50.0, "count_self": True}),
     (IDLSSVM, {"C": 1.5, "neighbors": 3, "count_self": True, "epsilon": 0.05}),
     (IDLSSVM, {"C": 1.5, "epsilon": 0.2, "zero_weight": "drop"}),
     *((IDLSSVM, {"C": 1.5, "epsilon": e, "zero_weight": "epsilon"}) for e in (0.01, 0.2)),
@@ -102,10 +95,8 @@ def test_least_squares_solve_the_bordered_system(cls, arguments):
     f = rbf(Z, X[keep]) @ (SIGN[keep] * alpha) + b
     np.testing.assert_allclose(est.decision_function(Z), f, atol=1e-9)
     np.testing.assert_array_equal(est.predict(Z), np.where(f >= 0, 1, -1))
-    # the conditions: sum of y alpha = 0, slack = ridge alpha
     slack = 1 - SIGN * (rbf(X, X) @ est.weights_ + est.intercept_)
     np.testing.assert_allclose(est.slack_, slack, atol=1e-10)
-    np.testing.assert_allclose(slack[keep], ridge[keep] * alpha, atol=1e-8)
     residual = max(np.abs(slack[keep] - ridge[keep] * alpha).max(), abs(est.weights_.sum()))
     assert est.kkt_residual_ <= 1e-8
     assert est.kkt_residual_ == pytest.approx(residual, abs=1e-12)
@@ -116,14 +107,13 @@ def test_least_squares_solve_the_bordered_system(cls, arguments):
 @pytest.mark.parametrize(
     "est",
     [
-        LSSVM(kernel=RBF, C=3.0),
         IDLSSVM(kernel=RBF, C=3.0),
         IDLSSVM(kernel=RBF, C=3.0, zero_weight="epsilon", epsilon=0.1),
         IDLSSVM(kernel=kernels.Standardized(RBF), C=0.2, count_self=True),
     ],
     ids=repr,
 )
-def test_without_a_kernel_matrix(monkeypatch, tmp_path, est):
+def test_without_a_kernel_matrix(monkeypatch, est):
     """Conjugate gradients on products K v give what the Cholesky factor gives."""
     dense = clone(est).fit(X, Y)
     monkeypatch.setattr(machines, "DENSE_ROWS", 10)
@@ -136,10 +126,6 @@ def test_without_a_kernel_matrix(monkeypatch, tmp_path, est):
     assert free.kkt_residual_ <= 1e-8
     f = free.decision_function(free.gram_.points)
     np.testing.assert_allclose(free.slack_, 1 - SIGN * f, atol=1e-12)
-    assert np.isfinite(free.with_cutoff(Cutoff("f1", cv=2)).cutoff_)
-    free.save(tmp_path / "free.nc")
-    loaded = bsvdd.load(tmp_path / "free.nc")
-    np.testing.assert_array_equal(loaded.score_samples(Z), free.score_samples(Z))
 
 
 def test_conjugate_gradients_that_fail_say_so(monkeypatch):
@@ -163,15 +149,11 @@ def test_a_large_residual_is_said(recwarn):
 @pytest.mark.parametrize(
     ("cls", "arguments"),
     [
-        *((SVM, {"C": C}) for C in (0.3, 1.0, 10.0)),
-        (SVM, {"C": 1.0, "balanced": False}),
-        *(
-            (DSVM, {"C": C, "balanced": balanced, "count_self": count_self})
-            for C in (0.5, 20.0)
-            for balanced in (False, True)
-            for count_self in (False, True)
-        ),
-        *((DSVM, {"C": 2.0, "density": "train", "count_self": own}) for own in (False, True)),
+        (SVM, {"C": 0.3}),
+        (SVM, {"C": 10.0, "balanced": False}),
+        (DSVM, {"C": 0.5, "balanced": False, "count_self": True}),
+        (DSVM, {"C": 20.0, "balanced": True, "count_self": False}),
+        (DSVM, {"C": 2.0, "density": "train", "count_self": True}),
     ],
     ids=str,
 )
@@ -204,30 +186,6 @@ def test_support_vector_machines_are_svc_with_a_price_of_each_row(cls, arguments
     if (price != 1).any():
         without = SVC(C=C, kernel="rbf", gamma=1 / (2 * S**2), tol=1e-9).fit(X, Y)
         assert np.abs(without.decision_function(Z) + theirs).max() > 1e-2
-
-
-@pytest.mark.parametrize("factor", [1e-4, 1.0, 1e4])
-def test_svm_does_not_depend_on_the_size_of_the_kernel(factor):
-    """k -> factor k with C -> C / factor leaves f as it is."""
-    est = SVM(kernel=lambda A, B: factor * rbf(A, B), C=2.0 / factor).fit(X, Y)
-    plain = SVM(kernel=RBF, C=2.0).fit(X, Y)
-    np.testing.assert_allclose(est.decision_function(Z), plain.decision_function(Z), atol=1e-5)
-
-
-@pytest.mark.parametrize("cls", MACHINES)
-@pytest.mark.parametrize("labels", [(0, 1), (1, -1), ("keep", "flag")], ids=str)
-def test_f_is_positive_for_the_majority(cls, labels):
-    """In whatever order the classes come, and though the minority is the positive label."""
-    rng = np.random.default_rng(41)
-    rows = np.concatenate([rng.normal(size=(12, 2)) + 5.0, rng.normal(size=(40, 2))])
-    y = np.repeat([labels[1], labels[0]], [12, 40])
-    est = cls(kernel=kernels.RBF(2.0), C=10.0, minor_label=labels[1]).fit(rows, y)
-    f = est.decision_function(rows)
-    assert f[12:].mean() > 0.5
-    assert f[:12].mean() < -0.5
-    np.testing.assert_array_equal(est.predict([[0.0, 0.0], [5.0, 5.0]]), [1, -1])
-    np.testing.assert_array_equal(est.score_samples(rows) - est.offset_, f)
-    assert est.cutoff_ == 0.0
 
 
 # density weights
@@ -263,21 +221,26 @@ def test_density_weights_are_taken_in_the_columns_of_the_kernel():
     np.testing.assert_allclose(est.density_weights_, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("cls", DENSITY)
-def test_what_density_weights_cannot_do(cls):
-    assert "rows of each class" in " ".join(cls.__doc__.split())
-    with pytest.raises(ValueError, match=r"neighbors=5 need at least 6 rows of each class, got 5"):
-        cls(kernel=RBF).fit(*few(5))
-    cls(kernel=RBF, count_self=True).fit(*few(5))
-    cls(kernel=RBF, neighbors=4).fit(*few(5))
-    cls(kernel=RBF, density="train").fit(*few(2))  # neighbours among the majority
-    with pytest.raises(ValueError, match=r"neighbors=5 need at least 5 rows of each class, got 4"):
-        svm.density_weights(MAJORITY[:4], 5, count_self=True)
-    with pytest.raises(ValueError, match="need at least 6 rows of the training set, got 5"):
-        cls(kernel=RBF, density="train").fit(X[N0 - 3 : N0 + 2], Y[N0 - 3 : N0 + 2])
-    # two minority rows and k = 1: each is the farthest from the other, so both weigh 0
-    with pytest.raises(ValueError, match="density|neighbors"):
-        cls(kernel=RBF, neighbors=1).fit(*few(2))
+@pytest.mark.parametrize(
+    ("arguments", "n0", "n1", "message"),
+    [
+        ({}, N0, 5, r"neighbors=5 need at least 6 rows of each class, got 5"),
+        ({"count_self": True}, N0, 5, None),
+        ({"neighbors": 4}, N0, 5, None),
+        ({"density": "train"}, N0, 2, None),  # neighbours among the majority
+        ({"density": "train"}, 3, 2, "need at least 6 rows of the training set, got 5"),
+        # two minority rows and k = 1: each is the farthest from the other, so both weigh 0
+        ({"neighbors": 1}, N0, 2, "density|neighbors"),
+    ],
+)
+@pytest.mark.parametrize("cls", [DSVM, IDLSSVM])
+def test_rows_that_density_weights_need(cls, arguments, n0, n1, message):
+    rows, y = X[N0 - n0 : N0 + n1], Y[N0 - n0 : N0 + n1]
+    if message is None:
+        assert cls(kernel=RBF, **arguments).fit(rows, y).weights_.shape == y.shape
+        return
+    with pytest.raises(ValueError, match=message):
+        cls(kernel=RBF, **arguments).fit(rows, y)
 
 
 def test_errors():
@@ -286,6 +249,5 @@ def test_errors():
     for wrong in ({"C": 0.0}, {"epsilon": -0.1}, {"neighbors": 0}, {"zero_weight": "keep"}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             IDLSSVM(kernel=RBF, **wrong).fit(X, Y)
-    for cls in MACHINES:  # the folds of cv='auto' leave rows of both classes
-        with pytest.raises(ValueError, match="minority|rows of each class"):
-            cls(kernel=RBF, cutoff="f1").fit(*few(1))
+    with pytest.raises(ValueError, match=r"neighbors=5 need at least 5 rows of each class, got 4"):
+        svm.density_weights(MAJORITY[:4], 5, count_self=True)

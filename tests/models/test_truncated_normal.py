@@ -8,7 +8,7 @@ from bsvdd.models import truncated_normal
 from scipy.stats import truncnorm
 
 
-def chains(mean, covariance, draws=4000, tune=30, seed=0):
+def chains(mean, covariance, draws=3000, tune=30, seed=0):
     precision = np.linalg.inv(covariance)
     rng = np.random.default_rng(seed)
     return truncated_normal.draw(precision, precision @ mean, draws, tune, 2, rng)
@@ -18,7 +18,7 @@ def r_hat(x):
     return float(az.rhat(xr.Dataset({"x": (("chain", "draw", "i"), x)}))["x"].max())
 
 
-@pytest.mark.parametrize("mean", [-8.0, -1.0, 0.0, 0.4, 1.3, 5.0])
+@pytest.mark.parametrize("mean", [-8.0, 0.4, 1.3])
 @pytest.mark.parametrize("sd", [0.05, 0.5, 3.0])
 def test_independent_coordinates_by_their_formula(worst_z, mean, sd):
     """Also where the mean is 160 sd outside, and a fixed time would be a period of the bounces."""
@@ -39,9 +39,9 @@ def test_independent_coordinates_by_their_formula(worst_z, mean, sd):
 def test_correlated_coordinates_by_rejection(worst_z):
     covariance = 0.16 * np.array([[1.0, 0.9, -0.3], [0.9, 1.0, -0.2], [-0.3, -0.2, 0.5]])
     mean = np.array([0.2, 0.6, 1.1])
-    all_draws = np.random.default_rng(1).multivariate_normal(mean, covariance, 3_000_000)
+    all_draws = np.random.default_rng(1).multivariate_normal(mean, covariance, 1_000_000)
     kept = all_draws[((all_draws >= 0) & (all_draws <= 1)).all(axis=1)]
-    assert len(kept) > 500_000
+    assert len(kept) > 150_000
     x = chains(mean, covariance, 10_000)
     center = kept.mean(axis=0)
     e, error = kept - center, x - center
@@ -52,26 +52,14 @@ def test_correlated_coordinates_by_rejection(worst_z):
         assert worst_z(x <= at, np.full(3, q)) < 4.5
 
 
-def test_a_hundred_nearly_dependent_coordinates_mix():
-    rng = np.random.default_rng(2)
-    A = rng.normal(size=(100, 100))
-    covariance = 0.2 * (A @ A.T / 100 + 1e-3 * np.eye(100))
-    x = chains(rng.uniform(-0.5, 1.2, 100), covariance, 1000, 100)
-    assert x.min() >= 0 and x.max() <= 1
-    assert r_hat(x) < 1.02
-
-
 def test_draws_are_seeded_and_tuning_is_left_out():
     same, again = (chains(np.zeros(4), np.eye(4), 20, 10) for _ in range(2))
     np.testing.assert_array_equal(same, again)
     assert same.shape == (2, 20, 4)
     assert not np.allclose(same, chains(np.zeros(4), np.eye(4), 20, 10, seed=1))
     assert not np.allclose(same[0], same[1])
-
-
-def test_no_coordinates():
-    x = truncated_normal.draw(np.zeros((0, 0)), np.zeros(0), 5, 5, 2, np.random.default_rng(0))
-    assert x.shape == (2, 5, 0)
+    none = truncated_normal.draw(np.eye(0), np.zeros(0), 5, 5, 2, np.random.default_rng(0))
+    assert none.shape == (2, 5, 0)
 
 
 def test_a_chain_without_end_is_an_error(monkeypatch):
@@ -81,7 +69,7 @@ def test_a_chain_without_end_is_an_error(monkeypatch):
 
 
 def test_a_move_stops_after_its_bounces():
-    n = 40
+    n = 4
     root = np.linalg.cholesky(np.full((n, n), 1.0) + 1e-9 * np.eye(n))
     rng = np.random.default_rng(0)
     x, v = rng.random(n), 1e9 * root @ rng.standard_normal(n)
