@@ -8,8 +8,8 @@ from typing import override
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from ...estimators.rows.gaps import filled, typical_values
 from .datasets import Dataset
-from .gaps import filled, typical_values
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.rows import tables
 
 
 def test_embedded_set_has_its_published_counts():
@@ -41,7 +42,7 @@ def test_moon_is_the_same_for_the_same_seed_and_imbalanced():
     ],
 )
 def test_label_column_is_read_by_value(column, minor, expected):
-    X, minority = datasets.split_label(pd.DataFrame({"x": [1, 2, 3], "y": column}), "y", minor)
+    X, minority = tables.split_label(pd.DataFrame({"x": [1, 2, 3], "y": column}), "y", minor)
     assert list(X.columns) == ["x"]
     assert minority.tolist() == expected
 
@@ -66,14 +67,14 @@ def test_label_column_is_read_by_value(column, minor, expected):
 )
 def test_bad_tables_are_named(table, label, minor, message):
     with pytest.raises(ValueError, match=message):
-        datasets.split_label(pd.DataFrame(table), label, minor)
+        tables.split_label(pd.DataFrame(table), label, minor)
 
 
 def test_columns_are_taken_by_name_in_the_order_of_the_fit():
     table = pd.DataFrame({"b": [1.0], "extra": ["text"], "a": [2.0]})
-    assert datasets.features(table, ["a", "b"]).to_numpy().tolist() == [[2.0, 1.0]]
+    assert tables.features(table, ["a", "b"]).to_numpy().tolist() == [[2.0, 1.0]]
     with pytest.raises(ValueError, match="lacks column 'c'; it has 'b', 'extra', 'a'"):
-        datasets.features(table, ["a", "c"])
+        tables.features(table, ["a", "c"])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_tables_that_would_be_read_wrongly_are_refused(tmp_path, content, messag
     path = tmp_path / "x.csv"
     path.write_text(content)
     with pytest.raises(ValueError, match=message):
-        datasets.read_table(path)
+        tables.read_table(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x01", b'a,b\n1,2\n"3'])
@@ -98,7 +99,7 @@ def test_a_file_that_is_no_csv_is_said_to_be_none(tmp_path, content):
     path = tmp_path / "x.csv"
     path.write_bytes(content)
     with pytest.raises(ValueError, match="not CSV in UTF-8"):
-        datasets.read_table(path)
+        tables.read_table(path)
 
 
 @pytest.fixture

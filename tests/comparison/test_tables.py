@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.gaps import typical_values
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
-from bsvdd.comparison.scenarios.tables import Layout, read_features, read_table, read_texts
 from bsvdd.estimators.messages import quoted
+from bsvdd.estimators.rows import tables
 from bsvdd.estimators.rows.columns import as_numbers
 from bsvdd.estimators.rows.files import CsvFormat
+from bsvdd.estimators.rows.gaps import typical_values
+from bsvdd.estimators.rows.tables import Layout, read_features, read_table, read_texts
 from bsvdd.inference.warning import DataWarning
 
 GERMAN = CsvFormat(";", ",")
@@ -189,7 +190,7 @@ def test_other_columns_of_text_are_categories(tmp_path):
     with pytest.raises(
         ValueError, match=r"columns 'sex', 'city' are not .*: --drop 'sex' --drop 'city'"
     ):
-        datasets.features(X[["sex", "city"]].astype(str))
+        tables.features(X[["sex", "city"]].astype(str))
     with pytest.raises(ValueError, match=r"'nope' \(--category\) is not in the table"):
         read_features(path, Layout(categories=("nope",)))
 
