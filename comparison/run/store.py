@@ -133,20 +133,14 @@ class Store:
         descriptions = [describe(cell, memo) for cell in cells]
         return [Key(_file_name(each, self.version), each) for each in descriptions]
 
-    def __contains__(self, key: Key) -> bool:
-        return key.file in self._rows
-
-    def __getitem__(self, key: Key) -> Row:
-        return self._rows[key.file]
-
-    def check(self, keys: list[Key]) -> None:
-        """Raise a ValueError if a foreign file has the name of one of these results."""
-        for name in (key.file for key in keys):
-            if name in self.foreign:
-                raise ValueError(
-                    f"{self.folder / name} has the name of a result, but is none "
-                    f"({self.foreign[name]}); it is left as it is: move it away and run again"
-                )
+    def get(self, key: Key) -> Row | None:
+        """Return the result of a cell; a ValueError if a foreign file has its name."""
+        if key.file in self.foreign:
+            raise ValueError(
+                f"{self.folder / key.file} has the name of a result, but is none "
+                f"({self.foreign[key.file]}); it is left as it is: move it away and run again"
+            )
+        return self._rows.get(key.file)
 
     def put(self, key: Key, row: Row) -> None:
         """Write the result of a cell, all or nothing."""

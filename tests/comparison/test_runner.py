@@ -85,22 +85,6 @@ def test_every_replicate_of_every_seed_has_a_seed_of_its_own():
     assert all(0 <= seed < 2**31 for seed in seeds)  # what scikit-learn takes
 
 
-def test_the_data_of_a_replicate_are_drawn_once(moon, monkeypatch):
-    """The cells of a replicate and the trivial rules share them, and none is kept at the end."""
-    seeds, pair = [], Real.pair
-
-    def counted(self, seed):
-        seeds.append(seed)
-        return pair(self, seed)
-
-    monkeypatch.setattr(Real, "pair", counted)
-    results = runner.compare([moon], ["SVDD", "OCSVM"], 2, SMALL)
-    assert len(results) == 2 * 4
-    assert seeds == [replicate_seed(0, 0), replicate_seed(1, 0)]
-    runner.compare([moon], ["SVDD"], 1, SMALL)
-    assert len(seeds) == 3
-
-
 def test_names_given_twice_fail_before_a_fit(moon, monkeypatch):
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
     with pytest.raises(ValueError, match="model 'BDD' is given twice"):
