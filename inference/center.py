@@ -376,12 +376,9 @@ class Center(Score):
         if own is not None:
             log_k[own[:, None] == self.support] = -np.inf
             remaining[own >= 0] -= self.weights[:, own[own >= 0]].T
-        largest = log_k.max(axis=1, keepdims=True)
-        largest[np.isneginf(largest)] = 0.0  # no point is left
-        sums = np.exp(log_k - largest) @ weights.T
         with np.errstate(divide="ignore", invalid="ignore"):  # a point with all the weight
-            log_s = np.log(sums) + largest - np.log(remaining)
-        return np.where(sums > 0.0, log_s, -np.inf)
+            log_s = log_sums(log_k, weights) - np.log(remaining)
+        return np.where(remaining > 0.0, log_s, -np.inf)
 
     # parts
 
@@ -504,6 +501,15 @@ class Center(Score):
             _ranked(values - reference, rank),
             _ranked(raised - reference, self._draws - 1 - rank),
         )
+
+
+def log_sums(log_k: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return log sum_j w_j k_j without underflow, (rows, M) and (draws, M) -> (rows, draws)."""
+    largest = log_k.max(axis=1, keepdims=True)
+    largest[np.isneginf(largest)] = 0.0  # no point is left
+    with np.errstate(divide="ignore"):
+        logarithm: np.ndarray = np.log(np.exp(log_k - largest) @ weights.T) + largest
+    return logarithm
 
 
 def _ranked(values: np.ndarray, rank: int) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 Each block has a thread of its own, so its products need no more. Threads that share one
 product of a matrix and a vector take longer than one alone. NumPy and SciPy each bring a BLAS with
-threads of its own. Laplace's approximation calls both in turn, on small matrices: then threads that
-wait for each other take longer than the products.
+threads of its own: where both are called in turn, on small matrices, threads that wait for each
+other take longer than the products.
 """
 
 from __future__ import annotations
@@ -58,14 +58,12 @@ def one_if_small(size: int) -> AbstractContextManager[int | None]:
     return one() if size <= SMALL else nullcontext()
 
 
-def each[Result](
-    function: Callable[[slice], Result], n: int, step: int, start: int = 0
-) -> list[Result]:
+def each[Result](function: Callable[[slice], Result], n: int, step: int) -> list[Result]:
     """Return the results of a function of blocks, on as many threads as BLAS would use.
 
-    The blocks are slices of ``step`` rows or draws, from number ``start`` to n.
+    The blocks are slices of ``step`` of the n rows or draws.
     """
-    blocks = [slice(i, min(i + step, n)) for i in range(start, n, step)]
+    blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
     if len(blocks) < 2:  # BLAS shares the products of one block among its threads
         return [function(block) for block in blocks]
     with one() as usual, ThreadPoolExecutor(min(usual, len(blocks))) as pool:

@@ -49,6 +49,11 @@ METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
     help="Method of the p-values; split has the strictest guarantee, and refits the model.",
 )
 @click.option(
+    "--watch",
+    is_flag=True,
+    help="Also tell whether the rows, in their order, stay like the training rows.",
+)
+@click.option(
     "--explain",
     is_flag=True,
     help="Also write the three most important columns of each abnormal row, with their shares.",
@@ -62,6 +67,7 @@ def score(
     strict: bool,
     fdr: float | None,
     method: str,
+    watch: bool,
     explain: bool,
 ) -> None:
     """Score the rows of CSV by a saved MODEL: p-value, P(normal), surprise, decision.
@@ -70,7 +76,9 @@ def score(
     result has its number in CSV, counted from 0, and with --id its id. The p-value is that of "this
     row is normal". The surprise is 0 at the cutoff, .69 for a row that is half as similar to the
     training rows, and negative for normal rows; surprise_low and surprise_high are the ends of its
-    90 % interval. With --fdr the rows are decided as one batch.
+    90 % interval. With --fdr the rows are decided as one batch. With --watch one line tells whether
+    they differ from the training rows, and since which row; of streams without a change at most 1 %
+    are said to differ.
 
     A row with a gap, or with text in a column of the fit, cannot be scored. It stays in the result
     without numbers, and the column problem says why. With --missing impute gaps are filled by what
@@ -137,6 +145,8 @@ def score(
                 f"{len(result)} rows scored, {int((~result['normal']).sum())} abnormal{selected}: "
                 f"{out}"
             )
+    if watch:
+        click.echo(_watched(est, usable), err=True)
     _count_problems(problems)
     _count_unseen(est, usable)
     equal = _count_training_rows(est, usable)
@@ -306,6 +316,15 @@ def with_input(found: pd.DataFrame, csv: Path, layout: Any) -> pd.DataFrame:
     return pd.concat(
         [found.iloc[:, :first], texts.rename(columns=taken), found.iloc[:, first:]], axis=1
     )
+
+
+def _watched(est: Any, X: pd.DataFrame) -> str:
+    """Return what the rows say as a stream; rows that cannot be scored are not of it."""
+    monitor = est.monitor()
+    monitor.update(as_in_fit(est, X))
+    if monitor.alarm is not None:
+        monitor.alarm = int(X.index[monitor.alarm])  # its number in the file
+    return str(monitor)
 
 
 def _count_unseen(est: Any, X: pd.DataFrame) -> None:

@@ -69,6 +69,9 @@ class Explanation:
         Probability of the intervals.
     without_columns : str
         Why there are no terms of columns; empty if there are.
+    given : tuple
+        The given columns, which are not among those that are named. Then ``rows`` has ``p_given``,
+        the p-value of the other columns given these.
     """
 
     kind: str
@@ -80,6 +83,7 @@ class Explanation:
     draws: int
     prob: float
     without_columns: str = ""
+    given: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         """Return a sentence or two for each of the first rows."""
@@ -98,6 +102,8 @@ class Explanation:
         if self.columns is not None:
             pairs = self.top_columns().iloc[i].to_numpy().reshape(-1, 2)
             text += f" Columns: {', '.join(f'{column} {share:.0%}' for column, share in pairs)}."
+        if self.given:
+            text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
         near = self.nearest["name"].values[i, :NEAR]
         if len(near):
             text += f" Nearest normal training rows: {', '.join(map(str, near))}."
@@ -154,7 +160,8 @@ class Explanation:
         """
         if self.columns is None:
             raise ValueError(self.without_columns)
-        share, names = self.columns["share"].values, self.columns["column"].values
+        named = self.columns.drop_sel(column=list(self.given))
+        share, names = named["share"].values, named["column"].values
         order = np.argsort(-share, axis=1, kind="stable")[:, :most]
         table = {}
         for rank in range(order.shape[1]):

@@ -43,6 +43,9 @@ def assert_same(density, x, rel=1e-8):
     assert set(ours) == set(named)
     for name, expected in named.items():
         np.testing.assert_allclose(ours[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+    w, K = named["w"], density.gram.K  # draws are judged by d^2 of the points
+    d2 = np.diag(K) - 2 * w @ K + np.einsum("si,ij,sj->s", w, K, w)[:, None]
+    np.testing.assert_allclose(density.monitored(ours), d2, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", [*PACKAGE, *STRANGE])

@@ -128,7 +128,7 @@ CASES = {"bsvdd": of_bsvdd, "loss": of_loss, "loss, minority": of_loss_m, "corne
 
 @pytest.mark.parametrize(
     ("name", "sampler"),
-    [*((name, "auto") for name in CASES), ("bsvdd", "nuts"), ("bsvdd", "metropolis")],
+    [*((name, "auto") for name in list(CASES)[1:]), ("bsvdd", "nuts"), ("bsvdd", "metropolis")],
 )
 def test_draws_have_the_moments_of_the_quadrature(name, sampler, worst_z):
     case = CASES[name]()

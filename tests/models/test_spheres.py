@@ -42,7 +42,7 @@ def test_the_sphere_is_that_of_a_general_solver_and_meets_its_conditions(kernel,
     One multiplier mu of the sum: gradient = mu where free, <= mu at 0, >= mu at the bound.
     For alpha1 the constraint enters with -1, so -gradient is what mu is compared with.
     """
-    rows, y = instance(len(str(penalties)), n1=n1)
+    rows, y = instance(1, n1=n1)
     K, sign = kernel(rows), np.where(y == 0, 1.0, -1.0)
     penalty = np.where(y == 0, *penalties)
     sphere = solved(kernel, rows, y, *penalties)

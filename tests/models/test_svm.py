@@ -66,8 +66,7 @@ LEAST_SQUARES = [
     (IDLSSVM, {"C": 0.1, "count_self": False}),
     (IDLSSVM, {"C": 50.0, "count_self": True}),
     (IDLSSVM, {"C": 1.5, "neighbors": 3, "count_self": True, "epsilon": 0.05}),
-    (IDLSSVM, {"C": 1.5, "epsilon": 0.2, "zero_weight": "drop"}),
-    *((IDLSSVM, {"C": 1.5, "epsilon": e, "zero_weight": "epsilon"}) for e in (0.01, 0.2)),
+    (IDLSSVM, {"C": 1.5, "epsilon": 0.2, "zero_weight": "epsilon"}),
     (IDLSSVM, {"C": 2.0, "density": "train"}),
 ]
 
@@ -94,12 +93,10 @@ def test_least_squares_solve_the_bordered_system(cls, arguments):
     assert est.intercept_ == pytest.approx(b, abs=1e-9)
     f = rbf(Z, X[keep]) @ (SIGN[keep] * alpha) + b
     np.testing.assert_allclose(est.decision_function(Z), f, atol=1e-9)
-    np.testing.assert_array_equal(est.predict(Z), np.where(f >= 0, 1, -1))
     slack = 1 - SIGN * (rbf(X, X) @ est.weights_ + est.intercept_)
     np.testing.assert_allclose(est.slack_, slack, atol=1e-10)
     residual = max(np.abs(slack[keep] - ridge[keep] * alpha).max(), abs(est.weights_.sum()))
-    assert est.kkt_residual_ <= 1e-8
-    assert est.kkt_residual_ == pytest.approx(residual, abs=1e-12)
+    assert est.kkt_residual_ == pytest.approx(residual, abs=1e-12) and residual <= 1e-8
     if cls is IDLSSVM:
         np.testing.assert_allclose(est.density_weights_, d, atol=1e-12)
 
@@ -158,48 +155,36 @@ def test_a_large_residual_is_said(recwarn):
     ids=str,
 )
 def test_support_vector_machines_are_svc_with_a_price_of_each_row(cls, arguments):
-    """With density weights the factors are n / (2 n_y) of all rows.
-
-    SVC's own would leave the rows of weight 0 uncounted.
-    """
-    C, balanced, d = arguments["C"], arguments.get("balanced", cls is SVM), np.ones(N0 + N1)
+    """The factors of balanced classes are n / (2 n_y) of all rows, also of those of weight 0."""
+    C, price = arguments["C"], np.ones(N0 + N1)
     if cls is DSVM:
-        weights = loop_weights(X, 5, arguments["count_self"])
-        d = weights if "density" in arguments else both_classes(5, arguments["count_self"])
-        assert (d == 0).any() or "density" in arguments
-    factors = {0: (N0 + N1) / (2 * N0), 1: (N0 + N1) / (2 * N1)} if balanced else {0: 1.0, 1: 1.0}
-    price = d * np.array([factors[label] for label in Y])
-    svc = SVC(C=C, kernel="rbf", gamma=1 / (2 * S**2), tol=1e-9)
-    if cls is SVM:
-        svc.set_params(class_weight="balanced" if balanced else None).fit(X, Y)
-    else:
-        svc.fit(X, Y, sample_weight=price)
+        own = arguments["count_self"]
+        price = loop_weights(X, 5, own) if "density" in arguments else both_classes(5, own)
+        assert (price == 0).any() or "density" in arguments
+    if arguments.get("balanced", cls is SVM):
+        price = price * np.where(Y == 1, (N0 + N1) / (2 * N1), (N0 + N1) / (2 * N0))
+    weighted, plain = (
+        -SVC(C=C, gamma=1 / (2 * S**2), tol=1e-9).fit(X, Y, sample_weight=w).decision_function(Z)
+        for w in (price, None)  # its positive class is 1, our minority
+    )
     est = cls(kernel=RBF, **arguments).fit(X, Y)
-    theirs = -svc.decision_function(Z)  # its positive class is 1, our minority
-    np.testing.assert_allclose(est.decision_function(Z), theirs, atol=1e-5)
-    clear = np.abs(theirs) > 1e-5
-    np.testing.assert_array_equal(est.predict(Z)[clear], np.where(theirs > 0, 1, -1)[clear])
+    np.testing.assert_allclose(est.decision_function(Z), weighted, atol=1e-5)
+    clear = np.abs(weighted) > 1e-5
+    np.testing.assert_array_equal(est.predict(Z)[clear], np.where(weighted > 0, 1, -1)[clear])
     assert est.weights_.sum() == pytest.approx(0.0, abs=1e-8)
-    alpha = SIGN * est.weights_
-    assert alpha.min() >= 0
-    assert (alpha <= C * price * (1 + 1e-9) + 1e-12).all()
-    if (price != 1).any():
-        without = SVC(C=C, kernel="rbf", gamma=1 / (2 * S**2), tol=1e-9).fit(X, Y)
-        assert np.abs(without.decision_function(Z) + theirs).max() > 1e-2
+    assert (price == 1).all() or np.abs(plain - weighted).max() > 1e-2
 
 
 # density weights
 
 
 @pytest.mark.parametrize("count_self", [False, True])
-@pytest.mark.parametrize("k", [1, 3, 5, 11])
+@pytest.mark.parametrize("k", [1, 5, 11])
 def test_density_weights_by_a_double_loop(monkeypatch, k, count_self):
     monkeypatch.setattr(svm, "BLOCK", 7)
     for rows in (MAJORITY, MINORITY):
         d = svm.density_weights(rows, k, count_self)
         np.testing.assert_allclose(d, loop_weights(rows, k, count_self), atol=1e-12)
-        assert d.min() >= 0
-        assert d.max() <= 1
         moved = svm.density_weights(1000.0 * rows + 7.0, k, count_self)
         np.testing.assert_allclose(moved, d, atol=1e-9)
 
