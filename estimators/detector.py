@@ -34,7 +34,7 @@ from ..models.potential import KernelLikelihood, Likelihood, WeightMap
 from . import new_rows, tree
 from .decision_table import DecisionTable
 from .dictionary import AllRows
-from .fit import Fit, read
+from .fit import Fit, of_rows, read
 from .inputs import row_names
 from .questions import batches, explanation, kinds, p_values, stream
 from .saved_file import save
@@ -237,7 +237,15 @@ class Detector(OutlierMixin, BaseEstimator):
         self._validate_params()
         policy = as_cutoff(self.cutoff)
         self._check_policy(policy)
-        return read(self, X, y, policy)
+        data = read(self, X, y, policy)
+        self._learn(data)
+        return data
+
+    def _fit_rows(self, data: TrainingData) -> Self:
+        """Fit rows that are read, with points, kernel and Gram statistics of this estimator."""
+        data = of_rows(self, data)
+        self._learn(data)
+        return self._described(data, self._draw(data.gram, data.seed))
 
     def _held_rows(
         self,
@@ -293,6 +301,9 @@ class Detector(OutlierMixin, BaseEstimator):
         policy.check_rate(minority[held])
 
     # hooks of the models
+
+    def _learn(self, data: TrainingData) -> None:
+        """Set what is learned from rows and Gram statistics before the weights."""
 
     def _draw(self, gram: Gram, seed: int) -> Draws:
         """Return the weights: a single estimate, or draws of their posterior."""
@@ -639,7 +650,7 @@ class Detector(OutlierMixin, BaseEstimator):
             "probability_normal": probability,
             "surprise": 0.0 - scores,
         }
-        if fit.has_center:
+        if fit.center.uncertain:
             columns |= {"surprise_low": low, "surprise_high": high}
         columns |= {"normal": scores >= 0.0, "left_out": known}
         return DecisionTable(columns, fit.data.row_names)
@@ -722,7 +733,7 @@ class Detector(OutlierMixin, BaseEstimator):
         elif method is not None:
             columns["p_value"] = new_rows.by_row(self, X, method)
         columns |= {"probability_normal": probability, "surprise": 0.0 - score}
-        if fit.has_center:
+        if fit.center.uncertain:
             columns |= {"surprise_low": low, "surprise_high": high}
         columns |= {
             "normal": score >= 0.0,

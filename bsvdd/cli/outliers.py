@@ -77,7 +77,7 @@ def outliers(
         layout = replace(table.layout(), may_have_classes=False)
         est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
         from ..comparison.run.cell import decided
-        from ..comparison.scenarios.tables import require_columns
+        from ..estimators.rows.tables import require_columns
 
         require_columns(X, list(given))
         names, X = X.index, X.reset_index(drop=True)

@@ -88,10 +88,10 @@ def score(
     if strict and table.missing in ("drop", "impute"):
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
-        from ..comparison.scenarios.tables import read_table
         from ..estimators.atomic import atomic
         from ..estimators.questions.batches import check_rate
         from ..estimators.rows.files import naming
+        from ..estimators.rows.tables import read_table
         from ..estimators.saved_file import load
 
         if fdr is not None:
@@ -170,8 +170,8 @@ def _categories_of_fit(est: Any, layout: Any) -> list[str]:
 
 def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
-    from ..comparison.scenarios.tables import require_columns
     from ..estimators.messages import columns
+    from ..estimators.rows.tables import require_columns
 
     names = getattr(est, "feature_names_in_", None)
     if names is None:
@@ -215,7 +215,7 @@ def filled_by(est: Any, X: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame
 
     A row that has no value keeps its gaps.
     """
-    from ..comparison.scenarios.gaps import typical_values
+    from ..estimators.rows.gaps import typical_values
 
     gaps = gaps & ~gaps.all(axis=1, keepdims=True)
     categorical = est.kernel_.categorical_columns
@@ -232,7 +232,7 @@ def problems_of(X: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
     """Return why each row cannot be scored, "" where it can."""
     import pandas as pd
 
-    from ..comparison.scenarios.tables import gaps
+    from ..estimators.rows.tables import gaps
 
     bad, problems = gaps(X), pd.Series("", X.index, dtype=object)
     for i in X.index[bad.any(axis=1)]:
@@ -245,8 +245,8 @@ def raise_problem(problems: pd.Series, rows: pd.DataFrame, typed: list[str], lay
 
     ``typed`` are the columns of numbers, whose decimal sign may be another one.
     """
-    from ..comparison.scenarios.tables import place
     from ..estimators.rows.columns import OTHER_SIGN, kind_of
+    from ..estimators.rows.tables import place
 
     bad = problems.index[problems != ""]
     sign = OTHER_SIGN[layout.form.decimal]
@@ -302,9 +302,9 @@ def with_input(found: pd.DataFrame, csv: Path, layout: Any) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from ..comparison.scenarios.tables import read_texts
+    from ..estimators.rows.files import read_csv
 
-    texts = read_texts(csv, layout.form).drop(columns=list(layout.others))
+    texts = read_csv(csv, layout.form, raw=None).drop(columns=list(layout.others))
     taken = {name: f"input_{name}" for name in texts.columns if name in found.columns}
     for name, other in taken.items():
         if other in found.columns or other in texts.columns:

@@ -21,6 +21,7 @@ from . import terms as parts
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
 SHOWN, NEAR = 10, 3  # rows that are printed; names in a sentence
+REASON = 0.1  # smallest share of a column that is a reason
 ENDS = ("mean", "low", "high")
 
 
@@ -100,7 +101,7 @@ class Explanation:
             f"{interval}, at the cutoff {row['cutoff']:.3g}."
         )
         if self.columns is not None:
-            pairs = self.top_columns().iloc[i].to_numpy().reshape(-1, 2)
+            pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
             text += f" Columns: {', '.join(f'{column} {share:.0%}' for column, share in pairs)}."
         if self.given:
             text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
@@ -116,6 +117,13 @@ class Explanation:
             )
             text += f" Normal with {change}." if largest else ""
         return text
+
+    def reason(self, i: int) -> str:
+        """Return the columns with large shares of row number i; empty if there are no shares."""
+        if self.columns is None:
+            return ""
+        pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
+        return ", ".join(f"{column} {share:.0%}" for column, share in pairs if share >= REASON)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the terms as a tidy table: a line for each row and column.
