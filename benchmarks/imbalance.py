@@ -7,7 +7,9 @@ TNR), mean (sd) over stratified halves, at each model's own hyperplane f = 0.
 from __future__ import annotations
 
 import argparse
+from itertools import product
 
+import numpy as np
 from bsvdd.comparison.report import table
 from bsvdd.comparison.run import runner
 from bsvdd.comparison.run.protocol import Protocol
@@ -22,12 +24,12 @@ REAL = ["glass_headlamps", "ecoli_imU", "vehicle_van"]
 
 def sets(overlaps: list[float]) -> list[datasets.Dataset]:
     """Return the generated sets, 600 rows each, and three real ones."""
-    made = [
-        make(n=600, ratio=ratio, overlap=overlap, seed=1)
-        for make in (generators.clover, generators.paw)
-        for ratio in (5.0, 7.0)
-        for overlap in overlaps
-    ]
+    made = []
+    for name, ratio, overlap in product(("clover", "paw"), (5.0, 7.0), overlaps):
+        n1 = round(600 / (ratio + 1.0))
+        X = generators.SHAPES[name](600 - n1, n1, overlap, 1)
+        title = f"{name}_{ratio:g}to1_overlap{overlap:.0%}"
+        made.append(datasets.Dataset(title, X, np.arange(600) >= 600 - n1))
     return made + [datasets.embedded(name) for name in REAL]
 
 

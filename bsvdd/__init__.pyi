@@ -13,6 +13,7 @@ from .estimators.svm import IDLSSVM as IDLSSVM
 from .estimators.svm import LSSVM as LSSVM
 from .estimators.svm import OCSVM as OCSVM
 from .estimators.svm import SVM as SVM
+from .estimators.views import Views as Views
 from .explorer.explorer import explore as explore
 from .inference.cutoff import Cutoff as Cutoff
 from .models import kernels as kernels

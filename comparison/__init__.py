@@ -9,16 +9,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["report", "run", "scenarios"],
     submod_attrs={
-        "scenarios": ["datasets", "designs", "generators", "scenario", "shapes", "slides"],
+        "scenarios": ["datasets", "designs", "generators", "scenario", "slides"],
         "run": ["cell", "measures", "protocol", "runner", "store", "studies", "workers"],
         "report": [
             "guidelines",
-            "guidelines_page",
             "paired",
             "published",
             "reproduction",
-            "reproduction_page",
-            "slides_readings",
             "table",
         ],
     },

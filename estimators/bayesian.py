@@ -161,10 +161,8 @@ class Bayesian(Detector):
         return self._calibrated_scale
 
     @override
-    def _read(self, X: Any, y: Any) -> TrainingData:
-        data = super()._read(X, y)
+    def _learn(self, data: TrainingData) -> None:
         self._calibrated_scale = self._calibrated(data)
-        return data
 
     @override
     def _for_points(self, gram: Gram) -> Self:

@@ -34,9 +34,9 @@ from ..models.potential import KernelLikelihood, Likelihood, WeightMap
 from . import new_rows, tree
 from .decision_table import DecisionTable
 from .dictionary import AllRows
-from .fit import Fit, read
+from .fit import Fit, of_rows, read
 from .inputs import row_names
-from .questions import batches, explanation, kinds, p_values
+from .questions import batches, explanation, kinds, p_values, stream
 from .saved_file import save
 from .training import Dictionary, TrainingData
 
@@ -237,7 +237,15 @@ class Detector(OutlierMixin, BaseEstimator):
         self._validate_params()
         policy = as_cutoff(self.cutoff)
         self._check_policy(policy)
-        return read(self, X, y, policy)
+        data = read(self, X, y, policy)
+        self._learn(data)
+        return data
+
+    def _fit_rows(self, data: TrainingData) -> Self:
+        """Fit rows that are read, with points, kernel and Gram statistics of this estimator."""
+        data = of_rows(self, data)
+        self._learn(data)
+        return self._described(data, self._draw(data.gram, data.seed))
 
     def _held_rows(
         self,
@@ -293,6 +301,9 @@ class Detector(OutlierMixin, BaseEstimator):
         policy.check_rate(minority[held])
 
     # hooks of the models
+
+    def _learn(self, data: TrainingData) -> None:
+        """Set what is learned from rows and Gram statistics before the weights."""
 
     def _draw(self, gram: Gram, seed: int) -> Draws:
         """Return the weights: a single estimate, or draws of their posterior."""
@@ -634,14 +645,12 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         fit, known = self.fit_, ~np.isnan(self.left_out_scores())
         scores, probability, low, high = self._training()
-        left_out, itself = p_values.normal_left_out(self), known & ~fit.data.minority
-        others = np.searchsorted(left_out, scores, side="right") - itself
         columns = {
-            "p_value": (1.0 + others) / (len(left_out) - itself + 1.0),
+            "p_value": p_values.of_training(scores, known & ~fit.data.minority),
             "probability_normal": probability,
             "surprise": 0.0 - scores,
         }
-        if fit.has_center:
+        if fit.center.uncertain:
             columns |= {"surprise_low": low, "surprise_high": high}
         columns |= {"normal": scores >= 0.0, "left_out": known}
         return DecisionTable(columns, fit.data.row_names)
@@ -724,7 +733,7 @@ class Detector(OutlierMixin, BaseEstimator):
         elif method is not None:
             columns["p_value"] = new_rows.by_row(self, X, method)
         columns |= {"probability_normal": probability, "surprise": 0.0 - score}
-        if fit.has_center:
+        if fit.center.uncertain:
             columns |= {"surprise_low": low, "surprise_high": high}
         columns |= {
             "normal": score >= 0.0,
@@ -815,7 +824,9 @@ class Detector(OutlierMixin, BaseEstimator):
 
     # p-values
 
-    def p_value(self, X: Any, method: str = "left-out") -> np.ndarray:
+    def p_value(
+        self, X: Any, method: str = "left-out", given: Any = None, tail: str = "rank"
+    ) -> np.ndarray:
         r"""Return the conformal p-value of "this row is normal" for each row of X.
 
         .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
@@ -842,17 +853,33 @@ class Detector(OutlierMixin, BaseEstimator):
               prior is refitted to the rows and z, in :math:`O(n^2)` a row;
             - "split": at most :math:`\alpha`; the model is refitted to half of the majority rows,
               and the other half is left out.
+        given : name or position of a column, or a sequence of these, optional
+            Judge the other columns given these: the score is :math:`\log f(x, y) - \log f(x)`, see
+            :mod:`bsvdd.estimators.questions.given`. For the methods "left-out", "cross" and
+            "split", weights of at least 0 and kernels that are products over columns.
+        tail : {"rank", "pareto"}, default="rank"
+            "pareto" puts a model, a generalised Pareto distribution, above the .9 quantile of the
+            left-out surprises, so that p-values can be smaller than 1/(n + 1). They are as good as
+            this model, which is checked, see :mod:`bsvdd.estimators.questions.tail`. For the
+            methods "left-out" and "split".
 
         Returns
         -------
         ndarray of shape (n,)
-            At least 1/(n + 1), at most 1. It is the same for all cutoffs of one level.
+            At least 1/(n + 1) with tail "rank", at most 1. It is the same for all cutoffs of one
+            level.
 
         Raises
         ------
         ValueError
-            An unknown method, or a model or prior that the method does not suit; X as in
-            :meth:`probability_normal`.
+            An unknown method, or a model, prior or kernel that the method or ``given`` does not
+            suit; a given column that there is not, or all columns; a tail of fewer than 10 rows; X
+            as in :meth:`probability_normal`.
+
+        Warns
+        -----
+        DiagnosticWarning
+            With tail "pareto": the largest left-out surprises are of another distribution.
 
         Notes
         -----
@@ -874,11 +901,18 @@ class Detector(OutlierMixin, BaseEstimator):
         >>> import numpy as np
         >>> from bsvdd import BSVDD
         >>> X = np.random.default_rng(0).normal(size=(99, 2))
-        >>> BSVDD().fit(X).p_value([[9.0, 9.0]])
+        >>> X[:, 1] += 2.0 * X[:, 0]
+        >>> est = BSVDD().fit(X)
+        >>> est.p_value([[9.0, 9.0]])
         array([0.01])
+        >>> bool(est.p_value([[9.0, 9.0]], tail="pareto")[0] < 0.01)
+        True
+        >>> row = [[0.0, 3.0]]  # no column is odd, but the second is far off for this first
+        >>> bool(est.p_value(row, given=[0])[0] < est.p_value(row)[0])
+        True
         """
         check_is_fitted(self)
-        return new_rows.by_row(self, X, p_values.method_of(self, method))
+        return new_rows.by_row(self, X, p_values.method_of(self, method, given, tail))
 
     @available_if(_has_center)
     def p_value_draws(self, X: Any, draws: int = 100) -> xr.DataArray:
@@ -918,7 +952,14 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         return p_values.draws_of(self, new_rows.table(self, X), draws)
 
-    def select(self, X: Any, fdr: float = 0.1, method: str = "left-out") -> np.ndarray:
+    def select(
+        self,
+        X: Any,
+        fdr: float = 0.1,
+        method: str = "left-out",
+        given: Any = None,
+        tail: str = "rank",
+    ) -> np.ndarray:
         """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
         Benjamini and Hochberg's procedure on the p-values of X, or on e-values: the expected share
@@ -934,6 +975,9 @@ class Detector(OutlierMixin, BaseEstimator):
             fit of its own, so that the answer does not hang on one split (Bashari et al. 2023).
             There is a theorem for "split" (Bates et al. 2023) and for "e-values"; for the other
             methods the rate was measured (docs/guide/measurements.md) and not proved.
+        given, tail : optional
+            As in :meth:`p_value`. Among m rows, p-values of at least 1/(n + 1) select at least
+            m / (n + 1) / ``fdr`` rows or none; ``tail="pareto"`` has no such limit.
 
         Returns
         -------
@@ -964,29 +1008,92 @@ class Detector(OutlierMixin, BaseEstimator):
         [20, 21, 22]
         """
         check_is_fitted(self)
-        return batches.select(self, X, fdr, method)
+        return batches.select(self, X, fdr, method, given, tail)
 
-    def abnormal_at_least(self, X: Any, confidence: float = 0.9, method: str = "left-out") -> int:
-        """Return a lower bound, with confidence, of the number of abnormal rows in a batch.
+    def false_discoveries(
+        self, X: Any, confidence: float = 0.9, method: str = "left-out", given: Any = None
+    ) -> pd.DataFrame:
+        """Return how many rows with small p-values are normal, bounds for all thresholds at once.
 
-        By closed testing with Simes' tests on the p-values of X, see
-        :func:`bsvdd.estimators.questions.batches.abnormal_at_least`.
+        :meth:`select` holds the expected share of normal rows at a rate that is named before.
+        These bounds hold together, with a probability of ``confidence``, so a threshold may be
+        chosen after a look at them (Song, Jin and Candes 2026); see
+        :func:`bsvdd.estimators.questions.batches.false_discoveries`.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
         confidence : float, default=0.9
-        method : str, default="left-out"
-            As in :meth:`select`.
+        method : {"left-out", "split"}, default="left-out"
+            As in :meth:`p_value`. There is a theorem for "split".
+        given : optional
+            As in :meth:`p_value`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each p-value of X, in ascending order: ``p_value``, ``selected``,
+            ``abnormal_at_least``, ``false_at_most``, ``false_share_at_most``.
 
         Raises
         ------
         ValueError
-            The confidence does not lie between 0 and 1; X and method as in :meth:`p_value`.
+            The confidence does not lie between 0 and 1; X, method and given as in :meth:`p_value`.
+
+        References
+        ----------
+        Song, Z., Jin, Y. and Candes, E. J. (2026). Everywhere valid bounds on false discovery
+        proportions in conformal inference. arXiv:2605.20726.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> rng = np.random.default_rng(0)
+        >>> est = BSVDD().fit(rng.normal(size=(99, 2)))
+        >>> batch = np.concatenate([rng.normal(size=(20, 2)) / 2, np.full((9, 2), 9.0)])
+        >>> first = est.false_discoveries(batch).iloc[0]
+        >>> int(first["selected"]), int(first["false_at_most"])
+        (9, 2)
         """
-        batches.check_rate("confidence", confidence)
-        p = batches.computed(self.p_value(X, method))
-        return batches.abnormal_at_least(p, confidence)
+        check_is_fitted(self)
+        return batches.bounds(self, X, confidence, method, given)
+
+    def monitor(self, level: float = 0.01) -> stream.Monitor:
+        """Return a test that tells when rows of a stream are no longer like the training rows.
+
+        It takes batches, in the order of the stream. A stream without a change, of any length, gets
+        an alarm with a probability of at most ``level``. The model is refitted to half of the
+        majority rows, and the stream is compared with the other half, as in the method "split" of
+        :meth:`p_value`; see :mod:`bsvdd.estimators.questions.stream`.
+
+        Parameters
+        ----------
+        level : float, default=0.01
+
+        Returns
+        -------
+        bsvdd.estimators.questions.stream.Monitor
+            ``update(batch)``, ``alarm``, and a line when it is printed.
+
+        Raises
+        ------
+        ValueError
+            The level does not lie between 0 and 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> rng = np.random.default_rng(0)
+        >>> monitor = BSVDD().fit(rng.normal(size=(200, 2))).monitor()
+        >>> for shift in [0.0, 0.0, 2.0]:
+        ...     evidence = monitor.update(rng.normal(size=(50, 2)) + shift)
+        >>> monitor.alarm is not None and 100 < monitor.alarm < 150
+        True
+        """
+        check_is_fitted(self)
+        return stream.Monitor(self, level)
 
     # explanations, kinds, reports and files
 
@@ -999,6 +1106,7 @@ class Detector(OutlierMixin, BaseEstimator):
         changes: bool = True,
         *,
         rows: Any = None,
+        given: Any = None,
     ) -> explanation.Explanation:
         r"""Return why rows are abnormal: shares of columns and training rows, and what to change.
 
@@ -1033,6 +1141,9 @@ class Detector(OutlierMixin, BaseEstimator):
             about .1 s for each abnormal row (500 training rows, 10 columns).
         rows : sequence of int, optional
             Positions of the training rows to explain, without X. Default: all.
+        given : optional
+            As in :meth:`p_value`. The rows get ``p_given``, the p-value of the other columns given
+            these, and only the other columns are named.
 
         Returns
         -------
@@ -1098,7 +1209,8 @@ class Detector(OutlierMixin, BaseEstimator):
             explained = new_rows.table(self, X)
             of_rows = row_names(X, len(explained))
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        return explanation.explain(
+        columns = p_values.positions(self, given)
+        found = explanation.explain(
             self.fit_,
             p_values.some_draws(self.fit_, draws)[1],
             explained,
@@ -1107,6 +1219,15 @@ class Detector(OutlierMixin, BaseEstimator):
             prob,
             top,
             changes,
+        )
+        if not columns:
+            return found
+        if isinstance(explained, explanation.Training):
+            p = p_values.of_training_given(self, given)[explained.rows]
+        else:
+            p = self.p_value(X, given=given)
+        return replace(
+            found, rows=found.rows.assign(p_given=p), given=tuple(names[list(columns)].tolist())
         )
 
     def _positions(self, rows: Any) -> np.ndarray:

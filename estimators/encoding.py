@@ -1,4 +1,4 @@
-"""Parameters of estimators as JSON: kernels, priors and cutoffs by their name and fields."""
+"""Parameters of estimators as JSON: kernels, priors, cutoffs and estimators by name and fields."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..inference.cutoff import Cutoff
 from ..models import kernels, landmarks, priors
 from ..models.kernels.tabular import Column
 from ..models.priors.foreign import is_foreign
+from .registry import ESTIMATORS
 
 VALUES: dict[str, type] = {
     value.__name__: value
@@ -26,12 +27,21 @@ VALUES: dict[str, type] = {
 }
 
 
+def _class_of(name: str) -> Any:
+    """Return the class whose values are stored by their fields; None for another name."""
+    records = {record.class_name: record for record in ESTIMATORS.values()}
+    return records[name].estimator() if name in records else VALUES.get(name)
+
+
 def encode(name: str, value: Any) -> Any:
     """Return ``value`` as JSON; ``name`` is the name of the parameter, for errors and functions."""
-    if type(value) in VALUES.values():
+    if type(value) is _class_of(type(value).__name__):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         encoded = {field: encode(f"{name}.{field}", v) for field, v in fields.items()}
         return {"type": type(value).__name__, "fields": encoded}
+    if isinstance(value, dict):
+        items = {key: encode(f"{name}.{key}", v) for key, v in value.items()}
+        return {"type": "dict", "fields": items}
     if isinstance(value, tuple) or _are_labels(value):
         return {"type": "tuple", "items": [encode(name, v) for v in value]}
     if isinstance(value, list | np.ndarray):
@@ -64,10 +74,13 @@ def decode(value: Any, functions: dict[str, Any]) -> Any:
         return np.array(value["items"], dtype=float)
     if value["type"] == "tuple":
         return tuple(decode(v, functions) for v in value["items"])
-    if value["type"] not in VALUES:
-        raise ValueError(f"unknown type {value['type']!r}")
     fields = {name: decode(v, functions) for name, v in value["fields"].items()}
-    return VALUES[value["type"]](**fields)
+    if value["type"] == "dict":
+        return fields
+    cls = _class_of(value["type"])
+    if cls is None:
+        raise ValueError(f"unknown type {value['type']!r}")
+    return cls(**fields)
 
 
 def function_names(value: Any) -> Iterator[str]:

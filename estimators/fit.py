@@ -158,6 +158,19 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
     )
 
 
+def of_rows(est: Any, data: TrainingData) -> TrainingData:
+    """Return the training data of another estimator of the same rows, with its own points."""
+    rows, minority = data.rows, data.minority
+    dictionary: Dictionary = est._dictionary(est._n_points(minority))
+    names = getattr(est, "feature_names_in_", None)
+    kernel = as_kernel(est.kernel).with_columns(names, data.kernel.categorical_columns)
+    source = ArrayRows(rows, is_checked=True)
+    gram, row_of_point = dictionary.statistics(
+        kernel.resolve(rows[~minority]), rows, minority, source, minority, data.seed
+    )
+    return replace(data, gram=gram, row_of_point=row_of_point, dictionary=dictionary)
+
+
 def _source(est: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     """Return the training rows and their labels; blocks are not read yet."""
     kernel, is_path = as_kernel(est.kernel), isinstance(X, str | os.PathLike)

@@ -284,3 +284,19 @@ YARDSTICKS: dict[str, Record] = {
 }
 
 MODELS = ChainMap(REGISTRY, YARDSTICKS)  # all that a study or a table can name
+
+# What is made of other estimators; no study fits it
+JOINED: dict[str, Record] = {
+    "Views": Record(
+        "Views",
+        "bsvdd.estimators.views:Views",
+        "Several views of the same rows, joined by the harmonic mean of their p-values",
+        "Wilson, The harmonic mean p-value for combining dependent tests, Proceedings of the "
+        "National Academy of Sciences 116",
+        2019,
+        own=("estimator", "views", "weights"),
+        doi="10.1073/pnas.1814092116",
+    )
+}
+
+ESTIMATORS = ChainMap(REGISTRY, YARDSTICKS, JOINED)  # all that a file can have

@@ -36,7 +36,7 @@ from .atomic import atomic
 from .encoding import decode, encode, function_names
 from .fit import Fit
 from .labels import kinds_to_save, labels_to_save
-from .registry import MODELS
+from .registry import ESTIMATORS
 from .rows.columns import FORMS, Dates
 from .training import TrainingData
 
@@ -99,6 +99,12 @@ HEADER: dict[str, tuple[type, ...]] = {
     **{"names": (list, NONE), "gram": (dict, NONE)},
 }
 GRAM: dict[str, tuple[type, ...]] = {"T": (float,), "n0": (int,), "n1": (int,), "all_rows": (bool,)}
+# a file of views has a header and tensors for each, without what is the same for all
+OF_ALL = (
+    *("format", "parameters", "features", "seed", "label", "labels", "kind_labels"),
+    *("names", "dates"),
+)
+ROWS = ("rows", "kind", "unlabelled")
 ITEMS: dict[str, tuple[type, ...]] = {  # of lists and dicts of the header
     **{"features": (str,), "labels": PLAIN, "kind_labels": PLAIN, "report": (str, int, float)},
     **dict.fromkeys(("solution", "diagnostics"), (int, float)),
@@ -122,8 +128,16 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
         The file cannot be written.
     """
     check_is_fitted(est)
-    text = json.dumps(_header(est), default=_plain)
-    tensors = {name: _contiguous(name, v) for name, v in _tensors(est).items()}
+    header, tensors = _header(est), _tensors(est)
+    if hasattr(est, "views_"):
+        header |= {"views": {}, "failed": est.failed_}
+    for i, (name, view) in enumerate(getattr(est, "views_", {}).items()):
+        own = {key: value for key, value in _header(view).items() if key not in OF_ALL}
+        header["views"][name] = own
+        of_view = {k: v for k, v in _tensors(view).items() if k not in ROWS}
+        tensors |= {f"views/{i}/{key}": values for key, values in of_view.items()}
+    text = json.dumps(header, default=_plain)
+    tensors = {name: _contiguous(name, v) for name, v in tensors.items()}
     tensors["sha256"] = _digest(text, tensors)
     try:
         content = safetensors.save(tensors, {"bsvdd": text})
@@ -269,7 +283,9 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
     own_functions = dict(functions or {})
     try:
         header, tensors = _read(path)
-        needed = set(function_names([header["parameters"], header["kernel"]]))
+        views = list(header.get("views", {}).values())
+        stored = [header["parameters"], *(each["kernel"] for each in [header, *views])]
+        needed = set(function_names(stored))
     except OSError:
         raise
     except Exception as error:
@@ -314,7 +330,14 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
             "it is damaged, because its SHA-256 is not the one that was saved; use a complete "
             "copy, or save the fit again"
         )
+    views, failed = header.pop("views", None), header.pop("failed", None)
     _check_header(header)
+    if views is not None:
+        header["failed"] = {str(name): str(reason) for name, reason in failed.items()}
+        common = {key: header[key] for key in OF_ALL}
+        header["views"] = {name: common | own for name, own in views.items()}
+        for each in header["views"].values():
+            _check_header(each)
     return header, tensors
 
 
@@ -405,8 +428,7 @@ def _restored(
     header: dict[str, Any], tensors: dict[str, np.ndarray], functions: dict[str, Any]
 ) -> Any:
     """Return the estimator of a header and its tensors, after the remaining checks."""
-    gram = header["gram"]
-    classes = {record.class_name: record for record in MODELS.values()}
+    classes = {record.class_name: record for record in ESTIMATORS.values()}
     if header["estimator"] not in classes:
         raise ValueError(f"unknown estimator {header['estimator']!r:.80}")
     cls: Any = classes[header["estimator"]].estimator()
@@ -414,8 +436,16 @@ def _restored(
     if set(parameters) != set(cls._get_param_names()):  # a default would be a guess
         differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
         raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ:.80}")
-    est = cls(**parameters)
-    tensors = _with_weights(est, tensors)
+    return _with_fit(cls(**parameters), header, tensors, functions)
+
+
+def _with_fit(
+    est: Any, header: dict[str, Any], tensors: dict[str, np.ndarray], functions: dict[str, Any]
+) -> Any:
+    """Return the estimator with the fit of a header and its tensors."""
+    gram = header["gram"]
+    of_views = {name: v for name, v in tensors.items() if name.startswith("views/")}
+    tensors = _with_weights(est, {k: v for k, v in tensors.items() if k not in of_views})
     needed = NEEDED if gram is None else NEEDED + OF_LANDMARKS
     _check_tensors(tensors, needed, len(header["kind_labels"]) + 1)
     kernel = kernels.as_kernel(decode(header["kernel"], functions))
@@ -434,6 +464,14 @@ def _restored(
     data = _data(header, tensors, kernel, rule)
     draws = _draws(header, tensors)
     est._calibrated_scale = header["calibrated_scale"]
+    if "views" in header:
+        common = {name: tensors[name] for name in (*ROWS, "sha256") if name in tensors}
+        unfitted, est.views_, est.failed_ = est._estimators(), {}, header["failed"]
+        for i, (name, of_view) in enumerate(header["views"].items()):
+            start = f"views/{i}/"
+            own = {k.removeprefix(start): v for k, v in of_views.items() if k.startswith(start)}
+            est.views_[name] = _with_fit(unfitted[name], of_view, common | own, functions)
+        est._join(data)
     fit = Fit(
         data=data,
         draws=draws,

@@ -148,6 +148,12 @@ class TrainingData:
         gram = self.dictionary.fold(self, train, kernel)
         return replace(gram, unlabelled=self.gram.unlabelled)
 
+    def part(self, train: np.ndarray) -> Self:
+        """Return the data of some rows, before :func:`bsvdd.estimators.fit.of_rows`."""
+        names = None if self.names is None else self.names[train]
+        rows, minority = self.rows[train], self.minority[train]
+        return replace(self, rows=rows, minority=minority, kind=self.kind[train], names=names)
+
     def without_rows(self) -> Self:
         """Return the data without rows; Gram statistics and kernel stay."""
         return replace(

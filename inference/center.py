@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self, override
+from typing import ClassVar, Self, override
 
 import numpy as np
 
@@ -39,7 +39,7 @@ WIDEST = 1e-30  # below it a float32 has lost digits
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One value for each row, larger for more normal rows; its "distance" is minus the value.
+    """Values of each row, larger for more normal rows; the "distance" is minus the value.
 
     Attributes
     ----------
@@ -48,11 +48,20 @@ class Score:
         With the dictionary u_1..u_M.
     boundary : Boundary
         Where rows are normal; 0 until a cutoff is chosen.
+    uncertain : bool
+        Whether P(normal) counts what is uncertain; else it is 0 or 1.
     """
 
     weights: np.ndarray
     gram: Gram
     boundary: Boundary = field(default_factory=Boundary.at, kw_only=True)
+
+    uncertain: ClassVar[bool] = False
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws of the values."""
+        return len(self.weights)
 
     def deciding(self, boundary: Boundary) -> Self:
         """Return this score with a boundary."""
@@ -69,7 +78,7 @@ class Score:
 
     def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         """Return the scores, at least 0 for normal rows at this level, shape (rows,)."""
-        return self.values(rows) - self.boundary.threshold[0]
+        return self.decision(rows, level)[0]
 
     def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         """Return ``scores(rows, level) >= 0``, shape (rows,)."""
@@ -77,7 +86,7 @@ class Score:
 
     def probability_normal(self, rows: np.ndarray) -> np.ndarray:
         """Return P(normal): the share of draws in which a row is normal, shape (rows,)."""
-        return self.is_normal(rows).astype(float)
+        return self.decision(rows)[1]
 
     def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
         """Return scores, P(normal) and the ends of the interval of the surprise, in one pass.
@@ -88,12 +97,23 @@ class Score:
         -------
         ndarray of shape (4, rows)
         """
-        scores = self.scores(rows, level)
-        return np.stack([scores, scores >= 0.0, -scores, -scores])
+        threshold, reference = self.boundary.threshold, self.boundary.reference
+        draws = max(len(threshold), self.n_draws)
+        rank, end = quantile_rank(level, draws), quantile_rank((1.0 + prob) / 2.0, draws)
+
+        def of_block(block: slice) -> np.ndarray:
+            values = self.values_of_draws(rows[block]).T
+            margins, surprise = values - threshold, reference - values
+            share = (margins >= 0.0).mean(axis=1)
+            low, high = _ranked(surprise, end), _ranked(surprise, draws - 1 - end)
+            return np.stack([_ranked(margins, rank), share, low, high]).T
+
+        parts = threads.each(of_block, len(rows), max(1, BLOCK_VALUES // draws))
+        return np.concatenate([np.empty((0, 4)), *parts]).T
 
     def distance_of(self, score: np.ndarray) -> np.ndarray:
         """Return the distances of rows with these scores."""
-        return -(score + self.boundary.threshold[0])
+        return -(score + self.boundary.middle)
 
     def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
         """Return the values in all draws, shape (draws, rows)."""
@@ -178,6 +198,8 @@ class Center(Score):
 
     squared_norm: np.ndarray
     nonnegative: bool = False
+
+    uncertain = True
 
     @classmethod
     def of(
@@ -376,12 +398,9 @@ class Center(Score):
         if own is not None:
             log_k[own[:, None] == self.support] = -np.inf
             remaining[own >= 0] -= self.weights[:, own[own >= 0]].T
-        largest = log_k.max(axis=1, keepdims=True)
-        largest[np.isneginf(largest)] = 0.0  # no point is left
-        sums = np.exp(log_k - largest) @ weights.T
         with np.errstate(divide="ignore", invalid="ignore"):  # a point with all the weight
-            log_s = np.log(sums) + largest - np.log(remaining)
-        return np.where(sums > 0.0, log_s, -np.inf)
+            log_s = log_sums(log_k, weights) - np.log(remaining)
+        return np.where(remaining > 0.0, log_s, -np.inf)
 
     # parts
 
@@ -504,6 +523,15 @@ class Center(Score):
             _ranked(values - reference, rank),
             _ranked(raised - reference, self._draws - 1 - rank),
         )
+
+
+def log_sums(log_k: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return log sum_j w_j k_j without underflow, (rows, M) and (draws, M) -> (rows, draws)."""
+    largest = log_k.max(axis=1, keepdims=True)
+    largest[np.isneginf(largest)] = 0.0  # no point is left
+    with np.errstate(divide="ignore"):
+        logarithm: np.ndarray = np.log(np.exp(log_k - largest) @ weights.T) + largest
+    return logarithm
 
 
 def _ranked(values: np.ndarray, rank: int) -> np.ndarray:

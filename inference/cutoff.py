@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,6 @@ from ..models.kernels.base import is_number
 from .metrics import rates
 
 CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "rank", "model"]
-IF_SET = {"stored": "if set"}  # of a field that stored results have only where it is set
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Cutoff:
     false_alarm_rate: float = 0.1
     miss_cost: float = 1.0
     undecided: tuple[float, float] | None = None
-    rank: int | float | None = field(default=None, metadata=IF_SET)
+    rank: int | float | None = None
     uncertain: bool = True
 
     def __post_init__(self) -> None:

@@ -63,10 +63,10 @@ class LeftOut:
         known = np.flatnonzero(self.known)
         values, minority = self.values[:, known], minority[known]
         weight = None if self.log_weight is None else self.log_weight[:, known]
-        if not isinstance(score, Center):
-            value = -policy.choose(-values[0], minority)
+        if not (score.uncertain and (policy.uncertain or isinstance(score, Center))):
+            value = -policy.choose(-deciding_quantile(values, policy.level, weight), minority)
             return Boundary.at(value), score.deciding(Boundary.at(value)).distance_at_cutoff
-        if not policy.uncertain:
+        if isinstance(score, Center) and not policy.uncertain:
             similarity = np.exp(values) if score.logarithmic else values
             similarity = similarity - score.squared_norm[:, None] / 2.0
             distance = score.distance_of_own_norm(
@@ -78,10 +78,12 @@ class LeftOut:
         fixed = policy.choose(-middle, minority)  # the cutoff as one number, or an error
         rate = policy.rate_of(fixed, -middle, minority)
         majority = np.flatnonzero(~minority)
-        near = known[majority[boundary.near(middle[majority], rate)]]
-        unseen = unseen_row(score, rows[near], own[near])
+        unseen, logarithmic = 0.0, not isinstance(score, Center) or score.logarithmic
+        if isinstance(score, Center):
+            near = known[majority[boundary.near(middle[majority], rate)]]
+            unseen = unseen_row(score, rows[near], own[near])
         chosen = boundary.of_left_out(
-            values, minority, policy, -fixed, rate, score.logarithmic, unseen, seed, weight
+            values, minority, policy, -fixed, rate, logarithmic, unseen, seed, weight
         )
         return chosen, score.deciding(chosen).distance_at_cutoff
 

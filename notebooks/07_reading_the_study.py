@@ -23,8 +23,8 @@
 # `docs/study`. To read your own results, give their folder instead.
 #
 # The stored results are of the defaults before `kernels.Tabular` and $\lambda$ by calibration: columns
-# standardised and $\lambda = 1$. What the sentences call *the default* prior is that of today, among
-# the priors that were tried then.
+# standardised and $\lambda = 1$. What the tables call *the default* prior is that of today; some of
+# these were not tried then.
 
 # %%
 from pathlib import Path
@@ -34,16 +34,14 @@ import pandas as pd
 from bsvdd.comparison import (
     datasets,
     guidelines,
-    guidelines_page,
-    published,
+    paired,
     reproduction,
-    reproduction_page,
     runner,
     studies,
     table,
 )
-from bsvdd.comparison.report.findings import model_rows
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.report.table import model_rows
+from bsvdd.comparison.scenarios.generators import Shape
 
 STUDY = Path("../docs/study")
 plt.rcParams["figure.dpi"] = 55  # small pictures
@@ -69,7 +67,7 @@ slides.groupby("model", sort=False)[["accuracy", "f1", "fpr", "fnr", "g_mean", "
 study = studies.slides()
 ours, sd = reproduction.by_v(study, slides)
 shares = reproduction.share_table(ours)
-figure = reproduction_page.implied_shares(shares)
+figure = reproduction.implied_shares(ours)
 shares.round(3)
 
 # %% [markdown]
@@ -81,17 +79,11 @@ shares.round(3)
 # models flag another share of the rows than the printed ones do.
 
 # %%
-printed = published.table()
-pd.DataFrame(
-    {
-        "as printed": published.distances(printed, ours),
-        "minority positive in every row": published.distances(published.recast(printed), ours),
-    }
-).round(3)
+reproduction.distances(ours).round(3)
 
 # %%
 best = reproduction.best_f1(study)
-figure = reproduction_page.f1_against_flag_all(ours, published.recast(printed), shares, best)
+figure = reproduction.f1_against_flag_all(ours, best)
 
 # %% [markdown]
 # The line is the F1 of flagging every row, $2p/(1 + p)$. A cross is the best F1 that any threshold
@@ -99,8 +91,7 @@ figure = reproduction_page.f1_against_flag_all(ours, published.recast(printed), 
 # coefficients are nearly all noise.
 
 # %%
-for sentence in reproduction.sentences(ours, printed, shares, best):
-    print("-", sentence)
+reproduction.verdicts(ours, best).round(3)
 
 # %% [markdown]
 # ## Settings with a signal
@@ -112,8 +103,9 @@ for sentence in reproduction.sentences(ours, printed, shares, best):
 # %%
 plan = studies.settings()
 results = plan.read(STUDY)
-sections, rankings = guidelines.all_findings(plan, results)
-figure = guidelines_page.overview(model_rows(results[plan.main.name]))
+sections = guidelines.sections(plan, results)
+main = model_rows(results[plan.main.name])
+figure = guidelines.overview(main)
 
 # %% [markdown]
 # A row is a setting, a column is a model, and the number is the mean G-mean. A grey cell means that
@@ -124,10 +116,11 @@ figure = guidelines_page.overview(model_rows(results[plan.main.name]))
 # difference.
 
 # %%
-figure = guidelines_page.critical_difference(rankings["g_mean"])
+labelled = guidelines.labelled_rows(plan, main)
+figure = guidelines.critical_difference(paired.rank(labelled, "g_mean"))
 
 # %%
-figure = guidelines_page.critical_difference(rankings["auc"])
+figure = guidelines.critical_difference(paired.rank(labelled, "auc"))
 
 # %% [markdown]
 # G-mean measures the decision, including the cutoff. AUC measures only the ranking of the
@@ -136,15 +129,23 @@ figure = guidelines_page.critical_difference(rankings["auc"])
 #
 # ## The guidelines
 #
-# Every sentence is computed from the results. Its evidence is a table.
+# The last column of each table is its verdict: how many models the test does not tell apart from the best one.
 
 # %%
-for title, findings in sections.items():
-    print(title)
-    print("-", findings[0].sentence, end="\n\n")
+sections["Over all settings"].table.round(3)
 
 # %%
-sections["Time"][0].evidence.round(3)
+situations = {
+    title.removeprefix("Situation: "): section.table[
+        ["best", "G-mean", "not told apart", "verdict"]
+    ]
+    for title, section in sections.items()
+    if title.startswith("Situation: ")
+}
+pd.concat(situations).round(3)
+
+# %%
+sections["Time"].table.round(3)
 
 # %% [markdown]
 # ## Are the defaults right?
@@ -152,10 +153,9 @@ sections["Time"][0].evidence.round(3)
 # This part uses the same settings without tuning, for each prior and for each bandwidth criterion.
 
 # %%
-for title in ("Priors", "Bandwidths"):
-    for finding in sections[title]:
-        print("-", finding.sentence)
-    print()
+pd.concat([sections["Priors"].table, sections["Bandwidths"].table])[
+    ["best", "not told apart", "default", "its difference", "verdict"]
+].round(3)
 
 # %%
 values = results[f"{plan.main.name}: bandwidths"]
@@ -174,13 +174,20 @@ legend = ax.legend(["G-mean", "AUC"], frameon=False, bbox_to_anchor=(1, 1), loc=
 # %%
 plan = studies.real([datasets.embedded(name) for name in datasets.names()])
 results = plan.read(STUDY)
-sections, rankings = guidelines.all_findings(plan, results)
-figure = guidelines_page.critical_difference(rankings["g_mean"])
+sections = guidelines.sections(plan, results)
+labelled = guidelines.labelled_rows(plan, model_rows(results[plan.main.name]))
+figure = guidelines.critical_difference(paired.rank(labelled, "g_mean"))
 
 # %%
-for title in ("Over all settings", "What labels are worth", "Time", "Priors", "Bandwidths"):
-    print(title)
-    print("-", sections[title][0].sentence, end="\n\n")
+sections["Over all settings"].table.round(3)
+
+# %%
+sections["What labels are worth"].table.round(3)
+
+# %%
+pd.concat([sections["Priors"].table, sections["Bandwidths"].table])[
+    ["best", "not told apart", "default", "its difference", "verdict"]
+].round(3)
 
 # %% [markdown]
 # ## Your own study

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from ..comparison.scenarios.tables import Layout
+    from ..estimators.rows.tables import Layout
 
 
 @click.command()
@@ -111,10 +111,10 @@ def prepared(
     The labels are 1 for the minority, 0 for the majority, and NaN for rows without a label.
     """
     from ..comparison.run.protocol import Candidate, Protocol
-    from ..comparison.scenarios.gaps import filled_table
-    from ..comparison.scenarios.tables import read_features
     from ..estimators.rows.columns import dates_of, kind_of, moments
     from ..estimators.rows.files import naming
+    from ..estimators.rows.gaps import filled_table
+    from ..estimators.rows.tables import read_features
     from ..models.priors import GraphLaplacian
 
     parameters, cutoff = own.for_models([model])[model], own.cutoff()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..comparison.scenarios.tables import Layout
+    from ..estimators.rows.tables import Layout
     from ..inference.cutoff import Cutoff
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -33,8 +33,8 @@ class TableOptions:
 
     def layout(self, label: str | None = None) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
-        from ..comparison.scenarios.tables import Layout
         from ..estimators.rows.files import CsvFormat
+        from ..estimators.rows.tables import Layout
 
         form = CsvFormat(self.sep, self.decimal)
         return Layout(label, self.id, self.drop, form, self.category)

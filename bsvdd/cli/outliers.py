@@ -33,6 +33,12 @@ NAMED = 3  # groups of copies that are named
 @click.option(
     "--top", default=10, show_default=True, type=click.IntRange(1), help="Rows that are printed."
 )
+@click.option(
+    "--given",
+    metavar="COLUMN",
+    multiple=True,
+    help="Judge the other columns given this one; repeatable.",
+)
 @click.option("--out", type=options.NEW_FILE, help="CSV of all rows, the oddest first.")
 @click.option("--picture", type=options.NEW_FILE, help="Picture of the rows, PNG.")
 def outliers(
@@ -45,6 +51,7 @@ def outliers(
     chains: int,
     seed: int,
     top: int,
+    given: tuple[str, ...],
     out: Path | None,
     picture: Path | None,
 ) -> None:
@@ -55,6 +62,9 @@ def outliers(
     for normal rows. P(normal) is the probability that the row lies within the cutoff. p is the
     share of rows that are at least as odd. A reason is a column with its value and its share of the
     surprise. 90 %: the interval of the surprise.
+
+    With --given, "p given" is the p-value of the other columns given these: it is small if they are
+    odd beside each other, though each may be usual. It orders the rows.
 
     p ranks the rows of one table, so one row has the smallest p in any table. To select rows at a
     false discovery rate, fit rows that are known to be normal (bsvdd fit), and give the others to
@@ -67,21 +77,27 @@ def outliers(
         layout = replace(table.layout(), may_have_classes=False)
         est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
         from ..comparison.run.cell import decided
+        from ..estimators.rows.tables import require_columns
 
+        require_columns(X, list(given))
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)
         with waiting("outliers") as step:
             step("left-out rows")
             found = decided(est, X)
-            order = found["surprise"].argsort(kind="stable")[::-1].to_numpy()
+            odd, order = ~found["normal"], found["surprise"].argsort(kind="stable")[::-1].to_numpy()
+            if given:
+                found.insert(1, "p_given", p_given(est, X, given))
+                odd = found["p_given"] <= est.cutoff.false_alarm_rate
+                order = order[found["p_given"].iloc[order].argsort(kind="stable")]
             step("reasons")
-            columns, lines = reasons(est, X, ~found["normal"].to_numpy(), order[:top])
+            columns, lines = reasons(est, X, odd.to_numpy(), order[:top], given)
             texts = [reason(X.iloc[i], columns.loc[i], est) for i in order[:top]]
             lines = [*summary(est, found), *lines, *copies(est, names)]
             found.insert(0, names.name or "row", names)
             if out is not None:
                 step("result")
-                save(found.join(columns.where(~found["normal"])).iloc[order], out, table)
+                save(found.join(columns.where(odd)).iloc[order], out, table)
             if picture is not None:
                 step("picture")
                 draw(est, found, names.to_numpy(), order[:top], texts, picture)
@@ -94,8 +110,21 @@ def outliers(
             click.echo(f"saved {path}")
 
 
+def p_given(est: Any, X: pd.DataFrame, given: tuple[str, ...]) -> pd.Series:
+    """Return the p-values of the other columns of each row of X, to which ``est`` was fitted."""
+    import pandas as pd
+
+    from ..estimators.questions.p_values import of_training_given
+
+    held = pd.Series(of_training_given(est, given), est.fit_.data.row_names)
+    others = X.drop(index=held.index)
+    if not len(others):
+        return held
+    return pd.concat([held, pd.Series(est.p_value(others, given=given), others.index)])
+
+
 def reasons(
-    est: Any, X: pd.DataFrame, odd: np.ndarray, shown: np.ndarray
+    est: Any, X: pd.DataFrame, odd: np.ndarray, shown: np.ndarray, given: tuple[str, ...]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the columns with the largest shares of odd and shown rows, and why there are none."""
     import numpy as np
@@ -106,18 +135,19 @@ def reasons(
     wanted = np.union1d(np.flatnonzero(odd), shown)
     held = pd.Index(est.fit_.data.row_names)
     inside = held.get_indexer(wanted)
-    parts: list[Any] = []
+    found: list[Any] = []
     try:
         if (inside >= 0).any():
-            parts.append(est.explain(rows=inside[inside >= 0], changes=False).top_columns())
+            found.append(est.explain(rows=inside[inside >= 0], changes=False))
         if (inside < 0).any():
-            parts.append(est.explain(X.loc[wanted[inside < 0]], changes=False).top_columns())
+            found.append(est.explain(X.loc[wanted[inside < 0]], changes=False))
+        parts = [replace(each, given=given).top_columns() for each in found]
     except ValueError as error:  # no centre, or no columns
         return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
-    found = pd.concat(parts).reindex(X.index)
-    for place in [name for name in found if name.startswith("column_")]:
-        found[place] = found[place].map(lambda c: as_cell(str(c)), na_action="ignore")
-    return found, []
+    table = pd.concat(parts).reindex(X.index)
+    for place in [name for name in table if name.startswith("column_")]:
+        table[place] = table[place].map(lambda c: as_cell(str(c)), na_action="ignore")
+    return table, []
 
 
 def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
@@ -206,15 +236,17 @@ def printed(found: pd.DataFrame, texts: list[str]) -> Any:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column(Text(str(found.columns[0])), overflow="fold", max_width=20)
+    ranks = [name for name in ("p_value", "p_given") if name in found]
     ends = [name for name in ("surprise_low", "surprise_high") if name in found]
-    for title in ("p", "P(normal)", "surprise", *["90 %"][: len(ends)]):
+    titles = (*("p", "p given")[: len(ranks)], "P(normal)", "surprise", *["90 %"][: len(ends)])
+    for title in titles:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("reason", overflow="fold")
     for (_, row), text in zip(found.iterrows(), texts, strict=True):
         interval = [f"[{', '.join(_nats(row[name]) for name in ends)}]"][: len(ends)]
         table.add_row(
             Text(printable(str(row.iloc[0]))),
-            f"{row['p_value']:.3f}",
+            *(f"{row[name]:.3f}" for name in ranks),
             f"{row['probability_normal']:.2f}",
             _nats(row["surprise"]),
             *interval,

@@ -49,6 +49,11 @@ METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
     help="Method of the p-values; split has the strictest guarantee, and refits the model.",
 )
 @click.option(
+    "--watch",
+    is_flag=True,
+    help="Also tell whether the rows, in their order, stay like the training rows.",
+)
+@click.option(
     "--explain",
     is_flag=True,
     help="Also write the three most important columns of each abnormal row, with their shares.",
@@ -62,6 +67,7 @@ def score(
     strict: bool,
     fdr: float | None,
     method: str,
+    watch: bool,
     explain: bool,
 ) -> None:
     """Score the rows of CSV by a saved MODEL: p-value, P(normal), surprise, decision.
@@ -70,7 +76,9 @@ def score(
     result has its number in CSV, counted from 0, and with --id its id. The p-value is that of "this
     row is normal". The surprise is 0 at the cutoff, .69 for a row that is half as similar to the
     training rows, and negative for normal rows; surprise_low and surprise_high are the ends of its
-    90 % interval. With --fdr the rows are decided as one batch.
+    90 % interval. With --fdr the rows are decided as one batch. With --watch one line tells whether
+    they differ from the training rows, and since which row; of streams without a change at most 1 %
+    are said to differ.
 
     A row with a gap, or with text in a column of the fit, cannot be scored. It stays in the result
     without numbers, and the column problem says why. With --missing impute gaps are filled by what
@@ -80,10 +88,10 @@ def score(
     if strict and table.missing in ("drop", "impute"):
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
-        from ..comparison.scenarios.tables import read_table
         from ..estimators.atomic import atomic
         from ..estimators.questions.batches import check_rate
         from ..estimators.rows.files import naming
+        from ..estimators.rows.tables import read_table
         from ..estimators.saved_file import load
 
         if fdr is not None:
@@ -137,6 +145,8 @@ def score(
                 f"{len(result)} rows scored, {int((~result['normal']).sum())} abnormal{selected}: "
                 f"{out}"
             )
+    if watch:
+        click.echo(_watched(est, usable), err=True)
     _count_problems(problems)
     _count_unseen(est, usable)
     equal = _count_training_rows(est, usable)
@@ -160,8 +170,8 @@ def _categories_of_fit(est: Any, layout: Any) -> list[str]:
 
 def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
-    from ..comparison.scenarios.tables import require_columns
     from ..estimators.messages import columns
+    from ..estimators.rows.tables import require_columns
 
     names = getattr(est, "feature_names_in_", None)
     if names is None:
@@ -205,7 +215,7 @@ def filled_by(est: Any, X: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame
 
     A row that has no value keeps its gaps.
     """
-    from ..comparison.scenarios.gaps import typical_values
+    from ..estimators.rows.gaps import typical_values
 
     gaps = gaps & ~gaps.all(axis=1, keepdims=True)
     categorical = est.kernel_.categorical_columns
@@ -222,7 +232,7 @@ def problems_of(X: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
     """Return why each row cannot be scored, "" where it can."""
     import pandas as pd
 
-    from ..comparison.scenarios.tables import gaps
+    from ..estimators.rows.tables import gaps
 
     bad, problems = gaps(X), pd.Series("", X.index, dtype=object)
     for i in X.index[bad.any(axis=1)]:
@@ -235,8 +245,8 @@ def raise_problem(problems: pd.Series, rows: pd.DataFrame, typed: list[str], lay
 
     ``typed`` are the columns of numbers, whose decimal sign may be another one.
     """
-    from ..comparison.scenarios.tables import place
     from ..estimators.rows.columns import OTHER_SIGN, kind_of
+    from ..estimators.rows.tables import place
 
     bad = problems.index[problems != ""]
     sign = OTHER_SIGN[layout.form.decimal]
@@ -292,9 +302,9 @@ def with_input(found: pd.DataFrame, csv: Path, layout: Any) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from ..comparison.scenarios.tables import read_texts
+    from ..estimators.rows.files import read_csv
 
-    texts = read_texts(csv, layout.form).drop(columns=list(layout.others))
+    texts = read_csv(csv, layout.form, raw=None).drop(columns=list(layout.others))
     taken = {name: f"input_{name}" for name in texts.columns if name in found.columns}
     for name, other in taken.items():
         if other in found.columns or other in texts.columns:
@@ -306,6 +316,15 @@ def with_input(found: pd.DataFrame, csv: Path, layout: Any) -> pd.DataFrame:
     return pd.concat(
         [found.iloc[:, :first], texts.rename(columns=taken), found.iloc[:, first:]], axis=1
     )
+
+
+def _watched(est: Any, X: pd.DataFrame) -> str:
+    """Return what the rows say as a stream; rows that cannot be scored are not of it."""
+    monitor = est.monitor()
+    monitor.update(as_in_fit(est, X))
+    if monitor.alarm is not None:
+        monitor.alarm = int(X.index[monitor.alarm])  # its number in the file
+    return str(monitor)
 
 
 def _count_unseen(est: Any, X: pd.DataFrame) -> None:

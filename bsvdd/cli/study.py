@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -87,48 +86,19 @@ def study() -> None:
     type=click.Choice(["published", "fair"]),
     help="The published priors with F1 by 5 folds (our choice), or one fair protocol for all.",
 )
-@click.option(
-    "--readings",
-    "pairs",
-    type=click.IntRange(1),
-    metavar="PAIRS",
-    help="Measure the named readings of what the slides leave open too, on PAIRS pairs of sets for "
-    "each v. A pair takes 3 minutes.",
-)
 @with_run_options
-def slides(protocol: str, pairs: int | None, run: RunOptions) -> None:
+def slides(protocol: str, run: RunOptions) -> None:
     """The published table beside ours: four models, v = 5, 10, 20, 10 pairs of sets."""
     with plain_errors():
         from ..comparison.run import studies
 
         chosen = studies.slides(run.quick, protocol, run.seed)
         results = _run([chosen], run)
-        if pairs is not None:
-            _readings(chosen, pairs, run)
         _draw_to_files()
-        from ..comparison.report import reproduction_page
+        from ..comparison.report import reproduction
 
-        page = reproduction_page.write(run.out, chosen, results[chosen.name])
+        page = reproduction.write(run.out, chosen, results[chosen.name])
     click.echo(f"report: {page}")
-
-
-def _readings(study: Any, pairs: int, run: RunOptions) -> None:
-    """Measure the named readings, and write their table beside the page."""
-    from ..comparison.report import pages, slides_readings
-
-    chosen = slides_readings.readings()
-    total, finished = len(study.scenarios) * pairs, count(1)
-    click.echo(f"readings: {len(chosen)} on {total} pairs of data sets", err=True)
-    table = slides_readings.run(
-        chosen,
-        study.scenarios[0],
-        tuple(scenario.v for scenario in study.scenarios),
-        replicates=pairs,
-        seed=run.seed,
-        jobs=run.jobs,
-        on_pair=lambda: click.echo(f"readings: pair {next(finished)}/{total}", err=True),
-    )
-    pages.save(run.out / slides_readings.FILE, table.round(4).to_csv().encode())
 
 
 @study.command()
@@ -220,11 +190,11 @@ def kinds(names: tuple[str, ...], run: RunOptions) -> None:
 def _one_class(study: Any, run: RunOptions) -> None:
     _require_ranks()
     from ..comparison.report import guidelines
-    from ..comparison.report.findings import model_rows
+    from ..comparison.report.table import model_rows
 
     results = _run([study], run)[study.name]
-    for finding in guidelines.one_class(model_rows(results), study.candidates):
-        click.echo(finding.sentence)
+    found = guidelines.one_class(model_rows(results), study.candidates)
+    click.echo(found.table.T.to_string(float_format="%.3f"))
     click.echo(f"table: {study.file(run.out, 'table.txt')}")
 
 
@@ -232,9 +202,9 @@ def _guidelines(plan: Any, run: RunOptions) -> None:
     _require_ranks()
     results = _run(plan.studies, run)
     _draw_to_files()
-    from ..comparison.report import guidelines_page
+    from ..comparison.report import guidelines
 
-    click.echo(f"report: {guidelines_page.write(run.out, plan, results)}")
+    click.echo(f"report: {guidelines.write(run.out, plan, results)}")
 
 
 def _require_ranks() -> None:

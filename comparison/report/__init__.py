@@ -3,27 +3,12 @@
 ``write`` and ``pictures`` are those of the page of ``bsvdd compare``.
 """
 
+import pkgutil
+
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=[
-        "comparison_page",
-        "defaults",
-        "findings",
-        "guidelines",
-        "guidelines_page",
-        "kinds",
-        "own_data",
-        "paired",
-        "pages",
-        "published",
-        "reproduction",
-        "reproduction_page",
-        "situations",
-        "slides_readings",
-        "table",
-        "unlabelled",
-    ],
+    submodules=[module.name for module in pkgutil.iter_modules(__path__)],
     submod_attrs={"comparison_page": ["pictures", "write"]},
 )

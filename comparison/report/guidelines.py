@@ -1,26 +1,47 @@
-"""Guidelines: which model for which situation, from the results of a plan of studies."""
+"""Guidelines: which model for which situation, as tables with a verdict in each row.
+
+Over many settings models are ranked (Friedman's and Nemenyi's tests); over the replicates of one
+setting they are compared by paired differences. The verdict counts the models that the test does
+not tell apart from the best one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
+from ...estimators.registry import REGISTRY
 from ...inference.diagnostics import MAX_R_HAT
-from ..run.protocol import Candidate
+from ..run.protocol import PRIORS, Candidate
 from ..run.studies import Plan
-from .defaults import default_bandwidth, default_prior, defaults
-from .findings import METRICS, Finding, format_p, listed, model_rows
-from .paired import Ranking, rank, scenario_means
-from .situations import situations
+from ..scenarios.scenario import Scenario
+from . import pages
+from .paired import Ranking, lead, rank, scenario_means
+from .table import LEGEND, as_html, html, model_rows
 
+METRICS = {"g_mean": "G-mean", "auc": "AUC"}
 MARGIN = 0.02  # of G-mean within which a faster model is named
+FEW = 3  # with fewer blocks nothing is tested: an interval would have one degree of freedom
+HIGH = f"R-hat above {MAX_R_HAT}"
 
 
-def all_findings(
-    plan: Plan, results: dict[str, pd.DataFrame]
-) -> tuple[dict[str, list[Finding]], dict[str, Ranking]]:
-    """Return the findings of each section, and the rankings by metric for the figures.
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A table whose last column is the verdict, and the tables that it is made from."""
+
+    table: pd.DataFrame
+    details: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+
+def sections(plan: Plan, results: dict[str, pd.DataFrame]) -> dict[str, Section]:
+    """Return the sections of the page.
 
     Parameters
     ----------
@@ -30,28 +51,28 @@ def all_findings(
     """
     main = model_rows(results[plan.main.name])
     labelled = labelled_rows(plan, main)
-    sections: dict[str, list[Finding]] = {}
-    rankings: dict[str, Ranking] = {}
-    try:
-        ranked = list(overall(labelled))
-        sections["Over all settings"] = [finding for finding, _ in ranked]
-        rankings = dict(zip(METRICS, (r for _, r in ranked), strict=False))
-    except ValueError as error:
-        sections["Over all settings"] = [Finding(f"Not compared: {error}.")]
-    sections["One class: models and yardsticks"] = one_class(labelled, plan.main.candidates)
-    sections["What labels are worth"] = [labels(labelled, plan.main.candidates)]
-    for factor, findings in situations(plan.design, main).items():
-        sections[f"Situation: {factor}"] = findings
-    sections["Time"] = [cost(labelled)]
-    for title, study, topic, default_of in (
-        ("Priors", plan.priors, "prior", default_prior),
-        ("Bandwidths", plan.bandwidths, "bandwidth", default_bandwidth),
-    ):
-        rows = model_rows(results[study.name])
-        sections[title] = defaults(rows, study.candidates, topic, default_of)
-    fits = pd.concat([model_rows(table) for table in results.values()])
-    sections["Can the fits be trusted"] = [reliability(fits)]
-    return {title: findings for title, findings in sections.items() if findings}, rankings
+    kernels = {name: REGISTRY[name].parameters["kernel"] for name in REGISTRY}
+    return {
+        "Over all settings": overall(labelled),
+        "One class: models and yardsticks": one_class(labelled, plan.main.candidates),
+        "What labels are worth": labels(labelled, plan.main.candidates),
+        **{
+            f"Situation: {factor}": situation(levels, main)
+            for factor, levels in plan.design.items()
+        },
+        "Time": cost(labelled),
+        "Priors": defaults(
+            model_rows(results[plan.priors.name]), plan.priors.candidates, default_prior
+        ),
+        "Bandwidths": defaults(
+            model_rows(results[plan.bandwidths.name]),
+            plan.bandwidths.candidates,
+            lambda model: str(kernels[model].kernel.bandwidth),
+        ),
+        "Can the fits be trusted": reliability(
+            pd.concat([model_rows(table) for table in results.values()])
+        ),
+    }
 
 
 def labelled_rows(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:
@@ -59,76 +80,74 @@ def labelled_rows(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["data"].isin([s.name for s in plan.main.scenarios if s.labelled])]
 
 
-def overall(results: pd.DataFrame) -> Iterator[tuple[Finding, Ranking]]:
-    """Yield how the models rank over all scenarios with labelled minority rows, by each metric."""
-    for metric, title in METRICS.items():
-        ranking = rank(results, metric)
-        yield Finding(_describe_ranking(ranking, title), ranking.effects()), ranking
-    ranking = rank(results, "brier", larger=False)
-    sentence = _describe_ranking(ranking, "Brier score of P(abnormal)")
-    yield Finding(sentence, ranking.effects()), ranking
+def verdict(same: Sequence[str], others: int) -> str:
+    """Return how many of the ``others`` are not told apart from the best: ``same``."""
+    if not others:
+        return "no other model"
+    if not same:
+        return "best alone"
+    return "none told apart" if len(same) == others else f"as good: {len(same)} of {others}"
 
 
-def _describe_ranking(ranking: Ranking, title: str) -> str:
-    n, k = ranking.values.shape
+def _by_ranks(results: pd.DataFrame, metric: str, larger: bool = True) -> dict[str, Any]:
+    """Return the row of a ranking, with its effects; if there is none, the row says why."""
+    try:
+        ranking = rank(results, metric, larger)
+    except ValueError as error:
+        return {"verdict": f"not ranked: {error}"}
     same = ranking.indistinguishable(ranking.best)
-    worse = [m for m in ranking.ranks.index[1:] if m not in same]
-    sentence = (
-        f"Over {n} settings, {ranking.best} has the best mean rank by {title}, "
-        f"{ranking.ranks.iloc[0]:.1f} of {k} (Friedman p = {format_p(ranking.pvalue)}, "
-        f"Kendall's W = {ranking.agreement:.2f})."
-    )
-    if same:
-        sentence += f" Nemenyi's test does not distinguish it from {listed(same)}."
-    if worse:
-        gap = ranking.effects()["median difference to the best"]
-        models = [f"{m} ({gap[m]:+.3f})" for m in worse]
-        better = "" if ranking.larger else ", where smaller is better"
-        sentence += (
-            f" It ranks significantly better than {listed(models)}, with the median difference in "
-            f"brackets{better}."
-        )
-    if ranking.incomplete:
-        sentence += f" Not ranked, as some setting has no result: {listed(ranking.incomplete)}."
-    return sentence
+    n, k = ranking.values.shape
+    return {
+        "best": ranking.best,
+        "mean rank": ranking.ranks.iloc[0],
+        "settings": n,
+        "models": k,
+        "p (Friedman)": ranking.pvalue,
+        "Kendall's W": ranking.agreement,
+        "not told apart": ", ".join(same),
+        "not ranked": ", ".join(ranking.incomplete),
+        "verdict": verdict(same, k - 1),
+        "effects": ranking.effects(),
+    }
 
 
-def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> list[Finding]:
+def _section(rows: dict[str, dict[str, Any]]) -> Section:
+    details = {name: row.pop("effects") for name, row in rows.items() if "effects" in row}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return Section(table[[c for c in table if c != "verdict"] + ["verdict"]], details)
+
+
+def overall(results: pd.DataFrame) -> Section:
+    """Return how the models rank over all scenarios with labelled minority rows."""
+    rows = {title: _by_ranks(results, metric) for metric, title in METRICS.items()}
+    return _section({**rows, "Brier score of P(abnormal)": _by_ranks(results, "brier", False)})
+
+
+def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
     """Return how one-class models and yardsticks rank, and whether a yardstick is enough."""
-    yardsticks = [c.name for c in candidates if c.is_yardstick]
-    models = [c.name for c in candidates if not (c.is_yardstick or c.needs_minority)]
-    findings = []
+    simple = [c.name for c in candidates if c.is_yardstick]
+    names = simple + [c.name for c in candidates if not (c.is_yardstick or c.needs_minority)]
+    rows = {}
     for metric, title in METRICS.items():
-        means = scenario_means(results, metric).mean(skipna=False).dropna()
-        simple, own = (means[means.index.isin(names)] for names in (yardsticks, models))
-        if simple.empty or own.empty:
-            continue
-        sentence = (
-            f"By mean {title}, the best one-class model is {own.idxmax()} ({own.max():.3f}), and "
-            f"the best yardstick is {simple.idxmax()} ({simple.max():.3f})."
-        )
-        try:
-            ranking = rank(results[results["model"].isin([*models, *yardsticks])], metric)
-        except ValueError as error:
-            findings.append(Finding(f"{sentence} Not ranked: {error}."))
-            continue
-        findings.append(
-            Finding(f"{sentence} {_describe_ranking(ranking, title)}", ranking.effects())
-        )
-    return findings
+        row = _by_ranks(results[results["model"].isin(names)], metric)
+        if "best" in row:
+            enough = {row["best"], *row["not told apart"].split(", ")} & set(simple)
+            row["verdict"] += "; a yardstick is as good" if enough else "; no yardstick is as good"
+        rows[title] = row
+    return _section(rows)
 
 
-def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Finding:
+def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
     """Return the gain by labelled minority rows: the best model of each kind, by AUC."""
-    kind = {c.name: c.needs_minority for c in candidates}
+    learns = {c.name: c.needs_minority for c in candidates}
     values = results.pivot_table("auc", "data", "model", "mean", sort=False).astype(float)
     with_, without = (
-        values[[m for m in values if kind[str(m)] is learns]].dropna(how="all")
-        for learns in (True, False)
+        values[[m for m in values if learns[str(m)] is wanted]].dropna(how="all")
+        for wanted in (True, False)
     )
     both = with_.index.intersection(without.index, sort=False)
     if both.empty:
-        return Finding("Labelled minority rows: no setting has results of both kinds.", values)
+        return Section(pd.DataFrame({"verdict": ["no setting has results of both kinds"]}))
     with_, without = with_.loc[both], without.loc[both]
     table = pd.DataFrame(
         {
@@ -138,18 +157,59 @@ def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Finding:
             "AUC of that": without.max(axis=1),
         }
     )
-    gain = table["its AUC"] - table["AUC of that"]
-    table["gain"] = gain
-    sentence = (
-        "Labelled minority rows: the best model that learns from them has a higher AUC than the "
-        f"best one-class model in {int((gain > 0).sum())} of {len(gain)} settings; the median gain "
-        f"is {gain.median():+.3f}, from {gain.min():+.3f} ({gain.idxmin()}) to {gain.max():+.3f} "
-        f"({gain.idxmax()})."
-    )
-    return Finding(sentence, table)
+    gain = table["gain"] = table["its AUC"] - table["AUC of that"]
+    row = {
+        "settings": len(gain),
+        "with gain": int((gain > 0).sum()),
+        "median gain": gain.median(),
+        "smallest": f"{gain.min():+.3f} ({gain.idxmin()})",
+        "largest": f"{gain.max():+.3f} ({gain.idxmax()})",
+        "verdict": "labels help" if gain.median() > 0 else "labels do not help",
+    }
+    return Section(pd.DataFrame([row], ["AUC"]), {"each setting": table})
 
 
-def cost(results: pd.DataFrame) -> Finding:
+def situation(design: dict[str, list[Scenario]], results: pd.DataFrame) -> Section:
+    """Return the best model at each level of a factor.
+
+    Blocks are the replicates of the scenario of a level, or the means of its several scenarios.
+
+    Parameters
+    ----------
+    design : dict
+        The scenarios of each level.
+    results : pandas.DataFrame
+        Rows of models, without the trivial rules.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for level, scenarios in design.items():
+        mine = results[results["data"].isin([s.name for s in scenarios])]
+        block = "replicate" if len(scenarios) == 1 else "data"
+        g_mean, auc = (
+            mine.pivot_table(metric, block, "model", "mean", sort=False, dropna=False)
+            for metric in METRICS
+        )
+        if not g_mean.dropna(axis=1).shape[1]:
+            continue
+        best = lead(g_mean.astype(float))
+        by_auc = auc.astype(float).mean()
+        same = best.indistinguishable
+        effects = best.others.reindex([best.best, *best.others.index])
+        effects.insert(0, "G-mean", g_mean.mean())
+        rows[level] = {
+            "best": best.best,
+            "G-mean": best.mean,
+            "blocks": f"{best.blocks} {'settings' if block == 'data' else 'replicates'}",
+            "not told apart": "" if best.blocks < FEW else ", ".join(same),
+            "best by AUC": by_auc.idxmax() if by_auc.notna().any() else "",
+            "AUC": by_auc.max(),
+            "verdict": "too few to test" if best.blocks < FEW else verdict(same, len(best.others)),
+            "effects": effects.assign(AUC=by_auc),
+        }
+    return _section(rows) if rows else Section(pd.DataFrame({"verdict": ["no result"]}))
+
+
+def cost(results: pd.DataFrame) -> Section:
     """Return the time that the models take, and the fastest model near the best.
 
     The mean G-mean is over scenarios; a model without a result in some scenario has none.
@@ -162,48 +222,186 @@ def cost(results: pd.DataFrame) -> Finding:
         }
     )
     table["mean G-mean"] = scenario_means(results, "g_mean").mean(skipna=False)
-    ranked = table.dropna().sort_values("mean G-mean", ascending=False, kind="stable")
-    if ranked.empty:
-        return Finding("Time: no fit succeeded.", table)
-    best = ranked.index[0]
-    near = ranked[ranked["mean G-mean"] >= ranked["mean G-mean"].iloc[0] - MARGIN]
-    fast = near["median fit, s"].idxmin()
-    sentence = (
-        f"Time: {best} has the highest mean G-mean over settings with labels, "
-        f"{ranked.loc[best, 'mean G-mean']:.3f}, and fits in "
-        f"{ranked.loc[best, 'median fit, s']:.2f} s (median, tuning included)."
-    )
-    if fast != best:
-        ratio = ranked.loc[best, "median fit, s"] / ranked.loc[fast, "median fit, s"]
-        sentence += (
-            f" Within {MARGIN} of it, {fast} is the fastest: {ranked.loc[fast, 'mean G-mean']:.3f} "
-            f"in {ranked.loc[fast, 'median fit, s']:.2f} s, {ratio:.1f} times as fast."
-        )
-    else:
-        sentence += f" No model within {MARGIN} of it is faster."
-    return Finding(sentence, table)
+    table = table.sort_values("mean G-mean", ascending=False, kind="stable")
+    near = table.dropna()
+    near = near[near["mean G-mean"] >= near["mean G-mean"].max() - MARGIN]
+    table["verdict"] = ""
+    table.loc[near.index, "verdict"] = f"within {MARGIN} of the best"
+    if len(near):
+        table.loc[near["median fit, s"].idxmin(), "verdict"] += ", the fastest of these"
+    return Section(table)
 
 
-def reliability(results: pd.DataFrame) -> Finding:
+def defaults(
+    results: pd.DataFrame, candidates: list[Candidate], default_of: Callable[[str], str]
+) -> Section:
+    """Return, for each model, how its default ranks among the other choices.
+
+    The verdict is "replace" for a model whose default Nemenyi's test finds worse by each metric.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Rows of the candidates, without the trivial rules.
+    candidates : list of Candidate
+        Each has a ``choice``.
+    default_of : callable
+        Takes the name of a model and returns the choice that is its default.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    present = set(results["model"])
+    for model in dict.fromkeys(c.model for c in candidates if c.name in present):
+        choices = {c.name: c.choice for c in candidates if c.model == model}
+        mine = results[results["model"].isin(choices)]
+        mine = mine.assign(model=mine["model"].map(choices))
+        own, default = {}, default_of(model)
+        for metric, title in METRICS.items():
+            row = _by_ranks(mine, metric)
+            if default not in row.get("effects", {}).get("mean rank", {}):
+                words = {"verdict": f"{default} was not tried"} if "best" in row else {}
+                own[f"{model}, {title}"] = row | {"default": default} | words
+                continue
+            gap = row["effects"].loc[default]
+            same = [row["best"], *row["not told apart"].split(", ")]
+            word = "keep" if default in same else "worse"
+            own[f"{model}, {title}"] = row | {
+                "default": default,
+                "its difference": gap["median difference to the best"],
+                "verdict": "best" if row["best"] == default else word,
+            }
+        if all(row["verdict"] == "worse" for row in own.values()):
+            own = {name: row | {"verdict": "replace"} for name, row in own.items()}
+        rows |= own
+    return _section(rows)
+
+
+def default_prior(model: str) -> str:
+    """Return the name of a model's default prior among those compared."""
+    prior = REGISTRY[model].parameters["prior"]
+    return next(name for name, each in PRIORS.items() if each == prior)
+
+
+def reliability(results: pd.DataFrame) -> Section:
     """Return how many fits failed, and in how many the chains disagree."""
-    table = pd.DataFrame(
-        {
-            "fits": results.groupby("model", sort=False).size(),
-            "failed": results[results["error"] != ""].groupby("model").size(),
-            f"R-hat above {MAX_R_HAT}": results[results["r_hat"] > MAX_R_HAT]
-            .groupby("model")
-            .size(),
-            "largest R-hat": results.groupby("model")["r_hat"].max(),
-            "median effective support": results.groupby("model")["effective_support"].median(),
+    by_model = results.assign(
+        failed=results["error"] != "", high=results["r_hat"] > MAX_R_HAT
+    ).groupby("model", sort=False)
+    table = by_model.agg(
+        **{
+            "fits": ("failed", "size"),
+            "failed": ("failed", "sum"),
+            HIGH: ("high", "sum"),
+            "largest R-hat": ("r_hat", "max"),
+            "median effective support": ("effective_support", "median"),
         }
-    ).reindex(results["model"].unique())
-    counts = ["failed", f"R-hat above {MAX_R_HAT}"]
-    table[counts] = table[counts].fillna(0).astype(int)
-    failed, unmixed = (int(table[c].sum()) for c in counts)
-    sentence = f"Of {int(table['fits'].sum())} fits, {failed} failed"
-    if failed:
-        sentence += f" ({listed([f'{m}: {n}' for m, n in table['failed'].items() if n])})"
-    sentence += f", and the chains of {unmixed} disagree (R-hat of d_z above {MAX_R_HAT})"
-    if unmixed:
-        sentence += f": {listed([f'{m}: {n}' for m, n in table[counts[1]].items() if n])}"
-    return Finding(f"{sentence}.", table)
+    )
+    words = [
+        ", ".join(
+            ([f"{row['failed']:.0f} failed"] if row["failed"] else [])
+            + ([f"chains of {row[HIGH]:.0f} disagree"] if row[HIGH] else [])
+        )
+        or "trusted"
+        for _, row in table.iterrows()
+    ]
+    return Section(table.assign(verdict=words))
+
+
+# the page
+
+
+def write(folder: Path, plan: Plan, results: dict[str, pd.DataFrame]) -> Path:
+    """Write guidelines.html and its figures into ``folder``; return the page.
+
+    Parameters
+    ----------
+    folder : path
+    plan : Plan
+    results : dict
+        Results of each study of the plan, by name.
+    """
+    found = sections(plan, results)
+    main = model_rows(results[plan.main.name])
+    figures: pages.Figures = {}
+    for metric, title in METRICS.items():
+        if title in found["Over all settings"].details:
+            ranking = rank(labelled_rows(plan, main), metric)
+            figures[f"critical_difference_{metric}"] = (
+                critical_difference(ranking),
+                f"Mean ranks by {title} over {len(ranking.values)} settings, 1 is best. Models "
+                "joined by a bar do not differ significantly (Nemenyi's test at 0.05).",
+            )
+    figures["overview"] = (
+        overview(main),
+        "Mean G-mean of each model (column) in each setting (row). Grey: no result, because the "
+        "model needs minority rows and the setting has none, or its fits failed.",
+    )
+    figures["time"] = (
+        bars_of_time(found["Time"].table),
+        "Median time of a fit, tuning included, over the settings with labelled minority rows; "
+        "the mean G-mean of the model in brackets.",
+    )
+    return pages.write(
+        folder,
+        "guidelines.html",
+        "guidelines.html",
+        figures,
+        plan=plan,
+        sections=found,
+        tables={name: html(table) for name, table in results.items()},
+        legend=LEGEND,
+        as_html=as_html,
+    )
+
+
+def critical_difference(ranking: Ranking) -> Figure:
+    """Show mean ranks; a bar joins models that do not differ significantly."""
+    from scikit_posthocs import critical_difference_diagram
+
+    k = len(ranking.ranks)
+    figure, ax = plt.subplots(figsize=(8, 1.2 + 0.22 * k), layout="constrained")
+    critical_difference_diagram(
+        ranking.ranks,
+        ranking.nemenyi,
+        ax=ax,
+        label_fmt_left="{label} ({rank:.1f})",
+        label_fmt_right="({rank:.1f}) {label}",
+    )
+    return figure
+
+
+def overview(results: pd.DataFrame) -> Figure:
+    """Show the mean G-mean, scenarios x models."""
+    values = scenario_means(results, "g_mean")
+    size = 3.0 + 0.42 * values.shape[1], 1.6 + 0.26 * len(values)
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    color = plt.get_cmap("viridis").with_extremes(bad="#cccccc")
+    image = ax.imshow(np.ma.masked_invalid(values), vmin=0, vmax=1, cmap=color, aspect="auto")
+    for (i, j), value in np.ndenumerate(values.to_numpy()):
+        if not np.isnan(value):
+            text = f"{value:.2f}".removeprefix("0")
+            shade = "white" if value < 0.6 else "black"
+            ax.text(j, i, text, ha="center", va="center", fontsize=8, color=shade)
+    ax.set_xticks(
+        range(values.shape[1]),
+        values.columns,
+        rotation=45,
+        ha="right",
+        fontsize=8,
+        parse_math=False,
+    )
+    ax.set_yticks(range(len(values)), values.index, fontsize=8, parse_math=False)
+    figure.colorbar(image, ax=ax, label="G-mean", shrink=0.6)
+    return figure
+
+
+def bars_of_time(table: pd.DataFrame) -> Figure:
+    """Show the median time of a fit, best model first, from the table of :func:`cost`."""
+    table = table[["median fit, s", "mean G-mean"]].dropna()[::-1]
+    figure, ax = plt.subplots(figsize=(6.5, 1.0 + 0.22 * len(table)), layout="constrained")
+    names = [f"{name} ({row['mean G-mean']:.3f})" for name, row in table.iterrows()]
+    ax.barh(range(len(table)), table["median fit, s"], color="#0072B2")
+    ax.set_yticks(range(len(table)), names, parse_math=False)
+    ax.set(xlabel="median time of a fit, s")
+    if len(table):
+        ax.set_xscale("log")
+    return figure

@@ -18,9 +18,9 @@ from ..run.cell import replicate_pair, replicate_seed
 from ..run.protocol import Candidate, Protocol
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, halves
-from .findings import listed
 from .pages import Figures
 from .paired import Lead, lead
+from .table import listed
 
 METRICS = {"auc": "AUC", "g_mean": "G-mean"}
 PICTURED = ("SVDD", "BDD", "BSVDD", "BSVDD-M")  # with the best model by AUC

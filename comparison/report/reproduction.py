@@ -1,27 +1,31 @@
-"""Reproduction of the published table: our numbers beside the printed ones, and sentences on both.
+"""The published table of the slides (Kim 2024) beside ours, and what follows from both.
 
-Scenarios are fixed before a run, and differences are reported as they are. Every sentence with a
-number in it is made from the results.
+Scenarios are fixed before a run, and differences are reported as they are.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sklearn.metrics import precision_recall_curve
 
 from ..run.cell import BAYES, FLAG_ALL, FLAG_NONE, replicate_seed
 from ..run.runner import Study
-from ..scenarios.slides import SIGNAL, Slides
-from . import published
-from .findings import listed
+from ..scenarios.slides import Slides
+from . import pages, published
+from .guidelines import Section
 from .published import COMPARED
-from .table import moments
+from .table import LEGEND, as_html, html, mean_sd, moments
 
-MODELS = ["SVDD", "BDD", "BSVDD", "BSVDD-M"]
-READING_PAIRS = 20  # number of pairs by which other readings of the slides are judged
+COLORS = {"SVDD": "#0072B2", "BDD": "#E69F00", "BSVDD": "#009E73", "BSVDD-M": "#CC79A7"}
+MODELS = list(COLORS)
+NEAR = 0.02  # of F1: as flagging all rows
 
 
 def by_v(study: Study, results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -47,131 +51,207 @@ def best_f1(study: Study) -> pd.Series:
 
     The threshold is chosen on the test rows themselves, so no rule can do better.
     """
-    best = {}
+    best: dict[float, list[float]] = {}
     for scenario in study.scenarios:
-        if not isinstance(scenario, Slides):
-            continue
-        values = []
         for replicate in range(study.replicates):
             pair = scenario.pair(replicate_seed(replicate, study.seed))
-            if pair.truth is None:
-                continue
-            precision, recall, _ = precision_recall_curve(pair.test.minority, pair.truth)
-            total = precision + recall
-            f1 = np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total > 0)
-            values.append(f1.max())
-        best[scenario.v] = float(np.mean(values)) if values else np.nan
-    return pd.Series(best, name="best F1")
+            if isinstance(scenario, Slides) and pair.truth is not None:
+                precision, recall, _ = precision_recall_curve(pair.test.minority, pair.truth)
+                with np.errstate(invalid="ignore"):
+                    f1 = 2 * precision * recall / (precision + recall)
+                best.setdefault(scenario.v, []).append(float(np.nanmax(f1)))
+    return pd.Series({v: np.mean(values) for v, values in best.items()}, name="best F1")
 
 
-def readings(study: Study) -> list[tuple[str, list[tuple[float, float]]]]:
-    """Return, for each reading of the slides and each v, mean and sd of the share of positive rows.
-
-    They are over pairs of data sets.
-    """
-    options_of: dict[str, dict[str, Any]] = {
-        "coefficients by observation, v a variance": {},
-        "coefficients by observation, v a standard deviation": {"spread": "sd"},
-        "coefficients by data set, v a variance": {"coefficients": "data set"},
-    }
-    rows = []
-    for name, options in options_of.items():
-        row = []
-        for v in sorted({s.v for s in study.scenarios if isinstance(s, Slides)}):
-            reading = Slides(v=v, n_train=2, p=SIGNAL, **options)
-            shares = [reading.pair(replicate).test.base_rate for replicate in range(READING_PAIRS)]
-            row.append((float(np.mean(shares)), float(np.std(shares, ddof=1))))
-        rows.append((name, row))
-    return rows
+def beside(ours: pd.DataFrame, sd: pd.DataFrame) -> pd.DataFrame:
+    """Return both tables as texts, rows (model, v, source)."""
+    printed = published.table()
+    recast, opposite = published.recast(printed), published.other_class_positive(printed)
+    rows: dict[tuple[str, float, str], list[str]] = {}
+    for model, v in [*printed.index.intersection(ours.index), *ours.loc[[*_rules(ours)]].index]:
+        if model in MODELS:
+            spread = [printed.loc[(model, v), f"{name}_sd"] for name in COMPARED]
+            rows[model, v, "slides"] = _cells(printed.loc[(model, v)], spread)
+            if opposite[model]:
+                rows[model, v, "slides, recast"] = _cells(recast.loc[(model, v)])
+        rows[model, v, "ours"] = _cells(ours.loc[(model, v)], sd.loc[(model, v), list(COMPARED)])
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(COMPARED.values()))
+    return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["model", "v", "source"]))
 
 
-def beside(
-    printed: pd.DataFrame, recast: pd.DataFrame, ours: pd.DataFrame, sd: pd.DataFrame
-) -> list[tuple[str, float, str, list[str]]]:
-    """Return the rows of both tables: model, v, source, cells."""
-    opposite = published.other_class_positive(printed)
-    rows = []
-    for model, v in printed.index.intersection(ours.index):
-        key = (model, v)
-        published_sd = {name: printed.loc[key, f"{name}_sd"] for name in COMPARED}
-        rows.append((model, v, "slides", _cells(printed.loc[key], published_sd)))
-        if opposite[model]:
-            rows.append((model, v, "slides, recast", _cells(recast.loc[key])))
-        rows.append((model, v, "ours", _cells(ours.loc[key], sd.loc[key])))
-    for rule in (FLAG_ALL, FLAG_NONE, BAYES):
-        rows += [
-            (rule, v, "ours", _cells(ours.loc[(rule, v)], sd.loc[(rule, v)]))
-            for r, v in ours.index
-            if r == rule
-        ]
-    return rows
+def _rules(ours: pd.DataFrame) -> list[str]:
+    return [r for r in (FLAG_ALL, FLAG_NONE, BAYES) if r in ours.index.get_level_values("model")]
 
 
 def _cells(mean: Any, sd: Any = None) -> list[str]:
-    def cell(name: str) -> str:
-        if np.isnan(mean[name]):
-            return "-"
-        if sd is None or np.isnan(sd[name]):
-            return f"{mean[name]:.3f}"
-        return f"{mean[name]:.3f} ({sd[name]:.3f})"
-
-    return [cell(name) for name in COMPARED]
+    spread = np.full(len(COMPARED), np.nan) if sd is None else sd
+    return [mean_sd(mean[name], each) for name, each in zip(COMPARED, spread, strict=True)]
 
 
-def sentences(
-    ours: pd.DataFrame, printed: pd.DataFrame, shares: pd.DataFrame, best: pd.Series
-) -> list[str]:
-    """Return sentences that compare the published numbers, ours and the trivial rules."""
+def verdicts(ours: pd.DataFrame, best: pd.Series) -> pd.DataFrame:
+    """Return, for each model, published and ours, how far its F1 is from flagging all rows.
+
+    The published rows have the minority as positive in all of them. Bayes' rule is there with the
+    best F1 of any threshold.
+    """
+    printed = published.table()
     recast, opposite = published.recast(printed), published.other_class_positive(printed)
-    models = [m for m in MODELS if m in ours.index.get_level_values("model")]
-    implied = shares.drop(columns="ours")
-    out = []
-    straight = [m for m in models if not opposite[m]]
-    if straight:
-        gap = implied[straight].sub(shares["ours"], axis=0).abs().to_numpy().max()
-        low, high = implied[straight].to_numpy().min(), implied[straight].to_numpy().max()
-        out.append(
-            f"The published rows of {listed(straight)} imply shares of positive test rows from "
-            f"{low:.3f} to {high:.3f}; "
-            f"in our test sets they are {listed([f'{s:.3f}' for s in shares['ours']])} "
-            f"for v = {listed([f'{v:g}' for v in shares.index])}. The largest difference is "
-            f"{gap:.3f}."
-        )
-    for m in (m for m in models if opposite[m]):
-        out.append(
-            f"The row of {m} implies {listed([f'{s:.3f}' for s in implied[m]])}, that is one minus "
-            f"the share of the others: it calls the other class positive. With the minority as "
-            f"positive its F1 is {listed([f'{f:.3f}' for f in recast.loc[m, 'f1']])}."
-        )
+    shares = share_table(ours)
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for source, table in (("published", recast), ("ours", ours)):
-        for m in models:
-            p = implied[m] if source == "published" else shares["ours"]
-            p = 1 - p if source == "published" and opposite[m] else p
-            gap = (table.loc[m, "f1"].reindex(p.index) - published.flag_all_f1(p)).dropna()
-            if gap.empty:
-                out.append(f"{m}, {source}: no fit succeeded.")
-                continue
-            flagged = table.loc[m, "fpr"].mean()
-            if gap.abs().max() < 0.02:
-                out.append(
-                    f"{m}, {source}: F1 is within {gap.abs().max():.4f} of flagging every row at "
-                    f"every v, and {flagged:.1%} of the majority is flagged."
-                )
-            else:
-                out.append(
-                    f"{m}, {source}: F1 differs from flagging every row by "
-                    f"{listed([f'{g:+.3f}' for g in gap])}; {flagged:.1%} of the majority is "
-                    "flagged."
-                )
+        for m in (m for m in MODELS if m in ours.index.get_level_values("model")):
+            p = shares["ours"] if source == "ours" else shares[m]
+            turned = source == "published" and opposite[m]
+            f1 = table.loc[m, "f1"].reindex(p.index)
+            gap = (f1 - published.flag_all_f1(1 - p if turned else p)).dropna()
+            word = "no fit succeeded"
+            if len(gap):
+                word = "as flagging all" if gap.abs().max() < NEAR else "other than flagging all"
+            rows[m, source] = {
+                "share of positive rows": _listed(p),
+                "F1": _listed(f1),
+                "F1 - F1 of flagging all": _listed(gap),
+                "majority flagged": table.loc[m, "fpr"].mean(),
+                "verdict": word + ("; calls the other class positive" if turned else ""),
+            }
     if BAYES in ours.index.get_level_values("model"):
-        bayes, none = ours.loc[BAYES], ours.loc[FLAG_NONE]
-        out.append(
-            "The rule that knows the true P(abnormal | x) has an AUC of "
-            f"{listed([f'{a:.3f}' for a in bayes['auc']])} and an accuracy of "
-            f"{listed([f'{a:.3f}' for a in bayes['accuracy']])}, where flagging nothing has "
-            f"{listed([f'{a:.3f}' for a in none['accuracy']])}. The best F1 of any threshold on "
-            "it, chosen on the test rows themselves, is "
-            f"{listed([f'{b:.4f}' for b in best])}; flagging everything has "
-            f"{listed([f'{b:.4f}' for b in ours.loc[FLAG_ALL, 'f1']])}."
-        )
-    return out
+        above = (best - ours.loc[FLAG_ALL, "f1"]).dropna()
+        rows[BAYES, "ours"] = {
+            "share of positive rows": _listed(shares["ours"]),
+            "F1": _listed(best),
+            "F1 - F1 of flagging all": _listed(above),
+            "verdict": "the best of any threshold on the true probability",
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["model", "source"]))
+
+
+def _listed(values: pd.Series) -> str:
+    return ", ".join(f"{value:.3f}" for value in values)
+
+
+def distances(ours: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean absolute difference of each model from the printed table."""
+    printed = published.table()
+    return pd.DataFrame(
+        {
+            "to the table as printed": published.distances(printed, ours),
+            "with the minority as positive": published.distances(published.recast(printed), ours),
+        }
+    )
+
+
+# the page
+
+
+def write(folder: Path, study: Study, results: pd.DataFrame) -> Path:
+    """Write reproduction.html and its figures into ``folder``; return the page.
+
+    Parameters
+    ----------
+    folder : path
+    study : Study
+        Its scenarios are :class:`bsvdd.comparison.scenarios.slides.Slides`.
+    results : pandas.DataFrame
+        Results of ``study.run``.
+    """
+    ours, sd = by_v(study, results)
+    best = best_f1(study)
+    figures = {
+        "implied_shares": (
+            implied_shares(ours),
+            "Share of positive test rows that each row of the published table implies, beside the "
+            "share in our test sets. A model above one half calls the other class positive.",
+        ),
+        "f1": (
+            f1_against_flag_all(ours, best),
+            "F1 of the minority, ours (filled) and published (open; recast where the row calls the "
+            "other class positive). Line: flagging every row. Crosses: the best F1 that any "
+            "threshold on the true P(abnormal | x) reaches on our test sets.",
+        ),
+        "ceiling": (
+            ceiling(ours),
+            "AUC (left) and accuracy (right) of the models, and of the rule that knows the true "
+            "P(abnormal | x). Grey: flagging nothing; its AUC is that of no information.",
+        ),
+    }
+    sections = {
+        "Both tables: mean (sd) over pairs of data sets": beside(ours, sd),
+        "Distance: mean absolute difference over the six metrics and all v": distances(ours),
+        "What the tables show, for v = " + _listed(share_table(ours).index): verdicts(ours, best),
+    }
+    return pages.write(
+        folder,
+        "reproduction.html",
+        "reproduction.html",
+        figures,
+        study=study,
+        sections={title: Section(table) for title, table in sections.items()},
+        tables={"all metrics": html(results)},
+        legend=LEGEND,
+        failed=int((results["error"] != "").sum()),
+        as_html=as_html,
+    )
+
+
+def _points(
+    ax: Axes, values: dict[str, pd.Series], index: pd.Index, label: str = "{}", **style: Any
+) -> None:
+    """Show the values of each model at each v, side by side."""
+    for (m, color), shift in zip(COLORS.items(), np.linspace(-0.18, 0.18, 4), strict=True):
+        if m in values:
+            x, y = np.arange(len(index)) + shift, values[m].reindex(index)
+            ax.plot(x, y, "o", color=color, label=label.format(m), **style)
+    ax.set_xticks(range(len(index)), [f"{v:g}" for v in index])
+    ax.set(xlabel="v")
+
+
+def _of_models(table: pd.DataFrame, metric: str) -> dict[str, pd.Series]:
+    return {str(m): rows.droplevel("model") for m, rows in table[metric].groupby(level="model")}
+
+
+def _legend(ax: Axes) -> None:
+    ax.legend(frameon=False, bbox_to_anchor=(1, 1), loc="upper left")
+
+
+def implied_shares(ours: pd.DataFrame) -> Figure:
+    """Show the shares of positive rows that the published rows imply, beside ours."""
+    shares = share_table(ours)
+    figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
+    values = {m: shares[m] for m in MODELS}
+    _points(ax, values, shares.index, "{}, published", mfc="white")
+    ax.plot(range(len(shares)), shares["ours"], "ks", label="ours", zorder=3)
+    ax.axhline(0.5, color="#999999", lw=0.8)
+    ax.set(ylabel="share of positive test rows")
+    _legend(ax)
+    return figure
+
+
+def f1_against_flag_all(ours: pd.DataFrame, best: pd.Series) -> Figure:
+    """Show the F1 of each model, ours and published, with flag-all and the best possible F1."""
+    shares, recast = share_table(ours), published.recast(published.table())
+    figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
+    x = range(len(shares))
+    ax.plot(x, published.flag_all_f1(shares["ours"]), color="#333333", label="flag all")
+    ax.plot(x, best.reindex(shares.index), "kx", label="best on the truth")
+    _points(ax, _of_models(ours, "f1"), shares.index)
+    _points(ax, _of_models(recast, "f1"), shares.index, "_{}", mfc="white")
+    ax.set(ylabel="F1 of the minority", ylim=(0, None))
+    _legend(ax)
+    return figure
+
+
+def ceiling(ours: pd.DataFrame) -> Figure:
+    """Show AUC and accuracy of the models, and of the rule that knows the true probability."""
+    figure, axes = plt.subplots(1, 2, figsize=(8.5, 3.6), layout="constrained")
+    vs = pd.Index(dict.fromkeys(ours.index.get_level_values("v")))
+    for ax, metric, title in zip(axes, ("auc", "accuracy"), ("AUC", "accuracy"), strict=True):
+        values = _of_models(ours, metric)
+        for rule, color in ((BAYES, "black"), (FLAG_NONE, "#999999")):
+            if rule in values:
+                y = values[rule].reindex(vs)
+                ax.plot(range(len(vs)), y, "_", color=color, ms=24, mew=2, label=rule)
+        _points(ax, values, vs)
+        ax.set(ylabel=title)
+    _legend(axes[-1])
+    return figure

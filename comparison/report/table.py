@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ..run.cell import TRIVIAL
+
 METRICS = {
     "accuracy": "Accuracy",
     "f1": "F1",
@@ -49,7 +51,7 @@ def summary(results: pd.DataFrame, metrics: dict[str, str] = METRICS) -> pd.Data
     mean, sd = moments(results, metrics)
     table = pd.DataFrame(index=mean.index)
     for metric, title in metrics.items():
-        table[title] = [_cell(m, s) for m, s in zip(mean[metric], sd[metric], strict=True)]
+        table[title] = [mean_sd(m, s) for m, s in zip(mean[metric], sd[metric], strict=True)]
     return table
 
 
@@ -100,23 +102,32 @@ def formats(results: pd.DataFrame) -> dict[str, str]:
         "txt": f"{LEGEND}\n\n{table.to_string()}\n",
         "csv": numbers.to_csv(),
         "tex": table.to_latex(escape=True, longtable=True, caption=LEGEND),
-        "html": _html(table),
+        "html": as_html(table),
     }
 
 
 def html(results: pd.DataFrame) -> str:
     """Return the full table as HTML."""
-    return _html(full(results))
+    return as_html(full(results))
 
 
-def _html(table: pd.DataFrame) -> str:
-    return str(table.to_html(border=0, classes="table"))
+def as_html(table: pd.DataFrame) -> str:
+    """Return a table as HTML."""
+    return str(table.to_html(border=0, classes="table", float_format="{:.3f}".format, na_rep="-"))
 
 
-def _cell(mean: float, sd: float) -> str:
+def model_rows(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of models, without those of the trivial rules."""
+    return results[~results["model"].isin(TRIVIAL)]
+
+
+def listed(items: list[str]) -> str:
+    """Return the items as an enumeration: "a, b and c"."""
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def mean_sd(mean: float, sd: float) -> str:
+    """Return "mean (sd)"; a dash without a mean, and no brackets without a sd."""
     if np.isnan(mean):
         return "-"
     return f"{mean:.3f}" if np.isnan(sd) else f"{mean:.3f} ({sd:.3f})"
-
-
-fits = success_counts  # its former name

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,8 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
 from ...inference.warning import DataWarning, DiagnosticWarning
-from ..scenarios.kinds import KindPair
-from ..scenarios.scenario import STORED_AS_SETTING, Pair, Scenario
+from ..scenarios.scenario import Pair, Scenario
 from .measures import measure, measure_kinds, scores_of_answers
 from .protocol import Candidate, Protocol
 from .store import Row
@@ -34,7 +33,7 @@ class Cell:
     result does not depend on what else is running.
     """
 
-    scenario: Scenario = field(metadata=STORED_AS_SETTING)
+    scenario: Scenario
     candidate: Candidate
     protocol: Protocol
     replicate: int
@@ -73,7 +72,7 @@ class Cell:
         notes = dict.fromkeys(map(_note, caught))
         return {
             **(_of_rows(decision) if whole else _measured(test.minority, decision)),
-            **(_of_kinds(est, pair, decision) if isinstance(pair, KindPair) else {}),
+            **({} if pair.unseen is None else _of_kinds(est, pair.unseen, pair, decision)),
             "base_rate": test.base_rate,
             "n": len(train.X),
             "p": train.X.shape[1],
@@ -125,12 +124,14 @@ def _note(caught: warnings.WarningMessage) -> str:
     return f"{'' if ours else f'{caught.category.__name__}: '}{caught.message}"
 
 
-def _of_kinds(est: Detector, pair: KindPair, decision: pd.DataFrame) -> dict[str, float]:
+def _of_kinds(
+    est: Detector, unseen: np.ndarray, pair: Pair, decision: pd.DataFrame
+) -> dict[str, float]:
     """Return the metrics of seen and of unseen kinds, and proper scores of the probabilities.
 
     The names of those without a background, which are Platt's, begin with "platt_".
     """
-    minority, unseen, X = pair.test.minority, pair.unseen, pair.test.X
+    minority, X = pair.test.minority, pair.test.X
     flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
     values = measure_kinds(minority, unseen, flagged, score)
     base_rate = float(pair.train.minority.mean())
@@ -188,11 +189,7 @@ def replicate_pair(scenario: Scenario, replicate: int, seed: int) -> Pair:
 
     The last pair is kept, as a process computes the cells of one replicate after another.
     """
-    own_seed = replicate_seed(replicate, seed)
-    try:
-        return _cached_pair(scenario, own_seed)
-    except TypeError:  # a scenario that cannot be hashed
-        return scenario.pair(own_seed)
+    return _cached_pair(scenario, replicate_seed(replicate, seed))
 
 
 def forget_pair() -> None:

@@ -105,7 +105,7 @@ class Protocol:
     chains: int = 2
     alternatives: tuple[Kernel, ...] = ()
     tuned: bool = False
-    categorical: tuple[int, ...] | None = field(default=None, metadata={"stored": "if set"})
+    categorical: tuple[int, ...] | None = None
 
     def for_data(self, data: Dataset) -> Protocol:
         """Return the protocol with the columns of categories of ``data``."""

@@ -13,7 +13,7 @@ import pandas as pd
 from ...estimators.messages import FORMULA, as_cell
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
-from ..scenarios.scenario import Real, Scenario, WholeTable
+from ..scenarios.scenario import Real, Scenario
 from .cell import Cell, forget_pair, replicate_pair, trivial_rules
 from .protocol import Candidate, Protocol
 from .store import Key, Row, Store
@@ -148,52 +148,35 @@ class Study:
         """
         self.check()
         cells = self.cells()
-        rows: list[Row | None] = [None] * len(cells)
-        keys: list[Key] = []
-        if store is not None:
-            keys = store.keys(cells)
-            store.check(keys)
-            for i, key in enumerate(keys):
-                if key in store and not (retry and "error" in store[key]):
-                    rows[i] = store[key]
-        done, failed = 0, 0
-        trivial: dict[tuple[str, int], list[Row]] = {}
-
-        def add_trivial(scenario: Scenario, replicate: int) -> None:
-            place = scenario.name, replicate
-            if place not in trivial:
-                trivial[place] = list(trivial_rules(scenario, replicate, self.seed))
+        keys: list[Key] = [] if store is None else store.keys(cells)
+        rows: dict[int, Row] = {}
+        failed = 0
 
         def finish(i: int, row: Row, stored: bool = False) -> None:
-            nonlocal done, failed
+            nonlocal failed
             rows[i] = row
-            done, failed = done + 1, failed + ("error" in row)
-            add_trivial(cells[i].scenario, cells[i].replicate)  # its data are still at hand
+            failed += "error" in row
             if on_cell is not None:
-                on_cell(Progress(done, failed, len(cells), cells[i], row, stored))
+                on_cell(Progress(len(rows), failed, len(cells), cells[i], row, stored))
 
-        try:
-            missing = [i for i, row in enumerate(rows) if row is None]
-            for i, row in enumerate(rows):
-                if row is not None:
-                    finish(i, row, stored=True)
-            with closing(workers.run([cells[i] for i in missing])) as computed:
-                for k, row in computed:
-                    if store is not None:
-                        store.put(keys[missing[k]], row)
-                    finish(missing[k], row)
-            for scenario in self.scenarios:  # some may have no cell
-                for replicate in range(self.replicates):
-                    add_trivial(scenario, replicate)
-        finally:
-            forget_pair()
-        in_order = [
+        for i, key in enumerate(keys):
+            row = store.get(key) if store is not None else None
+            if row is not None and not (retry and "error" in row):
+                finish(i, row, stored=True)
+        missing = [i for i in range(len(cells)) if i not in rows]
+        with closing(workers.run([cells[i] for i in missing])) as computed:
+            for k, row in computed:
+                if store is not None:
+                    store.put(keys[missing[k]], row)
+                finish(missing[k], row)
+        trivial = [
             row
             for scenario in self.scenarios
             for replicate in range(self.replicates)
-            for row in trivial[scenario.name, replicate]
+            for row in trivial_rules(scenario, replicate, self.seed)
         ]
-        return frame([row for row in rows if row is not None] + in_order)
+        forget_pair()
+        return frame([rows[i] for i in range(len(cells))] + trivial)
 
 
 TEXT = ("data", "model", "chosen", "notes", "error")
@@ -222,21 +205,22 @@ def to_csv(results: pd.DataFrame) -> str:
     return str(safe.to_csv(index=False))
 
 
-def _text(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
-
-
 def read(path: str | Path) -> pd.DataFrame:
     """Return the results that a study wrote to the CSV file ``path``, exactly as its run did."""
+
+    def text(cell: str) -> str:
+        return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+
     with open(path, newline="", encoding="utf-8") as file:
-        rows: list[Row] = [
-            {
-                name: _text(cell) if name in TEXT else float(cell or "nan")
-                for name, cell in row.items()
-            }
-            for row in csv.DictReader(file)
-        ]
-    return frame(rows)
+        return frame(
+            [
+                {
+                    name: text(cell) if name in TEXT else float(cell or "nan")
+                    for name, cell in row.items()
+                }
+                for row in csv.DictReader(file)
+            ]
+        )
 
 
 def compare(
@@ -303,7 +287,7 @@ def comparison(
     if candidates is None:
         candidates = [Candidate(name, name) for name in chosen]
     if not any(each.minority.any() for each in data):
-        scenarios: list[Scenario] = [WholeTable(each) for each in data]
+        scenarios: list[Scenario] = [Real(each, labelled=False) for each in data]
         return Study("compare", scenarios, candidates, protocol or Protocol(), 1, seed)
     scenarios = [Real(each) for each in data]
     return Study("compare", scenarios, candidates, protocol or Protocol(), replicates, seed)

@@ -31,9 +31,7 @@ Memo = dict[int, tuple[Any, dict[str, Any]]]
 def describe(value: Any, memo: Memo | None = None) -> Any:
     """Return JSON that is equal for equal values and describes all that a cell depends on.
 
-    Fields of a dataclass that do not count for its equality are left out. A field is named by its
-    metadata "stored_as", if it has that. A newer field whose metadata "stored" is "if set" is left
-    out while it is None, so that results that were stored before it existed stay valid.
+    Fields of a dataclass that do not count for its equality are left out.
 
     Parameters
     ----------
@@ -51,10 +49,9 @@ def describe(value: Any, memo: Memo | None = None) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if id(value) not in memo:
             fields = {
-                f.metadata.get("stored_as", f.name): describe(getattr(value, f.name), memo)
+                f.name: describe(getattr(value, f.name), memo)
                 for f in dataclasses.fields(value)
                 if f.compare
-                and not (f.metadata.get("stored") == "if set" and getattr(value, f.name) is None)
             }
             memo[id(value)] = value, {"type": type(value).__name__, **fields}
         return memo[id(value)][1]
@@ -136,20 +133,14 @@ class Store:
         descriptions = [describe(cell, memo) for cell in cells]
         return [Key(_file_name(each, self.version), each) for each in descriptions]
 
-    def __contains__(self, key: Key) -> bool:
-        return key.file in self._rows
-
-    def __getitem__(self, key: Key) -> Row:
-        return self._rows[key.file]
-
-    def check(self, keys: list[Key]) -> None:
-        """Raise a ValueError if a foreign file has the name of one of these results."""
-        for name in (key.file for key in keys):
-            if name in self.foreign:
-                raise ValueError(
-                    f"{self.folder / name} has the name of a result, but is none "
-                    f"({self.foreign[name]}); it is left as it is: move it away and run again"
-                )
+    def get(self, key: Key) -> Row | None:
+        """Return the result of a cell; a ValueError if a foreign file has its name."""
+        if key.file in self.foreign:
+            raise ValueError(
+                f"{self.folder / key.file} has the name of a result, but is none "
+                f"({self.foreign[key.file]}); it is left as it is: move it away and run again"
+            )
+        return self._rows.get(key.file)
 
     def put(self, key: Key, row: Row) -> None:
         """Write the result of a cell, all or nothing."""

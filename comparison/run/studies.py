@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -25,7 +26,7 @@ from ..scenarios.designs import (
     scenarios_of,
 )
 from ..scenarios.kinds import KindSet
-from ..scenarios.scenario import OneClass, Scenario
+from ..scenarios.scenario import Real, Scenario
 from ..scenarios.slides import Slides
 from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, published
 from .runner import Study, read
@@ -101,7 +102,7 @@ def one_class(data: list[Dataset], quick: bool = False, seed: int = 0, rows: int
     Half of the majority rows of a data set train, at most ``rows``; the other half and all minority
     rows test. Nothing is tuned: all have their defaults, on standardised columns.
     """
-    scenarios: list[Scenario] = [OneClass(each, rows) for each in data]
+    scenarios: list[Scenario] = [Real(each, rows, labelled=False) for each in data]
     models = [c for c in candidates() if not c.needs_minority]
     return Study("one_class", scenarios, models, DEFAULTS, 2 if quick else 5, seed)
 
@@ -134,15 +135,15 @@ def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:
     return [by_name[name] for name in names]
 
 
+def _varied(base: Candidate, choice: str, **parameters: Any) -> Candidate:
+    given = base.parameters | parameters
+    return Candidate(f"{base.name}, {choice}", base.model, given, choice=choice)
+
+
 def prior_candidates() -> list[Candidate]:
     """Return each Bayesian model with each prior of the majority's weights."""
     return [
-        Candidate(
-            f"{c.name}, {label}",
-            c.model,
-            {**c.parameters, "prior": prior},
-            choice=label,
-        )
+        _varied(c, label, prior=prior)
         for c in candidates()
         if MODELS[c.model].bayesian
         for label, prior in PRIORS.items()
@@ -152,16 +153,8 @@ def prior_candidates() -> list[Candidate]:
 
 def bandwidth_candidates() -> list[Candidate]:
     """Return some models with each criterion of the bandwidth."""
-    return [
-        Candidate(
-            f"{c.name}, {bandwidth}",
-            c.model,
-            {**c.parameters, "kernel": Tabular(RBF(bandwidth))},
-            choice=bandwidth,
-        )
-        for c in select_candidates(BANDWIDTH_MODELS)
-        for bandwidth in BANDWIDTHS
-    ]
+    chosen = select_candidates(BANDWIDTH_MODELS)
+    return [_varied(c, b, kernel=Tabular(RBF(b))) for c in chosen for b in BANDWIDTHS]
 
 
 def _plan(name: str, design: Design, small: Design, quick: bool, seed: int) -> Plan:

@@ -38,8 +38,8 @@ class Dataset:
     name: str
     X: np.ndarray
     minority: np.ndarray
-    categorical: tuple[int, ...] | None = field(default=None, metadata={"stored": "if set"})
-    imputed: bool | None = field(default=None, metadata={"stored": "if set"})
+    categorical: tuple[int, ...] | None = None
+    imputed: bool | None = None
     row_names: np.ndarray | None = field(default=None, compare=False)
 
     @cached_property

@@ -15,6 +15,7 @@ from sklearn.datasets import make_moons
 from ...estimators.messages import printable
 from ...estimators.rows import columns
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
+from ...estimators.rows.tables import Layout, read_features, split_label
 from .collection import DEFAULT as DEFAULT
 from .collection import QUICK as QUICK
 from .collection import Dataset
@@ -22,9 +23,6 @@ from .collection import Source as Source
 from .collection import embedded as embedded
 from .collection import names as names
 from .collection import sources as sources
-from .tables import Layout, read_features, split_label
-from .tables import features as features
-from .tables import read_table as read_table
 
 UNREADABLE = KeyError, ValueError, EOFError, TypeError, RuntimeError
 EXPANSION = 100  # times the size of a compressed file that its arrays may need,
@@ -67,23 +65,23 @@ def from_csv(
     path : str or path
         A CSV file with a header.
     label, minor : str or None
-        As in :func:`~bsvdd.comparison.scenarios.tables.split_label`; without a label no row is
+        As in :func:`~bsvdd.estimators.rows.tables.split_label`; without a label no row is
         minority, and a column with two values is a category.
     id, drop, form, categories
-        As in :class:`~bsvdd.comparison.scenarios.tables.Layout`.
+        As in :class:`~bsvdd.estimators.rows.tables.Layout`.
     missing : {"error", "drop", "impute"}
-        As in :func:`~bsvdd.comparison.scenarios.tables.read_features`. With "impute" the gaps stay
+        As in :func:`~bsvdd.estimators.rows.tables.read_features`. With "impute" the gaps stay
         until a training half fills them.
 
     Raises
     ------
     ValueError
-        As in :func:`~bsvdd.comparison.scenarios.tables.read_features`; the message names the file.
+        As in :func:`~bsvdd.estimators.rows.tables.read_features`; the message names the file.
 
     Warns
     -----
     DataWarning
-        As in :func:`~bsvdd.comparison.scenarios.tables.read_features`.
+        As in :func:`~bsvdd.estimators.rows.tables.read_features`.
     """
     layout = Layout(label, id, drop, form, categories, may_have_classes=label is not None)
     X, minority = read_features(path, layout, minor, missing)

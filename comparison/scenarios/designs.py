@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .datasets import Dataset
+from .generators import SHAPES, Shape
 from .kinds import Clusters, KindSet, LabelledKind
-from .scenario import Contaminated, Real, Scenario, Thinned, Unlabelled
-from .shapes import SHAPES, Shape
+from .scenario import Real, Scenario
 from .slides import Slides
 
 Design = dict[str, dict[str, list[Scenario]]]  # factor: level: scenarios
 MOST_KINDS = 3  # of a data set that are labelled in turn
 FEW_LABELS = (2, 5)
 ROWS = 1000  # training rows at most, as the cost of some models grows with their cube
+QUICK_LEVELS = {
+    "rows in training": ("100", "200"),
+    "features": ("50", "200"),
+    "features with v = 5": ("200",),
+    "minority share": ("1/3", "1/10", "1/20"),
+    "boundary": ("linear", "ring", "moons"),
+    "tails": ("normal",),
+    "mislabelled minority": ("none", "30%"),
+    "labelled minority": ("all of it", "none"),
+}
 
 
 def generated_design(quick: bool) -> Design:
@@ -25,55 +36,32 @@ def generated_design(quick: bool) -> Design:
     below it; and non-linear boundaries. ``quick`` has fewer rows and fewer levels.
     """
     base = Slides(v=0.0, n_train=200 if quick else 300, n_test=1000 if quick else 4000)
-
-    def levels(
-        scenarios: dict[str, Scenario], quick_levels: list[str]
-    ) -> dict[str, list[Scenario]]:
-        return {
-            level: [scenario]
-            for level, scenario in scenarios.items()
-            if not quick or level in quick_levels
-        }
-
     rows = 200 if quick else 600  # so that a share of 1/100 leaves 6 minority rows
-    shapes: dict[str, Scenario] = {kind: Shape(kind, n_test=base.n_test) for kind in SHAPES}
-    return {
-        "rows in training": levels(
-            {
-                "100": replace(base, n_train=100),
-                str(base.n_train): base,
-                "1000": replace(base, n_train=1000),
-            },
-            ["100", str(base.n_train)],
-        ),
-        "features": levels({str(p): replace(base, p=p) for p in (50, 100, 200)}, ["50", "200"]),
-        "features with v = 5": levels(
-            {str(p): replace(base, v=5.0, p=p) for p in (50, 100, 200)}, ["200"]
-        ),
-        "minority share": levels(
-            {f"1/{n}": replace(base, n_train=rows, share=1 / n) for n in (3, 5, 10, 20, 50, 100)},
-            ["1/3", "1/10", "1/20"],
-        ),
-        "boundary": levels({"linear": base, **shapes}, ["linear", "ring", "moons"]),
-        "tails": levels(
-            {"normal": base, "t, 3 degrees of freedom": replace(base, df=3.0)}, ["normal"]
-        ),
-        "mislabelled minority": levels(
-            {
-                "none": base,
-                **{f"{share:.0%}": Contaminated(base, share) for share in (0.1, 0.3)},
-                **{
-                    f"{share:.0%}, ring": Contaminated(shapes["ring"], share)
-                    for share in (0.1, 0.3)
-                },
-            },
-            ["none", "30%"],
-        ),
+    shapes = {kind: Shape(kind, n_test=base.n_test) for kind in SHAPES if kind != "paw"}
+    moons, ring = shapes["moons"], shapes["ring"]
+    widths, wrong = (50, 100, 200), (0.1, 0.3)
+    design: dict[str, dict[str, list[Scenario]]] = {
+        "rows in training": {str(n): [replace(base, n_train=n)] for n in (100, base.n_train, 1000)},
+        "features": {str(p): [replace(base, p=p)] for p in widths},
+        "features with v = 5": {str(p): [replace(base, v=5.0, p=p)] for p in widths},
+        "minority share": {
+            f"1/{n}": [replace(base, n_train=rows, share=1 / n)] for n in (3, 5, 10, 20, 50, 100)
+        },
+        "boundary": {"linear": [base], **{kind: [shape] for kind, shape in shapes.items()}},
+        "tails": {"normal": [base], "t, 3 degrees of freedom": [replace(base, df=3.0)]},
+        "mislabelled minority": {
+            "none": [base],
+            **{f"{share:.0%}": [replace(base, mislabelled=share)] for share in wrong},
+            **{f"{share:.0%}, ring": [replace(ring, mislabelled=share)] for share in wrong},
+        },
         "labelled minority": {
-            "all of it": [base, shapes["moons"]],
-            "none": [Unlabelled(base), Unlabelled(shapes["moons"])],
+            "all of it": [base, moons],
+            "none": [replace(base, labelled=False), replace(moons, labelled=False)],
         },
     }
+    if quick:
+        design = {f: {k: design[f][k] for k in levels} for f, levels in QUICK_LEVELS.items()}
+    return design
 
 
 def real_design(data: list[Dataset], rows: int = ROWS) -> Design:
@@ -81,28 +69,24 @@ def real_design(data: list[Dataset], rows: int = ROWS) -> Design:
 
     At most ``rows`` rows of each data set train.
     """
-    scenarios: list[Scenario] = [
-        Real(each) if len(each.X) // 2 <= rows else Thinned(each, rows) for each in data
-    ]
+    scenarios = [Real(each, rows) for each in data]
 
     def levels(
-        values: list[float], bounds: list[float], names: list[str]
+        values: Sequence[float], bounds: list[float], names: list[str]
     ) -> dict[str, list[Scenario]]:
-        groups: dict[str, list[Scenario]] = {name: [] for name in names}
+        found: dict[str, list[Scenario]] = {name: [] for name in names}
         for scenario, value in zip(scenarios, values, strict=True):
-            groups[names[bisect_left(bounds, value)]].append(scenario)
-        return {name: members for name, members in groups.items() if members}
+            found[names[bisect_left(bounds, value)]].append(scenario)
+        return {name: members for name, members in found.items() if members}
 
+    sizes, widths, shares = zip(*((*d.X.shape, d.base_rate) for d in data), strict=True)
+    n = levels(sizes, [500, 1500], ["up to 500", "501 to 1500", "above 1500"])
+    p = levels(widths, [10, 40], ["up to 10", "11 to 40", "above 40"])
+    share = levels(shares, [0.05, 0.15], ["up to 5%", "5% to 15%", "above 15%"])
     return {
-        "rows of the data set": levels(
-            [len(d.X) for d in data], [500, 1500], ["up to 500", "501 to 1500", "above 1500"]
-        ),
-        "features": levels(
-            [d.X.shape[1] for d in data], [10, 40], ["up to 10", "11 to 40", "above 40"]
-        ),
-        "minority share": levels(
-            [d.base_rate for d in data], [0.05, 0.15], ["up to 5%", "5% to 15%", "above 15%"]
-        ),
+        "rows of the data set": n,
+        "features": p,
+        "minority share": share,
         "data set": {scenario.name: [scenario] for scenario in scenarios},
     }
 
@@ -115,22 +99,16 @@ def kinds_design(quick: bool, data: list[KindSet]) -> Design:
     three, are labelled in turn, and the largest one by few rows too. ``quick`` has one kind of each
     data set.
     """
-    shares = (0.0, 0.5) if quick else (0.0, 0.25, 0.5, 1.0)
+    shares, drifts = (0.0, 0.5) if quick else (0.0, 0.25, 0.5, 1.0), (0.0, 1.0, 2.0)
+    most, few = (1, ()) if quick else (MOST_KINDS, FEW_LABELS)
     return {
         "unseen kinds": {f"{share:.0%}": [Clusters(share)] for share in shares},
         "drift of labelled kinds": {
-            f"{drift:g}": [Clusters(0.25, drift)]
-            for drift in ((0.0,) if quick else (0.0, 1.0, 2.0))
+            f"{drift:g}": [Clusters(0.25, drift)] for drift in drifts[: 1 if quick else 3]
         },
-        "labelled kind": {
-            each.name: [
-                LabelledKind(each, kind) for kind in each.kinds[: 1 if quick else MOST_KINDS]
-            ]
-            for each in data
-        },
+        "labelled kind": {d.name: [LabelledKind(d, k) for k in d.kinds[:most]] for d in data},
         "labelled rows": {
-            str(n): [LabelledKind(each, each.kinds[0], labels=n) for each in data]
-            for n in (() if quick else FEW_LABELS)
+            str(n): [LabelledKind(each, each.kinds[0], labels=n) for each in data] for n in few
         },
     }
 

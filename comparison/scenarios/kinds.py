@@ -107,32 +107,10 @@ def _records() -> dict[str, dict]:
     return records
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class KindPair(Pair):
-    """A pair of which the kinds of the rows are known.
-
-    Attributes
-    ----------
-    train_kind, test_kind : ndarray of str
-        The kind of each row; "" for normal rows.
-    """
-
-    train_kind: np.ndarray
-    test_kind: np.ndarray
-
-    @property
-    def unseen(self) -> np.ndarray:
-        """Which test rows are of a kind that training has not seen, (n_test,)."""
-        seen = np.isin(self.test_kind, self.train_kind)
-        return ~seen & (self.test_kind != "")
-
-
-def pair_of(name: str, train: tuple[np.ndarray, ...], test: tuple[np.ndarray, ...]) -> KindPair:
+def pair_of(name: str, *sets: tuple[np.ndarray, np.ndarray]) -> Pair:
     """Return the pair of two sets of rows and kinds."""
-    (X, kind), (Z, new) = train, test
-    return KindPair(
-        Dataset(name, X, kind != ""), Dataset(name, Z, new != ""), train_kind=kind, test_kind=new
-    )
+    train, test = (Dataset(name, X, kind != "") for X, kind in sets)
+    return Pair(train, test, kinds=(sets[0][1], sets[1][1]))
 
 
 @dataclass(frozen=True)
@@ -159,7 +137,9 @@ class LabelledKind(Scenario):
     most: int = 500
     labels: int | None = None
 
+    @override
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.kind not in self.data.kinds:
             raise ValueError(
                 f"{self.data.name}: {self.kind!r} is no kind of abnormal rows; expected one of "
@@ -168,7 +148,7 @@ class LabelledKind(Scenario):
 
     @property
     @override
-    def name(self) -> str:
+    def base_name(self) -> str:
         limit = "" if self.labels is None else f" by {self.labels} rows"
         return f"{self.data.name}, {self.kind} labelled{limit}"
 
@@ -181,11 +161,11 @@ class LabelledKind(Scenario):
 
     @property
     @override
-    def n_minority(self) -> int:
+    def base_minority(self) -> int:
         return self._sizes[1]
 
     @override
-    def pair(self, seed: int) -> KindPair:
+    def drawn(self, seed: int) -> Pair:
         rng, label = np.random.default_rng(seed), self.data.label
         is_normal = np.isin(label, self.data.normal)
         kind = np.where(is_normal, "", label)
@@ -198,7 +178,7 @@ class LabelledKind(Scenario):
         test = [normal[n0:], own[n1:], others]
         new = np.concatenate([rows[: self.most] for rows in test])
         X = self.data.X
-        return pair_of(self.name, (X[train], kind[train]), (X[new], kind[new]))
+        return pair_of(self.base_name, (X[train], kind[train]), (X[new], kind[new]))
 
 
 @dataclass(frozen=True)
@@ -223,7 +203,9 @@ class Clusters(Scenario):
     n_test: int = 2000
     share: float = 0.1
 
+    @override
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.unseen <= 1:
             raise ValueError(f"Clusters: unseen must lie in [0, 1], got {self.unseen!r}")
         if not (0 < self.share < 1 and round(self.share * min(self.n_train, self.n_test)) >= 2):
@@ -234,17 +216,17 @@ class Clusters(Scenario):
 
     @property
     @override
-    def name(self) -> str:
+    def base_name(self) -> str:
         moved = f", drift {self.drift:g}" if self.drift else ""
         return f"clusters, {self.unseen:.0%} unseen{moved}"
 
     @property
     @override
-    def n_minority(self) -> int:
+    def base_minority(self) -> int:
         return round(self.share * self.n_train)
 
     @override
-    def pair(self, seed: int) -> KindPair:
+    def drawn(self, seed: int) -> Pair:
         first, second = two_generators(seed)
         centers, moves = (first.normal(size=(4, self.p)) for _ in range(2))
         centers *= DISTANCE / np.linalg.norm(centers, axis=1, keepdims=True)
@@ -252,7 +234,7 @@ class Clusters(Scenario):
         moves[2:] = 0.0
         train = self._draw(first, centers, self.n_train, 0.0)
         return pair_of(
-            self.name, train, self._draw(second, centers + moves, self.n_test, self.unseen)
+            self.base_name, train, self._draw(second, centers + moves, self.n_test, self.unseen)
         )
 
     def _draw(

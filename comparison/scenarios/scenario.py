@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import override
 
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from ...estimators.rows.gaps import filled, typical_values
 from .datasets import Dataset
-from .gaps import filled, typical_values
-
-LEAST_ROWS = 6  # of a table without labels
-STORED_AS_SETTING = {"stored_as": "setting"}  # name of the field in the keys of stored cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,36 +24,86 @@ class Pair:
         P(abnormal | x) of the test rows, if the generator knows it.
     far : tuple of two ndarray of bool, optional
         Which training and test rows are of the far component, if the generator has components.
+    kinds : tuple of two ndarray of str, optional
+        The kind of each training and test row, "" for normal rows, if abnormal rows have kinds.
     """
 
     train: Dataset
     test: Dataset
     truth: np.ndarray | None = None
     far: tuple[np.ndarray, np.ndarray] | None = None
+    kinds: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def unseen(self) -> np.ndarray | None:
+        """Which test rows are of a kind that training has not seen, (n_test,)."""
+        if self.kinds is None:
+            return None
+        train, test = self.kinds
+        return ~np.isin(test, train) & (test != "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A source of pairs of data sets. Equal scenarios and seeds give equal pairs."""
+    """A source of pairs of data sets. Equal scenarios and seeds give equal pairs.
+
+    A subclass has ``base_name``, ``drawn`` and, if it is known, ``base_minority``.
+
+    Parameters
+    ----------
+    mislabelled : float, default=0
+        Share of the minority rows, drawn at random and rounded, that are labelled majority in
+        training. The test labels stay true.
+    labelled : bool, default=True
+        Whether minority rows train. Without them models that learn from minority rows cannot be
+        fitted, and every cutoff is chosen by its rate of false alarms.
+    """
+
+    mislabelled: float = 0.0
+    labelled: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.mislabelled < 1:
+            raise ValueError(f"mislabelled must lie in [0, 1), got {self.mislabelled!r}")
+
+    @property
+    def base_name(self) -> str:
+        """Name without the options that all scenarios have."""
+        raise NotImplementedError
+
+    @property
+    def base_minority(self) -> int | None:
+        """Number of minority rows in a training set; None if it differs between pairs."""
+        return None
+
+    def drawn(self, seed: int) -> Pair:
+        """Return the sets of ``seed`` with all labels."""
+        raise NotImplementedError
 
     @property
     def name(self) -> str:
         """Name in tables."""
-        raise NotImplementedError
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the training set has labelled minority rows."""
-        return True
+        hidden = f", {self.mislabelled:.0%} of minority mislabelled" if self.mislabelled else ""
+        return self.base_name + hidden + ("" if self.labelled else ", no minority in training")
 
     @property
     def n_minority(self) -> int | None:
         """Number of labelled minority rows in training; None if it differs between pairs."""
-        return None
+        n = self.base_minority if self.labelled else 0
+        return None if n is None else n - round(self.mislabelled * n)
 
     def pair(self, seed: int) -> Pair:
         """Return the training and the test set of ``seed``."""
-        raise NotImplementedError
+        pair = self.drawn(seed)
+        minority = pair.train.minority.copy()
+        if self.mislabelled:
+            members = np.flatnonzero(minority)
+            rng = np.random.default_rng([seed, 1])  # independent of the draws of the rows
+            minority[rng.choice(members, round(self.mislabelled * len(members)), False)] = False
+            pair = replace(pair, train=replace(pair.train, minority=minority))
+        if not self.labelled and minority.any():
+            pair = replace(pair, train=subset(pair.train, np.flatnonzero(~minority)))
+        return pair
 
     def check(self) -> None:
         """Raise a ValueError if no pair can be drawn, or no model fitted to it."""
@@ -66,266 +113,121 @@ class Scenario:
 class Real(Scenario):
     """Stratified random halves of a data set: half of each class trains, the other half tests.
 
+    Without labels half of the majority rows train, and all other rows test: the one-class protocol
+    of Han et al. (2022), ADBench: anomaly detection benchmark, Advances in Neural Information
+    Processing Systems 35. Of a table without any minority row all rows train, and each is judged by
+    the others: then both sets are the same object.
+
     Parameters
     ----------
     data : Dataset
+    rows : int, optional
+        Training rows at most. Of a larger half so many are drawn, each class with its share,
+        rounded; the test half stays whole. The cost of fitting some models grows with the cube of
+        the rows.
     """
 
     data: Dataset
+    rows: int | None = None
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rows is not None and not (isinstance(self.rows, int) and self.rows > 0):
+            raise ValueError(f"Real: rows must be a whole number above 0, got {self.rows!r}")
+
+    @property
+    def _whole(self) -> bool:
+        return not (self.labelled or self.data.minority.any())
+
+    @property
+    def _half(self) -> int:
+        return len(self.data.X) // 2
+
+    @property
+    def _thinned(self) -> int | None:
+        """Number of training rows, if it is smaller than half of the rows."""
+        return self.rows if self.labelled and self.rows and self.rows < self._half else None
 
     @property
     @override
     def name(self) -> str:
-        return self.data.name
+        return super().name if self.labelled else self.data.name
 
     @property
     @override
-    def n_minority(self) -> int:
-        return int(self.data.minority.sum()) // 2
+    def base_name(self) -> str:
+        return self.data.name + (f", {self._thinned} training rows" if self._thinned else "")
+
+    @property
+    @override
+    def base_minority(self) -> int:
+        n1 = int(self.data.minority.sum()) // 2
+        return round(self._thinned * n1 / self._half) if self._thinned else n1
 
     @override
-    def pair(self, seed: int) -> Pair:
-        train, test = (subset(self.data, rows) for rows in halves(self.data, seed))
-        if self.data.imputed:
-            values = typical_values(train.X[~train.minority], self.data.categorical or ())
-            train, test = (replace(each, X=filled(each.X, values)) for each in (train, test))
+    def drawn(self, seed: int) -> Pair:
+        rng = np.random.default_rng([seed, 1])  # independent of the draw of the halves
+        if self._whole:
+            every = self._filled(self.data, self.data)
+            return Pair(every, every)
+        if not self.labelled:
+            majority = np.random.default_rng(seed).permutation(np.flatnonzero(~self.data.minority))
+            half = len(majority) // 2
+            others = np.concatenate([majority[half:], np.flatnonzero(self.data.minority)])
+            chosen = majority[: min(half, self.rows or half)], others
+        else:
+            chosen = halves(self.data, seed)
+        train, test = (subset(self.data, rows) for rows in chosen)
+        train, test = self._filled(train, train), self._filled(test, train)
+        if self._thinned:
+            n1 = self.base_minority
+            parts = [
+                rng.choice(np.flatnonzero(members), n, replace=False)
+                for members, n in ((~train.minority, self._thinned - n1), (train.minority, n1))
+            ]
+            train = subset(train, np.concatenate(parts))
         return Pair(train, test)
 
+    def _filled(self, rows: Dataset, train: Dataset) -> Dataset:
+        """Return rows with what the majority's training rows have in place of gaps."""
+        if not self.data.imputed:
+            return rows
+        values = typical_values(train.X[~train.minority], self.data.categorical or ())
+        return replace(rows, X=filled(rows.X, values))
+
     @override
     def check(self) -> None:
-        n1, n0 = int(self.data.minority.sum()), int((~self.data.minority).sum())
-        for name, n, least in (("minority", n1, 2), ("majority", n0, 6)):
+        data, rows = self.data, self._thinned
+        n1, n0 = int(data.minority.sum()), int((~data.minority).sum())
+        counts = [("", n0, 6)]
+        if not self._whole:
+            counts = [("minority ", n1, 2), ("majority ", n0, 6)]
+        for name, n, least in counts:
             if n < least:
+                half = " (half of them train)" if name else ""
                 raise ValueError(
-                    f"{self.data.name}: a comparison needs at least {least} {name} rows (half of "
-                    f"them train), got {n}"
+                    f"{data.name}: a comparison needs at least {least} {name}rows{half}, got {n}"
                 )
-        self._check_gaps()
-
-    def _check_gaps(self) -> None:
-        bad = ~np.isfinite(self.data.X)
-        if bad.any() and not self.data.imputed:
+        bad = ~np.isfinite(data.X)
+        if bad.any() and not data.imputed:
             row, column = np.argwhere(bad)[0]
             raise ValueError(
-                f"{self.data.name}: row {row}, column {column} (counted from 0) is "
-                f"{self.data.X[row, column]}, and so are values of {int(bad.any(axis=1).sum())} "
+                f"{data.name}: row {row}, column {column} (counted from 0) is "
+                f"{data.X[row, column]}, and so are values of {int(bad.any(axis=1).sum())} "
                 "row(s) in all; drop or impute these rows"
             )
-
-
-@dataclass(frozen=True)
-class Thinned(Real):
-    """Random halves of a large data set; the training half is reduced to some random rows.
-
-    Each class keeps its share of the training rows, rounded. The test half stays whole. This keeps
-    studies affordable, as the cost of fitting some models grows with the cube of the rows.
-
-    Parameters
-    ----------
-    data : Dataset
-    rows : int
-        Number of training rows of both classes; fewer than half of the data set.
-    """
-
-    rows: int
-
-    def __post_init__(self) -> None:
-        half = len(self.data.X) // 2
-        if not isinstance(self.rows, int) or not 0 < self.rows < half:
+        kept = self.base_minority
+        if rows and (kept < 1 or rows - kept < 3):
             raise ValueError(
-                f"Thinned: rows must be a whole number from 1 to {half - 1}, fewer than half of "
-                f"{self.data.name}, got {self.rows!r}"
+                f"{data.name}: {rows} training rows would be {kept} minority and {rows - kept} "
+                "majority, where a comparison needs 1 and 3; draw more rows"
             )
-
-    @property
-    @override
-    def name(self) -> str:
-        return f"{self.data.name}, {self.rows} training rows"
-
-    @property
-    @override
-    def n_minority(self) -> int:
-        return round(self.rows * super().n_minority / (len(self.data.X) // 2))
-
-    @override
-    def pair(self, seed: int) -> Pair:
-        pair = super().pair(seed)
-        n1 = self.n_minority
-        rng = np.random.default_rng([seed, 1])  # independent of the draw of the halves
-        drawn = [
-            rng.choice(np.flatnonzero(members), n, replace=False)
-            for members, n in ((~pair.train.minority, self.rows - n1), (pair.train.minority, n1))
-        ]
-        return replace(pair, train=subset(pair.train, np.concatenate(drawn)))
-
-    @override
-    def check(self) -> None:
-        super().check()
-        n1 = self.n_minority
-        if n1 < 1 or self.rows - n1 < 3:
+        if rows and data.base_rate > 0.5:
             raise ValueError(
-                f"{self.data.name}: {self.rows} training rows would be {n1} minority and "
-                f"{self.rows - n1} majority, where a comparison needs 1 and 3; draw more rows"
+                f"{data.name}: a set of which most rows are minority ({data.base_rate:.0%}) is not "
+                "thinned; give the rarer class as minority"
             )
-        if self.data.base_rate > 0.5:
-            raise ValueError(
-                f"{self.data.name}: a set of which most rows are minority "
-                f"({self.data.base_rate:.0%}) is not thinned; give the rarer class as minority"
-            )
-
-
-@dataclass(frozen=True)
-class OneClass(Real):
-    """Half of the majority rows train; the other half and all minority rows test.
-
-    It is the one-class protocol of Han et al. (2022), ADBench: anomaly detection benchmark,
-    Advances in Neural Information Processing Systems 35.
-
-    Parameters
-    ----------
-    data : Dataset
-    rows : int
-        Training rows at most.
-    """
-
-    rows: int
-
-    @property
-    @override
-    def labelled(self) -> bool:
-        return False
-
-    @property
-    @override
-    def n_minority(self) -> int:
-        return 0
-
-    @override
-    def pair(self, seed: int) -> Pair:
-        majority = np.flatnonzero(~self.data.minority)
-        order = np.random.default_rng(seed).permutation(majority)
-        half = len(order) // 2
-        test = np.concatenate([order[half:], np.flatnonzero(self.data.minority)])
-        return Pair(subset(self.data, order[: min(half, self.rows)]), subset(self.data, test))
-
-
-@dataclass(frozen=True)
-class WholeTable(Real):
-    """All rows train, and each is judged by the others: a table without labels.
-
-    Parameters
-    ----------
-    data : Dataset
-        Without minority rows.
-    """
-
-    @property
-    @override
-    def labelled(self) -> bool:
-        return False
-
-    @override
-    def pair(self, seed: int) -> Pair:
-        data = self.data
-        if data.imputed:
-            values = typical_values(data.X, data.categorical or ())
-            data = replace(data, X=filled(data.X, values))
-        return Pair(data, data)
-
-    @override
-    def check(self) -> None:
-        if len(self.data.X) < LEAST_ROWS:
-            raise ValueError(
-                f"{self.data.name}: a comparison needs at least {LEAST_ROWS} rows, got "
-                f"{len(self.data.X)}"
-            )
-        self._check_gaps()
-
-
-@dataclass(frozen=True)
-class Contaminated(Scenario):
-    """Another scenario in which a share of the minority rows is labelled majority in training.
-
-    The number of mislabelled rows is the share of n1, rounded. They are drawn at random. The test
-    labels stay true.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    share : float
-        In (0, 1).
-    """
-
-    scenario: Scenario = field(metadata=STORED_AS_SETTING)
-    share: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise ValueError(f"Contaminated: share must lie in (0, 1), got {self.share!r}")
-
-    @property
-    @override
-    def name(self) -> str:
-        return f"{self.scenario.name}, {self.share:.0%} of minority mislabelled"
-
-    @property
-    @override
-    def n_minority(self) -> int | None:
-        n = self.scenario.n_minority
-        return None if n is None else n - round(self.share * n)
-
-    @override
-    def pair(self, seed: int) -> Pair:
-        pair = self.scenario.pair(seed)
-        members = np.flatnonzero(pair.train.minority)
-        rng = np.random.default_rng([seed, 1])  # independent of the draws of the rows
-        hidden = rng.choice(members, round(self.share * len(members)), replace=False)
-        minority = pair.train.minority.copy()
-        minority[hidden] = False
-        return replace(pair, train=replace(pair.train, name=self.name, minority=minority))
-
-    @override
-    def check(self) -> None:
-        self.scenario.check()
-
-
-@dataclass(frozen=True)
-class Unlabelled(Scenario):
-    """Another scenario without the minority rows of its training set.
-
-    Models that learn from minority rows cannot be fitted, and every cutoff is chosen by its rate
-    of false alarms.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    """
-
-    scenario: Scenario = field(metadata=STORED_AS_SETTING)
-
-    @property
-    @override
-    def name(self) -> str:
-        return f"{self.scenario.name}, no minority in training"
-
-    @property
-    @override
-    def labelled(self) -> bool:
-        return False
-
-    @property
-    @override
-    def n_minority(self) -> int:
-        return 0
-
-    @override
-    def pair(self, seed: int) -> Pair:
-        pair = self.scenario.pair(seed)
-        return replace(pair, train=subset(pair.train, np.flatnonzero(~pair.train.minority)))
-
-    @override
-    def check(self) -> None:
-        self.scenario.check()
 
 
 def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:

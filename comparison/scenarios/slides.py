@@ -74,7 +74,9 @@ class Slides(Scenario):
     spread: Literal["variance", "sd"] = "variance"
     df: float = math.inf
 
+    @override
     def __post_init__(self) -> None:
+        super().__post_init__()
         requirements = {
             "v": (0 <= self.v < math.inf, "at least 0 and finite"),
             "n_train": (self.n_train >= 2, "at least 2"),
@@ -95,7 +97,7 @@ class Slides(Scenario):
 
     @property
     @override
-    def name(self) -> str:
+    def base_name(self) -> str:
         options = {
             "n": (self.n_train, 1000),
             "p": (self.p, 50),
@@ -117,11 +119,11 @@ class Slides(Scenario):
 
     @property
     @override
-    def n_minority(self) -> int | None:
+    def base_minority(self) -> int | None:
         return None if self.share is None else round(self.share * self.n_train)
 
     @override
-    def pair(self, seed: int) -> Pair:
+    def drawn(self, seed: int) -> Pair:
         rng_train, rng_test = two_generators(seed)
         beta = None
         if self.coefficients == "data set":
@@ -150,14 +152,14 @@ class Slides(Scenario):
                 break
         else:
             raise ValueError(
-                f"{self.name}: a share of {self.share} minority rows was not met in "
+                f"{self.base_name}: a share of {self.share} minority rows was not met in "
                 f"{MOST_DRAWS * n} draws; one class hardly occurs with these coefficients"
             )
         X = np.concatenate([*kept[False], *kept[True]])
         minority = np.arange(n) >= wanted[False]
         far = np.concatenate([*components[False], *components[True]])
         order = rng.permutation(n)
-        return Dataset(self.name, X[order], minority[order]), np.empty(0), far[order]
+        return Dataset(self.base_name, X[order], minority[order]), np.empty(0), far[order]
 
     def _draw_unconditionally(
         self, rng: np.random.Generator, n: int, beta: np.ndarray | None
@@ -171,7 +173,7 @@ class Slides(Scenario):
         X[:, :SIGNAL] += np.where(far, FAR, NEAR)[:, None]
         P = probability(X, self.sd) if beta is None else expit(INTERCEPT + X[:, :SIGNAL] @ beta)
         # Ber(E[logistic(eta)]) is the class of a row after its own beta is integrated out
-        return Dataset(self.name, X, rng.random(n) < P), P, far
+        return Dataset(self.base_name, X, rng.random(n) < P), P, far
 
 
 def probability(X: np.ndarray, sd: float) -> np.ndarray:

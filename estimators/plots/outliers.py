@@ -38,17 +38,16 @@ def plot_outliers(est: Fitted, most: int = 10) -> Figure:
     >>> X[7, 1] = 9.0
     >>> figure = plots.plot_outliers(BSVDD().fit(X))
     """
-    require_center(est)
+    if not hasattr(est, "views_"):
+        require_center(est)
     found = est.training_decision()
     order = np.argsort(-found["surprise"].to_numpy(), kind="stable")[:most]
-    reasons = [""] * len(order)
     why = est.explain(rows=order, changes=False)
-    if why.columns is not None:
-        reasons = [
-            ", ".join(f"{c} {s:.0%}" for c, s in row.reshape(-1, 2) if s >= 0.1)
-            for row in why.top_columns(3).to_numpy()
-        ]
-    return draw(found, found.index.to_numpy(), order, reasons, type(est).__name__)
+    reasons = [why.reason(i) for i in range(len(order))]
+    figure = draw(found, found.index.to_numpy(), order, reasons, type(est).__name__)
+    if not est.fit_.has_center:
+        figure.axes[0].set_ylabel("surprise")
+    return figure
 
 
 def draw(

@@ -1,50 +1,53 @@
-r"""What p-values say of a batch: discoveries, and bounds of the number of abnormal rows."""
+r"""What p-values say of a batch: discoveries, and bounds that hold for all thresholds."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
+import pandas as pd
+from scipy.stats import betabinom, false_discovery_control
 
 from .. import new_rows
 from . import p_values
 
 ROUNDING = 1e-9  # relative; p-values and rates are often equal but for rounding
 SPLITS = 10  # over which e-values are averaged
+FEW = 40  # thresholds of the envelope: the first ranks, and as many at equal ratios
+SAMPLES = 9_999  # of the urn
 
 
-def select(est: Any, X: Any, fdr: float, method: str) -> np.ndarray:
+def select(
+    est: Any, X: Any, fdr: float, method: str, given: Any = None, tail: str = "rank"
+) -> np.ndarray:
     """Return the rows of a batch to call abnormal, a mask; see ``est.select``."""
     check_rate("fdr", fdr)
-    if method == "e-values":
-        return discoveries_by_e_values(_mean_e_values(est, X, fdr), fdr)
-    return discoveries(computed(est.p_value(X, method)), fdr)
+    if method != "e-values":
+        return discoveries(computed(est.p_value(X, method, given, tail)), fdr)
+    if tail != "rank":
+        raise ValueError(f"method='e-values' needs tail='rank', got {tail!r}")
+    columns, e = p_values.positions(est, given), []
+    for seed in range(est.fit_.data.seed, est.fit_.data.seed + SPLITS):
+        split = p_values.split(est, seed, columns)
+        scores = computed(new_rows.by_row(est, X, split.scores))
+        # half the rate for each split, so that their mean can reach the whole (Bashari et al.)
+        e.append(e_values(scores, split.left_out, fdr / 2.0))
+    return discoveries_by_e_values(np.mean(e, axis=0), fdr)
+
+
+def bounds(est: Any, X: Any, confidence: float, method: str, given: Any = None) -> pd.DataFrame:
+    """Return the bounds of a batch; see ``est.false_discoveries``."""
+    fold = p_values.one_fold(est, method, given)
+    scores = computed(new_rows.by_row(est, X, fold.scores))
+    return false_discoveries(
+        p_values.p_values(scores, fold.left_out), len(fold.left_out), confidence
+    )
 
 
 def computed(values: Any) -> np.ndarray:
     """Return the values; a dask collection is computed."""
     array: np.ndarray = values.compute() if hasattr(values, "compute") else values
     return array
-
-
-def _mean_e_values(est: Any, X: Any, fdr: float) -> np.ndarray:
-    """Return the means of the e-values of the rows of X over splits."""
-    fit, e = est.fit_, []
-    for seed in range(fit.data.seed, fit.data.seed + SPLITS):
-        score, left_out = p_values.split(est, seed)
-        scores = computed(
-            new_rows.by_row(est, X, partial(_scores_of, split=score, level=fit.level))
-        )
-        # half the rate for each split, so that their mean can reach the whole (Bashari et al.)
-        e.append(e_values(scores, left_out, fdr / 2.0))
-    return np.mean(e, axis=0)
-
-
-def _scores_of(score: Any, rows: np.ndarray, split: Any, level: float) -> np.ndarray:
-    scores: np.ndarray = split.scores(rows, level)
-    return scores
 
 
 def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
@@ -114,37 +117,84 @@ def discoveries_by_e_values(e: np.ndarray, fdr: float) -> np.ndarray:
         return discoveries(np.minimum(1.0 / e, 1.0), fdr)
 
 
-def abnormal_at_least(p: np.ndarray, confidence: float = 0.9) -> int:
-    r"""Return a lower bound of the number of abnormal rows in a batch.
+def false_discoveries(p: np.ndarray, n: int, confidence: float = 0.9) -> pd.DataFrame:
+    r"""Return bounds of the number of normal rows among those with small p-values.
 
-    By closed testing with Simes' tests (Hommel 1988; Goeman and Solari 2011): m rows minus the size
-    of the largest set of rows that may all be normal,
+    They hold together for all thresholds, so a threshold may be chosen after a look at them (Song,
+    Jin and Candes 2026). Of m normal rows, :math:`V_k` have at most the p-value k/(n + 1). In a
+    random order of n left-out and m normal rows, :math:`V_k` is the number of the latter before
+    number k of the former: a Polya urn, which is easily sampled. The envelope is
 
-    .. math:: h = \max\{i : i\, p_{(m - i + j)} > j \alpha \text{ for } j = 1, \dots, i\},
-        \qquad \alpha = 1 - \text{confidence}.
+    .. math:: V_k \le b_m(k) = \max\{v : P(V_k \ge v) \ge \lambda\} \quad \text{for all } k,
 
-    The bound holds with the given confidence for p-values as in :func:`discoveries`. The
-    p-values of n left-out rows are at least 1/(n + 1), so n has to be large for a small share of
-    abnormal rows to be seen.
+    with the beta-binomial distribution of :math:`V_k`, and :math:`\lambda` the largest number for
+    which a share ``confidence`` of 9,999 samples of the urn lie within. As the rows that must be
+    abnormal, :math:`\max_k R_k - b_m(k)` of the R_k rows with such p-values, are not among
+    the m normal ones, m starts at the number of all rows and falls until it stays.
+
+    Parameters
+    ----------
+    p : ndarray of shape (rows,)
+        Conformal p-values of a batch, ranks among the same left-out rows.
+    n : int
+        Number of left-out rows.
+    confidence : float, default=0.9
+        Probability with which all bounds hold.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each p-value in the batch, in ascending order: ``p_value``; ``selected``, the
+        number of rows with this or a smaller one; ``abnormal_at_least`` and ``false_at_most``, how
+        many of them are abnormal and normal; and ``false_share_at_most``.
+
+    References
+    ----------
+    Song, Z., Jin, Y. and Candes, E. J. (2026). Everywhere valid bounds on false discovery
+    proportions in conformal inference. arXiv:2605.20726.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.estimators.questions.batches import abnormal_at_least
-    >>> abnormal_at_least(np.array([0.001, 0.002, 0.3, 0.6, 0.9]))
-    2
+    >>> from bsvdd.estimators.questions.batches import false_discoveries
+    >>> p = np.array([1, 1, 1, 1, 1, 1, 40, 70, 80, 90]) / 100
+    >>> false_discoveries(p, n=99)[["p_value", "selected", "false_at_most"]].head(1)
+       p_value  selected  false_at_most
+    0     0.01         6              1
     """
     check_rate("confidence", confidence)
-    ordered = np.sort(p)
-    alpha = (1.0 - confidence) * (1.0 + ROUNDING)  # 1 - .9 is .1, and not .09999999999999998
-    low, high = 0, len(p)  # sets of up to low rows may all be normal, and none above high may
-    while low < high:
-        i = (low + high + 1) // 2
-        if (i * ordered[len(p) - i :] > np.arange(1, i + 1) * alpha).all():
-            low = i
-        else:
-            high = i - 1
-    return len(p) - low
+    found, selected = np.unique(p, return_counts=True)
+    selected = np.cumsum(selected)
+    rank = np.round(found * (n + 1)).astype(int)
+    few = np.arange(1, min(n, FEW) + 1)
+    ranks = np.unique([*few, *np.geomspace(1, n, FEW).round().astype(int), n + 1])
+    after = np.searchsorted(ranks, rank)  # the first of these thresholds that is not smaller
+    m, fewer = len(p), len(p)
+    abnormal = np.zeros(len(found), dtype=int)
+    while m:
+        bound = _envelope(m, n, ranks[:-1], 1.0 - confidence)[after]
+        abnormal = np.maximum.accumulate(np.maximum(selected - bound, 0))
+        fewer = len(p) - abnormal.max(initial=0)
+        if fewer >= m:
+            break
+        m = fewer
+    columns = {"p_value": found, "selected": selected, "abnormal_at_least": abnormal}
+    columns["false_at_most"] = selected - abnormal
+    return pd.DataFrame(columns | {"false_share_at_most": (selected - abnormal) / selected})
+
+
+def _envelope(m: int, n: int, ranks: np.ndarray, alpha: float) -> np.ndarray:
+    """Return b_m of ranks in ascending order, and m as the last: all rows have p <= 1."""
+    rng, v = np.random.default_rng(0), np.arange(m + 1)
+    pmf = betabinom.pmf(v[::-1], m, ranks[:, None], n + 1 - ranks[:, None])
+    at_least = pmf.cumsum(axis=1)[:, ::-1]  # P(V_k >= v)
+    normal, last, level = np.zeros(SAMPLES, dtype=int), 0, np.ones(SAMPLES)
+    for k, of_rank in zip(ranks, at_least, strict=True):
+        normal += rng.binomial(m - normal, rng.beta(k - last, n + 1 - k, SAMPLES))
+        level, last = np.minimum(level, of_rank[normal]), k
+    number = int(alpha * (SAMPLES + 1) * (1.0 + ROUNDING))
+    lowest = np.sort(level)[number - 1] if number else 0.0
+    return np.append((at_least >= lowest).sum(axis=1) - 1, m)
 
 
 def check_rate(name: str, value: float) -> None:

@@ -21,6 +21,7 @@ from . import terms as parts
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
 SHOWN, NEAR = 10, 3  # rows that are printed; names in a sentence
+REASON = 0.1  # smallest share of a column that is a reason
 ENDS = ("mean", "low", "high")
 
 
@@ -69,6 +70,9 @@ class Explanation:
         Probability of the intervals.
     without_columns : str
         Why there are no terms of columns; empty if there are.
+    given : tuple
+        The given columns, which are not among those that are named. Then ``rows`` has ``p_given``,
+        the p-value of the other columns given these.
     """
 
     kind: str
@@ -80,6 +84,7 @@ class Explanation:
     draws: int
     prob: float
     without_columns: str = ""
+    given: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         """Return a sentence or two for each of the first rows."""
@@ -96,8 +101,10 @@ class Explanation:
             f"{interval}, at the cutoff {row['cutoff']:.3g}."
         )
         if self.columns is not None:
-            pairs = self.top_columns().iloc[i].to_numpy().reshape(-1, 2)
+            pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
             text += f" Columns: {', '.join(f'{column} {share:.0%}' for column, share in pairs)}."
+        if self.given:
+            text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
         near = self.nearest["name"].values[i, :NEAR]
         if len(near):
             text += f" Nearest normal training rows: {', '.join(map(str, near))}."
@@ -110,6 +117,13 @@ class Explanation:
             )
             text += f" Normal with {change}." if largest else ""
         return text
+
+    def reason(self, i: int) -> str:
+        """Return the columns with large shares of row number i; empty if there are no shares."""
+        if self.columns is None:
+            return ""
+        pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
+        return ", ".join(f"{column} {share:.0%}" for column, share in pairs if share >= REASON)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the terms as a tidy table: a line for each row and column.
@@ -154,7 +168,8 @@ class Explanation:
         """
         if self.columns is None:
             raise ValueError(self.without_columns)
-        share, names = self.columns["share"].values, self.columns["column"].values
+        named = self.columns.drop_sel(column=list(self.given))
+        share, names = named["share"].values, named["column"].values
         order = np.argsort(-share, axis=1, kind="stable")[:, :most]
         table = {}
         for rank in range(order.shape[1]):

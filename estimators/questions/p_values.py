@@ -36,6 +36,7 @@ Vovk, Gammerman and Shafer (2005) for "split" and "full"; Vovk (2015) and Barber
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -49,6 +50,9 @@ from ...models.gram import Gram
 from ...models.priors import CorrelatedPrior, GaussianPrior
 from ..fit import Fit
 from ..training import TrainingData
+from .given import Conditional, positions
+from .given import left_out as conditional_left_out
+from .tail import Tail
 
 METHODS = ("left-out", "jackknife+", "cross", "full", "split")
 JACKKNIFE_DRAWS = 50  # draws over which the p-value is averaged: each is compared row by row
@@ -78,18 +82,29 @@ def p_values(scores: np.ndarray, left_out: np.ndarray) -> np.ndarray:
     return (1.0 + np.searchsorted(left_out, scores, side="right")) / (len(left_out) + 1.0)
 
 
-def method_of(est: Any, method: str) -> Method:
-    """Return the method of that name for a fitted estimator.
+def method_of(est: Any, method: str, given: Any = None, tail: str = "rank") -> Method:
+    """Return the method of that name for a fitted estimator; see ``est.p_value``.
 
     Raises
     ------
     ValueError
-        An unknown method, or one that does not suit the model or its prior.
+        An unknown method or tail, or one that does not suit the model, its prior or ``given``.
     """
     fit: Fit = est.fit_
+    if tail not in ("rank", "pareto"):
+        raise ValueError(f"tail must be 'rank' or 'pareto', got {tail!r}")
+    if tail == "pareto":
+        fold = one_fold(est, method, given)
+        return partial(_by_tail, fold=fold, tail=Tail.of(-fold.left_out, fit.data.seed))
+    if method == "cross":
+        return partial(_by_folds, folds=cross(est, positions(est, given)))
+    if method in ("left-out", "split"):
+        return partial(_by_folds, folds=[one_fold(est, method, given)])
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
     name = type(est).__name__
-    if method == "left-out":
-        return partial(_by_folds, folds=[(None, normal_left_out(est))], level=fit.level)
+    if given is not None:
+        raise ValueError(f"given is for method='left-out', 'cross' and 'split', got {method!r}")
     if method == "jackknife+":
         if not est._rescales_left_out:
             raise ValueError(
@@ -98,23 +113,63 @@ def method_of(est: Any, method: str) -> Method:
                 "method='left-out', 'cross' and 'split'"
             )
         return jackknife(fit)
-    if method == "cross":
-        return partial(_by_folds, folds=cross(est), level=fit.level)
+    if not est._has_full_conformal:
+        raise ValueError(
+            "method='full' is for BDD, whose posterior mean has a closed form; "
+            f"{name} has method='left-out', 'cross' and 'split'"
+        )
+    return full(fit, est.prior, est.likelihood_scale_)
+
+
+# by scores: the ranks of new rows among left-out rows, or their place in a tail
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Left-out rows and the score that is compared with theirs.
+
+    Attributes
+    ----------
+    left_out : ndarray of shape (n,)
+        Scores of left-out normal rows, in ascending order.
+    level : float
+    given : tuple of int
+        Columns that the others are judged given; see :mod:`.given`.
+    score : Score or None
+        Of new rows; None for that of the fit.
+    """
+
+    left_out: np.ndarray
+    level: float
+    given: tuple[int, ...] = ()
+    score: Score | None = None
+
+    def scores(self, of_fit: Score, rows: np.ndarray) -> np.ndarray:
+        """Return the scores of rows; ``of_fit`` is the score of the fit."""
+        score = of_fit if self.score is None else self.score
+        return (Conditional.of(score, self.given) if self.given else score).scores(rows, self.level)
+
+
+def one_fold(est: Any, method: str = "left-out", given: Any = None) -> Fold:
+    """Return the left-out rows that are compared under one score.
+
+    Raises
+    ------
+    ValueError
+        The method is not "left-out" or "split": others compare under several scores.
+    """
+    if method not in ("left-out", "split"):
+        raise ValueError(
+            "rows are compared under one score, which method='left-out' and 'split' have, got "
+            f"{method!r}"
+        )
+    columns, fit = positions(est, given), est.fit_
     if method == "split":
-        return partial(_by_folds, folds=[split(est, fit.data.seed)], level=fit.level)
-    if method == "full":
-        if not est._has_full_conformal:
-            raise ValueError(
-                "method='full' is for BDD, whose posterior mean has a closed form; "
-                f"{name} has method='left-out', 'cross' and 'split'"
-            )
-        return full(fit, est.prior, est.likelihood_scale_)
-    raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-
-
-# by scores: each fold has a score, and the left-out scores of its rows in ascending order
-
-Fold = tuple[Score | None, np.ndarray]  # None: the score of the fit
+        return split(est, fit.data.seed, columns)
+    if not columns:
+        return Fold(normal_left_out(est), fit.level)
+    scores = conditional_left_out(est, columns)[~fit.data.minority]
+    return Fold(np.sort(scores), fit.level, columns)
 
 
 def normal_left_out(est: Any) -> np.ndarray:
@@ -123,37 +178,61 @@ def normal_left_out(est: Any) -> np.ndarray:
     return np.sort(scores[~est.fit_.data.minority & ~np.isnan(scores)])
 
 
-def split(est: Any, seed: int) -> Fold:
+def of_training(scores: np.ndarray, itself: np.ndarray) -> np.ndarray:
+    """Return the p-values of training rows, each among the other left-out rows, shape (n,).
+
+    ``itself`` says which scores are those of left-out normal rows.
+    """
+    left_out = np.sort(scores[itself])
+    others = np.searchsorted(left_out, scores, side="right") - itself
+    p: np.ndarray = (1.0 + others) / (len(left_out) - itself + 1.0)
+    return p
+
+
+def of_training_given(est: Any, given: Any) -> np.ndarray:
+    """Return the p-values of training rows for ``given``, each left out, shape (n,)."""
+    scores = conditional_left_out(est, positions(est, given))
+    return of_training(scores, ~est.fit_.data.minority)
+
+
+def split(est: Any, seed: int, given: tuple[int, ...] = ()) -> Fold:
     """Return the fold of a fit to half of the majority rows."""
     order = np.random.default_rng(seed).permutation(np.flatnonzero(~est.fit_.data.minority))
     half = len(order) // 2
-    return _fold(est, order[:half], order[half:])
+    return _fold(est, order[:half], order[half:], given)
 
 
-def cross(est: Any) -> list[Fold]:
+def cross(est: Any, given: tuple[int, ...] = ()) -> list[Fold]:
     """Return the folds of fits without each part of the majority rows."""
     data = est.fit_.data
     majority = np.flatnonzero(~data.minority)
     nobody, n = np.zeros(len(majority), dtype=bool), max(2, min(FOLDS, len(majority)))
     parts = folds(nobody, n, data.seed)
-    return [_fold(est, majority[train], majority[test]) for train, test in parts]
+    return [_fold(est, majority[train], majority[test], given) for train, test in parts]
 
 
-def _fold(est: Any, train: np.ndarray, test: np.ndarray) -> Fold:
+def _fold(est: Any, train: np.ndarray, test: np.ndarray, given: tuple[int, ...]) -> Fold:
     """Return a fit to some majority rows and all minority rows, with its own bandwidth."""
     fit: Fit = est.fit_
     rows = np.sort(np.concatenate([train, np.flatnonzero(fit.data.minority)]))
     _, score = est._refit(fit.data, rows, own_kernel=True)
-    return score, np.sort(score.scores(fit.data.rows[test], fit.level))
+    fold = Fold(np.empty(0), fit.level, given, score)
+    return replace(fold, left_out=np.sort(fold.scores(score, fit.data.rows[test])))
 
 
-def _by_folds(score: Score, rows: np.ndarray, folds: list[Fold], level: float) -> np.ndarray:
+def _by_folds(score: Score, rows: np.ndarray, folds: list[Fold]) -> np.ndarray:
     count, n = np.ones(len(rows)), 1
-    for of_fold, left_out in folds:
-        scores = (score if of_fold is None else of_fold).scores(rows, level)
-        count += np.searchsorted(left_out, scores, side="right")
-        n += len(left_out)
+    for fold in folds:
+        count += np.searchsorted(fold.left_out, fold.scores(score, rows), side="right")
+        n += len(fold.left_out)
     return count / n
+
+
+def _by_tail(score: Score, rows: np.ndarray, fold: Fold, tail: Tail) -> np.ndarray:
+    scores = fold.scores(score, rows)
+    p, beyond = p_values(scores, fold.left_out), -scores > tail.threshold
+    p[beyond] = tail.p_values(-scores[beyond])
+    return p
 
 
 # "jackknife+", and the p-values of single draws: comparisons under one centre

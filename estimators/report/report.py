@@ -25,6 +25,7 @@ from ..plots.common import Fitted
 from ..questions import p_values
 from ..questions.copies import are_training_rows
 from ..questions.explanation import Explanation
+from ..questions.views import ViewsExplanation
 from . import pages, words
 from .pages import Figures
 
@@ -97,7 +98,7 @@ class Page:
         names = row_names(X, len(rows))
         return cls(est, X, y, names, minority, score, probability, low, high, p, known)
 
-    def explain(self, numbers: np.ndarray) -> Explanation:
+    def explain(self, numbers: np.ndarray) -> Explanation | ViewsExplanation:
         """Return the explanation of some of the rows."""
         if self.X is None:
             return self.est.explain(rows=numbers)
@@ -292,7 +293,7 @@ def _abnormal(page: Page) -> None:
         if page.minority is not None:
             row["class"] = "minority" if page.minority[j] else "majority"
         row["surprise"] = f"{-page.score[j]:.2f}"
-        if est.fit_.has_center:
+        if est.fit_.center.uncertain:
             row["surprise"] += f" [{page.low[j]:.2f}, {page.high[j]:.2f}]"
         table.append(row)
     if not table:
@@ -302,6 +303,14 @@ def _abnormal(page: Page) -> None:
         why = page.explain(listed)
     except ValueError as error:  # no centre, or no columns
         page.omitted["explanation"] = str(error)
+        return
+    if isinstance(why, ViewsExplanation):
+        page.omitted["changes"] = "No smallest change is searched for under several views."
+        for i, (j, row) in enumerate(zip(listed, table, strict=True)):
+            row["columns"] = why.reason(i)
+            view = why.rows["view"].iloc[i]
+            if i < EXPLAINED and view in why.parts:
+                _picture(page, j, est.views_[view], f"Under the view {view!r}. {row['columns']}.")
         return
     what = "which training rows make it abnormal."
     if why.columns is None:
@@ -322,9 +331,13 @@ def _abnormal(page: Page) -> None:
         for i, row in enumerate(table):
             row["change"] = _change(why.changes.isel(obs=i))
     for j in listed[:EXPLAINED]:
-        x = {"row": j} if page.X is None else {"x": page.rows([j])}
-        figure = plots.plot_explanation(est, **x)
-        page.figures[f"row_{j}"] = figure, f"Row {page.names[j]}: {what}"
+        _picture(page, j, est, what)
+
+
+def _picture(page: Page, j: int, est: Fitted, what: str) -> None:
+    """Add the picture of row number j."""
+    x = {"row": j} if page.X is None else {"x": page.rows([j])}
+    page.figures[f"row_{j}"] = plots.plot_explanation(est, **x), f"Row {page.names[j]}: {what}"
 
 
 def _change(changes: Any) -> str:

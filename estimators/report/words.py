@@ -17,11 +17,12 @@ from scipy.stats import binomtest
 
 from ...inference import diagnostics
 from ...inference.cutoff import Cutoff, as_cutoff
+from ...inference.joined import Joined
 from ...inference.warning import collected
 from ...models import kernels, priors
 from ...models.priors.foreign import describe
 from ..fit import Fit
-from ..registry import MODELS, Record
+from ..registry import ESTIMATORS, Record
 
 if TYPE_CHECKING:
     from ..plots.common import Fitted
@@ -39,7 +40,7 @@ SAMPLERS = {
 
 def record_of(est: Any) -> Record | None:
     """Return the record of the model; None for a class that is not in the registry."""
-    found = (record for record in MODELS.values() if record.class_name == type(est).__name__)
+    found = (record for record in ESTIMATORS.values() if record.class_name == type(est).__name__)
     return next(found, None)
 
 
@@ -53,7 +54,9 @@ def described(est: Fitted) -> str:
         columns += f" ({categories} of categories)"
     lines = {
         "rows": f"{n - n1} majority, {n1} minority; {columns}; {data.gram.n_points} points",
-        "kernel": str(est.kernel_),
+        "kernel": "; ".join(
+            str(each.kernel_) for each in getattr(est, "views_", {"": est}).values()
+        ),
     }
     priors_of = [f"{k} = {describe(v)}" for k, v in parameters.items() if k.endswith("prior")]
     if fit.draws.is_posterior:
@@ -72,8 +75,15 @@ def described(est: Fitted) -> str:
 
 
 def convergence(est: Fitted) -> list[str]:
-    """Return whether the draws can be trusted, and why."""
-    return list(_convergence(est.fit_))
+    """Return whether the draws can be trusted, and why; of views, one after another."""
+    if not isinstance(est.fit_.center, Joined):
+        return list(_convergence(est.fit_))
+    joined = ", ".join(f"{view.name} ({view.weight:g})" for view in est.fit_.center.views)
+    return [
+        f"Views that are joined, with their weights: {joined}.",
+        *(f"{name}: {' '.join(convergence(each))}" for name, each in est.views_.items()),
+        *(f"View {name!r} has no part: {reason}." for name, reason in est.failed_.items()),
+    ]
 
 
 def _convergence(fit: Fit) -> Iterator[str]:
@@ -159,8 +169,9 @@ def cutoff(est: Fitted) -> list[str]:
     known, normal = ~np.isnan(scores), scores >= 0.0
     majority, minority = known & ~is_minority, known & is_minority
     alarms = share(int((majority & ~normal).sum()), int(majority.sum()))
+    within = f"d ≤ {est.cutoff_:.6g}" if est.fit_.has_center else "score ≥ 0"
     sentences = [
-        f"A row is normal if P(d ≤ {est.cutoff_:.6g} | data) exceeds {est.level_:g}. "
+        f"A row is normal if P({within} | data) exceeds {est.level_:g}. "
         + _chosen(as_cutoff(est.cutoff), bool(is_minority.any())),
         f"Realised false alarms: {alarms} of the majority rows are called abnormal when they are "
         "left out.",

@@ -76,7 +76,10 @@ COMMAS = CsvFormat()
 
 
 def read_csv(
-    path: Path, form: CsvFormat = COMMAS, texts: Collection[str] = (), raw: Collection[str] = ()
+    path: Path,
+    form: CsvFormat = COMMAS,
+    texts: Collection[str] = (),
+    raw: Collection[str] | None = (),
 ) -> pd.DataFrame:
     """Return a CSV file as a table.
 
@@ -87,7 +90,8 @@ def read_csv(
     texts : collection of str
         Columns that are read as text, with gaps; so is a column of codes such as ``007``.
     raw : collection of str
-        Columns that are read as text without gaps: labels and ids, in which "NA" is a name.
+        Columns that are read as text without gaps: labels and ids, in which "NA" is a name. None
+        is all columns.
     """
     with _csv(path, form, texts, raw) as pieces:
         table: pd.DataFrame = pieces.read()
@@ -96,27 +100,34 @@ def read_csv(
 
 @contextmanager
 def _csv(
-    path: Path, form: CsvFormat, texts: Collection[str], raw: Collection[str], size: int = 0
+    path: Path, form: CsvFormat, texts: Collection[str], raw: Collection[str] | None, size: int = 0
 ) -> Iterator[Any]:
     """Give the reader of a CSV file, in blocks of ``size`` values if it is not 0."""
-    head = csv_head(path, form)
-    names = list(head.columns)
-    as_text = {*texts, *raw, *(c for c in names if head[c].str.fullmatch(r"0\d+", na=False).any())}
-    gaps = {c: [] if c in raw else GAPS.split("|") for c in names}
-    options: Any = {
-        "sep": form.sep,
-        "decimal": form.decimal,
-        "dtype": dict.fromkeys(as_text & set(names), str),
-        "keep_default_na": False,
-        "na_values": gaps,
-        "index_col": False,
-        "skip_blank_lines": len(names) > 1,  # in one column a blank line is a missing value
-        "low_memory": False,
-        "chunksize": max(1, size // len(names)) if size else None,
-        "iterator": True,
-    }
-    with reading_csv(path) as file, pd.read_csv(file, **options) as pieces:
-        yield pieces
+    with reading_csv(path) as file:
+        head = _head(file, path, form)
+        names = list(head.columns)
+        raw = names if raw is None else raw
+        as_text = {
+            *texts,
+            *raw,
+            *(c for c in names if head[c].str.fullmatch(r"0\d+", na=False).any()),
+        }
+        gaps = {c: [] if c in raw else GAPS.split("|") for c in names}
+        options: Any = {
+            "sep": form.sep,
+            "decimal": form.decimal,
+            "dtype": dict.fromkeys(as_text & set(names), str),
+            "keep_default_na": False,
+            "na_values": gaps,
+            "index_col": False,
+            "skip_blank_lines": len(names) > 1,  # in one column a blank line is a missing value
+            "low_memory": False,
+            "chunksize": max(1, size // len(names)) if size else None,
+            "iterator": True,
+        }
+        file.seek(0)
+        with pd.read_csv(file, **options) as pieces:
+            yield pieces
 
 
 def require_file(path: Path) -> None:
@@ -141,21 +152,26 @@ class _Text(io.FileIO):
 
 
 def csv_head(path: Path, form: CsvFormat = COMMAS) -> pd.DataFrame:
-    """Return the first rows of a CSV file as text; a ValueError if its header is invalid.
+    """Return the first rows of a CSV file as text; a ValueError if its header is invalid."""
+    with reading_csv(path) as file:
+        return _head(file, path, form)
+
+
+def _head(file: BinaryIO, path: Path, form: CsvFormat) -> pd.DataFrame:
+    """Return the first rows of an open CSV file as text.
 
     The header is read as a row. If a row has more fields, this is an error; with a header, pandas
     would take the first fields of all rows as an index.
     """
     try:
-        with reading_csv(path) as file:
-            rows = pd.read_csv(
-                file, header=None, nrows=HEAD + 1, dtype=str, keep_default_na=False, sep=form.sep
-            )
+        rows = pd.read_csv(
+            file, header=None, nrows=HEAD + 1, dtype=str, keep_default_na=False, sep=form.sep
+        )
     except ValueError:
-        _check_separator(path, form)
+        _check_separator(file, path, form)
         raise
     if rows.shape[1] == 1:
-        _check_separator(path, form)
+        _check_separator(file, path, form)
     names = rows.iloc[0]
     if (names == "").any():
         raise ValueError(
@@ -170,10 +186,10 @@ def csv_head(path: Path, form: CsvFormat = COMMAS) -> pd.DataFrame:
     return rows[1:].set_axis(names.tolist(), axis=1)
 
 
-def _check_separator(path: Path, form: CsvFormat) -> None:
+def _check_separator(file: BinaryIO, path: Path, form: CsvFormat) -> None:
     """Raise a ValueError if the header is one field, and another separator is in it and below."""
-    with reading_csv(path) as file:
-        header, below = (file.readline(LINE).decode(errors="replace") for _ in range(2))
+    file.seek(0)
+    header, below = (file.readline(LINE).decode(errors="replace") for _ in range(2))
     if form.sep in header:
         return
     for sign in SEPARATORS:

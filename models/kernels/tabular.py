@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Literal, Self, override
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -19,6 +19,7 @@ from .standardized import Wrapper
 INDICATORS = 100  # categories of a column that have an indicator of their own in ``inputs``
 KNOTS = 1000  # largest number of values of a column that are kept for its normal scores
 FAR = 5.0  # standard deviations from a column that was constant to a value that differs
+SCALES = ("both", "standardised", "normal scores")
 ROUNDING = 1e-12  # difference, relative to the values, below which values are equal
 
 
@@ -148,6 +149,9 @@ class Tabular(Wrapper):
     weights : mapping of str or int to float, optional
         How much a column counts, by its name or its position: the factor of its squared distance,
         for a column of categories of the logarithm of rho. Other columns have 1.
+    scale : {"both", "standardised", "normal scores"}, default="both"
+        The coordinates of a column of numbers. With one of them, it counts fully and not by 1/2;
+        :class:`bsvdd.Views` joins two such kernels.
     numbers : tuple of Column, optional
         What the majority rows say of the columns of numbers; set by
         :meth:`~bsvdd.kernels.Kernel.resolve`.
@@ -158,8 +162,8 @@ class Tabular(Wrapper):
     ------
     ValueError
         :math:`\rho` does not lie between 0 and 1, a position is no whole number of at least 0, a
-        weight is not positive, or the kernel is precomputed; in ``fit``, ``weights`` or
-        ``categorical`` have a column that there is not.
+        weight is not positive, a scale is unknown, or the kernel is precomputed; in ``fit``,
+        ``weights`` or ``categorical`` have a column that there is not.
 
     Notes
     -----
@@ -190,6 +194,7 @@ class Tabular(Wrapper):
     rho: float = 0.01
     categorical: tuple[int, ...] | None = None
     weights: Mapping[str | int, float] | tuple[tuple[str | int, float], ...] | None = None
+    scale: Literal["both", "standardised", "normal scores"] = "both"
     numbers: tuple[Column, ...] | None = None
     categories: tuple[tuple[float, ...], ...] | None = None
 
@@ -199,6 +204,8 @@ class Tabular(Wrapper):
             raise ValueError(f"Tabular needs a kernel of numbers, got {self.kernel!r}")
         if not (is_number(self.rho) and 0.0 < self.rho < 1.0):
             raise ValueError(f"rho must lie between 0 and 1, got {self.rho!r}")
+        if self.scale not in SCALES:
+            raise ValueError(f"scale must be one of {SCALES}, got {self.scale!r}")
         if self.categorical is not None:
             vars(self)["categorical"] = _positions(self.categorical)
         if self.weights is not None:
@@ -264,17 +271,24 @@ class Tabular(Wrapper):
         return self._coordinates(X, False)
 
     def _coordinates(self, X: np.ndarray, left_out: bool) -> np.ndarray:
-        """Return both coordinates of each column of numbers, (n, 2 columns), side by side."""
+        """Return the coordinates of each column of numbers, (n, columns of k_0), side by side."""
         if self.numbers is None:
             raise ValueError("Tabular has learned no columns yet; call kernel.resolve(X) first")
         of_numbers = [f for f in range(X.shape[1]) if f not in self.categorical_columns]
-        shape = (len(X), len(of_numbers), 2)
+        chosen = self._chosen
+        shape = (len(X), len(of_numbers), len(chosen))
         result = np.empty(shape, np.result_type(X.dtype, np.float32))
-        factor = np.sqrt(self._weights(X.shape[1])[of_numbers] / 2.0)
+        factor = np.sqrt(self._weights(X.shape[1])[of_numbers] / len(chosen))
         for i, (f, column) in enumerate(zip(of_numbers, self.numbers, strict=True)):
             both = column.coordinates(X[:, f].astype(float), left_out)
-            result[:, i, 0], result[:, i, 1] = factor[i] * both[0], factor[i] * both[1]
-        return result.reshape(len(X), 2 * len(of_numbers))
+            for place, which in enumerate(chosen):
+                result[:, i, place] = factor[i] * both[which]
+        return result.reshape(len(X), len(chosen) * len(of_numbers))
+
+    @property
+    def _chosen(self) -> tuple[int, ...]:
+        """The numbers of the coordinates of a column: 0 standardised, 1 normal scores."""
+        return (0, 1) if self.scale == "both" else (SCALES.index(self.scale) - 1,)
 
     def _weights(self, p: int) -> np.ndarray:
         """Return the weight of each column, shape (p,)."""
@@ -318,8 +332,11 @@ class Tabular(Wrapper):
             if f in self.categorical_columns:
                 yield -math.log(self.rho) * weights[f] * (X[:, f, None] != Y[:, f])
             else:
-                first = next(of_numbers).copy()
-                yield np.add(first, next(of_numbers), out=first)
+                terms = next(of_numbers)
+                if self.scale == "both":
+                    terms = terms.copy()
+                    terms += next(of_numbers)
+                yield terms
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -339,7 +356,8 @@ class Tabular(Wrapper):
         rho = f", rho={self.rho:.6g}" if self.categorical or self.rho != Tabular.rho else ""
         columns = "" if not self.categorical else f", categorical={self.categorical}"
         weights = f", weights={dict(_pairs(self.weights))}" if self.weights else ""
-        return f"Tabular({self.kernel!r}{rho}{columns}{weights})"
+        scale = "" if self.scale == "both" else f", scale={self.scale!r}"
+        return f"Tabular({self.kernel!r}{rho}{columns}{weights}{scale})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,6 +12,7 @@ from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from click.testing import CliRunner
 from rich.console import Console
 
+from bsvdd import SVDD
 from bsvdd.cli import main
 from bsvdd.cli.compare import print_results
 
@@ -170,6 +171,24 @@ def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
         result = call("score", model, csv, "--fdr", wrong)
         assert result.exit_code != 0
         assert "fdr must lie between 0 and 1" in result.output
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_score_watches_the_rows_as_a_stream(tmp_path, shift):
+    """A row with a gap is not of the stream; the row of the alarm is that of the file."""
+    rng, names = np.random.default_rng(4), ["a", "b"]
+    rows, new = rng.normal(size=(150, 2)), rng.normal(size=(90, 2))
+    new[40:] += shift
+    new[3, 1] = np.nan
+    SVDD().fit(pd.DataFrame(rows, columns=names)).save(tmp_path / "m.safetensors")
+    pd.DataFrame(new, columns=names).to_csv(tmp_path / "new.csv", index=False)
+    result = call("score", tmp_path / "m.safetensors", tmp_path / "new.csv", "--watch")
+    assert result.exit_code == 0, result.output
+    (line,) = (each for each in result.stderr.splitlines() if each.startswith("89 rows: "))
+    monitor = SVDD().fit(rows).monitor()
+    monitor.update(np.delete(new, 3, axis=0))
+    assert (monitor.alarm is not None) == (shift > 0)
+    assert ("no sign" in line) if not shift else (f"told at row {monitor.alarm + 1} (" in line)
 
 
 def test_score_explains_the_abnormal_rows(csv, tmp_path):

@@ -41,6 +41,34 @@ def csv(table, tmp_path_factory):
     return path
 
 
+def test_rows_are_ordered_by_the_other_columns_given_some(csv, table, tmp_path):
+    out, of_both = tmp_path / "o.csv", ["--given", "size", "--given", "city"]
+    result = call(csv, "--id", "name", *FEW, "--out", out, *of_both)
+    assert result.exit_code == 0, result.output
+    assert "p given" in result.output
+    found, X = pd.read_csv(out), table.drop(columns="name")
+    est = BSVDD(draws=50, tune=100).fit(X)
+    p = est.explain(changes=False, given=["size", "city"]).rows["p_given"].to_numpy()
+    expected = pd.Series(p, table["name"])
+    np.testing.assert_allclose(found["p_given"], expected[found["name"]], atol=1e-9)
+    assert found["p_given"].is_monotonic_increasing
+    assert set(found["name"][:2]) == {"n03", "n17"}  # cost and version, not size
+    assert (found["column_1"].notna() == (found["p_given"] <= 0.1)).all()
+    assert not found["column_1"].isin(["size", "city"]).any()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["sizes"], "the table lacks column 'sizes' (did you mean 'size'?)"),
+        (["cost", "size", "city", "version"], "given names 4 of 4 columns"),
+    ],
+)
+def test_what_cannot_be_given_is_one_line(csv, given, said):
+    result = call(csv, "--id", "name", *FEW, *(x for name in given for x in ("--given", name)))
+    assert result.exit_code == 1 and said in result.output
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
     result = call(csv, "--id", "name", "--top", 3, *FEW, COLUMNS=str(width))
@@ -121,6 +149,8 @@ def test_rows_that_a_fit_with_landmarks_does_not_hold_are_decided_too(csv, tmp_p
 
     monkeypatch.setattr(dictionary, "KEPT_ROWS", 40)
     out = tmp_path / "o.csv"
+    result = call(csv, "--id", "name", *FEW, "--dictionary", 20, "--out", out, "--given", "city")
+    assert pd.read_csv(out)["p_given"].notna().all()
     result = call(csv, "--id", "name", *FEW, "--dictionary", 20, "--out", out)
     assert result.exit_code == 0, result.output
     found = pd.read_csv(out).set_index("name")

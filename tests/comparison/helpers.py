@@ -1,23 +1,18 @@
-"""Shared by the tests of runs: a small study, scenarios that go wrong, processes, clusters."""
+"""Shared by the tests of runs: a small study, a scenario that goes wrong, runs that are killed."""
 
-import asyncio
 import multiprocessing
 import os
 import signal
-import time
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from bsvdd.comparison.run import workers
 from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.runner import Study
 from bsvdd.comparison.run.store import Store
 from bsvdd.comparison.run.workers import Workers
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.scenarios.generators import Shape
 from bsvdd.comparison.scenarios.slides import Slides
-from distributed import Scheduler, Worker
 
 TIMES = ["fit_seconds", "score_seconds"]
 STUDY = Study(
@@ -75,33 +70,8 @@ class Poison(Shape):
         return super().pair(seed)
 
 
-@dataclass(frozen=True)
-class Growing(Shape):
-    """Leaves .8 GB in each process that asks for rows twice, and its number in ``asked``."""
-
-    asked: str = ""
-
-    def pair(self, seed):
-        if len(KEPT) < 2:  # loky counts from what it sees first
-            KEPT.append(np.ones(50_000_000))
-        with open(self.asked, "a", encoding="utf-8") as file:
-            print(os.getpid(), file=file)
-        time.sleep(1.1)  # loky looks at the memory once a second
-        return super().pair(seed)
-
-
-KEPT = []
-
-
-def kill(process):
-    process.kill()
-    process.join(WAIT)
-    assert process.exitcode == -signal.SIGKILL
-
-
 def run(study, folder, reports, where):
     """Run ``study`` in a process of its own, and report each cell."""
-    workers.IDLE = 1
     reports.send("started")
     study.run(Store(folder), where, on_cell=reports.send)
 
@@ -121,6 +91,12 @@ def wait_for(reports, n):
         reports.recv()
 
 
+def kill(process):
+    process.kill()
+    process.join(WAIT)
+    assert process.exitcode == -signal.SIGKILL
+
+
 def run_and_die(study, folder):
     """Run ``study``, and kill this process when it renames its third file."""
     renamed, rename = [], os.replace
@@ -133,50 +109,3 @@ def run_and_die(study, folder):
 
     os.replace = killing
     study.run(Store(folder))
-
-
-def serve_scheduler(address, **options):
-    async def serve():
-        async with Scheduler(port=0, dashboard=False, **options) as scheduler:
-            address.send(scheduler.address)
-            await scheduler.finished()
-
-    asyncio.run(serve())
-
-
-def serve_worker(address, nthreads=1):
-    async def serve():
-        async with Worker(address, nthreads=nthreads, dashboard=False) as worker:
-            await worker.finished()
-
-    asyncio.run(serve())
-
-
-class Cluster:
-    """A scheduler and workers without a nanny, each a process that can be killed."""
-
-    def __init__(self, n, **options):
-        ours, theirs = PROCESSES.Pipe(duplex=False)
-        self.scheduler = PROCESSES.Process(
-            target=serve_scheduler, args=(theirs,), kwargs=options, daemon=True
-        )
-        self.scheduler.start()
-        assert ours.poll(WAIT)
-        self.address = ours.recv()
-        self.workers = []
-        self.start(n)
-
-    def start(self, n=1, **options):
-        for _ in range(n):
-            worker = PROCESSES.Process(
-                target=serve_worker, args=(self.address,), kwargs=options, daemon=True
-            )
-            worker.start()
-            self.workers.append(worker)
-
-    def kill(self, which=0):
-        kill(self.workers.pop(which))
-
-    def stop(self):
-        for process in (*self.workers, self.scheduler):
-            process.kill()

@@ -1,4 +1,4 @@
-"""A study under faults: killed runners and workers, lost clusters, full disks.
+"""A study under faults: killed runs and full disks.
 
 Whatever dies, what is stored stays as it is, the same study goes on from there, and its table is
 that of a run that nothing disturbed.
@@ -15,23 +15,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
-from bsvdd.comparison.run import workers
 from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.runner import Study
 from bsvdd.comparison.run.store import Store
-from bsvdd.comparison.run.workers import Workers
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.scenarios.generators import Shape
 from bsvdd.comparison.scenarios.slides import Slides
 
 from tests.bsvdd.test_cli_study import call, small  # noqa: F401
 from tests.comparison.helpers import (
     PROCESSES,
     WAIT,
-    Cluster,
-    Poison,
     assert_kept,
     assert_same,
     computed_cells,
@@ -106,122 +101,6 @@ def test_a_run_killed_while_it_writes_goes_on_from_there(alone, tmp_path, monkey
     cells = computed_cells(monkeypatch)
     assert_same(few(alone[0]), FEW.run(Store(tmp_path)))
     assert len(cells) == len(FEW.cells()) - 2
-
-
-@pytest.mark.long
-def test_processes_of_a_killed_runner_end_too(alone, tmp_path):
-    runner, reports = start_run(STUDY, tmp_path, Workers(2))
-    wait_for(reports, 4)
-    theirs = psutil.Process(runner.pid).children(recursive=True)
-    assert len(theirs) >= 2
-    kill(runner)
-    seen = stored(tmp_path)
-    assert len(seen) >= 3
-    _, alive = psutil.wait_procs(theirs, timeout=WAIT)
-    assert alive == []
-    assert_same(alone[0], STUDY.run(Store(tmp_path)))
-    assert_kept(seen, tmp_path)
-
-
-# --- clusters -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cluster(monkeypatch):
-    """Return a function that starts a cluster."""
-    monkeypatch.setattr(workers, "CONNECT", 20)
-    started = []
-
-    def start(n, **options):
-        started.append(Cluster(n, **options))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.stop()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kills", KILLS)
-def test_many_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_path, kills):
-    """After every third cell at a seeded moment one of two dies, at one of them both."""
-    table, seconds = alone
-    rng = np.random.default_rng(21)
-    here, seen, killed = cluster(2), [{}], []
-
-    def on_cell(progress):
-        seen[0] = assert_kept(seen[0], tmp_path)
-        assert len(seen[0]) == progress.done
-        if progress.done % 3 == 0 and len(killed) < kills:
-            time.sleep(rng.uniform(0, seconds))
-            for _ in range(2 if len(killed) == 2 else 1):
-                here.kill(rng.integers(len(here.workers)))
-                killed.append(progress.done)
-            here.start(2 - len(here.workers))
-
-    found = STUDY.run(Store(tmp_path), Workers(scheduler=here.address), on_cell=on_cell)
-    assert len(killed) == kills
-    assert_same(table, found)
-    assert len(assert_kept(seen[0], tmp_path)) == N
-
-
-@pytest.mark.slow
-def test_runners_killed_on_a_cluster_lose_nothing(alone, cluster, tmp_path):
-    table, seconds = alone
-    rng = np.random.default_rng(22)
-    here, seen = cluster(1), {}
-    for _ in range(3):
-        runner, reports = start_run(STUDY, tmp_path, Workers(scheduler=here.address))
-        wait_for(reports, 1 + len(seen) + rng.integers(1, 4))
-        time.sleep(rng.uniform(0, seconds))
-        kill(runner)
-        seen = assert_kept(seen, tmp_path)
-    assert_same(table, STUDY.run(Store(tmp_path), Workers(scheduler=here.address)))
-    assert len(assert_kept(seen, tmp_path)) == N
-
-
-@pytest.mark.parametrize("what", ["last worker", "scheduler"])
-def test_a_lost_cluster_is_said_and_the_study_goes_on_elsewhere(
-    what, alone, cluster, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(workers, "ABANDONED", 2)
-    monkeypatch.setattr(workers, "CONNECT", 5)
-    here = cluster(1)
-
-    def on_cell(progress):
-        if progress.done == 3:
-            kill(here.scheduler) if what == "scheduler" else here.kill()
-
-    start = time.monotonic()
-    why = "no worker for 2 s" if what == "last worker" else "scheduler is gone"
-    with pytest.raises(ConnectionError, match=rf"{here.address} is lost .*{why}.; restart it"):
-        FEW.run(Store(tmp_path), Workers(scheduler=here.address), on_cell=on_cell)
-    assert time.monotonic() - start < WAIT
-    seen = stored(tmp_path)
-    assert len(seen) >= 3
-    assert_same(few(alone[0]), FEW.run(Store(tmp_path)))
-    assert len(assert_kept(seen, tmp_path)) == len(FEW.cells())
-
-
-def test_a_cell_that_kills_workers_of_a_cluster_is_named(cluster, tmp_path):
-    here = cluster(2, allowed_failures=1)
-    poison = Poison("moons", 60, 80, spared=os.getpid())
-    scenarios, candidates = [FEW.scenarios[0], poison], FEW.candidates[:1]
-    study = replace(FEW, scenarios=scenarios, candidates=candidates, replicates=1)
-    with pytest.raises(ChildProcessError, match="each worker died at this cell: moons n=60"):
-        study.run(Store(tmp_path), Workers(scheduler=here.address))
-    assert Store(tmp_path).foreign == {}
-
-
-def test_a_worker_that_will_not_do_is_refused_when_it_joins(cluster, tmp_path):
-    here = cluster(1)
-
-    def on_cell(progress):
-        if progress.done == 1:
-            here.start(nthreads=2)
-
-    with pytest.raises(ValueError, match="has 2 threads; start workers with one each"):
-        STUDY.run(Store(tmp_path), Workers(scheduler=here.address), on_cell=on_cell)
 
 
 # --- full disks ---------------------------------------------------------------------------

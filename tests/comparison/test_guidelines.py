@@ -1,20 +1,19 @@
 """Guidelines follow the results: planted winners are named, and no others."""
 
 import re
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.report import defaults, guidelines, guidelines_page
-from bsvdd.comparison.report.findings import model_rows
-from bsvdd.comparison.report.situations import situations
+from bsvdd.comparison.report import guidelines
+from bsvdd.comparison.report.table import model_rows
 from bsvdd.comparison.run import runner, studies
 from bsvdd.comparison.run.cell import trivial_rules
 from bsvdd.comparison.run.protocol import PRIORS, Candidate
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.scenario import Unlabelled
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.scenarios.generators import Shape
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 
 plt.switch_backend("agg")
@@ -74,52 +73,70 @@ def results_of(plan, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_planted_order_is_what_the_sentences_say(plan, order):
-    sections, rankings = guidelines.all_findings(plan, results_of(plan, order))
-    assert list(rankings["g_mean"].ranks.index) == order
-    first = sections["Over all settings"][0].sentence
-    assert f"{order[0]} has the best mean rank by G-mean, 1.0 of 6" in first
-    gap = re.search(rf"\b{order[-1]} \((-[0-9.]+)\)", first)  # the median difference
-    assert float(gap[1]) == pytest.approx(-0.5, abs=0.02)  # but for the noise
-    for title, findings in sections.items():
+def test_the_planted_order_is_what_the_tables_say(plan, order):
+    found = guidelines.sections(plan, results_of(plan, order))
+    whole = found["Over all settings"]
+    row = whole.table.loc["G-mean"]
+    assert (row["best"], row["mean rank"], row["models"]) == (order[0], 1.0, 6)
+    gap = whole.details["G-mean"].loc[order[-1], "median difference to the best"]
+    assert gap == pytest.approx(-0.5, abs=0.02)  # but for the noise
+    for title, section in found.items():
         if title.startswith("Situation: ") and title != "Situation: labelled minority":
-            for finding in findings[1:]:
-                said = rf": {order[0]} has the highest mean G-mean, 0\.(89|9)"
-                assert re.search(said, finding.sentence)
-                assert order[0] == finding.evidence.index[0]
-                assert finding.evidence["difference to the best"].iloc[0] == 0
+            assert (section.table["best"] == order[0]).all()
+            assert section.table["G-mean"].to_numpy() == pytest.approx(0.9, abs=0.02)
+            for level, details in section.details.items():
+                assert details.index[0] == section.table.loc[level, "best"]
+                assert details["difference"].iloc[1:].max() < 0
 
 
 def test_differences_over_two_blocks_are_not_tested():
     """Intervals of one degree of freedom would join what lies far apart."""
-    setting = Unlabelled(Shape("ring"))
+    setting = Shape("ring", labelled=False)
     rows = [
         {"data": setting.name, "model": model, "replicate": i, "g_mean": value + 0.01 * i, "auc": 1}
         for i in range(3)
         for model, value in (("A", 0.9), ("B", 0.5 - 0.3 * i))
     ]
-    design = {"boundary": {"ring": [setting]}}
-    said = [situations(design, pd.DataFrame(rows[:n]))["boundary"][0].sentence for n in (4, 6)]
-    assert "over 2 replicates. Too few replicates to test differences." in said[0]
-    assert "Not significantly worse: B." in said[1] and "Too few" not in said[1]
+    said = [
+        guidelines.situation({"ring": [setting]}, pd.DataFrame(rows[:n])).table.loc["ring"]
+        for n in (4, 6)
+    ]
+    assert (said[0]["blocks"], said[0]["verdict"]) == ("2 replicates", "too few to test")
+    assert (said[1]["not told apart"], said[1]["verdict"]) == ("B", "none told apart")
 
 
-def test_without_labels_the_best_one_class_model_is_named(plan):
-    found, _ = guidelines.all_findings(plan, results_of(plan, ORDERS[2]))
-    change, *levels = found["Situation: labelled minority"]
-    assert "none: BDD has the highest" in levels[-1].sentence
-    assert "SVM" not in levels[-1].evidence.index
-    assert "lowest at none, 0." in change.sentence and "(SVM)" in change.sentence
+@pytest.mark.parametrize(
+    ("same", "others", "word"),
+    [
+        ([], 3, "best alone"),
+        (["A"], 3, "as good: 1 of 3"),
+        (list("ABC"), 3, "none told apart"),
+        ([], 0, "no other model"),
+    ],
+)
+def test_verdicts_count_the_models_that_are_not_told_apart(same, others, word):
+    assert guidelines.verdict(same, others) == word
 
 
 def test_models_that_tie_do_not_differ_significantly(plan):
     # seed 0 is one of the twenty in which two models that tie differ at the 5 % level
     same = planted(plan.main, lambda *_: 0.5, noise=0.05, seed=1)
-    labelled = [s.name for s in plan.main.scenarios if s.labelled]
-    (finding, ranking), *_ = guidelines.overall(model_rows(same[same["data"].isin(labelled)]))
-    assert len(ranking.indistinguishable(ranking.best)) == 5
-    assert "does not distinguish it from" in finding.sentence
-    assert "significantly better" not in finding.sentence
+    rows = guidelines.labelled_rows(plan, model_rows(same))
+    assert guidelines.overall(rows).table.loc["G-mean", "verdict"] == "none told apart"
+
+
+@pytest.mark.parametrize(
+    ("best", "word"),
+    [("OCSVM", "; no yardstick is as good"), ("kNN", "; a yardstick is as good")],
+)
+def test_a_yardstick_that_is_enough_is_said(plan, best, word):
+    candidates = studies.select_candidates(["SVDD", "BDD", "OCSVM", "kNN", "SVM"])
+    study = replace(plan.main, candidates=candidates)
+    worth = {"SVM": 0.95, best: 0.9}
+    results = model_rows(planted(study, lambda _, m: worth.get(m, 0.2 + 0.1 * (m == "SVDD"))))
+    results = guidelines.labelled_rows(plan, results)
+    row = guidelines.one_class(results[results["model"] != "BDD"], candidates).table.loc["AUC"]
+    assert row["best"] == best and row["verdict"].endswith(word)
 
 
 def test_the_worth_of_labels_is_counted(plan):
@@ -130,25 +147,24 @@ def test_the_worth_of_labels_is_counted(plan):
         learns = model in ("SVM", "BSVDD-M")
         return 0.5 + (0.2 if learns != (setting == one) else 0.0)
 
-    results = planted(plan.main, value, noise=0.0)
-    finding = guidelines.labels(
-        model_rows(results[results["data"].isin(labelled)]), plan.main.candidates
-    )
-    n = len(labelled)
-    assert f"in {n - 1} of {n} settings; the median gain is +0.200" in finding.sentence
-    assert f"-0.200 ({one})" in finding.sentence
+    rows = guidelines.labelled_rows(plan, model_rows(planted(plan.main, value, noise=0.0)))
+    row = guidelines.labels(rows, plan.main.candidates).table.loc["AUC"]
+    assert (row["settings"], row["with gain"]) == (len(labelled), len(labelled) - 1)
+    assert row["median gain"] == pytest.approx(0.2) and row["verdict"] == "labels help"
+    assert row["smallest"] == f"-0.200 ({one})"
 
 
 def test_a_faster_model_within_the_margin_is_named(plan):
     values = {m: 0.5 for m in MODELS} | {"BSVDD": 0.8, "SVDD": 0.79}
     seconds = {m: 0.1 for m in MODELS} | {"BSVDD": 3.0, "SVDD": 0.5}
     results = planted(plan.main, lambda _, m: values[m], seconds.get, noise=0.0)
-    sentence = guidelines.cost(model_rows(results)).sentence
-    assert (
-        "BSVDD has the highest mean G-mean over settings with labels, 0.800, and fits in 3.00 s"
-        in sentence
-    )
-    assert "SVDD is the fastest: 0.790 in 0.50 s, 6.0 times as fast" in sentence
+    table = guidelines.cost(model_rows(results)).table
+    assert table.index[0] == "BSVDD" and table.loc["BSVDD", "median fit, s"] == 3.0
+    words = table["verdict"].replace("", np.nan).dropna()
+    assert words.to_dict() == {
+        "BSVDD": "within 0.02 of the best",
+        "SVDD": "within 0.02 of the best, the fastest of these",
+    }
 
 
 def test_failures_and_chains_that_disagree_are_counted(plan):
@@ -156,12 +172,12 @@ def test_failures_and_chains_that_disagree_are_counted(plan):
     bsvdd = results.index[results["model"] == "BSVDD"]
     results.loc[bsvdd[:3], "r_hat"] = 1.2
     results.loc[results.index[results["model"] == "SVM"][:2], "error"] = "ValueError: no"
-    sentence = guidelines.reliability(model_rows(results)).sentence
-    assert "2 failed (SVM: 2)" in sentence
-    assert "the chains of 3 disagree (R-hat of d_z above 1.01): BSVDD: 3" in sentence
+    words = guidelines.reliability(model_rows(results)).table["verdict"]
+    assert words["SVM"] == "2 failed" and words["BSVDD"] == "chains of 3 disagree"
+    assert (words.drop(["SVM", "BSVDD"]) == "trusted").all()
 
 
-def test_a_study_without_a_fit_that_succeeded_says_so(plan):
+def test_a_study_without_a_fit_that_succeeded_says_so(plan, tmp_path):
     results = {}
     for study in plan.studies:
         table = planted(study, lambda *_: 0.5)
@@ -170,86 +186,56 @@ def test_a_study_without_a_fit_that_succeeded_says_so(plan):
         table.loc[failed, measured] = np.nan
         table.loc[failed, "error"] = "ValueError: no"
         results[study.name] = table
-    sections, rankings = guidelines.all_findings(plan, results)
-    assert rankings == {}
-    assert sections["Over all settings"][0].sentence.startswith("Not compared: ranking by g_mean")
-    assert sections["Time"][0].sentence == "Time: no fit succeeded."
-    assert "no setting has results of both" in sections["What labels are worth"][0].sentence
-    total = sum(len(study.cells()) for study in plan.studies)
-    assert f"Of {total} fits, {total} failed" in sections["Can the fits be trusted"][0].sentence
+    found = guidelines.sections(plan, results)
+    words = {title: section.table["verdict"] for title, section in found.items()}
+    assert words["Over all settings"].str.startswith("not ranked: ranking by").all()
+    assert (words["Time"] == "").all()
+    assert words["What labels are worth"].item() == "no setting has results of both kinds"
+    assert words["Can the fits be trusted"].str.endswith(" failed").all()
+    assert "no result" in guidelines.write(tmp_path, plan, results).read_text()
 
 
-def defaults_study(n=12):
-    shapes = [Shape("ring", noise=0.01 * (i + 1)) for i in range(n)]
+@pytest.mark.parametrize(
+    ("order", "auc", "words"),
+    [
+        (["scaled", "flat", "published", "Gaussian process"], 1, {"best"}),
+        (["flat", "scaled", "published", "Gaussian process"], 1, {"keep"}),
+        (["flat", "published", "Gaussian process", "scaled"], 1, {"replace"}),
+        (["flat", "published", "Gaussian process", "scaled"], -1, {"worse", "best"}),
+        (["flat", "published", "Gaussian process"], 1, {"scaled was not tried"}),
+    ],
+)
+def test_a_default_is_kept_unless_it_is_worse_by_each_metric(order, auc, words):
     candidates = [
         Candidate(f"{model}, {prior}", model, choice=prior)
         for model in ("BDD", "BSVDD")
-        for prior in PRIORS
-        if prior not in studies.PRIOR_OF
+        for prior in order
     ]
-    return runner.Study("d", shapes, candidates, studies.DEFAULTS, 2)
-
-
-def verdict(order, auc=lambda planted: planted):
-    study = defaults_study()
+    shapes = [Shape("ring", noise=0.01 * (i + 1)) for i in range(12)]
+    study = runner.Study("d", shapes, candidates, studies.DEFAULTS, 2)
     results = planted(study, lambda _, name: 0.8 - 0.1 * order.index(name.rpartition(", ")[2]))
-    results["auc"] = auc(results["auc"])
-    return defaults.defaults(model_rows(results), study.candidates, "prior", lambda _: "scaled")
-
-
-def test_a_default_that_wins_stays_and_one_that_loses_is_to_be_replaced():
-    kept = verdict(["scaled", "flat", "published", "Gaussian process"])
-    assert (
-        "scaled for BDD and BSVDD: the default is the best in 4 of 4 rankings" in kept[0].sentence
-    )
-    assert "so it stays" in kept[0].sentence
-    lost = verdict(["flat", "published", "Gaussian process", "scaled"])
-    assert (
-        "the default is the best in 0 of 4 rankings (a model by a metric), flat in its place in 4"
-        in lost[0].sentence
-    )
-    assert lost[0].sentence.endswith(
-        "by each metric for BDD and BSVDD, where it should be replaced."
-    )
-    assert "worse for BDD by G-mean (flat), BDD by AUC (flat), BSVDD by" in lost[0].sentence
-    assert "flat has the best mean rank (1.0" in lost[1].sentence
-    assert lost[1].sentence.endswith(": significantly worse).")
-
-
-def test_a_default_that_loses_by_one_metric_stays():
-    found = verdict(["flat", "published", "Gaussian process", "scaled"], lambda auc: 1 - auc)
-    assert "worse for BDD by G-mean (flat) and BSVDD by G-mean (flat)" in found[0].sentence
-    assert found[0].sentence.endswith("but for no model by each metric, so it stays.")
+    results["auc"] *= auc
+    found = guidelines.defaults(model_rows(results), candidates, lambda _: "scaled")
+    assert set(found.table["verdict"]) == words and len(found.table) == 4
+    assert (found.table["default"] == "scaled").all()
 
 
 def test_defaults_are_those_of_the_package():
     of = {"BSVDD": "flat", "BSVDD-M": "inverse row sum", "BDD": "equal weights", "BDD-M": "scaled"}
     for model, prior in of.items():
-        assert defaults.default_prior(model) == prior
+        assert guidelines.default_prior(model) == prior
         assert f"{model}, {prior}" in [c.name for c in studies.prior_candidates()]
-    for model in studies.BANDWIDTH_MODELS:
-        assert defaults.default_bandwidth(model) == "likelihood"
     kernels = [c.parameters["kernel"] for c in studies.bandwidth_candidates()]
     assert REGISTRY["BSVDD"].parameters["kernel"] in kernels
 
 
-def test_too_few_settings_are_said_and_not_hidden(plan):
+def test_the_page_is_self_contained_and_shows_every_verdict(plan, tmp_path):
     results = results_of(plan, MODELS)
-    one = plan.priors.scenarios[0].name
-    name = plan.priors.name
-    results[name] = results[name][results[name]["data"] == one]
-    sections, _ = guidelines.all_findings(plan, results)
-    assert "its prior cannot be compared: ranking by g_mean needs" in sections["Priors"][0].sentence
-
-
-def test_the_page_is_self_contained_and_shows_every_sentence(plan, tmp_path):
-    results = results_of(plan, MODELS)
-    page = guidelines_page.write(tmp_path, plan, results).read_text()
-    sections, _ = guidelines.all_findings(plan, results)
-    text = page.replace("&#39;", "'").replace("&gt;", ">")
-    for findings in sections.values():
-        for finding in findings:
-            assert finding.sentence in text
+    page = guidelines.write(tmp_path, plan, results).read_text()
+    for title, section in guidelines.sections(plan, results).items():
+        assert f"<h2>{title}</h2>" in page
+        for word in section.table["verdict"]:
+            assert f"<td>{word}</td>" in page
     assert not re.search(r'(src|href)="(?!data:)', page)
     assert page.count("data:image/png;base64,") == 4
     pictures = {p.name for p in tmp_path.glob("*.png")}
@@ -275,7 +261,7 @@ def test_designs_cover_what_is_asked_for():
     assert {s.name for s in with_v}.isdisjoint(s.name for (s,) in plan.design["features"].values())
     assert set(plan.design["boundary"]) == {"linear", "ring", "moons", "clover", "modes"}
     assert [c.name for c in plan.main.candidates] == [*REGISTRY, *YARDSTICKS]
-    assert any(isinstance(s, Unlabelled) for s in plan.main.scenarios)
+    assert any(not s.labelled for s in plan.main.scenarios)
     for each in plan.studies:
         each.check()
     bayesian = [n for n, r in REGISTRY.items() if r.bayesian]
@@ -302,20 +288,3 @@ def test_real_sets_are_grouped_by_size_features_and_share():
 def test_trivial_rules_are_no_candidates(plan):
     rows = list(trivial_rules(plan.main.scenarios[0], 0, 0))
     assert model_rows(pd.DataFrame(rows)).empty
-
-
-def test_labels_of_times_cover_neither_points_nor_each_other():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"median fit, s": 10 ** rng.normal(-1, 1, 17), "mean G-mean": rng.uniform(0.7, 0.72, 17)},
-        [f"model {i}" for i in range(17)],
-    )
-    figure = guidelines_page.against_time(table)
-    (ax,) = figure.axes
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert [text.get_text() for text in ax.texts] == list(table.index)
-    points = ax.transData.transform(table.to_numpy())
-    for i, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:i])
-        assert not any(box.contains(*point) for point in points)
-    plt.close(figure)

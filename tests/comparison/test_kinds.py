@@ -74,11 +74,11 @@ def test_an_unknown_set_is_named():
 
 def test_only_the_labelled_kind_is_in_training():
     pair = LabelledKind(SET, "d").pair(3)
-    assert set(pair.train_kind) == {"", "d"}
+    assert set(pair.kinds[0]) == {"", "d"}
     assert pair.train.minority.sum() == LabelledKind(SET, "d").n_minority == 4  # 35 / 10, rounded
     assert (~pair.train.minority).sum() == 35
-    assert set(pair.test_kind) == {"", "c", "d", "e"}
-    np.testing.assert_array_equal(pair.unseen, np.isin(pair.test_kind, ["c", "e"]))
+    assert set(pair.kinds[1]) == {"", "c", "d", "e"}
+    np.testing.assert_array_equal(pair.unseen, np.isin(pair.kinds[1], ["c", "e"]))
     rows = np.concatenate([pair.train.X, pair.test.X])
     assert len(np.unique(rows, axis=0)) == len(rows) == 100
 
@@ -100,7 +100,7 @@ def test_drift_moves_the_labelled_kinds_by_its_length():
     still, moved = (Clusters(0.5, drift, n_test=40_000).pair(2) for drift in (0.0, 2.0))
     np.testing.assert_array_equal(still.train.X, moved.train.X)
     for kind, length in (("kind A", 2.0), ("kind B", 2.0), ("kind C", 0.0)):
-        means = [p.test.X[p.test_kind == kind].mean(axis=0) for p in (still, moved)]
+        means = [p.test.X[p.kinds[1] == kind].mean(axis=0) for p in (still, moved)]
         assert np.linalg.norm(means[1] - means[0]) == pytest.approx(length, abs=0.1)
 
 
@@ -186,10 +186,10 @@ def test_few_labelled_rows_are_of_the_same_kind():
     scenario = kinds.LabelledKind(digits, digits.kinds[0], labels=2)
     pair, whole = scenario.pair(3), kinds.LabelledKind(digits, digits.kinds[0]).pair(3)
     assert scenario.name == "digits, 9 labelled by 2 rows" and scenario.n_minority == 2
-    assert (pair.train_kind == "9").sum() == 2
-    assert (whole.train_kind == "9").sum() == 30
-    normal = whole.train_kind == ""
-    np.testing.assert_array_equal(pair.train.X[pair.train_kind == ""], whole.train.X[normal])
+    assert (pair.kinds[0] == "9").sum() == 2
+    assert (whole.kinds[0] == "9").sum() == 30
+    normal = whole.kinds[0] == ""
+    np.testing.assert_array_equal(pair.train.X[pair.kinds[0] == ""], whole.train.X[normal])
     names = [each.name for each in studies.kinds([digits]).scenarios]
     assert (
         scenario.labelled
@@ -230,41 +230,41 @@ def test_labels_are_counted_on_the_same_kinds():
     assert table["LS-SVM"].tolist() == pytest.approx([0.85, 0.95])  # not "a, x", nor "b, z"
     assert report.summary(rows).equals(report.summary(results()))
     assert "by 2 rows" not in report.generated(rows).index
-    worth = next(f.sentence for f in report.findings(rows) if "with labels" in f.sentence)
-    assert "0.850 from 2 rows (LS-SVM) and 0.950 from up to a tenth" in worth
-    assert "without labels BSVDD has 0.850 for the same kinds" in worth
 
 
-def test_sentences_name_the_best_model_for_each_case():
-    first, second, third, fall, *_ = [f.sentence for f in report.findings(results())]
-    assert first.startswith(
-        "Over 2 data sets LS-SVM has the largest AUC for new rows of the labelled"
-    )
-    assert "BSVDD has the largest AUC for rows of kinds that training has not seen, 0.850" in second
-    assert "BSVDD-M has the largest AUC on average over both" in third
-    assert fall.startswith("When a new kind comes, the AUC falls by 0.205 for LS-SVM")
+def test_the_best_and_the_next_model_are_named_for_each_metric():
+    table = report.verdicts(results())
+    assert table.loc[["AUC, seen", "AUC, unseen", "AUC, mean"], "best"].tolist() == [
+        "LS-SVM",
+        "BSVDD",
+        "BSVDD-M",
+    ]
+    assert table.loc["AUC, unseen", ["value", "next", "next value"]].tolist() == [
+        pytest.approx(0.85),
+        "BSVDD-M",
+        pytest.approx(0.84),
+    ]
+    assert (table.loc["Brier, 25%", "value"]) < table.loc["Brier, 25%", "next value"]
 
 
 def test_files_of_the_report(tmp_path):
     report.save(tmp_path, results())
     assert pd.read_csv(tmp_path / "kinds_summary.csv").shape[0] == 3
-    assert "AUC in generated data" in (tmp_path / "kinds_findings.txt").read_text(encoding="utf-8")
+    assert "AUC in generated data" in (tmp_path / "kinds_tables.txt").read_text(encoding="utf-8")
 
 
 def test_results_without_real_data_are_refused():
     rows = results()
     with pytest.raises(ValueError, match="no real data set"):
-        report.findings(rows[~rows["data"].str.endswith("labelled")])
+        report.verdicts(rows[~rows["data"].str.endswith("labelled")])
 
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_guide_has_the_sentences_and_figures_of_the_stored_study():
+def test_the_guide_has_the_figures_of_the_stored_study():
     page = (DOCS / "guide" / "unseen_kinds.md").read_text(encoding="utf-8")
     stored = runner.read(DOCS / "study" / "kinds_results.csv")
-    for finding in report.findings(stored):
-        assert f". {finding.sentence}\n" in page
     for model, row in report.summary(stored).iterrows():
         shown = [f"{row[name]:.3f}".lstrip("0") for name in ("auc_seen", "auc_unseen", "auc_mean")]
         assert f"| {model} | {' | '.join(shown)} |" in page

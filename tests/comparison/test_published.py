@@ -1,9 +1,12 @@
 """What the published table implies, by arithmetic on its printed numbers."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.report import published
+from bsvdd.comparison.report import published, reproduction
+from bsvdd.comparison.run import runner, studies
 from bsvdd.inference.metrics import evaluate
 
 PRINTED = published.table()
@@ -56,3 +59,19 @@ def test_distance_is_the_mean_absolute_difference():
     found = published.distances(PRINTED, moved)
     assert found["SVDD"] == pytest.approx(0.01)
     assert found[["BDD", "BSVDD", "BSVDD-M"]].tolist() == [0, 0, 0]
+
+
+def test_rows_that_flag_everything_are_called_so():
+    """By the stored study of the slides."""
+    study, path = studies.slides(), Path(__file__).parents[2] / "docs/study/slides_results.csv"
+    ours, sd = reproduction.by_v(study, runner.read(path))
+    table = reproduction.verdicts(ours, ours.loc["flag all", "f1"] + 0.001)
+    words = table["verdict"].xs("published", level="source")
+    assert words["BSVDD"] == words["BSVDD-M"] == "as flagging all"
+    assert words["SVDD"] == "other than flagging all"
+    assert words["BDD"] == "other than flagging all; calls the other class positive"
+    assert table.loc[("Bayes rule", "ours"), "F1 - F1 of flagging all"] == "0.001, 0.001, 0.001"
+    both = reproduction.beside(ours, sd)
+    assert both.loc[("SVDD", 5.0, "slides"), "F1"] == "0.167 (0.034)"
+    assert both.loc[("flag all", 5.0, "ours"), "FPR"] == "1.000 (0.000)"
+    assert [s for m, _, s in both.index if m == "BDD"] == ["slides", "slides, recast", "ours"] * 3

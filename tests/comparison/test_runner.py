@@ -1,7 +1,7 @@
 """The comparison: one protocol, independent cells, an honest table."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -83,32 +83,6 @@ def test_every_replicate_of_every_seed_has_a_seed_of_its_own():
     assert len(set(seeds)) == len(pairs)
     assert seeds == [replicate_seed(*pair) for pair in pairs]
     assert all(0 <= seed < 2**31 for seed in seeds)  # what scikit-learn takes
-
-
-def test_the_data_of_a_replicate_are_drawn_once(moon, monkeypatch):
-    """The cells of a replicate and the trivial rules share them, and none is kept at the end."""
-    seeds, pair = [], Real.pair
-
-    def counted(self, seed):
-        seeds.append(seed)
-        return pair(self, seed)
-
-    monkeypatch.setattr(Real, "pair", counted)
-    results = runner.compare([moon], ["SVDD", "OCSVM"], 2, SMALL)
-    assert len(results) == 2 * 4
-    assert seeds == [replicate_seed(0, 0), replicate_seed(1, 0)]
-    runner.compare([moon], ["SVDD"], 1, SMALL)
-    assert len(seeds) == 3
-
-
-def test_a_scenario_that_cannot_be_hashed_is_drawn_for_each_cell(moon):
-    @dataclass(frozen=True)
-    class Listed(Real):
-        notes: list
-
-    row = Cell(Listed(moon, []), Candidate("SVDD", "SVDD"), SMALL, 0, 0).run()
-    assert "error" not in row
-    assert row["auc"] == cell(moon, "SVDD").run()["auc"]
 
 
 def test_names_given_twice_fail_before_a_fit(moon, monkeypatch):

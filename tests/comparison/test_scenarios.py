@@ -1,18 +1,23 @@
 """Scenarios: pairs with the counts, places and labels that were asked for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bsvdd.comparison.run import studies
-from bsvdd.comparison.scenarios import datasets, designs, generators
+from bsvdd.comparison.scenarios import datasets, designs
 from bsvdd.comparison.scenarios.datasets import Dataset
-from bsvdd.comparison.scenarios.scenario import (
-    Contaminated,
-    OneClass,
-    Real,
-    Thinned,
-    Unlabelled,
+from bsvdd.comparison.scenarios.generators import (
+    BORDER,
+    MODES,
+    PADS,
+    PETALS,
+    SHAPES,
+    SQUARE,
+    Shape,
+    depth,
 )
-from bsvdd.comparison.scenarios.shapes import MODES, SHAPES, Shape
+from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.comparison.scenarios.slides import Slides
 from scipy.stats import kstest
 
@@ -68,31 +73,38 @@ def test_modes_are_five_clusters_before_a_background():
         assert kstest(column, "uniform", (-3, 6)).pvalue > 0.001
 
 
-def test_clover_has_its_minority_in_petals():
-    majority, minority = rows("clover", noise=0.0, n=2000)
-    petals = generators._petals()
-    assert (generators.depth(petals, majority) >= 1).all()
-    assert (generators.depth(petals, minority) < 1).all()
+@pytest.mark.parametrize(("kind", "maps"), [("clover", PETALS), ("paw", PADS)])
+@pytest.mark.parametrize("overlap", [0.0, 0.3])
+def test_clover_and_paw_have_their_minority_in_regions(kind, maps, overlap):
+    """Majority rows lie around the regions, and a share of the minority in their border."""
+    majority, minority = rows(kind, noise=overlap, n=1000)
+    assert (depth(maps, majority) >= 1).all() and np.abs(majority).max() <= SQUARE
+    inside = depth(maps, minority)
+    assert (inside >= 1).sum() == round(overlap * 500) and inside.max() < BORDER
 
 
-def test_contamination_hides_a_share_of_the_minority_in_training_only():
+def test_depth_is_one_on_the_edge_of_an_ellipse():
+    angles, petal = np.linspace(0, 6, 7), PETALS[0]
+    edge = (petal[:, :2] @ np.array([np.cos(angles), np.sin(angles)])).T + petal[:, 2]
+    np.testing.assert_allclose(depth([petal], edge), 1.0)
+    np.testing.assert_allclose(depth([petal], petal[None, :, 2]), 0.0, atol=1e-15)
+
+
+def test_options_hide_labels_of_training_rows_only():
     clean = Slides(v=0, n_train=400, n_test=100, share=0.1)
-    scenario = Contaminated(clean, 0.25)
-    pair, truth = scenario.pair(5), clean.pair(5)
+    hidden, none = replace(clean, mislabelled=0.25), replace(clean, labelled=False)
+    truth = clean.pair(5)
+    for scenario in (hidden, none):
+        np.testing.assert_array_equal(scenario.pair(5).test.minority, truth.test.minority)
+    pair = hidden.pair(5)
     np.testing.assert_array_equal(pair.train.X, truth.train.X)
-    np.testing.assert_array_equal(pair.test.minority, truth.test.minority)
     assert (pair.train.minority & ~truth.train.minority).sum() == 0
     assert truth.train.minority.sum() - pair.train.minority.sum() == 10
-
-
-def test_without_labels_only_majority_rows_train():
-    clean = Shape("moons")
-    scenario = Unlabelled(clean)
-    pair, truth = scenario.pair(5), clean.pair(5)
+    assert hidden.name == f"{clean.name}, 25% of minority mislabelled"
+    pair = none.pair(5)
     np.testing.assert_array_equal(pair.train.X, truth.train.X[~truth.train.minority])
-    assert not pair.train.minority.any()
-    assert pair.test.minority.any()
-    assert not scenario.labelled and clean.labelled
+    assert not pair.train.minority.any() and none.n_minority == 0
+    assert none.name == f"{clean.name}, no minority in training"
 
 
 @pytest.mark.parametrize("quick", [True, False])
@@ -123,7 +135,7 @@ def test_a_real_set_is_halved_and_checked():
 
 def test_of_a_large_set_some_rows_train_and_the_whole_half_is_tested():
     data = datasets.embedded("vehicle_van")
-    scenario, whole = Thinned(data, 100), Real(data)
+    scenario, whole = Real(data, 100), Real(data)
     pair, again, other = scenario.pair(3), scenario.pair(3), scenario.pair(4)
     np.testing.assert_array_equal(pair.test.X, whole.pair(3).test.X)
     np.testing.assert_array_equal(pair.train.X, again.train.X)
@@ -138,7 +150,7 @@ def test_of_a_large_set_some_rows_train_and_the_whole_half_is_tested():
 def test_more_rows_than_asked_for_are_thinned_and_others_left_as_they_are():
     data = [datasets.embedded("wine_cultivar3"), datasets.embedded("vehicle_van")]
     small, large = designs.real_design(data, rows=89)["data set"].values()
-    assert type(small[0]) is Real and type(large[0]) is Thinned
+    assert (small[0].n_minority, large[0].n_minority) == (24, round(89 * 99 / 423))
     plan = studies.real(data, rows=89)
     names = ["wine_cultivar3", "vehicle_van, 89 training rows"]
     assert all([s.name for s in study.scenarios] == names for study in plan.studies)
@@ -147,11 +159,11 @@ def test_more_rows_than_asked_for_are_thinned_and_others_left_as_they_are():
 @pytest.mark.parametrize(
     "scenario",
     [
-        Thinned(datasets.embedded("vehicle_van"), 50),
+        Real(datasets.embedded("vehicle_van"), 50),
         Shape("modes", share=0.07),
         Slides(v=0, n_train=300, n_test=10, share=0.05),
-        Contaminated(Shape("modes", share=0.07), 0.3),
-        Unlabelled(Shape("ring")),
+        Shape("modes", share=0.07, mislabelled=0.3),
+        Shape("ring", labelled=False),
     ],
 )
 def test_the_number_of_minority_rows_is_known_before_a_pair_is_drawn(scenario):
@@ -167,19 +179,18 @@ def test_the_number_of_minority_rows_is_known_before_a_pair_is_drawn(scenario):
         (lambda: Shape("ring", share=0.0), "at least one row of each class"),
         (lambda: Shape("ring", n_train=20, share=0.01), "at least one row of each class"),
         (lambda: Shape("ring", noise=2.0), "noise must lie"),
-        (lambda: Contaminated(Shape("ring"), 1.0), "share must lie"),
-        (lambda: Thinned(datasets.embedded("yeast_ME2"), 742), "from 1 to 741, .* got 742"),
-        (lambda: Thinned(datasets.embedded("yeast_ME2"), 4.5), "a whole number .* got 4.5"),
+        (lambda: Shape("ring", mislabelled=1.0), "mislabelled must lie"),
+        (lambda: Real(datasets.embedded("yeast_ME2"), 4.5), "a whole number .* got 4.5"),
         (
-            lambda: Thinned(Dataset("w", np.eye(20), np.arange(20) < 13), 6).check(),
+            lambda: Real(Dataset("w", np.eye(20), np.arange(20) < 13), 6).check(),
             r"w: 6 training rows would be 4 minority and 2 majority",
         ),
         (
-            lambda: Thinned(Dataset("w", np.eye(50), np.arange(50) < 40), 20).check(),
+            lambda: Real(Dataset("w", np.eye(50), np.arange(50) < 40), 20).check(),
             r"w: .* most rows are minority \(80%\).* give the rarer class",
         ),
         (
-            lambda: Thinned(datasets.embedded("yeast_ME2"), 10).check(),
+            lambda: Real(datasets.embedded("yeast_ME2"), 10).check(),
             "yeast_ME2: 10 training rows would be 0 minority and 10 majority.* draw more rows",
         ),
     ],
@@ -193,7 +204,7 @@ def test_scenarios_that_make_no_sense_are_refused(make, message):
 def test_half_of_the_majority_trains_alone(rows, n_train):
     """All other rows test: the other half, and every minority row."""
     X = np.arange(50.0)[:, None]
-    scenario = OneClass(Dataset("d", X, np.arange(50) % 5 == 0), rows)
+    scenario = Real(Dataset("d", X, np.arange(50) % 5 == 0), rows, labelled=False)
     assert not scenario.labelled and scenario.n_minority == 0
     pair, other = scenario.pair(3), scenario.pair(4)
     assert len(pair.train.X) == n_train and not pair.train.minority.any()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.report import table
 from bsvdd.comparison.run import cell, measures, runner
-from bsvdd.comparison.scenarios.shapes import Shape
+from bsvdd.comparison.scenarios.generators import Shape
 from bsvdd.comparison.scenarios.slides import Slides
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import average_precision_score

@@ -1,37 +1,38 @@
-"""Worker processes of this machine. The tests share them, as it takes seconds to start one."""
+"""Processes and dask clusters give the same table to the bit, whichever of them die."""
 
 import os
+import sys
+import time
 from dataclasses import replace
 
-import pandas as pd
+import psutil
 import pytest
-from bsvdd.comparison.run import runner, workers
-from bsvdd.comparison.run.cell import Cell
-from bsvdd.comparison.run.protocol import Candidate, Protocol
+from bsvdd.comparison.run import workers
 from bsvdd.comparison.run.store import Store
 from bsvdd.comparison.run.workers import Workers
-from bsvdd.comparison.scenarios import datasets
+from distributed import LocalCluster
 
 from tests.comparison.helpers import (
     STUDY,
-    TIMES,
-    Growing,
+    WAIT,
     N,
     Poison,
     assert_kept,
     assert_same,
+    kill,
+    start_run,
     stored,
+    wait_for,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def patient():
-    """Keep idle processes between the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "IDLE", 60)
-        yield
+@pytest.fixture
+def cluster():
+    """Two worker processes, which their nannies start again when they are killed."""
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster
 
 
 @pytest.mark.parametrize("jobs", [0, -2])
@@ -41,27 +42,14 @@ def test_jobs_that_are_none_are_refused(jobs):
 
 
 @pytest.mark.slow
-def test_processes_give_the_same_table(alone, tmp_path):
-    assert_same(alone, STUDY.run(Store(tmp_path), Workers(2)))
-    assert len(list(tmp_path.iterdir())) == N
-
-
-def test_workers_do_not_change_the_results_of_a_real_set():
-    moon, names = datasets.moon(n0=60, n1=12), ["SVDD", "BDD"]
-    protocol = Protocol(draws=150, tune=150)
-    alone = runner.compare([moon], names, 2, protocol)
-    together = runner.compare([moon], names, 2, protocol, jobs=2)
-    pd.testing.assert_frame_equal(alone.drop(columns=TIMES), together.drop(columns=TIMES))
-
-
-def test_a_process_that_grows_goes_on(tmp_path):
-    """It keeps what it has compiled; by itself loky starts another one at .3 GB."""
-    scenario = Growing("ring", 60, 80, asked=str(tmp_path / "asked"))
-    cells = [Cell(scenario, Candidate("SVDD", "SVDD"), Protocol(), i, 0) for i in range(6)]
-    assert len(list(Workers(2).run(cells))) == 6
-    asked = (tmp_path / "asked").read_text(encoding="utf-8").split()
-    assert len(asked) == 6
-    assert len(set(asked)) <= 2
+def test_processes_and_a_cluster_give_the_same_table(alone, cluster, tmp_path):
+    for where in (Workers(2), Workers(scheduler=cluster.scheduler_address)):
+        seen, store = [], Store(tmp_path / str(where.jobs))
+        assert_same(alone, STUDY.run(store, where, on_cell=seen.append))
+        assert [each.done for each in seen] == list(range(1, N + 1))
+        assert len(stored(store.folder)) == N
+    nowhere = Workers(scheduler="tcp://127.0.0.1:9")  # a finished study asks for no scheduler
+    assert_same(alone, STUDY.run(Store(store.folder), nowhere))
 
 
 def test_a_cell_that_kills_its_process_is_named_and_the_rest_is_stored(tmp_path):
@@ -77,3 +65,86 @@ def test_a_cell_that_kills_its_process_is_named_and_the_rest_is_stored(tmp_path)
     cured.touch()
     assert_same(study.run(), study.run(Store(folder)))
     assert len(assert_kept(seen, folder)) == len(study.cells())
+
+
+@pytest.mark.long
+def test_processes_of_a_killed_runner_end_too(alone, forked, tmp_path):
+    runner, reports = start_run(STUDY, tmp_path, Workers(2))
+    wait_for(reports, 4)
+    theirs = psutil.Process(runner.pid).children(recursive=True)
+    assert len(theirs) >= 2
+    kill(runner)
+    seen = stored(tmp_path)
+    assert len(seen) >= 3
+    assert psutil.wait_procs(theirs, timeout=WAIT)[1] == []
+    assert_same(alone, STUDY.run(Store(tmp_path)))
+    assert_kept(seen, tmp_path)
+
+
+# --- clusters -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_path):
+    """One of two dies after the second cell, and both after the fourth."""
+    seen = [{}]
+
+    def on_cell(progress):
+        seen[0] = assert_kept(seen[0], tmp_path)
+        assert len(seen[0]) == progress.done
+        for nanny in list(cluster.workers.values())[: {2: 1, 4: 2}.get(progress.done, 0)]:
+            psutil.Process(nanny.pid).kill()
+
+    where = Workers(scheduler=cluster.scheduler_address)
+    assert_same(alone, STUDY.run(Store(tmp_path), where, on_cell=on_cell))
+    assert len(assert_kept(seen[0], tmp_path)) == N
+
+
+@pytest.mark.slow
+def test_a_cell_that_kills_workers_and_a_lost_scheduler_are_named(alone, cluster, tmp_path):
+    poison = Poison("moons", 60, 80, spared=os.getpid())
+    study = replace(STUDY, scenarios=[poison], candidates=STUDY.candidates[:1], replicates=1)
+    where = Workers(scheduler=cluster.scheduler_address)
+    with pytest.raises(ChildProcessError, match="each worker died at moons n=60.*goes on from"):
+        study.run(Store(tmp_path), where)
+    assert stored(tmp_path) == {}
+    with pytest.raises(ConnectionError, match="is lost; restart it, and run the same again"):
+        STUDY.run(Store(tmp_path), where, on_cell=lambda progress: cluster.close())
+    seen = stored(tmp_path)
+    assert 0 < len(seen) < N
+    assert_same(alone, STUDY.run(Store(tmp_path)))
+    assert len(assert_kept(seen, tmp_path)) == N
+
+
+@pytest.mark.parametrize(
+    ("options", "version", "message"),
+    [
+        ({"threads_per_worker": 2}, None, "has 2 threads .*, expected one thread and bsvdd"),
+        ({"threads_per_worker": 1}, "9.9", r"bsvdd 0\..*, expected one thread and bsvdd 9.9"),
+        ({"n_workers": 0}, None, "has no worker; start some with `dask worker"),
+    ],
+)
+def test_clusters_that_will_not_do_are_refused(options, version, message, monkeypatch):
+    monkeypatch.setattr(workers, "CONNECT", 1)
+    given = {"n_workers": 1, "processes": False, "dashboard_address": ":0"} | options
+    if version:
+        calls = iter([version])
+        own = workers.version
+        monkeypatch.setattr(workers, "version", lambda name: next(calls, None) or own(name))
+    with LocalCluster(**given) as cluster, pytest.raises(ValueError, match=message):
+        STUDY.run(workers=Workers(scheduler=cluster.scheduler_address))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
+def test_a_scheduler_that_cannot_be_reached_fails_in_seconds(address, monkeypatch):
+    monkeypatch.setattr(workers, "CONNECT", 1)
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="no dask scheduler answers at"):
+        STUDY.run(workers=Workers(scheduler=address))
+    assert time.monotonic() - start < 10
+
+
+def test_dask_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask.distributed", None)
+    with pytest.raises(ValueError, match=r"pip install 'bsvdd\[dask\]'"):
+        STUDY.run(workers=Workers(scheduler="tcp://127.0.0.1:9"))

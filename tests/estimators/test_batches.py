@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 from bsvdd.estimators.questions.batches import (
-    abnormal_at_least,
     discoveries,
     discoveries_by_e_values,
     e_values,
+    false_discoveries,
 )
 from bsvdd.estimators.questions.p_values import p_values
 from bsvdd.inference.decision import probability_error, three_way
@@ -51,35 +51,51 @@ def test_discoveries_at_exactly_the_rate(p, fdr):
     assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35
 
 
-def closed_testing(p, alpha):
-    """The number of rows less the largest set that Simes' test does not reject, by all sets."""
-    m = len(p)
-    for size in range(m, 0, -1):
-        for members in combinations(p, size):
-            ordered = np.sort(members)
-            if (size * ordered > np.arange(1, size + 1) * alpha).all():
-                return m - size
-    return m
+def orders(n, m):
+    """All orders of n left-out and m normal rows: the p-values (orders, m)."""
+    ranks = []
+    for places in combinations(range(n + m), m):
+        left_out = np.delete(np.arange(float(n + m)), places)
+        ranks.append(p_values(np.array(places, dtype=float), left_out))
+    return np.array(ranks)
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=7), st.sampled_from([0.05, 0.1, 0.4]))
-def test_the_lower_bound_is_that_of_closed_testing(ranks, alpha):
-    p = np.array(ranks) / 61
-    assert abnormal_at_least(p, 1 - alpha) == closed_testing(p, alpha * (1 + 1e-9))
+@pytest.mark.parametrize(("n", "m", "confidence"), [(7, 3, 0.8), (4, 6, 0.7), (12, 2, 0.9)])
+@pytest.mark.parametrize("abnormal", [0, 3])
+def test_bounds_hold_for_all_thresholds_in_as_many_orders(n, m, confidence, abnormal):
+    """Of all orders of normal rows, beside abnormal rows with the smallest p-value."""
+    broken, sure = [], []
+    for p in orders(n, m):
+        found = false_discoveries(np.append(p, [1 / (n + 1)] * abnormal), n, confidence)
+        false = (p[:, None] <= found["p_value"].to_numpy()).sum(axis=0)
+        broken.append((false > found["false_at_most"]).any())
+        sure.append(found["abnormal_at_least"].max())
+    assert np.mean(broken) <= 1 - confidence + 0.01  # 9,999 samples have an error of .005
+    assert np.mean(broken) > 0 or max(sure) == 0  # they are not far off
 
 
-def test_a_p_value_at_the_bound_counts():
-    """1 - .9 is a little less than .1 in doubles, and p-values are often exactly at the bound."""
-    assert abnormal_at_least(np.array([0.1])) == 1
-    assert abnormal_at_least(np.array([0.05, 0.1])) == 2
-    assert abnormal_at_least(np.array([0.01, *[0.5] * 9])) == 1
+def test_bounds_grow_with_abnormal_rows_and_are_whole():
+    rng = np.random.default_rng(2)
+    p = np.append([1 / 201] * 30, rng.integers(1, 202, 170) / 201)
+    found = false_discoveries(p, 200)
+    assert 15 <= found["abnormal_at_least"].max() <= 30
+    total = found["abnormal_at_least"] + found["false_at_most"]
+    np.testing.assert_array_equal(total, found["selected"])
+    np.testing.assert_array_equal(total, [(p <= each).sum() for each in found["p_value"]])
+    share = found["false_at_most"] / found["selected"]
+    np.testing.assert_array_equal(found["false_share_at_most"], share)
+    more = false_discoveries(p, 200, 0.99)
+    assert (more["false_at_most"] >= found["false_at_most"]).all()
+    certain = false_discoveries(p, 200, 0.99999)  # more than 9,999 samples can say
+    assert (certain["abnormal_at_least"] == 0).all()
 
 
 @pytest.mark.parametrize("value", [0, 1, -0.1, 2.0, float("nan"), "a", None])
 def test_rates_lie_between_zero_and_one(value):
-    for name, function in (("fdr", discoveries), ("confidence", abnormal_at_least)):
-        with pytest.raises(ValueError, match=f"{name} must lie between 0 and 1"):
-            function(np.array([0.5]), value)
+    with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
+        discoveries(np.array([0.5]), value)
+    with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+        false_discoveries(np.array([0.5]), 9, value)
 
 
 def test_three_ways_by_hand():
@@ -145,4 +161,4 @@ def test_without_a_discovery():
     assert not discoveries_by_e_values(e, 0.1).any()
     none = discoveries(np.empty(0), 0.1)
     assert (none.shape, none.dtype) == ((0,), bool)
-    assert abnormal_at_least(np.empty(0)) == 0
+    assert not len(false_discoveries(np.empty(0), 9))

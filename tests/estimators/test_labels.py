@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.rows import tables
 from bsvdd.estimators.rows.files import read
 from bsvdd.inference.warning import DataWarning
 
@@ -190,7 +191,7 @@ def test_blocks_of_a_file_agree_on_the_labels(tmp_path):
     for X, labels in ((path, "y"), (frame[["a"]], frame["y"])):
         assert est.fit(X, labels).gram_.n0 == len(y) - count
     assert datasets.from_csv(path, "y", "1").minority.sum() == count
-    assert datasets.split_label(frame, "y", "1")[1].sum() == count
+    assert tables.split_label(frame, "y", "1")[1].sum() == count
     with pytest.raises(ValueError, match="minor_label=1 does not occur in y, which has '"):
         est.set_params(minor_label=1).fit(path, "y")
 
@@ -228,4 +229,4 @@ def test_a_blank_line_of_one_column_is_a_gap(tmp_path):
     assert len(read(path)[0]) == 4
     with pytest.raises(ValueError, match=r"X\[1, 0\] is nan"):
         SVDD().fit(path)
-    assert len(datasets.read_table(path)) == 4
+    assert len(tables.read_table(path)) == 4

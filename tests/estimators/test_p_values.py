@@ -5,7 +5,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import dictionary
-from bsvdd.estimators.questions.batches import discoveries, discoveries_by_e_values, e_values
+from bsvdd.estimators.questions.batches import (
+    discoveries,
+    discoveries_by_e_values,
+    e_values,
+    false_discoveries,
+)
 from bsvdd.models import Gram, bdd
 from scipy import stats
 from sklearn.base import clone
@@ -248,6 +253,10 @@ def test_blocks_and_dask_give_the_same(est):
     np.testing.assert_array_equal(est.select(da.from_array(NEW)), discoveries(expected, 0.1))
     np.testing.assert_array_equal(est.select(NEW, 0.3), discoveries(expected, 0.3))
     assert est.p_value(NEW[:1]).shape == (1,)
+    bounds = est.false_discoveries(da.from_array(NEW))
+    pd.testing.assert_frame_equal(
+        bounds, false_discoveries(expected, (~est.fit_.data.minority).sum())
+    )
 
 
 # bad input
@@ -259,7 +268,7 @@ def test_what_cannot_be_asked(est):
     with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
         est.select(NEW, fdr=0.0)
     with pytest.raises(ValueError, match="confidence must lie between"):
-        est.abnormal_at_least(NEW, confidence=1.0)
+        est.false_discoveries(NEW, confidence=1.0)
 
 
 SIGMA = priors.Normal(sigma=tuple(map(tuple, np.eye(25) * 2.0)))

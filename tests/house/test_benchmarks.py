@@ -90,3 +90,52 @@ def test_the_guide_quotes_the_stored_modes(name):
         lowest, highest = row["auc"]  # of the chains; the guide has that of all draws
         assert lowest - 0.001 <= auc <= highest + 0.001
         assert (r_hat, ess) == (round(row["r_hat"], 3), round(row["ess"]))
+
+
+def of_given(stored):
+    for r in stored["given"]:
+        numbers = [
+            r[f"{name} {what}"] for what in ("found", "false") for name in ("joint", "given")
+        ]
+        yield f"| {r['relation']} | {r['columns']} | {' | '.join(map(share, numbers))} |"
+
+
+def of_tail(stored):
+    for r in stored["tail"]:
+        rates = [
+            ", ".join(
+                f"{r[f'{name} {rate}'] / float(rate):.1f}" for rate in ("0.01", "0.001", "0.0001")
+            )
+            for name in ("predictive", "plugged in")
+        ]
+        power = [share(r[f"pareto {what}"]) for what in ("fdp", "power")]
+        yield f"| {r['kind']} | {r['columns']:.0f} | {' | '.join([*rates, *power])} |"
+    for r in stored["bounds"]:
+        counts = [r[name] for name in ("sure", "selected by BH", "false of these", "false at most")]
+        numbers = " | ".join(f"{each:.1f}" for each in counts)
+        yield f'| {r["n"]} | `"{r["method"]}"` | {share(r["broken"])} | {numbers} |'
+
+
+def of_stream(stored):
+    yield f"of {stored['stream']['streams']:,} streams {share(stored['stream']['false alarms'], 3)}"
+    delays = stored["stream"]["delays"]
+    for first, later in zip(delays[::2], delays[1::2], strict=True):
+        cells = [
+            f"{share(r['told'])}, {'–' if r['median'] is None else round(r['median'])}"
+            for r in (first, later)
+        ]
+        yield f"| {first['n']:,} | {first['columns']} | {' | '.join(cells)} |"
+
+
+def share(value, digits=2):
+    text = f"{value:.{digits}f}"
+    return text if value >= 0.9999 else text.removeprefix("0")
+
+
+@pytest.mark.parametrize("lines", [of_given, of_tail, of_stream], ids=lambda f: f.__name__)
+def test_the_guide_has_the_stored_answers_to_questions(lines):
+    docs = Path(__file__).parents[2] / "docs"
+    stored = json.loads((docs / "questions.json").read_text(encoding="utf-8"))
+    page = (docs / "guide" / f"{lines.__name__.removeprefix('of_')}.md").read_text(encoding="utf-8")
+    expected = list(lines(stored))
+    assert [line for line in expected if line not in page] == []

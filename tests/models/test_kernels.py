@@ -61,19 +61,23 @@ def normal_score(v, x, sd, steps=False):
 SCORES = np.array([[normal_score(v, x, x.std()) for v in x] for x in X.T])
 
 
-def two_scales(v, f):
-    """Both coordinates of a value v of column f."""
+BOTH, STANDARDISED, NORMAL_SCORES = (0, 1), (0,), (1,)
+
+
+def coordinates(v, f, scales):
+    """The coordinates of a value v of column f."""
     x, scores = X[:, f], SCORES[f]
     of_ranks = (normal_score(v, x, x.std()) - scores.mean()) / scores.std()
-    return np.array([(v - x.mean()) / x.std(), of_ranks]) / math.sqrt(2)
+    both = np.array([(v - x.mean()) / x.std(), of_ranks])
+    return both[list(scales)] / math.sqrt(len(scales))
 
 
-def tabular(k, categorical=(1, 3), weights=(1.0, 1.0, 1.0, 1.0)):
+def tabular(k, categorical=(1, 3), weights=(1.0, 1.0, 1.0, 1.0), scales=BOTH):
     numbers = [f for f in range(4) if f not in categorical]
 
     def product(x, y):
         u, v = (
-            np.concatenate([math.sqrt(weights[f]) * two_scales(z[f], f) for f in numbers])
+            np.concatenate([math.sqrt(weights[f]) * coordinates(z[f], f, scales) for f in numbers])
             for z in (x, y)
         )
         return k(u, v) * 0.3 ** sum(weights[c] * (x[c] != y[c]) for c in categorical)
@@ -107,6 +111,11 @@ FORMULAS = [
     (of_columns(kernels.RBF(1.7), weights=WEIGHTS), tabular(gauss, weights=(0.5, 1, 1, 2.0))),
     (kernels.Tabular(kernels.RBF(1.7)), tabular(gauss, ())),
     (kernels.Tabular(kernels.Laplacian(0.8), weights={2: 3.0}), tabular(laplace, (), (1, 1, 3, 1))),
+    (of_columns(kernels.RBF(1.7), scale="standardised"), tabular(gauss, scales=STANDARDISED)),
+    (
+        kernels.Tabular(kernels.Laplacian(0.8), weights={2: 3.0}, scale="normal scores"),
+        tabular(laplace, (), (1, 1, 3, 1), NORMAL_SCORES),
+    ),
 ]
 KERNELS = [kernel.resolve(X) for kernel, _ in FORMULAS]
 all_kernels = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -516,6 +525,7 @@ CATEGORIES = of_columns(kernels.RBF(1.0))
         (lambda: kernels.Standardized(kernels.Tabular()), "standardises its columns of numbers"),
         (lambda: kernels.Tabular(rho=0.0), "rho must lie between 0 and 1"),
         (lambda: kernels.Tabular(rho=1.0), "rho must lie between 0 and 1"),
+        (lambda: kernels.Tabular(scale="ranks"), "scale must be one of"),
         (lambda: kernels.Tabular(categorical=("a",)), "get_loc"),
         (lambda: kernels.Tabular(categorical=-1), "whole numbers of at least 0"),
         (lambda: kernels.Tabular(kernels.Precomputed()), "no columns"),

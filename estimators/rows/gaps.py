@@ -35,7 +35,7 @@ def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.comparison.scenarios.gaps import typical_values
+    >>> from bsvdd.estimators.rows.gaps import typical_values
     >>> typical_values(np.array([[1.0, 7.0], [np.nan, 7.0], [4.0, 8.0]]), [1])
     array([2.5, 7. ])
     """

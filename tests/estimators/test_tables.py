@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.gaps import typical_values
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
-from bsvdd.comparison.scenarios.tables import Layout, read_features, read_table, read_texts
 from bsvdd.estimators.messages import quoted
+from bsvdd.estimators.rows import tables
 from bsvdd.estimators.rows.columns import as_numbers
-from bsvdd.estimators.rows.files import CsvFormat
+from bsvdd.estimators.rows.files import CsvFormat, read_csv
+from bsvdd.estimators.rows.gaps import typical_values
+from bsvdd.estimators.rows.tables import Layout, read_features, read_table
 from bsvdd.inference.warning import DataWarning
 
 GERMAN = CsvFormat(";", ",")
@@ -19,6 +20,78 @@ def write(tmp_path, text, name="x.csv"):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+@pytest.mark.parametrize(
+    ("column", "minor", "expected"),
+    [
+        (["a", "b", "a"], "b", [False, True, False]),
+        ([1, 2, 3], "2", [False, True, False]),
+        ([1.0, 2.0, 3.0], "2", [False, True, False]),
+        ([True, False, False], "True", [True, False, False]),
+        ([0, 1, 0], None, [False, True, False]),
+        ([1, -1, 1], None, [False, True, False]),
+    ],
+)
+def test_label_column_is_read_by_value(column, minor, expected):
+    X, minority = tables.split_label(pd.DataFrame({"x": [1, 2, 3], "y": column}), "y", minor)
+    assert list(X.columns) == ["x"]
+    assert minority.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "label", "minor", "message"),
+    [
+        ({"x": [1], "y": [0]}, "z", None, "label column 'z' is not in the table; it has 'x', 'y'"),
+        (
+            {"x": [1, 2], "y": ["a", "b"]},
+            "y",
+            "c",
+            "'c' never occurs in column 'y'; it has 'a', 'b'",
+        ),
+        ({"x": [1, 2], "y": [0, 1]}, "y", "one", "'one' never occurs"),
+        ({"x": [1, 2], "y": ["a", "b"]}, "y", None, "minor_label="),
+        ({"x": ["u", "v"], "y": [0, 1]}, "y", None, "'x' is not numeric; encode .*--drop 'x'"),
+        ({"x": [1, 2, "n/a"], "y": [0, 1, 1]}, "y", None, "numbers in 2 of 3 rows, but not 'n/a'"),
+        ({"x": [1, 2], "y": [0, np.nan]}, "y", "0", "no label"),
+        ({"y": [0, 1]}, "y", None, "no feature columns"),
+    ],
+)
+def test_bad_tables_are_named(table, label, minor, message):
+    with pytest.raises(ValueError, match=message):
+        tables.split_label(pd.DataFrame(table), label, minor)
+
+
+def test_columns_are_taken_by_name_in_the_order_of_the_fit():
+    table = pd.DataFrame({"b": [1.0], "extra": ["text"], "a": [2.0]})
+    assert tables.features(table, ["a", "b"]).to_numpy().tolist() == [[2.0, 1.0]]
+    with pytest.raises(ValueError, match="lacks column 'c'; it has 'b', 'extra', 'a'"):
+        tables.features(table, ["a", "c"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n", "has a header but no rows"),
+        ("a,b\n9,1,2\n9,3,4\n", "Expected 2 fields in line 2, saw 3"),
+        ("a,b\n1,2,3\n4,5,6\n7,8,9\n", "Expected 2 fields in line 2, saw 3"),  # even steps
+        ("a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
+        ("a,y,y\n1,2,3\n", "the column 'y' twice"),
+    ],
+)
+def test_tables_that_would_be_read_wrongly_are_refused(tmp_path, content, message):
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        tables.read_table(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x01", b'a,b\n1,2\n"3'])
+def test_a_file_that_is_no_csv_is_said_to_be_none(tmp_path, content):
+    path = tmp_path / "x.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="not CSV in UTF-8"):
+        tables.read_table(path)
 
 
 def test_ids_are_the_index_as_text_and_no_feature(tmp_path):
@@ -52,7 +125,7 @@ def test_numbers_have_one_decimal_sign():
 
 def test_fields_as_text_are_those_of_the_file(tmp_path):
     path = write(tmp_path, "a;b\n01,50;NA\n;x\n")
-    assert read_texts(path, GERMAN).to_numpy().tolist() == [["01,50", "NA"], ["", "x"]]
+    assert read_csv(path, GERMAN, raw=None).to_numpy().tolist() == [["01,50", "NA"], ["", "x"]]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +262,7 @@ def test_other_columns_of_text_are_categories(tmp_path):
     with pytest.raises(
         ValueError, match=r"columns 'sex', 'city' are not .*: --drop 'sex' --drop 'city'"
     ):
-        datasets.features(X[["sex", "city"]].astype(str))
+        tables.features(X[["sex", "city"]].astype(str))
     with pytest.raises(ValueError, match=r"'nope' \(--category\) is not in the table"):
         read_features(path, Layout(categories=("nope",)))
 

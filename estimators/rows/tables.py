@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...estimators.labels import minority_rows, read_labels
-from ...estimators.messages import columns as the_columns
-from ...estimators.messages import did_you_mean, quoted
-from ...estimators.rows.columns import advice, as_numbers, dates_of, kind_of, moments
-from ...estimators.rows.files import COMMAS, CsvFormat, csv_head, naming, read_csv
 from ...inference.warning import DataWarning, warn
+from ..labels import minority_rows, read_labels
+from ..messages import columns as the_columns
+from ..messages import did_you_mean, quoted
+from .columns import advice, as_numbers, dates_of, kind_of, moments
+from .files import COMMAS, CsvFormat, naming, read_csv
 from .gaps import MISSING
 
 
@@ -46,7 +46,7 @@ class Layout:
 
     Examples
     --------
-    >>> from bsvdd.comparison.scenarios.tables import Layout
+    >>> from bsvdd.estimators.rows.tables import Layout
     >>> Layout(label="kind", id="name", drop=("remark",)).others
     {'kind': '--label', 'name': '--id', 'remark': '--drop'}
     """
@@ -138,11 +138,6 @@ def read_table(
         table.index = pd.Index(table[id_], name=id_)
         _warn_of_repeated(path, table.index)
     return table.drop(columns=[*layout.drop, *([] if id_ is None else [id_])])
-
-
-def read_texts(path: Path, form: CsvFormat = COMMAS) -> pd.DataFrame:
-    """Return all fields of a CSV file as they are in it, as text."""
-    return read_csv(path, form, raw=list(csv_head(path, form).columns))
 
 
 def _warn_of_repeated(path: Path, ids: pd.Index) -> None:

@@ -1,0 +1,278 @@
+"""Three questions to a fit: given the others, beyond the sample, in a stream.
+
+``uv run python -m benchmarks.questions [--part NAME ...]``
+
+- ``given``: 8 tables of x and y = f(x) + noise, y of half of the new rows shifted by 3 sd of the
+  noise: how often p <= .10 of the joint score, and of y given x.
+- ``tail``: share of new normal rows with p <= .01, .001, .0001 by ``tail="pareto"``, after fits of
+  200 rows, beside the same with estimates of maximum likelihood; and false discovery rate and power
+  of ``select`` in batches of 10,000 rows, 20 of which are 6 sd off in each column.
+- ``bounds``: how often a bound of ``false_discoveries`` is broken at any threshold, and how many of
+  20 abnormal rows in 200 it is sure of.
+- ``stream``: false alarms of 1,000 streams without a change, each with a fit of its own, and rows
+  until a shift of .5 sd in all columns is told.
+
+Results go to docs/questions.json, part by part, and three pictures beside it show them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from bsvdd.estimators.atomic import atomic
+from bsvdd.estimators.questions.p_values import one_fold
+from bsvdd.estimators.questions.tail import DOUBTFUL, Tail
+from joblib import Parallel, delayed
+from scipy.stats import genpareto
+
+from bsvdd import BSVDD
+
+from .guarantee import DOCS, KINDS, SMALL, quiet, rows
+
+RATES = (0.01, 0.001, 0.0001)
+NOISE, SHIFT, RATE = 0.3, 3.0, 0.10
+TABLES = tuple(product(("linear", "sine"), (2, 5, 10, 20)))
+TAILS = tuple(product(KINDS, (2, 10)))
+LONG = 2000  # rows of a stream
+
+
+def fitted(X: np.ndarray) -> BSVDD:
+    """Return a fit with a quarter of the draws."""
+    est: BSVDD = quiet(lambda: BSVDD(**SMALL).fit(X))
+    return est
+
+
+def table(relation: str, p: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return n rows of p columns x and of y, whose mean has variance 1 over x."""
+    x = rng.normal(size=(n, p))
+    mean = x.sum(axis=1) / np.sqrt(p) if relation == "linear" else 2**0.5 * np.sin(2.0 * x[:, 0])
+    return np.column_stack([x, mean + NOISE * rng.normal(size=n)])
+
+
+def given_cell(relation: str, p: int, n: int = 300, m: int = 1000) -> dict[str, Any]:
+    """Return what is found of shifted rows, and the false alarms, by both p-values."""
+    rng = np.random.default_rng([p, n])
+    est, Z = fitted(table(relation, p, n, rng)), table(relation, p, 2 * m, rng)
+    Z[:m, -1] += SHIFT * NOISE * rng.choice([-1.0, 1.0], m)
+    cell: dict[str, Any] = {"relation": relation, "columns": p, "n": n}
+    for name, p_value in (("joint", est.p_value(Z)), ("given", est.p_value(Z, given=range(p)))):
+        flagged = p_value <= RATE
+        cell |= {f"{name} found": flagged[:m].mean(), f"{name} false": flagged[m:].mean()}
+    return cell
+
+
+def given(jobs: int) -> list[dict[str, Any]]:
+    """Return the results of the 8 tables."""
+    return list(Parallel(jobs)(delayed(given_cell)(*each) for each in TABLES))
+
+
+def both_tails(est: BSVDD, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the p-values of the package, those of maximum likelihood, and that of the check."""
+    left_out = -one_fold(est).left_out
+    fitted_tail = quiet(lambda: Tail.of(left_out))
+    surprise, k = -est.score_samples(Z), len(fitted_tail.excesses)
+    shape, _, scale = genpareto.fit(fitted_tail.excesses, floc=0.0)
+    beyond = genpareto.sf(surprise - fitted_tail.threshold, shape, scale=scale)
+    plugged = np.where(surprise > fitted_tail.threshold, beyond * (k + 1) / (len(left_out) + 1), 1)
+    return quiet(lambda: est.p_value(Z, tail="pareto")), plugged, fitted_tail.check
+
+
+def tail_cell(kind: str, p: int, repetition: int) -> dict[str, Any]:
+    """Return realised rates beyond the sample, and discoveries in a batch."""
+    rng = np.random.default_rng([repetition, p, KINDS.index(kind)])
+    est, Z = fitted(rows(kind, 200, p, rng)), rows(kind, 20_000, p, rng)
+    predictive, plugged, check = both_tails(est, Z)
+    batch = Z[:10_000].copy()
+    batch[:20] += 6.0 * Z.std(axis=0)
+    cell: dict[str, Any] = {"kind": kind, "columns": p, "check": check}
+    for name, q in (("predictive", predictive), ("plugged in", plugged)):
+        cell[name] = [float((q <= rate).mean()) for rate in RATES]
+    for tail in ("rank", "pareto"):
+        found = quiet(lambda tail=tail: est.select(batch, 0.1, tail=tail))
+        cell[f"{tail} fdp"] = float(found[20:].sum() / max(1, found.sum()))
+        cell[f"{tail} power"] = float(found[:20].mean())
+    return cell
+
+
+def tail(jobs: int, repetitions: int = 25) -> list[dict[str, Any]]:
+    """Return means over repetitions."""
+    waiting = [(*each, r) for each in TAILS for r in range(repetitions)]
+    frame = pd.DataFrame(Parallel(jobs)(delayed(tail_cell)(*each) for each in waiting))
+    frame["check"] = frame["check"] <= DOUBTFUL
+    for name in ("predictive", "plugged in"):
+        frame[[f"{name} {rate:g}" for rate in RATES]] = frame.pop(name).tolist()
+    return frame.groupby(["kind", "columns"]).mean().reset_index().to_dict("records")
+
+
+def bounds_cell(n: int, method: str, repetition: int) -> dict[str, Any]:
+    """Return whether a bound is broken, and the number of abnormal rows that are sure."""
+    rng = np.random.default_rng([repetition, n])
+    est, Z = fitted(rng.normal(size=(n, 2))), rng.normal(size=(200, 2))
+    Z[:20] += 4.0
+    found = quiet(lambda: est.false_discoveries(Z, method=method))
+    p = quiet(lambda: est.p_value(Z, method))
+    false = (p[20:, None] <= found["p_value"].to_numpy() + 1e-12).sum(axis=0)
+    selected = quiet(lambda: est.select(Z, method=method))
+    at = found[found["selected"] == selected.sum()]
+    return {
+        "n": n,
+        "method": method,
+        "broken": bool((false > found["false_at_most"]).any()),
+        "sure": int(found["abnormal_at_least"].max()),
+        "selected by BH": int(selected.sum()),
+        "false of these": int(selected[20:].sum()),
+        "false at most": int(at["false_at_most"].max()) if len(at) else 0,
+    }
+
+
+def bounds(jobs: int, repetitions: int = 100) -> list[dict[str, Any]]:
+    """Return means over repetitions."""
+    waiting = product((200, 500), ("left-out", "split"), range(repetitions))
+    frame = pd.DataFrame(Parallel(jobs)(delayed(bounds_cell)(*each) for each in waiting))
+    return frame.groupby(["n", "method"]).mean().reset_index().to_dict("records")
+
+
+def stream_cell(n: int, p: int, normal: int, repetition: int) -> int | None:
+    """Return the row of the alarm, after so many normal rows; others are shifted."""
+    rng = np.random.default_rng([repetition, n, p])
+    est, Z = fitted(rng.normal(size=(n, p))), rng.normal(size=(LONG, p))
+    Z[normal:] += 0.5
+    monitor = est.monitor()
+    monitor.update(Z)
+    return monitor.alarm
+
+
+def stream(jobs: int, streams: int = 1000, repetitions: int = 20) -> dict[str, Any]:
+    """Return false alarms and delays."""
+    quiet_streams = (delayed(stream_cell)(100, 2, LONG, r) for r in range(streams))
+    false = [alarm is not None for alarm in Parallel(jobs)(quiet_streams)]
+    delays = []
+    for n, p, normal in product((200, 1000), (2, 5, 10), (0, 200)):
+        waiting = (delayed(stream_cell)(n, p, normal, r) for r in range(repetitions))
+        alarms = list(Parallel(jobs)(waiting))
+        rows_until = [np.inf if a is None else a + 1 - normal for a in alarms]
+        told = [delay for delay in rows_until if np.isfinite(delay) and delay > 0]
+        median = float(np.median([d for d in rows_until if d > 0]))
+        delays.append(
+            {
+                **dict(n=n, columns=p, normal=normal, told=len(told) / repetitions),
+                "median": median if np.isfinite(median) else None,
+            }
+        )
+    return {"streams": streams, "false alarms": float(np.mean(false)), "delays": delays}
+
+
+PARTS: dict[str, Callable[[int], Any]] = {
+    "given": given,
+    "tail": tail,
+    "bounds": bounds,
+    "stream": stream,
+}
+
+
+# pictures
+
+
+def draw_given(path: Path) -> None:
+    """Draw rows of one table, and both p-values of the same shifted rows."""
+    rng = np.random.default_rng(0)
+    X, Z = table("sine", 1, 300, rng), table("sine", 1, 40, rng)
+    Z[:, -1] += SHIFT * NOISE * rng.choice([-1.0, 1.0], len(Z))
+    est = fitted(X)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
+    for ax, title, p in zip(
+        axes,
+        ("the joint p-value", "the p-value of y given x"),
+        (est.p_value(Z), est.p_value(Z, given=[0])),
+        strict=True,
+    ):
+        ax.plot(*X.T, ".", color="#bbbbbb", markersize=4, label="training rows")
+        for found, color, label in ((True, "C3", "p ≤ .10"), (False, "C0", "p > .10")):
+            ax.plot(*Z[(p <= RATE) == found].T, "o", color=color, markersize=5, label=label)
+        ax.set(xlabel="x", title=f"{title}: {(p <= RATE).sum()} of {len(Z)} shifted rows")
+    axes[0].set_ylabel("y")
+    axes[0].legend(fontsize=8)
+    save(figure, path)
+
+
+def draw_tail(path: Path, fits: int = 20) -> None:
+    """Draw the share of new normal rows with p <= each rate, for fits to 200 rows."""
+    asked, shares = np.geomspace(1e-4, 0.1, 60), []
+    for number in range(fits):
+        rng = np.random.default_rng(number)
+        est, Z = fitted(rows("normal", 200, 2, rng)), rows("normal", 50_000, 2, rng)
+        p = (est.p_value(Z), *both_tails(est, Z)[:2])
+        shares.append([(np.sort(each)[:, None] <= asked).mean(axis=0) for each in p])
+    figure, ax = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
+    names = ("rank", "generalised Pareto, predictive", "generalised Pareto, plugged in")
+    for i, (name, color) in enumerate(zip(names, ("C0", "C1", "#999999"), strict=True)):
+        ax.plot(asked, np.mean(shares, axis=0)[i], color=color, linewidth=2, label=name)
+        if i == 1:
+            ax.plot(asked, np.array(shares)[:, i].T, color=color, linewidth=0.4, alpha=0.6)
+    ax.plot(asked, asked, "--", color="#333333", linewidth=1)
+    ax.axvline(1 / 201, color="#333333", linestyle=":", linewidth=1)
+    ax.set(xscale="log", yscale="log", ylim=(1e-5, 0.2), xlabel="asked")
+    ax.set_ylabel("share of new normal rows with p ≤ asked")
+    ax.legend(fontsize=8, loc="upper left")
+    save(figure, path)
+
+
+def draw_stream(path: Path) -> None:
+    """Draw the evidence of streams with and without a change."""
+    rng = np.random.default_rng(0)
+    est = fitted(rng.normal(size=(200, 5)))
+    figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+    for shift, color, label in ((0.0, "C0", "no change"), (0.5, "C3", "shift of .5 sd at row 200")):
+        for number in range(8):
+            Z = np.random.default_rng([number, 1]).normal(size=(600, 5))
+            Z[200:] += shift
+            evidence = est.monitor().update(Z) / np.log(10.0)
+            ax.plot(evidence, color=color, alpha=0.6, label=None if number else label)
+    ax.axhline(2.0, color="#333333", linewidth=1)
+    ax.axvline(200, color="#333333", linestyle=":", linewidth=1)
+    ax.set(xlabel="row", ylabel="evidence, log10 of the martingale", ylim=(-2, 6))
+    ax.legend(fontsize=8, loc="upper left")
+    save(figure, path)
+
+
+def save(figure: plt.Figure, path: Path) -> None:
+    """Write a figure."""
+    with atomic(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=90, metadata={"Software": None})
+    plt.close(figure)
+
+
+def main() -> None:
+    """Measure, print, save."""
+    parser = argparse.ArgumentParser("python -m benchmarks.questions", description=__doc__)
+    parser.add_argument(
+        "--part", action="append", choices=[*PARTS, "pictures"], help="default: all"
+    )
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
+    chosen = parser.parse_args()
+    path = chosen.out / "questions.json"
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for part in chosen.part or [*PARTS, "pictures"]:
+        if part == "pictures":
+            draw_given(chosen.out / "given.png")
+            draw_tail(chosen.out / "tail.png")
+            draw_stream(chosen.out / "stream.png")
+            continue
+        results[part] = PARTS[part](chosen.jobs)
+        with atomic(path) as temporary:
+            temporary.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        for found in (results[part], results[part].get("delays") if part == "stream" else None):
+            print(pd.DataFrame(found).round(4).to_string() if isinstance(found, list) else found)
+
+
+if __name__ == "__main__":
+    main()

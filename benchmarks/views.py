@@ -1,0 +1,165 @@
+"""Several views joined beside one description: ranking, false alarms, names, time.
+
+``uv run python -m benchmarks.views [--data-dir FOLDER] [--part NAME ...]``
+
+- ``sets``: AUC, average precision (AP), false alarms and abnormal rows found at .10 asked, on the
+  embedded sets and the sets of a folder (see :mod:`.guarantee`), for a centre with equal weights
+  (SVDD with ``outlier_fraction=1``) and for BSVDD, alone and in ``Views``; on how many sets
+  ``Views`` has an AUC that is better or worse by .005; and on how many its false alarms lie above
+  the 97.5 % quantile of what an order statistic of the training rows gives.
+- ``planted``: rows with one odd column, and rows whose combination alone is odd, in the tables of
+  :mod:`.planted`: how often they are found, and the cause is named rightly.
+- ``time``: seconds of ``fit`` in turn, the median.
+- ``picture``: docs/views.png, the odd rows of the first of these tables.
+
+Results go to docs/views.json, part by part. The default weights are chosen by ``sets``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.atomic import atomic
+from joblib import Parallel, delayed
+from rich.progress import track
+from scipy.stats import betabinom
+
+from bsvdd import BSVDD, SVDD, Views, plots
+
+from .detection import SMALL, ranking
+from .guarantee import DOCS, quiet, real_sets
+from .measure import in_turn
+from .planted import ONE_COLUMN, TABLES, table
+
+RATE, CLEAR = 0.1, 0.005  # asked false alarms; a difference of AUC
+MODELS: dict[str, Callable[[], Any]] = {
+    "equal weights": lambda: SVDD(outlier_fraction=1.0),
+    "BSVDD": lambda: BSVDD(**SMALL),
+}
+SIZES = ((200, 5), (600, 10))  # rows and columns
+
+
+def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
+    """Return the results of one set."""
+    results = []
+    n, m = len(X), int((~y).sum())
+    above = int(RATE * (n + 1) + 1e-9)
+    most = betabinom.ppf(0.975, m, above, n + 1 - above) / m
+    for model, make in MODELS.items():
+        for views in (False, True):
+            est = Views(estimator=make()) if views else make()
+            quiet(lambda est=est: est.fit(X))
+            flagged = est.predict(Z) == -1
+            row = {"set": name, "embedded": name in datasets.names(), "model": model}
+            row |= {"views": views, **ranking(y, -est.score_samples(Z))}
+            row |= {"false_alarms": float(flagged[~y].mean()), "found": float(flagged[y].mean())}
+            results.append(row | {"above": bool(flagged[~y].mean() > most)})
+    return results
+
+
+def sets(folder: Path | None, jobs: int) -> dict[str, Any]:
+    """Return the means of each model, alone and in views, and the sets that differ."""
+    waiting = real_sets(folder)
+    results = Parallel(jobs, return_as="generator")(delayed(of_set)(*each) for each in waiting)
+    rows = [row for of_one in track(results, "sets", total=len(waiting)) for row in of_one]
+    frame = pd.DataFrame(rows)
+    stored = {}
+    for (embedded, model), part in frame.groupby(["embedded", "model"], sort=False):
+        auc = part.pivot_table("auc", "set", "views")
+        gain = auc[True] - auc[False]
+        means = part.groupby("views")[["auc", "ap", "false_alarms", "found", "above"]].mean()
+        stored[f"{'embedded' if embedded else 'development'}, {model}"] = {
+            "sets": len(gain),
+            "alone": means.loc[False].to_dict(),
+            "views": means.loc[True].to_dict(),
+            "better": int((gain > CLEAR).sum()),
+            "worse": int((gain < -CLEAR).sum()),
+        }
+    return stored
+
+
+def of_table(seed: int) -> list[dict[str, Any]]:
+    """Return what is said of the planted rows of one table, each left out."""
+    X, planted = table(seed)
+    est = quiet(lambda: Views().fit(X))
+    rows = [number for number, _ in planted.values()]
+    why = est.explain(rows=rows)
+    first = why.top_columns(1)["column_1"].tolist()
+    return [
+        {
+            "kind": kind,
+            "found": bool(row.p_value <= RATE or not row.normal),
+            "named": row.cause == ("column" if kind in ONE_COLUMN else "combination"),
+            "first": column in columns,
+        }
+        for (kind, (_, columns)), row, column in zip(
+            planted.items(), why.rows.itertuples(), first, strict=True
+        )
+    ]
+
+
+def named(tables: int, jobs: int) -> dict[str, Any]:
+    """Return the shares of the kinds of planted rows that are found and named rightly."""
+    results = Parallel(jobs, return_as="generator")(delayed(of_table)(s) for s in range(tables))
+    frame = pd.DataFrame([r for one in track(results, "planted", total=tables) for r in one])
+    frame["cause"] = np.where(frame["kind"].isin(ONE_COLUMN), "one column", "combination")
+    shares = {
+        by: frame.groupby(by, sort=False)[["found", "named", "first"]].mean().to_dict("index")
+        for by in ("kind", "cause")
+    }
+    of_found = frame[frame["found"]].groupby("cause", sort=False)["named"].mean().to_dict()
+    return {"tables": tables, **shares, "named, of those found": of_found}
+
+
+def seconds() -> dict[str, Any]:
+    """Return the median seconds of fits, alone and in views, and their ratio."""
+    stored = {}
+    for n, p in SIZES:
+        X = np.random.default_rng(0).normal(size=(n, p))
+        sides = {"alone": lambda X=X: BSVDD().fit(X), "views": lambda X=X: Views().fit(X)}
+        found = in_turn(sides, 5)
+        stored[f"{n} rows, {p} columns"] = found | {"ratio": found["views"] / found["alone"]}
+    return stored
+
+
+def picture(folder: Path) -> str:
+    """Draw the odd rows of a table of planted rows; return the name of the file."""
+    figure = plots.plot_outliers(quiet(lambda: Views().fit(table(0)[0])))
+    with atomic(folder / "views.png") as temporary:
+        figure.savefig(temporary, format="png", dpi=100, metadata={"Software": None})
+    return "views.png"
+
+
+def main() -> None:
+    """Measure, print, save."""
+    parser = argparse.ArgumentParser("python -m benchmarks.views", description=__doc__)
+    parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--part", nargs="*", default=["sets", "planted", "time", "picture"])
+    parser.add_argument("--tables", type=int, default=TABLES)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the file (docs)")
+    chosen = parser.parse_args()
+    parts = {
+        "sets": lambda: sets(chosen.data_dir, chosen.jobs),
+        "planted": lambda: named(chosen.tables, chosen.jobs),
+        "time": seconds,
+        "picture": lambda: picture(chosen.out),
+    }
+    path = chosen.out / "views.json"
+    stored = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    for part in chosen.part:
+        stored[part] = parts[part]()
+        print(json.dumps(stored[part], indent=1))
+        with atomic(path) as temporary:
+            temporary.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

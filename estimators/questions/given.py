@@ -1,0 +1,145 @@
+r"""Whether some columns of a row are odd, given its other columns.
+
+With weights of at least 0 and a kernel that is a product over columns, the description has
+
+.. math:: f(x, y) = \sum_j w_j k_x(u_j, x)\, k_y(u_j, y), \qquad f(x) = \sum_j w_j k_x(u_j, x)
+
+in each draw: the same rows, weights and bandwidths, and the second without the factor of y. The
+surprise of y given x is
+
+.. math:: S(y \mid x) = -\log f(x, y) + \log f(x).
+
+A weight that all points share cancels, and so does the sum of the weights that are left when a row
+leaves. Left-out rows have this surprise too, and its rank among them is the p-value. King et al.
+(2025) say when an anomaly depends on a context, and learn it by an autoencoder; here nothing is
+fitted.
+
+**References**
+
+King, S., Zhang, Z., Yu, R., Coskun, B., Ding, W. and Cui, Q. (2025). Contextual learning for
+anomaly detection in tabular data. arXiv:2509.09030.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, override
+
+import numpy as np
+
+from ...inference import threads
+from ...inference.center import Center, Score, log_sums
+from ...inference.cutoff import Cutoff
+from ...inference.decision import deciding_quantile
+from ...inference.left_out import folds, resolved
+from ...models.kernels.base import is_number
+from ..fit import Fit
+from ..messages import columns as named
+from . import terms
+
+BLOCK_VALUES = 2_000_000  # rows x (points + draws) in memory of a thread at once: 16 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional(Score):
+    """The score of some columns given others: the quantile over the draws of minus S(y | x).
+
+    Attributes
+    ----------
+    given : tuple of int
+        The columns x; y are the others.
+    """
+
+    given: tuple[int, ...]
+
+    @classmethod
+    def of(cls, center: Score, given: tuple[int, ...]) -> Conditional:
+        """Return the score by the draws of a centre."""
+        return cls(center.weights, center.gram, given)
+
+    @override
+    def scores(
+        self, rows: np.ndarray, level: float = 0.5, own: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the scores, shape (rows,).
+
+        ``own`` has the numbers of the points that the rows are (-1: none), which leave their own
+        sums.
+        """
+        weights, points = self.supported_points
+
+        def of_block(block: slice) -> np.ndarray:
+            joint, of_given = np.zeros((2, block.stop - block.start, len(points)))
+            for f, cost in enumerate(self.gram.kernel.by_column(rows[block], points)):
+                joint -= cost
+                if f in self.given:
+                    of_given -= cost
+            if own is not None:
+                itself = own[block, None] == self.support
+                joint[itself] = of_given[itself] = -np.inf
+            with np.errstate(invalid="ignore"):
+                score = log_sums(joint, weights) - log_sums(of_given, weights)
+            score[np.isnan(score)] = -np.inf  # no point is left
+            return deciding_quantile(score.T, level)
+
+        step = max(1, BLOCK_VALUES // (len(points) + len(weights)))
+        return np.concatenate([np.empty(0), *threads.each(of_block, len(rows), step)])
+
+
+def positions(est: Any, given: Any) -> tuple[int, ...]:
+    """Return the positions of the given columns, after all checks; none for None.
+
+    Raises
+    ------
+    ValueError
+        A name or position is no column of the fit, no or all columns are given, or the model has
+        no such surprise.
+    """
+    if given is None:
+        return ()
+    names: Sequence[Any] = list(getattr(est, "feature_names_in_", range(est.n_features_in_)))
+    asked = [given] if isinstance(given, str) or is_number(given) else list(given)
+    found = set()
+    for column in asked:
+        if column in names:
+            found.add(names.index(column))
+        elif is_number(column) and column in range(len(names)):
+            found.add(int(column))
+        else:
+            raise ValueError(f"given: {column!r} is no column of the fit, which has {named(names)}")
+    if not 0 < len(found) < len(names):
+        raise ValueError(
+            f"given names {len(found)} of {len(names)} columns; name at least one, and leave at "
+            "least one, which is judged given these"
+        )
+    center = est.fit_.center
+    if not (isinstance(center, Center) and terms.has_surprise(center)):
+        raise ValueError(
+            "given needs weights of at least 0 (BSVDD, SVDD, BDD(simplex=True)) and a kernel that "
+            "is a product over columns: kernels.Tabular, Standardized, RBF or Laplacian; got "
+            f"{type(est).__name__} with {est.kernel_!r}"
+        )
+    return tuple(sorted(found))
+
+
+def left_out(est: Any, given: tuple[int, ...]) -> np.ndarray:
+    """Return the scores of training rows, shape (n,), of normal rows without themselves.
+
+    They are left out as for the cutoff: in closed form, or in refitted folds.
+    """
+    fit: Fit = est.fit_
+    data, majority = fit.data, np.flatnonzero(~fit.data.minority)
+    scores = np.empty(len(data.rows))
+    others = data.rows[data.minority]  # no model that has these scores learns from them
+    scores[data.minority] = Conditional.of(fit.center, given).scores(others, fit.level)
+    cv = resolved(Cutoff(), data.minority, data.all_rows, est._has_loo, est._folds)
+    if not isinstance(cv, int):
+        score, own = Conditional.of(fit.center, given).leaving_out, data.point_of_row[majority]
+        scores[majority] = score.scores(data.rows[majority], fit.level, own)
+        return scores
+    for train, test in folds(data.minority, cv, data.seed):
+        score = Conditional.of(est._refit(data, train)[1], given).leaving_out
+        normal = test[~data.minority[test]]
+        scores[normal] = score.scores(data.rows[normal], fit.level)
+    return scores

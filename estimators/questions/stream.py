@@ -1,0 +1,121 @@
+r"""Whether rows of a stream are still like the training rows: a conformal test martingale.
+
+The model is refitted to half of the normal rows, and n rows are left out. Row t of the stream is
+ranked among them and the rows of the stream up to it. Ties, of which it is one itself, are broken
+by chance,
+
+.. math:: p_t = \frac{\#\{i : s_i < s_t\} + U_t\, \#\{i : s_i = s_t\}}{n + t}.
+
+If all these rows are exchangeable, :math:`p_1, p_2, \dots` are independent and uniform (Vovk,
+Gammerman and Shafer 2005), and no bet on them wins on average. The simple jumper (Vovk et al. 2021)
+spreads its capital over three bets, :math:`\epsilon = -1` on small p, 0, and 1 on large p,
+
+.. math:: M_t = \sum_\epsilon C_t(\epsilon), \qquad C_t(\epsilon) =
+    \left((1 - J)\, C_{t-1}(\epsilon) + \tfrac J 3 M_{t-1}\right)
+    \left(1 + \epsilon\, (p_t - \tfrac12)\right),
+
+with :math:`J = .01` and :math:`M_0 = 1`. :math:`M` is a martingale, so by Ville's inequality the
+probability that it ever reaches :math:`1/\alpha` is at most :math:`\alpha`, in a stream of any
+length. This needs left-out rows of the method "split", which the fit has not seen: those of
+"left-out" are nearly exchangeable with new rows, and .016 of 1,000 streams had an alarm at .01.
+
+**References**
+
+Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic learning in a random world. Springer.
+
+Vovk, V., Petej, I., Nouretdinov, I., Ahlberg, E., Carlsson, L. and Gammerman, A. (2021). Retrain or
+not retrain: conformal test martingales for change-point detection. Proceedings of Machine Learning
+Research 152, 191-210.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+import numpy as np
+
+from .. import new_rows
+from . import batches, p_values
+
+BETS = (-1.0, 0.0, 1.0)  # epsilon
+JUMP = 0.01  # J
+
+
+class Monitor:
+    """A test that rows of a stream are like the training rows; made by ``est.monitor()``.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows so far.
+    log_martingale : float
+        log M of these rows.
+    alarm : int or None
+        The number of the row, counted from 0, at which M first reached 1/``level``.
+    level : float
+        Largest probability of a false alarm, in a stream of any length.
+    """
+
+    def __init__(self, est: Any, level: float) -> None:
+        batches.check_rate("level", level)
+        self.level, self.rows, self.log_martingale = level, 0, 0.0
+        self.alarm: int | None = None
+        self._est, self._fold = est, p_values.one_fold(est, "split")
+        self._known: list[float] = self._fold.left_out.tolist()  # in ascending order
+        self._shares = [1.0 / len(BETS)] * len(BETS)  # of the capital in each bet
+        self._rng = np.random.default_rng(est.fit_.data.seed)
+
+    def update(self, X: Any) -> np.ndarray:
+        """Take the next rows, and return log M after each of them, shape (rows,).
+
+        Batches of one row and of many give the same.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, p), or path of a file
+            In the order of the stream.
+
+        Raises
+        ------
+        ValueError
+            X as in :meth:`~bsvdd.estimators.detector.Detector.probability_normal`, such as a row
+            with a gap; then no row of X is taken.
+        TypeError
+            X is a dask collection.
+        """
+        new_rows.in_memory(X, "the rows of a stream have an order", "give one batch after another")
+        scores = new_rows.by_row(self._est, X, self._fold.scores)
+        found = np.empty(len(scores))
+        for i, (score, u) in enumerate(
+            zip(scores.tolist(), self._rng.random(len(scores)), strict=True)
+        ):
+            below, upto = bisect_left(self._known, score), bisect_right(self._known, score)
+            self._known.insert(upto, score)
+            p = (below + u * (upto + 1 - below)) / len(self._known)
+            capital = [
+                ((1.0 - JUMP) * share + JUMP / len(BETS)) * (1.0 + bet * (p - 0.5))
+                for share, bet in zip(self._shares, BETS, strict=True)
+            ]
+            growth = sum(capital)
+            self._shares = [each / growth for each in capital]
+            self.log_martingale += math.log(growth)
+            if self.alarm is None and self.log_martingale >= -math.log(self.level):
+                self.alarm = self.rows
+            self.rows += 1
+            found[i] = self.log_martingale
+        return found
+
+    def __str__(self) -> str:
+        """Return what the rows say, in one line."""
+        said = (
+            "no sign that they differ from the training rows"
+            if self.alarm is None
+            else f"they differ from the training rows, told at row {self.alarm} (counted from 0)"
+        )
+        evidence, limit = math.exp(min(self.log_martingale, 700.0)), 1.0 / self.level
+        return (
+            f"{self.rows} rows: {said}; evidence {evidence:.3g}, alarm at {limit:.3g}, which it "
+            f"reaches in at most {self.level:.3g} of streams like the training rows"
+        )

@@ -1,0 +1,200 @@
+"""Explanations of rows by several views: which view is surprised, by which columns and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from ..messages import printable
+from .explanation import NEAR, SHOWN, Explanation
+
+RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
+LENGTH = 30  # characters of a value
+COLUMN, COMBINATION, SEVERAL = "column", "combination", "columns"
+COLUMN_VIEWS = ("columns", "rarest column")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ViewsExplanation:
+    """Why rows are abnormal, the result of ``Views.explain``.
+
+    Attributes
+    ----------
+    rows : pandas.DataFrame
+        For each row ``normal``, ``p_value`` and ``surprise``, the joined answer; ``view``, the one
+        with the smallest p-value; ``cause``: "column" if a value of the row is as rare as the
+        rarest values of 5 % of the training rows, or rarer than all of them, and else
+        "combination" if a description is most surprised, "columns" if several values are rather
+        rare, or the name of a further view; ``column``, the one with the rarest value, and
+        ``near``, the number of training rows with a value near to it, of ``of`` majority rows,
+        without the row itself.
+    p_values : pandas.DataFrame
+        The p-value of each row under each view; of a view with draws, their median.
+    values, near : pandas.DataFrame
+        The value of the row in each column, and how many training rows have a value near to it;
+        of training rows, categories and dates have no value here.
+    rarity : pandas.DataFrame
+        The share of each column in the sum of log frequencies.
+    odd : pandas.DataFrame
+        Which values are odd by themselves.
+    parts : dict of str to Explanation
+        The explanations by the descriptions among the views.
+    failed : dict of str to str
+        Views without a part in the answer, and why.
+    """
+
+    rows: pd.DataFrame
+    p_values: pd.DataFrame
+    values: pd.DataFrame
+    near: pd.DataFrame
+    rarity: pd.DataFrame
+    odd: pd.DataFrame
+    parts: Mapping[str, Explanation]
+    failed: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        decided: pd.DataFrame,
+        p_values: pd.DataFrame,
+        values: pd.DataFrame,
+        near: pd.DataFrame,
+        frequency: np.ndarray,
+        rarest: np.ndarray,
+        itself: np.ndarray,
+        parts: Mapping[str, Explanation],
+        failed: Mapping[str, str],
+    ) -> Self:
+        """Return the explanation.
+
+        Parameters
+        ----------
+        decided : pandas.DataFrame
+            The decision on the rows.
+        p_values, values, near : pandas.DataFrame
+        frequency : ndarray of shape (rows, p)
+            The log frequencies of the values.
+        rarest : ndarray of shape (n,)
+            The smallest log frequency of each left-out majority row, in ascending order.
+        itself : ndarray of bool, shape (rows,)
+            Which rows are among these.
+        parts, failed
+            As in the class.
+        """
+        names, columns, n = decided.index, near.columns, len(rarest)
+        others = ~itself[:, None]
+        as_rare = np.searchsorted(rarest, frequency, side="right") + others  # with the row itself
+        odd = (as_rare <= RARE * (n + others)) | (as_rare == 1)
+        first = frequency.argmin(axis=1)
+        # ties: a description is sure of a row that a column alone explains too
+        order = [name for name in p_values if name not in COLUMN_VIEWS]
+        order += [name for name in p_values if name in COLUMN_VIEWS]
+        view = p_values[order].idxmin(axis=1)
+        cause = view.map(
+            lambda v: COMBINATION if v in parts else SEVERAL if v in COLUMN_VIEWS else v
+        )
+        rows = decided[["normal", "p_value", "surprise"]].copy()
+        rows["view"], rows["cause"] = view, cause.mask(odd.any(axis=1), COLUMN)
+        at = np.arange(len(rows)), first
+        rows["column"] = pd.Series([columns[f] for f in first], names, dtype=object)
+        rows["near"], rows["of"] = near.to_numpy()[at], n - itself
+        rare = np.maximum(np.log(n) - frequency, 0.0)
+        total = rare.sum(axis=1, keepdims=True)
+        rarity = np.divide(rare, total, where=total > 0.0, out=np.zeros_like(rare))
+        return cls(
+            rows,
+            p_values,
+            values,
+            near,
+            pd.DataFrame(rarity, names, columns),
+            pd.DataFrame(odd, names, columns),
+            parts,
+            failed,
+        )
+
+    def __repr__(self) -> str:
+        """Return a sentence or two for each of the first rows."""
+        lines = [
+            f"{name}: {'normal' if row['normal'] else 'abnormal'}, p = {row['p_value']:.3g}. "
+            f"{self.reason(i)}.{self._nearest(i)}"
+            for i, (name, row) in enumerate(self.rows.iloc[:SHOWN].iterrows())
+        ]
+        more = len(self.rows) - len(lines)
+        lines += [f"... and {more} more rows"] if more else []
+        return "\n".join(
+            lines + [f"View {v!r} has no part: {why}" for v, why in self.failed.items()]
+        )
+
+    def reason(self, i: int) -> str:
+        """Return what is odd about row number i, a sentence without its point."""
+        row = self.rows.iloc[i]
+        if row["normal"] and row["cause"] != COLUMN:
+            return "No column is odd"
+        if row["cause"] in (COLUMN, SEVERAL):
+            order = np.argsort(-self.rarity.iloc[i].to_numpy(), kind="stable")
+            if row["cause"] == COLUMN:
+                order = order[self.odd.iloc[i].to_numpy()[order]]
+            seen = self._seen(i, order[:NEAR])
+            if row["cause"] == COLUMN:
+                return seen
+            return f"No column alone is odd, but several values are rare together. {seen}"
+        if row["cause"] != COMBINATION:
+            return f"No column is odd, the view {row['view']!r} finds the row odd"
+        part = self.parts[row["view"]]
+        if part.columns is None:
+            return f"No column is odd, the combination is (by {row['view']})"
+        share = part.columns["share"].values[i]
+        largest = [f for f in np.argsort(-share, kind="stable")[:NEAR] if share[f] >= RARE]
+        shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in largest)
+        return f"No column is odd, the combination is: {shares} (by {row['view']})"
+
+    def _seen(self, i: int, order: np.ndarray) -> str:
+        """Return how often the values of some columns were seen."""
+        values, near = self.values.iloc[i], self.near.iloc[i]
+        parts = []
+        for f in order:
+            value = values.iloc[f]
+            text = f"{value:.5g}" if isinstance(value, float | np.floating) else str(value)
+            shown = "" if pd.isna(value) else f" ({printable(text)[:LENGTH]})"
+            parts.append((f"{printable(str(values.index[f]))}", shown, near.iloc[f]))
+        (name, shown, count), *others = parts
+        of = self.rows["of"].iloc[i]
+        more = "".join(f", {other}{value} in {k}" for other, value, k in others)
+        return f"Column {name} has a value{shown} seen in {count} of {of} rows{more}"
+
+    def _nearest(self, i: int) -> str:
+        view = self.rows["view"].iloc[i]
+        part = self.parts.get(view) or next(iter(self.parts.values()), None)
+        near: Any = [] if part is None else part.nearest["row"].values[i, :NEAR]
+        return f" Nearest normal training rows: {', '.join(map(str, near))}." if len(near) else ""
+
+    def top_columns(self, most: int = 3) -> pd.DataFrame:
+        """Return the columns with the largest shares of each row.
+
+        Of a row with the cause "combination", the shares of the surprise of the view; of another,
+        the shares of the columns in the log frequencies.
+
+        Parameters
+        ----------
+        most : int, default=3
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the index of ``rows``, and ``column_1``, ``share_1``, ``column_2``, ...
+        """
+        share = self.rarity.to_numpy().copy()
+        for i, row in enumerate(self.rows.itertuples()):
+            part = self.parts.get(row.view) if row.cause == COMBINATION else None
+            if part is not None and part.columns is not None:
+                share[i] = part.columns["share"].values[i]
+        order = np.argsort(-share, axis=1, kind="stable")[:, :most]
+        table: dict[str, Any] = {}
+        for rank in range(order.shape[1]):
+            table[f"column_{rank + 1}"] = self.near.columns.to_numpy()[order[:, rank]]
+            table[f"share_{rank + 1}"] = np.take_along_axis(share, order[:, rank, None], 1)[:, 0]
+        return pd.DataFrame(table, self.rows.index)

@@ -1,0 +1,191 @@
+"""p-values of some columns given the others: against loops, refits and a kernel density."""
+
+from functools import partial
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.neighbors import KernelDensity
+from sklearn.utils import check_random_state
+
+import bsvdd
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels, priors
+from tests import scores
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(40, 4))
+X[:, 2] += 2.0 * X[:, 0]
+X[:, 3] = RNG.integers(0, 3, 40)
+NEW = np.concatenate([X[:9] + 0.3 * RNG.normal(size=(9, 4)), [[0.0, 0, 4, 1], [99, 0, 0, 2]]])
+NEW[:, 3] = NEW[:, 3].round()
+QUICK = {"draws": 100, "tune": 100, "chains": 2}
+SEED = int(check_random_state(0).randint(2**31 - 1))  # of a fit with random_state=0
+GIVEN = (0, 3)
+
+
+def factor(kernel, columns, left_out, x, y):
+    """The kernel of two rows without the factors of other columns, by its definition."""
+    if isinstance(kernel, kernels.Standardized):
+        x, y = ((v - kernel.mean) / np.array(kernel.scale) for v in (x, y))
+        kernel = kernel.kernel
+    if isinstance(kernel, kernels.Tabular):
+        seen = kernel.leaving_out if left_out else kernel
+        # the columns of numbers are 0, 1, 2, with two coordinates each
+        u, v = seen._first(x[None])[0].reshape(3, 2), kernel.columns(y[None])[0].reshape(3, 2)
+        kept = [c for c in columns if c != 3]
+        same = x[3] == y[3] or 3 not in columns
+        distance = np.square(u[kept] - v[kept]).sum()
+        return np.exp(-kernel.kernel.gamma * distance) * (1.0 if same else kernel.rho)
+    u, v = x[list(columns)], y[list(columns)]
+    if isinstance(kernel, kernels.Laplacian):
+        return np.exp(-np.abs(u - v).sum() / kernel.bandwidth)
+    return np.exp(-np.square(u - v).sum() / (2 * kernel.bandwidth**2))
+
+
+def log_ratio(est, points, w, row, own=None):
+    """Minus S(y | x) of one row in all draws, by loops over the points."""
+    kept = [j for j in range(len(points)) if j != own]
+    of = partial(factor, est.kernel_)
+    parts = [
+        w[:, kept] @ [of(columns, own is not None, row, points[j]) for j in kept]
+        for columns in (range(4), GIVEN)
+    ]
+    return np.log(parts[0]) - np.log(parts[1])
+
+
+KERNELS = [
+    kernels.RBF(1.1),
+    kernels.Laplacian(2.0),
+    kernels.Standardized(kernels.RBF(1.0)),
+    kernels.Tabular(kernels.RBF(0.8), rho=0.1, categorical=[3]),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
+def test_it_is_by_the_kernel_without_the_factors_of_the_others(kernel):
+    est = BSVDD(kernel=kernel, **QUICK).fit(X)
+    w, near = scores.weights_of(est), NEW[:10]
+    left_out = [scores.upper_median(-log_ratio(est, X, w, X[j], j)) for j in range(40)]
+    surprise = [scores.upper_median(-log_ratio(est, X, w, z)) for z in near]
+    expected = (1 + (np.array(left_out)[:, None] >= surprise).sum(axis=0)) / 41
+    np.testing.assert_allclose(est.p_value(near, given=GIVEN), expected)
+    assert len(np.unique(expected)) > 5
+
+
+def test_with_equal_weights_it_is_a_conditional_kernel_density_of_scikit_learn():
+    """Each left-out row by a density of the other rows: a refit."""
+    prior = priors.Normal(sd=1e-4, m=(1 / 40,) * 40)
+    est = BDD(kernel=kernels.RBF(0.9), simplex=True, prior=prior).fit(X)
+
+    def conditional(train, rows):
+        joint, of_given = (
+            KernelDensity(bandwidth=0.9).fit(train[:, c]).score_samples(rows[:, c])
+            for c in ([0, 1, 2, 3], [0, 1])
+        )
+        return joint - of_given
+
+    left_out = [conditional(np.delete(X, j, axis=0), X[j : j + 1])[0] for j in range(40)]
+    expected = (1 + (np.array(left_out)[:, None] <= conditional(X, NEW)).sum(axis=0)) / 41
+    np.testing.assert_allclose(est.p_value(NEW, given=[0, 1]), expected)
+
+
+@pytest.mark.parametrize("method", ["left-out", "cross"])
+def test_folds_are_refitted_where_there_is_no_closed_form(method):
+    """For the cutoff with the bandwidth of all rows; for "cross" each with its own."""
+    est = SVDD(kernel=kernels.RBF("median")).fit(X)
+    kernel = est.kernel_ if method == "left-out" else est.kernel
+    left_out, new = [], []
+    for train, test in KFold(10, shuffle=True, random_state=SEED).split(X):
+        fold = clone(est).set_params(kernel=kernel, cutoff=1.0).fit(X[train])
+        w, points = scores.weights_of(fold), fold.gram_.points
+        left_out += [[log_ratio(fold, points, w, z)[0] for z in X[test]]]
+        new += [[log_ratio(fold, points, w, z)[0] for z in NEW[:10]]] * len(test)
+    if method == "left-out":
+        w = scores.weights_of(est)
+        new = [[log_ratio(est, est.gram_.points, w, z)[0] for z in NEW[:10]]] * 40
+    counted = (np.concatenate(left_out)[:, None] <= np.array(new)).sum(axis=0)
+    np.testing.assert_allclose(est.p_value(NEW[:10], method, given=GIVEN), (1 + counted) / 41)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pd.DataFrame(X[:, :3], columns=["a", "b", "c"], index=[f"r{i}" for i in range(40)])
+
+
+@pytest.fixture(scope="module")
+def est(frame):
+    return BSVDD(**QUICK).fit(frame)
+
+
+def test_ways_to_ask_are_the_same(est, frame, tmp_path):
+    new = pd.DataFrame(NEW[:, :3], columns=["a", "b", "c"])
+    expected = est.p_value(new, given=["a"])
+    for given in ("a", 0, [np.int64(0)], ["a", 0]):
+        np.testing.assert_array_equal(est.p_value(new, given=given), expected)
+    np.testing.assert_array_equal(est.p_value(new[["c", "a", "b"]], given="a"), expected)
+    array = BSVDD(**QUICK).fit(frame.to_numpy())
+    lazy = array.p_value(da.from_array(new.to_numpy(), chunks=(4, 3)), given=0)
+    np.testing.assert_array_equal(lazy.compute(), expected)
+    est.save(tmp_path / "m.safetensors")
+    loaded = bsvdd.load(tmp_path / "m.safetensors")
+    np.testing.assert_allclose(loaded.p_value(new, given="a"), expected, atol=1.1 / 41)
+
+
+def test_a_value_is_odd_beside_the_others_only(est):
+    """c is 2 a + noise; c = 2.5 and a = 0 are usual, and together they are not."""
+    row = pd.DataFrame({"a": [0.0], "b": [0.0], "c": [2.5]})
+    assert est.p_value(row, given=["a", "b"])[0] < 0.1 < est.p_value(row, given=["b"])[0]
+    remote = pd.DataFrame({"a": [1e6], "b": [0.0], "c": [0.0]})  # no kernel value has a digit
+    assert est.p_value(remote, given=["b", "c"])[0] == 1 / 41
+
+
+def test_minority_rows_and_landmarks():
+    """Minority rows are new rows; rows that are no landmarks leave the ranks only."""
+    y = np.repeat([0, 1], [40, 11])
+    with_some = SVDD().fit(np.concatenate([X, NEW]), y)
+    of_training = with_some.explain(rows=range(40, 51), changes=False, given=0).rows["p_given"]
+    np.testing.assert_array_equal(of_training, with_some.p_value(NEW, given=0))
+    few = BSVDD(dictionary=12, **QUICK).fit(X)
+    p = few.explain(changes=False, given=[0]).rows["p_given"]
+    assert sorted(np.round(40 * p)) == list(range(1, 41))  # each row has its rank
+
+
+def test_explanations_have_a_line_and_name_the_other_columns(est, frame):
+    new = pd.DataFrame({"a": [0.0], "b": [0.0], "c": [9.0]}, index=["odd"])
+    why = est.explain(new, given=["a", "b"], changes=False)
+    assert why.rows["p_given"].tolist() == est.p_value(new, given=["a", "b"]).tolist()
+    assert why.top_columns()["column_1"].tolist() == ["c"]
+    assert "Columns: c " in str(why) and " Given a, b: p = 0.0244." in str(why)
+    assert "Given" not in str(est.explain(new, changes=False))
+    p = est.explain(given="a", changes=False).rows["p_given"]
+    assert sorted(np.round(40 * p)) == list(range(1, 41))
+    np.testing.assert_array_equal(est.explain(rows=[3], given="a").rows["p_given"], p.iloc[[3]])
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        (BSVDD(**QUICK), "d", r"given: 'd' is no column of the fit, which has columns 'a', 'b'"),
+        (BSVDD(**QUICK), 3, "given: 3 is no column"),
+        (BSVDD(**QUICK), [True], "given: True is no column"),
+        (BSVDD(**QUICK), ["a", "b", 2], "given names 3 of 3 columns; name at least one"),
+        (BSVDD(**QUICK), [], "given names 0 of 3 columns"),
+        (BSVDD(kernel=kernels.Linear(), **QUICK), "a", r"product over columns: kernels.Tabular, "),
+        (BDD(**QUICK), "a", r"weights of at least 0 \(BSVDD, SVDD, BDD\(simplex=True\)\)"),
+        (OCSVM(), "a", "got OCSVM with"),
+    ],
+    ids=range(8),
+)
+def test_what_cannot_be_given(frame, model, given, message):
+    est = clone(model).fit(frame)
+    for ask in (est.p_value, est.select, est.false_discoveries):
+        with pytest.raises(ValueError, match=message):
+            ask(frame, given=given)
+    if model is not OCSVM():
+        with pytest.raises(ValueError, match="given is for method='left-out', 'cross' and 'split'"):
+            est.p_value(frame, "full", given=given)

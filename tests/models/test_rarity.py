@@ -1,0 +1,54 @@
+"""How often values occur, against counts by loops."""
+
+import math
+
+import numpy as np
+import pytest
+from bsvdd.models.rarity import Rarity
+
+RNG = np.random.default_rng(3)
+N = 120
+ROWS = np.column_stack(
+    [
+        np.exp(2.0 * RNG.normal(size=N)),
+        RNG.integers(0, 6, N),
+        np.where(RNG.random(N) < 0.95, 0.0, RNG.normal(size=N)),  # no width between quantiles
+        np.full(N, 0.1),
+        RNG.integers(0, 4, N),
+    ]
+)
+NUMBERS, CATEGORY = range(4), 4
+NEW = np.vstack([ROWS[:7] + 0.01, [[1e6, 99.0, -50.0, 0.2, 7.0]], [[-3.0, 2.5, 0.0, 0.1, 1.0]]])
+
+
+def by_loops(v, others, x, f):
+    """The number of others near to v, and its log frequency; x has all values of the column."""
+    low, high = np.quantile(x, [0.1, 0.9])
+    slope = len(x) ** (-1 / 3) / 4
+    h = 0.0 if f == CATEGORY else slope * (high - low)
+    near = sum(abs(v - u) <= h + 1e-9 * (f != CATEGORY) for u in others)
+    if near:
+        return near, math.log(near + 0.5)
+    if f == CATEGORY or np.ptp(x) < 1e-9:
+        return 0, math.log(0.5 / len(x))
+    unit = h or slope * 2 * x.std()
+    return 0, math.log(0.5 / max(1.0, min(abs(v - u) for u in others) / unit))
+
+
+@pytest.mark.parametrize("itself", [False, True])
+def test_frequencies_are_the_formula(itself):
+    rarity = Rarity.of(ROWS, (CATEGORY,))
+    rows = ROWS if itself else NEW
+    near, frequency = rarity.near(rows, itself), rarity.log_frequency(rows, itself)
+    for i, row in enumerate(rows):
+        for f, v in enumerate(row):
+            others = np.delete(ROWS[:, f], i) if itself else ROWS[:, f]
+            expected = by_loops(v, others, ROWS[:, f], f)
+            assert near[i, f] == expected[0], (i, f)
+            np.testing.assert_allclose(frequency[i, f], expected[1], rtol=1e-9, atol=1e-9)
+    mask = np.arange(len(rows)) % 2 == 0
+    mixed = rarity.log_frequency(ROWS[: len(mask)], mask)
+    for part in (True, False):
+        np.testing.assert_array_equal(
+            mixed[mask == part], rarity.log_frequency(ROWS[: len(mask)], part)[mask == part]
+        )
