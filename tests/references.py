@@ -14,6 +14,7 @@ basis of the vectors of sum zero.
 
 import json
 import os
+import re
 import time
 import warnings
 from datetime import UTC, datetime
@@ -325,20 +326,10 @@ def posterior(model, given, seed):
 
 def written(path, document):
     """Write JSON, an array of numbers a line, under a temporary name first."""
-
-    def text(value, indent):
-        if isinstance(value, dict):
-            inner = ",\n".join(
-                f"{indent} {json.dumps(key)}: {text(v, indent + ' ')}" for key, v in value.items()
-            )
-            return "{\n" + inner + "\n" + indent + "}"
-        if isinstance(value, list) and value and isinstance(value[0], list):
-            inner = f",\n{indent} ".join(json.dumps(row, separators=(",", ":")) for row in value)
-            return f"[\n{indent} {inner}\n{indent}]"
-        return json.dumps(value)
-
+    text = json.dumps(document, indent=1)
+    text = re.sub(r"\[[^][{}]*\]", lambda found: re.sub(r"\s+", "", found[0]), text)
     partial = path.with_suffix(".part")
-    partial.write_text(text(document, "") + "\n", encoding="utf-8")
+    partial.write_text(text + "\n", encoding="utf-8")
     os.replace(partial, path)
 
 
