@@ -321,8 +321,8 @@ class Views(Detector):
         >>> from bsvdd import BDD, Views
         >>> X = np.random.default_rng(0).normal(size=(200, 2))
         >>> est = Views(estimator=BDD(simplex=True)).fit(X)
-        >>> est.explain([[9.0, 0.0]]).rows[["cause", "column", "near"]].values.tolist()
-        [['column', 0, 0]]
+        >>> est.explain([[9.0, 0.0]]).rows[["cause", "near"]].values.tolist()
+        [['column', 0]]
         """
         check_is_fitted(self)
         new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
