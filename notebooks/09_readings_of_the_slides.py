@@ -36,6 +36,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from bsvdd.comparison import published, slides
@@ -139,6 +140,11 @@ stored = pd.read_csv(Path("../docs/study/slides_readings.csv"), index_col="readi
 nearest = stored.sort_values("distance").groupby("model").head(2)
 print(len(stored), "readings")
 nearest.sort_values(["model", "distance"])[[*METRICS, "distance", "pairs"]].round(3)
+
+# %%
+figure, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
+ax.plot(stored["distance"], stored["model"], "o", color="#0072B2", alpha=0.3)
+limits = ax.set(xlabel="distance from the printed row", xlim=(0, None))
 
 # %% [markdown]
 # **What to conclude.** A reading of each model is within .02 of its printed row. No choice of the training rows is the

@@ -17,13 +17,12 @@ import numpy as np
 
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.detector import Detector
-from ...estimators.messages import did_you_mean
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...inference.cutoff import Cutoff
 from ...inference.metrics import evaluate
 from ...models import priors
 from ...models.kernels import RBF, Kernel, Standardized, Tabular
-from ..scenarios.collection import Dataset
+from ..scenarios.collection import Dataset, require_known
 
 TUNED_BY = ("g_mean", "balanced_accuracy", "f1")
 FRACTIONS, PENALTIES = (0.02, 0.1, 0.3), (0.1, 1.0, 10.0)  # of outlier_fraction and nu; of C
@@ -55,11 +54,7 @@ class Candidate:
     choice: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if self.model not in MODELS:
-            raise ValueError(
-                f"unknown model {self.model!r}{did_you_mean(self.model, MODELS)}; expected one of "
-                f"{', '.join(map(repr, [*REGISTRY, *YARDSTICKS]))}"
-            )
+        require_known("model", self.model, [*REGISTRY, *YARDSTICKS])
 
     @property
     def is_yardstick(self) -> bool:

@@ -13,10 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from ...estimators.messages import did_you_mean
 from ...estimators.registry import MODELS
 from ...models.kernels import RBF, Standardized, Tabular
-from ..scenarios.datasets import Dataset
+from ..scenarios.collection import Dataset, require_known
 from ..scenarios.designs import (
     ROWS,
     Design,
@@ -127,11 +126,7 @@ def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:
     """Return the candidates of the named models."""
     by_name = {c.name: c for c in candidates()}
     for name in names:
-        if name not in by_name:
-            raise ValueError(
-                f"unknown model {name!r}{did_you_mean(name, by_name)}; expected one of "
-                f"{', '.join(map(repr, by_name))}"
-            )
+        require_known("model", name, by_name)
     return [by_name[name] for name in names]
 
 

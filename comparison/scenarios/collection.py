@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import as_file, files
@@ -98,6 +99,15 @@ def names() -> list[str]:
     return sorted(f.name.removesuffix(".npz") for f in DATA.iterdir() if f.name.endswith(".npz"))
 
 
+def require_known(what: str, name: str, names: Iterable[str]) -> None:
+    """Raise a ValueError that lists the names, if ``name`` is not one of them."""
+    if name not in (known := list(names)):
+        raise ValueError(
+            f"unknown {what} {name!r}{did_you_mean(name, known)}; expected one of "
+            f"{', '.join(map(repr, known))}"
+        )
+
+
 def embedded(name: str) -> Dataset:
     """Return the embedded data set ``name``.
 
@@ -113,10 +123,6 @@ def embedded(name: str) -> Dataset:
     >>> data.X.shape, int(data.minority.sum())
     ((178, 13), 48)
     """
-    if name not in names():
-        raise ValueError(
-            f"unknown data set {name!r}{did_you_mean(name, names())}; expected one of "
-            f"{', '.join(map(repr, names()))}"
-        )
+    require_known("data set", name, names())
     with as_file(DATA / f"{name}.npz") as path, np.load(path) as arrays:
         return Dataset(name, arrays["X"], arrays["y"] == 1)

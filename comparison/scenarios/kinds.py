@@ -18,8 +18,7 @@ from typing import override
 
 import numpy as np
 
-from ...estimators.messages import did_you_mean
-from .collection import DATA, Dataset, Source
+from .collection import DATA, Dataset, Source, require_known
 from .collection import embedded as embedded_set
 from .scenario import Pair, Scenario, two_generators
 
@@ -90,11 +89,7 @@ def embedded(name: str) -> KindSet:
     ((215, 5), ('normal',), ('hyper', 'hypo'))
     """
     records = _records()
-    if name not in records:
-        raise ValueError(
-            f"unknown set of several classes {name!r}{did_you_mean(name, names())}; expected one "
-            f"of {', '.join(map(repr, names()))}"
-        )
+    require_known("set of several classes", name, names())
     record = records[name]
     with as_file(FOLDER / f"{name}.npz") as path, np.load(path) as arrays:
         label = np.array(record["kinds"])[arrays["kind"]]
