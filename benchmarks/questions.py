@@ -9,7 +9,7 @@
   of ``select`` in batches of 10,000 rows, 20 of which are 6 sd off in each column.
 - ``bounds``: how often a bound of ``false_discoveries`` is broken at any threshold, and how many of
   20 abnormal rows in 200 it is sure of.
-- ``stream``: false alarms of 1,000 streams without a change, each with a fit of its own, and of
+- ``stream``: false alarms of 2,000 streams without a change, each with a fit of its own, and of
   100,000 streams of ranks; rows until a shift of .5 sd in all columns is told.
 
 Results go to docs/questions.json, part by part, and three pictures beside it show them.
@@ -166,7 +166,7 @@ def of_ranks(streams: int = 100_000, n: int = 50) -> float:
     return float(alarm.mean())
 
 
-def stream(jobs: int, streams: int = 1000, repetitions: int = 20) -> dict[str, Any]:
+def stream(jobs: int, streams: int = 2000, repetitions: int = 20) -> dict[str, Any]:
     """Return false alarms and delays."""
     quiet_streams = (delayed(stream_cell)(100, 2, LONG, r) for r in range(streams))
     false = [alarm is not None for alarm in Parallel(jobs)(quiet_streams)]
