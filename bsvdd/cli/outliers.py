@@ -93,7 +93,7 @@ def outliers(
             step("reasons")
             columns, lines = reasons(est, X, odd.to_numpy(), order[:top], given)
             texts = [reason(X.iloc[i], columns.loc[i], est) for i in order[:top]]
-            lines = [*summary(est, found), *lines, *copies(est, names)]
+            lines = [*summary(est, found), *lines, *of_given(given), *copies(est, names)]
             found.insert(0, names.name or "row", names)
             if out is not None:
                 step("result")
@@ -102,7 +102,8 @@ def outliers(
                 step("picture")
                 draw(est, found, names.to_numpy(), order[:top], texts, picture)
     console = console_of_records()
-    console.print(printed(found.iloc[order[:top]], texts))
+    shown = order[:top]
+    console.print(printed(found.iloc[shown], odd.to_numpy()[shown], texts))
     for line in lines:
         console.print(line, markup=False, highlight=False)
     for path in (out, picture):
@@ -180,6 +181,16 @@ def summary(est: Any, found: pd.DataFrame) -> list[str]:
     ]
 
 
+def of_given(given: tuple[str, ...]) -> list[str]:
+    """Return which numbers of the table are given some columns, and which are not."""
+    if not given:
+        return []
+    return [
+        f"p given: the other columns, given {' and '.join(given)}; P(normal), surprise and shares are "
+        "of all columns."
+    ]
+
+
 def copies(est: Any, names: pd.Index) -> list[str]:
     """Return which rows are normal beside their copies only."""
     from ..estimators.questions.copies import hidden_copies
@@ -226,8 +237,8 @@ def draw(
         temporary.write_bytes(png(figure))
 
 
-def printed(found: pd.DataFrame, texts: list[str]) -> Any:
-    """Return the table of the oddest rows."""
+def printed(found: pd.DataFrame, odd: np.ndarray, texts: list[str]) -> Any:
+    """Return the table of the oddest rows; those that are not odd are dim."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -242,7 +253,7 @@ def printed(found: pd.DataFrame, texts: list[str]) -> Any:
     for title in titles:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("reason", overflow="fold")
-    for (_, row), text in zip(found.iterrows(), texts, strict=True):
+    for (_, row), is_odd, text in zip(found.iterrows(), odd, texts, strict=True):
         interval = [f"[{', '.join(_nats(row[name]) for name in ends)}]"][: len(ends)]
         table.add_row(
             Text(printable(str(row.iloc[0]))),
@@ -251,7 +262,7 @@ def printed(found: pd.DataFrame, texts: list[str]) -> Any:
             _nats(row["surprise"]),
             *interval,
             Text(text),
-            style=None if not row["normal"] else "dim",
+            style=None if is_odd else "dim",
         )
     return table
 
