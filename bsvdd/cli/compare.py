@@ -160,7 +160,7 @@ def compare(
         if unlabelled:
             found = votes.votes(results, data[0], table.id or "row")
             pages.save(out / "rows.csv", votes.all_rows(found).encode())
-            print_votes(console, found, data[0])
+            print_votes(console, found, data[0], cutoff.false_alarm_rate)
             page = votes.write(out, results, found, data[0], protocol, seed, notes)
         else:
             print_results(console, results, data)
@@ -324,25 +324,28 @@ def print_results(console: Any, results: Any, data: list[Any]) -> None:
         console.print()
 
 
-def print_votes(console: Any, found: Any, data: Any, top: int = 10) -> None:
+def print_votes(console: Any, found: Any, data: Any, rate: float, top: int = 10) -> None:
     """Print how far models agree on the odd rows of a table, and the rows that most call odd."""
-    from ..comparison.report.unlabelled import LEGEND
+    from ..comparison.report.unlabelled import LEGEND, number
 
     n = len(found.models)
     rows = [
-        [m, f"{r.odd:.0f}", _number(r.share), f"{r.agrees:.2f}", f"{r.seconds:.2f}"]
+        [m, f"{r.odd:.0f}", _number(r.share), number(r.agrees), f"{r.seconds:.2f}"]
         for m, r in found.models.iterrows()
     ]
     title = f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} columns, no labels"
     _print(console, title, ["model", "odd", "share", "agrees", "fit, s"], rows)
-    for line in [LEGEND, *found.lines()]:
+    for line in [LEGEND, *found.lines(rate)]:
         console.print(line, markup=False, highlight=False)
     console.print()
     rows = [
         [str(r.row), f"{r.odd_by} of {n}", f"{r.p_value:.3f}"]
-        for _, r in found.rows.head(top).iterrows()
+        for _, r in found.odd_rows.head(top).iterrows()
     ]
-    title = f"{found.by_most} rows are odd by most of the models; the first {len(rows)}:"
+    if not rows:
+        console.print(f"{found.count}.")
+        return
+    title = f"{found.count}; the first {len(rows)} that at least one model calls odd:"
     _print(console, title, [found.name, "odd by", "p, median"], rows)
     console.print(
         "bsvdd outliers names the columns that make a row odd.", markup=False, highlight=False

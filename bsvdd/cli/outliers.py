@@ -171,11 +171,15 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
 
 def summary(est: Any, found: pd.DataFrame) -> list[str]:
     """Return how many rows are beyond the cutoff, and how many are so by chance."""
+    from ..estimators.report.words import none_beyond
+
     n, odd = len(found), int((~found["normal"]).sum())
     rate = est.cutoff.false_alarm_rate
+    chance = none_beyond(n, rate) or (
+        f"{rate:.0%} of normal rows do so, about {rate * n:.0f} in a table without odd rows."
+    )
     return [
-        f"{odd} of {n} rows lie beyond the cutoff, which {rate:.0%} of normal rows exceed: some "
-        f"{rate * n:.0f} do so in a table without odd rows. p is the share of rows that are at "
+        f"{odd} of {n} rows lie beyond the cutoff. {chance} p is the share of rows that are at "
         f"least as odd, {found['p_value'].min():.2g} or more; how far a row lies off is its "
         "surprise."
     ]
@@ -186,8 +190,8 @@ def of_given(given: tuple[str, ...]) -> list[str]:
     if not given:
         return []
     return [
-        f"p given: the other columns, given {' and '.join(given)}; P(normal), surprise and shares are "
-        "of all columns."
+        f"p given: the other columns, given {' and '.join(given)}; P(normal), surprise and shares "
+        "are of all columns."
     ]
 
 
@@ -268,4 +272,4 @@ def printed(found: pd.DataFrame, odd: np.ndarray, texts: list[str]) -> Any:
 
 
 def _nats(surprise: float) -> str:
-    return f"{surprise:.2f}" if surprise < 100.0 else f"{surprise:,.0f}"
+    return f"{surprise:z.2f}" if surprise < 100.0 else f"{surprise:,.0f}"

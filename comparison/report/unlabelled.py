@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from ...estimators.messages import as_cell
 from ...estimators.registry import MODELS
+from ...estimators.report.words import none_beyond
 from ..run.protocol import Protocol
 from ..scenarios.datasets import Dataset
 from . import own_data, pages
@@ -25,11 +26,12 @@ ALIKE = 0.95  # agreement of models that decide alike
 LEGEND = (
     "odd: rows beyond the cutoff of the model, each left out when it is judged, and their share. "
     "agrees: of the rows that this model or another one calls odd, the share that both do, on "
-    "average over the other models."
+    "average over the other models; - if no row is odd."
 )
-NO_WINNER = (
-    "No model is called best: nothing here tells which rows are abnormal. Each cutoff is chosen on "
-    "left-out rows, so all shares are near the asked one; models differ in which rows these are."
+NO_WINNER = "No model is called best: nothing here tells which rows are abnormal."
+SHARES = (
+    "Each cutoff is chosen on left-out rows, so all shares are near the asked one; models differ "
+    "in which rows these are."
 )
 
 
@@ -50,7 +52,8 @@ class Votes:
         For each model the number of odd rows, their share, the mean agreement with the others and
         the seconds of its fit; the model that agrees most comes first.
     agreement : pandas.DataFrame
-        Models x models: of the rows that either calls odd, the share that both call odd.
+        Models x models: of the rows that either calls odd, the share that both call odd; NaN if
+        there is none.
     """
 
     name: str
@@ -65,9 +68,21 @@ class Votes:
         """The number of rows that more than half of the models call odd."""
         return int((2 * self.rows["odd_by"] > len(self.models)).sum())
 
-    def lines(self) -> list[str]:
-        """Return what the tables do not say, in sentences."""
-        return [NO_WINNER, *own_data.alike(self.agreement >= ALIKE)]
+    @property
+    def count(self) -> str:
+        """How many rows are odd by most models, in words."""
+        n = self.by_most
+        return f"{n or 'No'} {'row is' if n < 2 else 'rows are'} odd by most of the models"
+
+    @property
+    def odd_rows(self) -> pd.DataFrame:
+        """The ``rows`` that at least one model calls odd."""
+        return self.rows[self.rows["odd_by"] > 0]
+
+    def lines(self, rate: float) -> list[str]:
+        """Return what the tables do not say, in sentences, for the asked share of odd rows."""
+        shares = none_beyond(len(self.rows), rate) or SHARES
+        return [f"{NO_WINNER} {shares}", *own_data.alike(self.agreement >= ALIKE)]
 
 
 def votes(results: pd.DataFrame, data: Dataset, name: str = "row") -> Votes:
@@ -95,12 +110,15 @@ def votes(results: pd.DataFrame, data: Dataset, name: str = "row") -> Votes:
     members = odd.to_numpy(dtype=float)
     both = members.T @ members
     either = members.sum(axis=0)[:, None] + members.sum(axis=0) - both
-    share = np.divide(both, either, out=np.ones_like(both), where=either > 0.0)
+    share = np.divide(both, either, out=np.full_like(both, np.nan), where=either > 0.0)
+    np.fill_diagonal(share, np.nan)
+    agrees = pd.DataFrame(share, odd.columns).mean(axis=1)
+    np.fill_diagonal(share, 1.0)
     models = pd.DataFrame(
         {
             "odd": odd.sum(),
             "share": odd.mean(),
-            "agrees": (share.sum(axis=1) - 1.0) / max(len(share) - 1, 1),
+            "agrees": agrees,
             "seconds": fitted["fit_seconds"] + fitted["score_seconds"],
         }
     ).sort_values("agrees", ascending=False, kind="stable")
@@ -120,6 +138,11 @@ def all_rows(found: Votes) -> str:
     return str(pd.concat([rows, each], axis=1).to_csv(index=False))
 
 
+def number(agreement: float) -> str:
+    """Return an agreement as a table has it."""
+    return "-" if np.isnan(agreement) else f"{agreement:.2f}"
+
+
 def _fitted(results: pd.DataFrame) -> pd.DataFrame:
     return results[(results["error"] == "") & results["model"].isin(list(MODELS))]
 
@@ -131,7 +154,7 @@ def plot_agreement(found: Votes) -> Figure:
     figure, ax = plt.subplots(figsize=(size, size), layout="constrained")
     ax.imshow(found.agreement, cmap="Blues", vmin=0.0, vmax=1.5)
     for (i, j), value in np.ndenumerate(found.agreement.to_numpy()):
-        ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8)
+        ax.text(j, i, number(value), ha="center", va="center", fontsize=8)
     ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
     ax.set_yticks(range(len(names)), names)
     ax.set_title("of the rows that either calls odd,\nthe share that both do")
@@ -172,6 +195,7 @@ def write(
         seed=seed,
         notes=notes,
         legend=LEGEND,
+        number=number,
         shown=SHOWN,
         warnings=warnings_of(_fitted(results)),
         failed=warnings_of(results[results["error"] != ""]),

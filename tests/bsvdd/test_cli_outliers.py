@@ -90,8 +90,24 @@ def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
         column, value = ODD[int(name[1:])]
         assert reason[:3] == [column, "=", f"{value:g}"]
     text = " ".join(result.output.split())
-    assert "of 60 rows lie beyond the cutoff, which 10% of normal rows exceed: some 6 do" in text
+    assert "of 60 rows lie beyond the cutoff. 10% of normal rows do so, about 6 in a table" in text
     assert "hide each other" not in text
+
+
+def test_ten_rows_are_too_few_for_one_beyond_the_cutoff(table, tmp_path):
+    path, folder = tmp_path / "t.csv", tmp_path / "report"
+    table.iloc[20:30].to_csv(path, index=False)
+    said = "fewer than 19 rows the cutoff lies at the oddest left-out row, so none can lie beyond"
+    result = call(path, "--id", "name", *FEW)
+    assert said in " ".join(result.output.split()) and "0 of 10 rows lie beyond" in result.output
+    assert "-0.00" not in result.output
+    models = ["--model", "SVDD", "--model", "OCSVM", "--out", str(folder), "--jobs", "1"]
+    result = CliRunner().invoke(main, ["compare", str(path), "--id", "name", *models])
+    text = " ".join(result.output.split())
+    assert said in text and "No row is odd by most of the models. report:" in text
+    assert "0 of 2" not in text and "near the asked" not in text
+    page = (folder / "report.html").read_text()
+    assert said in page and "<td>-</td>" in page and "odd by</th>" not in page
 
 
 def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
@@ -138,7 +154,7 @@ def test_copies_that_hide_each_other_are_said(table, tmp_path, sizes, hidden):
     [
         (["--model", "BDD"], "No reasons: there are no exact shares of columns"),
         (["--model", "OCSVM"], "No reasons: OCSVM has no centre in kernel space"),
-        (["--model", "SVDD", "--false-alarm-rate", 0.2], "which 20% of normal rows exceed"),
+        (["--model", "SVDD", "--false-alarm-rate", 0.2], "20% of normal rows do so, about 12"),
         (["--dictionary", 20], "of 60 rows lie beyond"),
         (["--missing", "impute"], "of 60 rows lie beyond"),
     ],

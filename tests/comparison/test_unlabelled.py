@@ -1,5 +1,6 @@
 """A table without labels: which rows most models call odd."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +8,10 @@ from bsvdd.comparison.report import unlabelled
 from bsvdd.comparison.run import runner
 from bsvdd.comparison.run.protocol import Protocol
 from bsvdd.comparison.scenarios.datasets import Dataset
+from bsvdd.estimators.report.words import none_beyond
+from bsvdd.inference.cutoff import rows_for
 
-from bsvdd import SVDD
+from bsvdd import SVDD, Cutoff
 
 NAMES = ["SVDD", "OCSVM", "kNN"]
 DATA = Dataset("t", np.random.default_rng(0).normal(size=(60, 2)), np.zeros(60, dtype=bool))
@@ -40,8 +43,28 @@ def test_votes_and_agreement_are_those_of_sets(results):
     assert found.models["odd"].tolist() == [3, 3, 2] and found.by_most == 3
     assert found.rows["row"].tolist()[:5] == [3, 1, 2, 4, 0]
     assert found.rows["odd_by"].tolist()[:5] == [3, 2, 2, 1, 0]
-    assert found.lines()[1].startswith("SVDD and OCSVM decide alike: SVDD and OCSVM are one")
+    assert found.lines(0.1)[1].startswith("SVDD and OCSVM decide alike: SVDD and OCSVM are one")
     assert "p_value kNN" in unlabelled.all_rows(found).splitlines()[0]
+
+
+def test_where_no_row_is_odd_nothing_agrees(results):
+    made = results.assign(odd=["0" * 60, "0" * 60, "0" * 59 + "1"])
+    found = unlabelled.votes(made, DATA)
+    assert found.agreement.at["SVDD", "OCSVM"] != found.agreement.at["SVDD", "OCSVM"]  # NaN
+    assert found.models["agrees"].tolist() == [0.0, 0.0, 0.0]  # with kNN
+    assert found.odd_rows["row"].tolist() == [59]
+    assert found.count == "No row is odd by most of the models" and len(found.lines(0.1)) == 1
+    none = unlabelled.votes(made.iloc[:2], DATA)
+    assert none.odd_rows.empty and none.models["agrees"].isna().all()
+    plt.close(unlabelled.plot_agreement(none))
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.1, 0.25, 0.3])
+def test_too_few_rows_for_one_beyond_the_cutoff(rate):
+    for n in range(rows_for(rate), 60):
+        distance = np.arange(float(n))
+        cutoff = Cutoff("false_alarm", false_alarm_rate=rate).choose(distance, distance < 0.0)
+        assert (none_beyond(n, rate) == "") == (distance > cutoff).any()
 
 
 def test_gaps_are_filled_and_failed_models_have_no_vote():
