@@ -72,7 +72,8 @@ class Votes:
     def count(self) -> str:
         """How many rows are odd by most models, in words."""
         n = self.by_most
-        return f"{n or 'No'} {'row is' if n < 2 else 'rows are'} odd by most of the models"
+        rows = f"{n or 'No'} {'row is' if n < 2 else 'rows are'}"
+        return f"{rows} odd by most of the {len(self.models)} models"
 
     @property
     def odd_rows(self) -> pd.DataFrame:

@@ -104,7 +104,7 @@ def test_ten_rows_are_too_few_for_one_beyond_the_cutoff(table, tmp_path):
     models = ["--model", "SVDD", "--model", "OCSVM", "--out", str(folder), "--jobs", "1"]
     result = CliRunner().invoke(main, ["compare", str(path), "--id", "name", *models])
     text = " ".join(result.output.split())
-    assert said in text and "No row is odd by most of the models. report:" in text
+    assert said in text and "No row is odd by most of the 2 models. report:" in text
     assert "0 of 2" not in text and "near the asked" not in text
     page = (folder / "report.html").read_text()
     assert said in page and "<td>-</td>" in page and "odd by</th>" not in page

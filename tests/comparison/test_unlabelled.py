@@ -53,7 +53,7 @@ def test_where_no_row_is_odd_nothing_agrees(results):
     assert found.agreement.at["SVDD", "OCSVM"] != found.agreement.at["SVDD", "OCSVM"]  # NaN
     assert found.models["agrees"].tolist() == [0.0, 0.0, 0.0]  # with kNN
     assert found.odd_rows["row"].tolist() == [59]
-    assert found.count == "No row is odd by most of the models" and len(found.lines(0.1)) == 1
+    assert found.count == "No row is odd by most of the 3 models" and len(found.lines(0.1)) == 1
     none = unlabelled.votes(made.iloc[:2], DATA)
     assert none.odd_rows.empty and none.models["agrees"].isna().all()
     plt.close(unlabelled.plot_agreement(none))
