@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-SHARE = 0.1  # smallest share of a column after the first that is a reason
+SHARES = (0.05, 0.1)  # smallest shares of the first column and of others that are reasons
 VALUE = 30  # characters of a value
 NAMED = 3  # groups of copies that are named
 
@@ -152,13 +152,13 @@ def reasons(
 
 
 def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
-    """Return the columns that make a row odd, with their values and shares."""
+    """Return the columns that make a row odd, with their values and shares; - without any."""
     from ..estimators.messages import printable
 
     codes = {row.index[i] for i in est.kernel_.categorical_columns}
     parts: list[str] = []
     for column, share in columns.to_numpy().reshape(-1, 2):
-        if parts and share < SHARE:
+        if share < SHARES[bool(parts)]:
             break
         value = row[column.removeprefix("'") if column not in row else column]
         text = f"{value:.8g}" if isinstance(value, float) else f"{value}"
@@ -166,7 +166,7 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
         if column in codes and not isinstance(value, str):
             text = "" if -1.0 < value < 0.0 else text  # the number of a text
         parts.append(f"{column}{text and ' = '}{printable(text)[:VALUE]} ({share:.0%})")
-    return ", ".join(parts)
+    return ", ".join(parts) or "-"
 
 
 def summary(est: Any, found: pd.DataFrame) -> list[str]:
@@ -196,9 +196,13 @@ def of_given(given: tuple[str, ...]) -> list[str]:
 
 
 def copies(est: Any, names: pd.Index) -> list[str]:
-    """Return which rows are normal beside their copies only."""
-    from ..estimators.questions.copies import hidden_copies
+    """Return which rows are normal beside their copies only, or that most rows have copies."""
+    from ..estimators.questions.copies import copied, hidden_copies
 
+    n, of_copies = len(est.fit_.data.rows), int(copied(est).sum())
+    if 2 * of_copies > n:
+        rows = f"All {n}" if of_copies == n else f"{of_copies} of {n}"
+        return [f"{rows} rows have copies: each is judged beside its copy; drop duplicates first."]
     groups = hidden_copies(est)
     if not groups:
         return []

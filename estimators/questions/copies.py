@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,13 @@ def are_training_rows(est: Any, rows: np.ndarray) -> np.ndarray:
 
 def _as_bytes(rows: np.ndarray) -> list[bytes]:
     return [row.tobytes() for row in rows + 0.0]  # -0.0 is 0.0
+
+
+def copied(est: Any) -> np.ndarray:
+    """Return which training rows equal 1 to 4 others in all columns, shape (n,)."""
+    known = _as_bytes(est.fit_.data.rows)
+    times = Counter(known)
+    return np.array([1 < times[row] <= FEW for row in known], dtype=bool)
 
 
 def hidden_copies(est: Any) -> list[tuple[int, ...]]:

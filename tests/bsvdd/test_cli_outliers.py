@@ -1,5 +1,7 @@
 """``bsvdd outliers``: the odd rows of one table, as its user asks for them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -147,6 +149,25 @@ def test_copies_that_hide_each_other_are_said(table, tmp_path, sizes, hidden):
     if hidden:
         assert "3 rows hide each other" in result.output
         assert "without which they lie beyond the cutoff: rows 41, 60, 61." in result.output
+
+
+@pytest.mark.parametrize(
+    ("of", "times", "said"),
+    [
+        (60, 2, "All 120 rows have copies: each is judged beside its copy; drop duplicates first"),
+        (31, 5, "155 of 184 rows have copies"),
+        (15, 2, None),
+        (60, 6, None),  # a part of the normal class
+    ],
+)
+def test_a_table_of_copies_is_said_to_be_one(table, tmp_path, of, times, said):
+    path = tmp_path / "t.csv"
+    copies = [table.iloc[:of]] * (times - 1)
+    pd.concat([table, *copies]).drop(columns="name").to_csv(path, index=False)
+    text = " ".join(call(path, *FEW).stdout.split())
+    assert said in text if said else "rows have copies:" not in text
+    assert "hide each other" not in text or not said
+    assert not re.search(r"\([0-4]%\)", text)
 
 
 @pytest.mark.parametrize(
