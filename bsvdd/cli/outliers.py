@@ -72,6 +72,13 @@ def outliers(
     """
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
+        others = table.layout().others
+        for name in given:
+            if name in others:
+                option = others[name]
+                raise ValueError(
+                    f"--given {name!r}: the column is named by {option} and is no feature"
+                )
         sampling = {"draws": draws, "tune": tune, "chains": chains}
         # a column with two values is constant but for odd rows, and no label
         layout = replace(table.layout(), may_have_classes=False)

@@ -61,6 +61,13 @@ def test_rows_are_ordered_by_the_other_columns_given_some(csv, table, tmp_path):
     assert not found["column_1"].isin(["size", "city"]).any()
 
 
+@pytest.mark.parametrize("option", ["--id", "--drop"])
+def test_a_column_that_is_no_feature_cannot_be_given(csv, option):
+    result = call(csv, option, "name", *FEW, "--given", "name")
+    assert result.exit_code == 1
+    assert f"--given 'name': the column is named by {option} and is no feature" in result.output
+
+
 def test_rows_that_are_not_odd_are_dim():
     row = {"row": 0, "p_value": 0.5, "p_given": 0.01, "probability_normal": 1.0, "surprise": -0.001}
     table = printed(pd.DataFrame([row | {"normal": True}] * 2), np.array([True, False]), ["", ""])
