@@ -119,6 +119,15 @@ def test_ten_rows_are_too_few_for_one_beyond_the_cutoff(table, tmp_path):
     assert said in page and "<td>-</td>" in page and "odd by</th>" not in page
 
 
+def test_two_rows_are_refused_before_anything_is_sampled(table, tmp_path):
+    path = tmp_path / "t.csv"
+    table.iloc[20:22].to_csv(path, index=False)
+    result = call(path, "--id", "name", *FEW)
+    assert result.exit_code == 1
+    assert "needs at least 9 left-out majority rows, got 2" in result.output
+    assert "posterior" not in result.output and "too few to tell" not in result.output
+
+
 def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
     out, picture = tmp_path / "o.csv", tmp_path / "o.png"
     result = call(csv, "--id", "name", *FEW, "--out", out, "--picture", picture)
