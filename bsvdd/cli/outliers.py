@@ -61,7 +61,8 @@ def outliers(
     surprise is 0 at the cutoff, .69 for a row that is half as similar to the others, and negative
     for normal rows. P(normal) is the probability that the row lies within the cutoff. p is the
     share of rows that are at least as odd. A reason is a column with its value and its share of the
-    surprise. 90 %: the interval of the surprise.
+    surprise. 90 %: the interval of the surprise; the low end allows for one row like it that the
+    sample has not shown.
 
     With --given, "p given" is the p-value of the other columns given these: it is small if they are
     odd beside each other, though each may be usual. It orders the rows.
