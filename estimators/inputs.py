@@ -96,7 +96,12 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool, start: int = 0) -> 
         if "X" in str(error):
             raise
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        raise kind(f"X must be a table of numbers (rows, columns): {error}") from error
+        named = not reset and hasattr(est, "feature_names_in_") and not isinstance(X, pd.DataFrame)
+        text = f"X must be a table of numbers (rows, columns): {error}"
+        if named:
+            text = text.removesuffix(".")
+            text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
+        raise kind(text) from error
     return checked(X, range(start, start + len(X)))
 
 

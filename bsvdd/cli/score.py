@@ -77,9 +77,9 @@ def score(
     row is normal". The surprise is 0 at the cutoff, .69 for a row that is half as similar to the
     training rows, and negative for normal rows; surprise_low and surprise_high are the ends of its
     90 % interval, whose low end allows for one row like it that the training rows have not shown.
-    With --fdr the rows are decided as one batch. With --watch one line tells whether
-    they differ from the training rows, and since which row; of streams without a change at most 1 %
-    are said to differ.
+    With --fdr the rows are decided as one batch. With --watch one line tells whether they differ
+    from the training rows, and since which row; of streams without a change at most 1 % are said to
+    differ.
 
     A row with a gap, or with text in a column of the fit, cannot be scored. It stays in the result
     without numbers, and the column problem says why. With --missing impute gaps are filled by what

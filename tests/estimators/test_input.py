@@ -114,6 +114,19 @@ def test_tables_that_are_none(X, error, message):
             est.fit(X)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+def test_rows_without_the_names_of_the_fit_say_what_to_give():
+    dates = pd.date_range("2023-03-23", periods=12)
+    X = pd.DataFrame({"a": np.arange(12.0), "day": dates.astype(str)})
+    est = SVDD(cutoff=1.0).fit(X)
+    for bad in (X.to_numpy(), X.iloc[0], X.assign(day=dates).to_numpy()):
+        with pytest.raises(
+            (ValueError, TypeError), match=r"named columns: give a data frame \(one"
+        ):
+            est.p_value(bad)
+    assert est.p_value(X.iloc[[0]]).shape == (1,)
+
+
 def test_every_table_of_numbers_is_one():
     """By its decisions; values are float64 inside."""
     X = np.round(8.0 * ROWS)
