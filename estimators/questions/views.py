@@ -169,7 +169,7 @@ class ViewsExplanation:
     def _nearest(self, i: int) -> str:
         view = self.rows["view"].iloc[i]
         part = self.parts.get(view) or next(iter(self.parts.values()), None)
-        near: Any = [] if part is None else part.nearest["row"].values[i, :NEAR]
+        near: Any = [] if part is None else part.nearest["name"].values[i, :NEAR]
         return f" Nearest normal training rows: {', '.join(map(str, near))}." if len(near) else ""
 
     def top_columns(self, most: int = 3) -> pd.DataFrame:

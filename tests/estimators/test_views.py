@@ -132,7 +132,11 @@ def test_reasons_of_training_rows_leave_them_out():
     expected = est.training_decision().loc[[N, N + 1], "p_value"]
     np.testing.assert_array_equal(why.rows["p_value"], expected)
     assert "No column is odd, the combination is: " in repr(why)
-    named = Views(estimator=MEAN).fit(MIXED)
+    named = Views(estimator=MEAN).fit(MIXED.set_axis(20_000 + np.arange(N)[::-1]))
+    why = named.explain(rows=[3])
+    near = [str(each) for each in why.parts[why.rows["view"].iloc[0]].nearest["name"].values[0, :3]]
+    assert min(near) >= "20000"
+    assert f"Nearest normal training rows: {', '.join(near)}." in repr(why)
     odd = MIXED.iloc[[0]].assign(c="green")
     assert "Column c has a value (green) seen in 0 of 150 rows" in repr(named.explain(odd))
 
