@@ -16,6 +16,7 @@ RARE = 0.05  # share of training rows with so rare a value in one of their colum
 LENGTH = 30  # characters of a value
 COLUMN, COMBINATION, SEVERAL = "column", "combination", "columns"
 COLUMN_VIEWS = ("columns", "rarest column")
+NONE_ALONE = f"No single value is among the rarest {RARE:.0%}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,10 +131,10 @@ class ViewsExplanation:
         )
 
     def reason(self, i: int) -> str:
-        """Return what is odd about row number i, a sentence without its point."""
+        """Return what is odd about row number i, sentences without the last point."""
         row = self.rows.iloc[i]
         if row["normal"] and row["cause"] != COLUMN:
-            return "No column is odd"
+            return NONE_ALONE
         if row["cause"] in (COLUMN, SEVERAL):
             order = np.argsort(-self.rarity.iloc[i].to_numpy(), kind="stable")
             if row["cause"] == COLUMN:
@@ -141,16 +142,16 @@ class ViewsExplanation:
             seen = self._seen(i, order[:NEAR])
             if row["cause"] == COLUMN:
                 return seen
-            return f"No column alone is odd, but several values are rare together. {seen}"
+            return f"Several values are rare together. {seen}. {NONE_ALONE}"
         if row["cause"] != COMBINATION:
-            return f"No column is odd, the view {row['view']!r} finds the row odd"
+            return f"The view {row['view']!r} finds the row odd. {NONE_ALONE}"
         part = self.parts[row["view"]]
         if part.columns is None:
-            return f"No column is odd, the combination is (by {row['view']})"
+            return f"The combination is odd (by {row['view']}). {NONE_ALONE}"
         share = part.columns["share"].values[i]
         largest = [f for f in np.argsort(-share, kind="stable")[:NEAR] if share[f] >= RARE]
         shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in largest)
-        return f"No column is odd, the combination is: {shares} (by {row['view']})"
+        return f"The combination is odd: {shares} (by {row['view']}). {NONE_ALONE}"
 
     def _seen(self, i: int, order: np.ndarray) -> str:
         """Return how often the values of some columns were seen."""

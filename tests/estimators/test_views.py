@@ -115,9 +115,9 @@ def test_reasons(fitted):
     assert why.rows.loc[1, ["column", "near", "of"]].tolist() == [2, 0, N]
     assert why.rows["view"].iloc[2] in ("standardised", "normal scores", "ratio")
     text = repr(why).splitlines()
-    assert "No column is odd. " in text[0]
+    assert "No single value is among the rarest 5%. Nearest" in text[0]
     assert f"Column 2 has a value (60) seen in 0 of {N} rows" in text[1]
-    assert "No column is odd, " in text[2]
+    assert " odd" in text[2] and "No single value is among the rarest 5%. Nearest" in text[2]
     top = why.top_columns(2)
     assert top["column_1"].tolist()[1] == 2 and set(top.loc[2, ["column_1", "column_2"]]) == {0, 1}
     np.testing.assert_allclose(why.rarity.sum(axis=1), 1.0)
@@ -131,7 +131,7 @@ def test_reasons_of_training_rows_leave_them_out():
     assert why.rows["near"].iloc[0] == 0 and why.rows["of"].tolist() == [N + 1] * 2
     expected = est.training_decision().loc[[N, N + 1], "p_value"]
     np.testing.assert_array_equal(why.rows["p_value"], expected)
-    assert "No column is odd, the combination is: " in repr(why)
+    assert "The combination is odd: " in repr(why)
     named = Views(estimator=MEAN).fit(MIXED.set_axis(20_000 + np.arange(N)[::-1]))
     why = named.explain(rows=[3])
     near = [str(each) for each in why.parts[why.rows["view"].iloc[0]].nearest["name"].values[0, :3]]
