@@ -359,9 +359,14 @@ class Views(Detector):
         rarest = np.sort(_frequency(self._rarity, RAREST, data.majority_rows, True)[0])
         columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         shown = pd.DataFrame(table, names, columns, dtype=object)
-        for f in {*data.kernel.categorical_columns, *data.dates}:  # numbers that say nothing
-            given = isinstance(X, pd.DataFrame) and X.shape[1] == len(columns)
-            shown.isetitem(f, X[columns[f]].to_numpy() if given else None)
+        for f in data.kernel.categorical_columns:
+            if isinstance(X, pd.DataFrame) and columns[f] in X:
+                shown.isetitem(f, X[columns[f]].to_numpy(object))
+            else:  # a number between -1 and 0 is the code of a text
+                is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
+                shown.isetitem(f, np.where(is_text, None, table[:, f]))
+        for f, dates in data.dates.items():
+            shown.isetitem(f, [dates.moment(days).round("s") for days in table[:, f]])
         return ViewsExplanation.of(
             decided.set_axis(pd.Index(names)),
             pd.DataFrame(p, names),

@@ -9,11 +9,10 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..messages import printable
+from ..messages import of_value, printable
 from .explanation import NEAR, SHOWN, Explanation
 
 RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
-LENGTH = 30  # characters of a value
 COLUMN, COMBINATION, SEVERAL = "column", "combination", "columns"
 COLUMN_VIEWS = ("columns", "rarest column")
 NONE_ALONE = f"No single value is among the rarest {RARE:.0%}"
@@ -36,8 +35,8 @@ class ViewsExplanation:
     p_values : pandas.DataFrame
         The p-value of each row under each view; of a view with draws, their median.
     values, near : pandas.DataFrame
-        The value of the row in each column, and how many training rows have a value near to it;
-        of training rows, categories and dates have no value here.
+        The value of the row in each column, and how many training rows have a value near to it.
+        A category of text is None in training rows: a fit keeps no texts.
     rarity : pandas.DataFrame
         The share of each column in the sum of log frequencies.
     odd : pandas.DataFrame
@@ -159,13 +158,13 @@ class ViewsExplanation:
         parts = []
         for f in order:
             value = values.iloc[f]
-            text = f"{value:.5g}" if isinstance(value, float | np.floating) else str(value)
-            shown = "" if pd.isna(value) else f" ({printable(text)[:LENGTH]})"
-            parts.append((f"{printable(str(values.index[f]))}", shown, near.iloc[f]))
+            shown = "" if value is None else f" ({of_value(value)})"
+            parts.append((printable(str(values.index[f])), shown, near.iloc[f]))
         (name, shown, count), *others = parts
         of = self.rows["of"].iloc[i]
         more = "".join(f", {other}{value} in {k}" for other, value, k in others)
-        return f"Column {name} has a value{shown} seen in {count} of {of} rows{more}"
+        what = f"value{shown}" if shown else "category"
+        return f"Column {name} has a {what} seen in {count} of {of} rows{more}"
 
     def _nearest(self, i: int) -> str:
         view = self.rows["view"].iloc[i]

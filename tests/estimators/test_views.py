@@ -137,8 +137,22 @@ def test_reasons_of_training_rows_leave_them_out():
     near = [str(each) for each in why.parts[why.rows["view"].iloc[0]].nearest["name"].values[0, :3]]
     assert min(near) >= "20000"
     assert f"Nearest normal training rows: {', '.join(near)}." in repr(why)
-    odd = MIXED.iloc[[0]].assign(c="green")
-    assert "Column c has a value (green) seen in 0 of 150 rows" in repr(named.explain(odd))
+
+
+def test_values_are_shown_as_the_table_has_them():
+    days = pd.Series(pd.date_range("2024-01-01", periods=N)).dt.strftime("%d.%m.%Y")
+    table = MIXED.assign(day=days, zone=RNG.integers(1, 4, N).astype(str))
+    odd = {"a": 250_000.0, "b": 0.0, "c": "green", "day": "24.12.2099", "zone": "77"}
+    cases = {"a": "250000", "c": "green", "day": "2099-12-24", "zone": "77"}
+    new = pd.concat([table.iloc[[0]].assign(**{c: odd[c]}) for c in cases])
+    est = Views(estimator=MEAN, kernel=kernels.Tabular(kernels.Linear(), categorical=(2, 4)))
+    lines = repr(est.fit(table).explain(new)).splitlines()
+    for line, (column, text) in zip(lines, cases.items(), strict=True):
+        assert f"Column {column} has a value ({text}) seen in 0 of {N} rows" in line
+    why = est.fit(pd.concat([table, new])).explain(rows=range(N, N + len(cases)))
+    for line, (column, text) in zip(repr(why).splitlines(), cases.items(), strict=True):
+        what = "category" if column == "c" else f"value ({text})"  # a fit keeps no texts
+        assert f"Column {column} has a {what} seen in 0 of {N + 3} rows" in line
 
 
 BAD = {
