@@ -356,6 +356,8 @@ class Views(Detector):
         frequency, near = (
             f(table, itself) for f in (self._rarity.log_frequency, self._rarity.near)
         )
+        larger = self._rarity.larger(table)
+        larger[:, list(data.kernel.categorical_columns)] = 0  # categories have no order
         rarest = np.sort(_frequency(self._rarity, RAREST, data.majority_rows, True)[0])
         columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         shown = pd.DataFrame(table, names, columns, dtype=object)
@@ -372,6 +374,7 @@ class Views(Detector):
             pd.DataFrame(p, names),
             shown,
             pd.DataFrame(near, names, columns),
+            pd.DataFrame(larger, names, columns),
             frequency,
             rarest,
             itself,

@@ -37,6 +37,8 @@ class ViewsExplanation:
     values, near : pandas.DataFrame
         The value of the row in each column, and how many training rows have a value near to it.
         A category of text is None in training rows: a fit keeps no texts.
+    larger : pandas.DataFrame
+        How many training rows have a larger value that is not near; 0 of a category.
     rarity : pandas.DataFrame
         The share of each column in the sum of log frequencies.
     odd : pandas.DataFrame
@@ -51,6 +53,7 @@ class ViewsExplanation:
     p_values: pd.DataFrame
     values: pd.DataFrame
     near: pd.DataFrame
+    larger: pd.DataFrame
     rarity: pd.DataFrame
     odd: pd.DataFrame
     parts: Mapping[str, Explanation]
@@ -63,6 +66,7 @@ class ViewsExplanation:
         p_values: pd.DataFrame,
         values: pd.DataFrame,
         near: pd.DataFrame,
+        larger: pd.DataFrame,
         frequency: np.ndarray,
         rarest: np.ndarray,
         itself: np.ndarray,
@@ -75,7 +79,7 @@ class ViewsExplanation:
         ----------
         decided : pandas.DataFrame
             The decision on the rows.
-        p_values, values, near : pandas.DataFrame
+        p_values, values, near, larger : pandas.DataFrame
         frequency : ndarray of shape (rows, p)
             The log frequencies of the values.
         rarest : ndarray of shape (n,)
@@ -110,6 +114,7 @@ class ViewsExplanation:
             p_values,
             values,
             near,
+            larger,
             pd.DataFrame(rarity, names, columns),
             pd.DataFrame(odd, names, columns),
             parts,
@@ -154,17 +159,19 @@ class ViewsExplanation:
 
     def _seen(self, i: int, order: np.ndarray) -> str:
         """Return how often the values of some columns were seen."""
-        values, near = self.values.iloc[i], self.near.iloc[i]
+        values, of = self.values.iloc[i], self.rows["of"].iloc[i]
         parts = []
         for f in order:
             value = values.iloc[f]
             shown = "" if value is None else f" ({of_value(value)})"
-            parts.append((printable(str(values.index[f])), shown, near.iloc[f]))
-        (name, shown, count), *others = parts
-        of = self.rows["of"].iloc[i]
-        more = "".join(f", {other}{value} in {k}" for other, value, k in others)
+            near, larger = self.near.iat[i, f], self.larger.iat[i, f]
+            beyond, which = min((larger, "larger"), (of - near - larger, "smaller"))
+            tail = f" ({100.0 * beyond / of:.2g}% are {which})" if beyond else ""
+            parts.append((printable(str(values.index[f])), shown, near, tail))
+        (name, shown, count, tail), *others = parts
+        more = "".join(f", {other}{value} in {k}{beyond}" for other, value, k, beyond in others)
         what = f"value{shown}" if shown else "category"
-        return f"Column {name} has a {what} seen in {count} of {of} rows{more}"
+        return f"Column {name} has a {what} seen in {count} of {of} rows{tail}{more}"
 
     def _nearest(self, i: int) -> str:
         view = self.rows["view"].iloc[i]

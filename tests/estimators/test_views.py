@@ -139,6 +139,15 @@ def test_reasons_of_training_rows_leave_them_out():
     assert f"Nearest normal training rows: {', '.join(near)}." in repr(why)
 
 
+def test_a_value_in_a_gap_says_how_many_are_beyond_it():
+    column = np.concatenate([np.arange(190.0), np.full(10, 900.0), [500.0]])
+    est = Views(estimator=MEAN).fit(np.column_stack([column, RNG.normal(size=201)])[:200])
+    for v, text in [(500.0, " (5% are larger)"), (1e4, ""), (-500.0, "")]:
+        assert f"({v:.8g}) seen in 0 of 200 rows{text}. " in repr(est.explain([[v, 0.0]]))
+    est = Views(estimator=MEAN).fit(-np.column_stack([column, RNG.normal(size=201)]))
+    assert "(-500) seen in 0 of 200 rows (5% are smaller). " in repr(est.explain(rows=[200]))
+
+
 def test_values_are_shown_as_the_table_has_them():
     days = pd.Series(pd.date_range("2024-01-01", periods=N)).dt.strftime("%d.%m.%Y")
     table = MIXED.assign(day=days, zone=RNG.integers(1, 4, N).astype(str))
