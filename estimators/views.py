@@ -29,7 +29,7 @@ from .dictionary import AllRows
 from .fit import Fit, of_rows
 from .inputs import row_names
 from .messages import did_you_mean, quoted
-from .questions import explanation, p_values
+from .questions import explanation, p_values, summary
 from .questions.views import ViewsExplanation
 from .training import Dictionary, TrainingData
 
@@ -279,6 +279,35 @@ class Views(Detector):
 
     # why
 
+    def summary(self) -> pd.DataFrame:
+        """Return what the posteriors are worth: the tables of the views, side by side.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each quantity, see :mod:`bsvdd.estimators.questions.summary`. The columns are
+            (view, column of its table).
+
+        Raises
+        ------
+        ValueError
+            No view has a posterior.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD, Views, priors
+        >>> X = np.random.default_rng(0).normal(size=(50, 2))
+        >>> table = Views(estimator=BDD(prior=priors.Flat(sd=0.5))).fit(X).summary()
+        >>> bool(table.loc["effective_support", ("normal scores", "posterior")] > 1.0)
+        True
+        """
+        check_is_fitted(self)
+        drawn = {k: each for k, each in self.views_.items() if each.fit_.draws.is_posterior}
+        if not drawn:
+            raise ValueError("no view has a posterior; use a Bayesian estimator such as BSVDD")
+        return pd.concat({name: summary.table(each) for name, each in drawn.items()}, axis=1)
+
     def explain(  # type: ignore[override]
         self,
         X: Any = None,
@@ -288,6 +317,7 @@ class Views(Detector):
         *,
         rows: Any = None,
         changes: bool = False,
+        given: None = None,
     ) -> ViewsExplanation:
         """Return why rows are abnormal: which view is surprised, by which columns and which rows.
 
@@ -303,6 +333,8 @@ class Views(Detector):
         changes : bool, default=False
             Whether the descriptions search for the smallest change that makes a row normal to
             them.
+        given : None
+            ``est.views_["standardised"].explain(X, given=...)`` takes given columns.
 
         Returns
         -------
@@ -313,7 +345,7 @@ class Views(Detector):
         ------
         ValueError
             As in :meth:`~bsvdd.estimators.detector.Detector.explain`, but for machines, which have
-            no shares of columns.
+            no shares of columns; ``given`` is not None.
 
         Examples
         --------
@@ -325,6 +357,7 @@ class Views(Detector):
         [['column', 0]]
         """
         check_is_fitted(self)
+        p_values.positions(self, given)
         new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
         data = self.fit_.data
         asked: dict[str, Any] = {"prob": prob, "draws": draws, "top": top, "changes": changes}

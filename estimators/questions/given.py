@@ -98,6 +98,8 @@ def positions(est: Any, given: Any) -> tuple[int, ...]:
     """
     if given is None:
         return ()
+    if hasattr(est, "views_"):
+        raise ValueError("Views has no p-value given other columns; use est.views_['standardised']")
     names: Sequence[Any] = list(getattr(est, "feature_names_in_", range(est.n_features_in_)))
     asked = [given] if isinstance(given, str) or is_number(given) else list(given)
     found = set()

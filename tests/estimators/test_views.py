@@ -139,6 +139,25 @@ def test_reasons_of_training_rows_leave_them_out():
     assert f"Nearest normal training rows: {', '.join(near)}." in repr(why)
 
 
+def test_given_columns_are_a_question_to_a_view(fitted):
+    for ask in (fitted.explain, fitted.p_value, fitted.select):
+        with pytest.raises(ValueError, match=r"use est.views_\['standardised'\]"):
+            ask(Z, given=[0])
+    p = fitted.views_["standardised"].explain(Z, given=[0]).rows["p_given"]
+    assert p[2] < 0.05 < p[0]
+
+
+def test_summaries_side_by_side(fitted):
+    if isinstance(fitted.estimator, SVDD):
+        with pytest.raises(ValueError, match="no view has a posterior"):
+            fitted.summary()
+        return
+    found = fitted.summary()
+    assert set(found.columns.levels[0]) == {"standardised", "normal scores"}
+    for name in found.columns.levels[0]:
+        pd.testing.assert_frame_equal(found[name], fitted.views_[name].summary())
+
+
 def test_a_value_in_a_gap_says_how_many_are_beyond_it():
     column = np.concatenate([np.arange(190.0), np.full(10, 900.0), [500.0]])
     est = Views(estimator=MEAN).fit(np.column_stack([column, RNG.normal(size=201)])[:200])
