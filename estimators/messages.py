@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 SHOWN = 12  # names that a message lists
 LENGTH = 200  # characters of a name that it shows
+VALUE = 30  # characters of a value
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
 
 
@@ -72,6 +73,20 @@ def printable(text: str) -> str:
     ('a\\x1b[2Jb', 'μ = 1')
     """
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+
+
+def of_value(value: object) -> str:
+    """Return a value as a sentence has it: a number with up to 8 digits, a date without 00:00:00.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bsvdd.estimators.messages import of_value
+    >>> of_value(250000.0), of_value(pd.Timestamp("2024-05-06")), of_value("north")
+    ('250000', '2024-05-06', 'north')
+    """
+    text = f"{value:.8g}" if isinstance(value, float) else str(value)
+    return printable(text.removesuffix(" 00:00:00"))[:VALUE]
 
 
 def as_cell(text: str) -> str:

@@ -29,7 +29,7 @@ from .dictionary import AllRows
 from .fit import Fit, of_rows
 from .inputs import row_names
 from .messages import did_you_mean, quoted
-from .questions import explanation, p_values
+from .questions import explanation, p_values, summary
 from .questions.views import ViewsExplanation
 from .training import Dictionary, TrainingData
 
@@ -279,6 +279,35 @@ class Views(Detector):
 
     # why
 
+    def summary(self) -> pd.DataFrame:
+        """Return what the posteriors are worth: the tables of the views, side by side.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each quantity, see :mod:`bsvdd.estimators.questions.summary`. The columns are
+            (view, column of its table).
+
+        Raises
+        ------
+        ValueError
+            No view has a posterior.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD, Views, priors
+        >>> X = np.random.default_rng(0).normal(size=(50, 2))
+        >>> table = Views(estimator=BDD(prior=priors.Flat(sd=0.5))).fit(X).summary()
+        >>> bool(table.loc["effective_support", ("normal scores", "posterior")] > 1.0)
+        True
+        """
+        check_is_fitted(self)
+        drawn = {k: each for k, each in self.views_.items() if each.fit_.draws.is_posterior}
+        if not drawn:
+            raise ValueError("no view has a posterior; use a Bayesian estimator such as BSVDD")
+        return pd.concat({name: summary.table(each) for name, each in drawn.items()}, axis=1)
+
     def explain(  # type: ignore[override]
         self,
         X: Any = None,
@@ -288,6 +317,7 @@ class Views(Detector):
         *,
         rows: Any = None,
         changes: bool = False,
+        given: None = None,
     ) -> ViewsExplanation:
         """Return why rows are abnormal: which view is surprised, by which columns and which rows.
 
@@ -303,6 +333,8 @@ class Views(Detector):
         changes : bool, default=False
             Whether the descriptions search for the smallest change that makes a row normal to
             them.
+        given : None
+            ``est.views_["standardised"].explain(X, given=...)`` takes given columns.
 
         Returns
         -------
@@ -313,7 +345,7 @@ class Views(Detector):
         ------
         ValueError
             As in :meth:`~bsvdd.estimators.detector.Detector.explain`, but for machines, which have
-            no shares of columns.
+            no shares of columns; ``given`` is not None.
 
         Examples
         --------
@@ -325,6 +357,7 @@ class Views(Detector):
         [['column', 0]]
         """
         check_is_fitted(self)
+        p_values.positions(self, given)
         new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
         data = self.fit_.data
         asked: dict[str, Any] = {"prob": prob, "draws": draws, "top": top, "changes": changes}
@@ -356,17 +389,25 @@ class Views(Detector):
         frequency, near = (
             f(table, itself) for f in (self._rarity.log_frequency, self._rarity.near)
         )
+        larger = self._rarity.larger(table)
+        larger[:, list(data.kernel.categorical_columns)] = 0  # categories have no order
         rarest = np.sort(_frequency(self._rarity, RAREST, data.majority_rows, True)[0])
         columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         shown = pd.DataFrame(table, names, columns, dtype=object)
-        for f in {*data.kernel.categorical_columns, *data.dates}:  # numbers that say nothing
-            given = isinstance(X, pd.DataFrame) and X.shape[1] == len(columns)
-            shown.isetitem(f, X[columns[f]].to_numpy() if given else None)
+        for f in data.kernel.categorical_columns:
+            if isinstance(X, pd.DataFrame) and columns[f] in X:
+                shown.isetitem(f, X[columns[f]].to_numpy(object))
+            else:  # a number between -1 and 0 is the code of a text
+                is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
+                shown.isetitem(f, np.where(is_text, None, table[:, f]))
+        for f, dates in data.dates.items():
+            shown.isetitem(f, [dates.moment(days).round("s") for days in table[:, f]])
         return ViewsExplanation.of(
             decided.set_axis(pd.Index(names)),
             pd.DataFrame(p, names),
             shown,
             pd.DataFrame(near, names, columns),
+            pd.DataFrame(larger, names, columns),
             frequency,
             rarest,
             itself,

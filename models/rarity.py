@@ -45,6 +45,10 @@ class _Column:
         below = np.searchsorted(self.values, v - self.half_width, "left")
         return np.searchsorted(self.values, v + self.half_width, "right") - below - itself
 
+    def larger(self, v: np.ndarray) -> np.ndarray:
+        """Return the number of rows that are larger than v (m,) and not near to it."""
+        return len(self.values) - np.searchsorted(self.values, v + self.half_width, "right")
+
     def gap(self, v: np.ndarray, itself: np.ndarray) -> np.ndarray:
         """Return the distance of the nearest row, in units; at least 1."""
         n = len(self.values)
@@ -93,6 +97,11 @@ class Rarity:
         own = np.broadcast_to(itself, len(rows)).astype(int)
         each = zip(self.columns, rows.T.astype(float), strict=True)
         return np.column_stack([column.near(v, own) for column, v in each])
+
+    def larger(self, rows: np.ndarray) -> np.ndarray:
+        """Return how many majority rows are larger and not near, shape (rows, p)."""
+        each = zip(self.columns, rows.T.astype(float), strict=True)
+        return np.column_stack([column.larger(v) for column, v in each])
 
     def log_frequency(self, rows: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
         """Return the log frequency of each value, shape (rows, p); ``itself`` as in ``near``."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHARES = (0.05, 0.1)  # smallest shares of the first column and of others that are reasons
-VALUE = 30  # characters of a value
 NAMED = 3  # groups of copies that are named
 
 
@@ -161,7 +160,7 @@ def reasons(
 
 def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
     """Return the columns that make a row odd, with their values and shares; - without any."""
-    from ..estimators.messages import printable
+    from ..estimators.messages import of_value
 
     codes = {row.index[i] for i in est.kernel_.categorical_columns}
     parts: list[str] = []
@@ -169,11 +168,8 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
         if share < SHARES[bool(parts)]:
             break
         value = row[column.removeprefix("'") if column not in row else column]
-        text = f"{value:.8g}" if isinstance(value, float) else f"{value}"
-        text = text.removesuffix(" 00:00:00")  # a date
-        if column in codes and not isinstance(value, str):
-            text = "" if -1.0 < value < 0.0 else text  # the number of a text
-        parts.append(f"{column}{text and ' = '}{printable(text)[:VALUE]} ({share:.0%})")
+        is_code = column in codes and not isinstance(value, str) and -1.0 < value < 0.0  # of a text
+        parts.append(f"{column}{'' if is_code else f' = {of_value(value)}'} ({share:.0%})")
     return ", ".join(parts) or "-"
 
 

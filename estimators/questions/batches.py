@@ -163,6 +163,11 @@ def false_discoveries(p: np.ndarray, n: int, confidence: float = 0.9) -> pd.Data
     0     0.01         6              1
     """
     check_rate("confidence", confidence)
+    if confidence > SAMPLES / (SAMPLES + 1):
+        raise ValueError(
+            f"confidence must be at most {SAMPLES / (SAMPLES + 1):.4f}, which {SAMPLES:,} samples "
+            f"can tell, got {confidence!r}"
+        )
     found, selected = np.unique(p, return_counts=True)
     selected = np.cumsum(selected)
     rank = np.round(found * (n + 1)).astype(int)

@@ -2,15 +2,18 @@ r"""Whether some columns of a row are odd, given its other columns.
 
 With weights of at least 0 and a kernel that is a product over columns, the description has
 
-.. math:: f(x, y) = \sum_j w_j k_x(u_j, x)\, k_y(u_j, y), \qquad f(x) = \sum_j w_j k_x(u_j, x)
+.. math:: f(x, y) = \sum_j w_j k_x(u_j, x)\, k_y(u_j, y), \qquad f(x) = \sum_j w_j k_x(u_j, x),
+    \qquad f(y) = \sum_j w_j k_y(u_j, y)
 
-in each draw: the same rows, weights and bandwidths, and the second without the factor of y. The
-surprise of y given x is
+in each draw, with the same rows, weights and bandwidths. The surprise of y given x is
 
-.. math:: S(y \mid x) = -\log f(x, y) + \log f(x).
+.. math:: S(y \mid x) = -\log \frac{f(x, y) + \epsilon f(y)}{f(x) + \epsilon},
 
-A weight that all points share cancels, and so does the sum of the weights that are left when a row
-leaves. Left-out rows have this surprise too, and its rank among them is the p-value. King et al.
+with :math:`\epsilon` the 1 % quantile of f(x) over left-out points, by the mean weights. Where some
+points are like x, :math:`\epsilon` hardly counts. Where x is farther from all points than theirs
+are from each other, S is the surprise of y alone: no point tells which y is usual there.
+
+Left-out rows have this surprise too, and its rank among them is the p-value. King et al.
 (2025) say when an anomaly depends on a context, and learn it by an autoencoder; here nothing is
 fitted.
 
@@ -38,6 +41,8 @@ from ..fit import Fit
 from ..messages import columns as named
 from . import terms
 
+FAR = 0.01  # of the points have a smaller f(x) than epsilon
+MOST_POINTS = 1000  # whose f(x) gives epsilon
 BLOCK_VALUES = 2_000_000  # rows x (points + draws) in memory of a thread at once: 16 MB
 
 
@@ -49,14 +54,25 @@ class Conditional(Score):
     ----------
     given : tuple of int
         The columns x; y are the others.
+    log_epsilon : float
     """
 
     given: tuple[int, ...]
+    log_epsilon: float
 
     @classmethod
     def of(cls, center: Score, given: tuple[int, ...]) -> Conditional:
         """Return the score by the draws of a centre."""
-        return cls(center.weights, center.gram, given)
+        points, kernel = center.gram.points, center.gram.kernel
+        some = np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).astype(int))
+        of_given = np.zeros((len(some), len(points)))
+        for f, cost in enumerate(kernel.by_column(points[some], points)):
+            if f in given:
+                of_given -= cost
+        of_given[np.arange(len(some)), some] = -np.inf  # each without itself
+        log_f = log_sums(of_given, center.weights.mean(axis=0, keepdims=True))
+        log_epsilon = float(np.quantile(log_f, FAR, method="lower"))
+        return cls(center.weights, center.gram, given, log_epsilon)
 
     @override
     def scores(
@@ -70,16 +86,18 @@ class Conditional(Score):
         weights, points = self.supported_points
 
         def of_block(block: slice) -> np.ndarray:
-            joint, of_given = np.zeros((2, block.stop - block.start, len(points)))
+            of_x, of_y = np.zeros((2, block.stop - block.start, len(points)))
             for f, cost in enumerate(self.gram.kernel.by_column(rows[block], points)):
-                joint -= cost
                 if f in self.given:
-                    of_given -= cost
+                    of_x -= cost
+                else:
+                    of_y -= cost
             if own is not None:
                 itself = own[block, None] == self.support
-                joint[itself] = of_given[itself] = -np.inf
+                of_x[itself] = of_y[itself] = -np.inf
+            xy, x, y = (log_sums(each, weights) for each in (of_x + of_y, of_x, of_y))
             with np.errstate(invalid="ignore"):
-                score = log_sums(joint, weights) - log_sums(of_given, weights)
+                score = np.logaddexp(xy, self.log_epsilon + y) - np.logaddexp(x, self.log_epsilon)
             score[np.isnan(score)] = -np.inf  # no point is left
             return deciding_quantile(score.T, level)
 
@@ -98,8 +116,10 @@ def positions(est: Any, given: Any) -> tuple[int, ...]:
     """
     if given is None:
         return ()
+    if hasattr(est, "views_"):
+        raise ValueError("Views has no p-value given other columns; use est.views_['standardised']")
     names: Sequence[Any] = list(getattr(est, "feature_names_in_", range(est.n_features_in_)))
-    asked = [given] if isinstance(given, str) or is_number(given) else list(given)
+    asked = [given] if isinstance(given, str | bool) or is_number(given) else list(given)
     found = set()
     for column in asked:
         if column in names:

@@ -31,6 +31,7 @@ Research 152, 191-210.
 from __future__ import annotations
 
 import math
+import os
 from bisect import bisect_left, bisect_right
 from typing import Any
 
@@ -86,6 +87,8 @@ class Monitor:
             X is a dask collection.
         """
         new_rows.in_memory(X, "the rows of a stream have an order", "give one batch after another")
+        if not isinstance(X, str | os.PathLike) and len(X) == 0:
+            return np.empty(0)
         scores = new_rows.by_row(self._est, X, self._fold.scores)
         found = np.empty(len(scores))
         for i, (score, u) in enumerate(
@@ -109,13 +112,17 @@ class Monitor:
 
     def __str__(self) -> str:
         """Return what the rows say, in one line."""
-        said = (
-            "no sign that they differ from the training rows"
-            if self.alarm is None
-            else f"they differ from the training rows, told at row {self.alarm} (counted from 0)"
+        limit = (
+            f"{1.0 / self.level:.3g}, which it reaches in at most {self.level:.3g} of streams like "
+            "the training rows"
         )
-        evidence, limit = math.exp(min(self.log_martingale, 700.0)), 1.0 / self.level
+        if self.alarm is None:
+            evidence = math.exp(self.log_martingale)
+            return (
+                f"{self.rows} rows: no alarm that they differ from the training rows; evidence "
+                f"{evidence:.3g}, alarm at {limit}"
+            )
         return (
-            f"{self.rows} rows: {said}; evidence {evidence:.3g}, alarm at {limit:.3g}, which it "
-            f"reaches in at most {self.level:.3g} of streams like the training rows"
+            f"{self.rows} rows: they differ from the training rows, told at row {self.alarm} "
+            f"(counted from 0), where the evidence reached {limit}"
         )

@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..messages import printable
+from ..messages import of_value, printable
 from .explanation import NEAR, SHOWN, Explanation
 
 RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
-LENGTH = 30  # characters of a value
 COLUMN, COMBINATION, SEVERAL = "column", "combination", "columns"
 COLUMN_VIEWS = ("columns", "rarest column")
+NONE_ALONE = f"No single value is among the rarest {RARE:.0%}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,8 +35,10 @@ class ViewsExplanation:
     p_values : pandas.DataFrame
         The p-value of each row under each view; of a view with draws, their median.
     values, near : pandas.DataFrame
-        The value of the row in each column, and how many training rows have a value near to it;
-        of training rows, categories and dates have no value here.
+        The value of the row in each column, and how many training rows have a value near to it.
+        A category of text is None in training rows: a fit keeps no texts.
+    larger : pandas.DataFrame
+        How many training rows have a larger value that is not near; 0 of a category.
     rarity : pandas.DataFrame
         The share of each column in the sum of log frequencies.
     odd : pandas.DataFrame
@@ -51,6 +53,7 @@ class ViewsExplanation:
     p_values: pd.DataFrame
     values: pd.DataFrame
     near: pd.DataFrame
+    larger: pd.DataFrame
     rarity: pd.DataFrame
     odd: pd.DataFrame
     parts: Mapping[str, Explanation]
@@ -63,6 +66,7 @@ class ViewsExplanation:
         p_values: pd.DataFrame,
         values: pd.DataFrame,
         near: pd.DataFrame,
+        larger: pd.DataFrame,
         frequency: np.ndarray,
         rarest: np.ndarray,
         itself: np.ndarray,
@@ -75,7 +79,7 @@ class ViewsExplanation:
         ----------
         decided : pandas.DataFrame
             The decision on the rows.
-        p_values, values, near : pandas.DataFrame
+        p_values, values, near, larger : pandas.DataFrame
         frequency : ndarray of shape (rows, p)
             The log frequencies of the values.
         rarest : ndarray of shape (n,)
@@ -110,6 +114,7 @@ class ViewsExplanation:
             p_values,
             values,
             near,
+            larger,
             pd.DataFrame(rarity, names, columns),
             pd.DataFrame(odd, names, columns),
             parts,
@@ -130,10 +135,10 @@ class ViewsExplanation:
         )
 
     def reason(self, i: int) -> str:
-        """Return what is odd about row number i, a sentence without its point."""
+        """Return what is odd about row number i, sentences without the last point."""
         row = self.rows.iloc[i]
         if row["normal"] and row["cause"] != COLUMN:
-            return "No column is odd"
+            return NONE_ALONE
         if row["cause"] in (COLUMN, SEVERAL):
             order = np.argsort(-self.rarity.iloc[i].to_numpy(), kind="stable")
             if row["cause"] == COLUMN:
@@ -141,35 +146,37 @@ class ViewsExplanation:
             seen = self._seen(i, order[:NEAR])
             if row["cause"] == COLUMN:
                 return seen
-            return f"No column alone is odd, but several values are rare together. {seen}"
+            return f"Several values are rare together. {seen}. {NONE_ALONE}"
         if row["cause"] != COMBINATION:
-            return f"No column is odd, the view {row['view']!r} finds the row odd"
+            return f"The view {row['view']!r} finds the row odd. {NONE_ALONE}"
         part = self.parts[row["view"]]
         if part.columns is None:
-            return f"No column is odd, the combination is (by {row['view']})"
+            return f"The combination is odd (by {row['view']}). {NONE_ALONE}"
         share = part.columns["share"].values[i]
         largest = [f for f in np.argsort(-share, kind="stable")[:NEAR] if share[f] >= RARE]
         shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in largest)
-        return f"No column is odd, the combination is: {shares} (by {row['view']})"
+        return f"The combination is odd: {shares} (by {row['view']}). {NONE_ALONE}"
 
     def _seen(self, i: int, order: np.ndarray) -> str:
         """Return how often the values of some columns were seen."""
-        values, near = self.values.iloc[i], self.near.iloc[i]
+        values, of = self.values.iloc[i], self.rows["of"].iloc[i]
         parts = []
         for f in order:
             value = values.iloc[f]
-            text = f"{value:.5g}" if isinstance(value, float | np.floating) else str(value)
-            shown = "" if pd.isna(value) else f" ({printable(text)[:LENGTH]})"
-            parts.append((f"{printable(str(values.index[f]))}", shown, near.iloc[f]))
-        (name, shown, count), *others = parts
-        of = self.rows["of"].iloc[i]
-        more = "".join(f", {other}{value} in {k}" for other, value, k in others)
-        return f"Column {name} has a value{shown} seen in {count} of {of} rows{more}"
+            shown = "" if value is None else f" ({of_value(value)})"
+            near, larger = self.near.iat[i, f], self.larger.iat[i, f]
+            beyond, which = min((larger, "larger"), (of - near - larger, "smaller"))
+            tail = f" ({100.0 * beyond / of:.2g}% are {which})" if beyond else ""
+            parts.append((printable(str(values.index[f])), shown, near, tail))
+        (name, shown, count, tail), *others = parts
+        more = "".join(f", {other}{value} in {k}{beyond}" for other, value, k, beyond in others)
+        what = f"value{shown}" if shown else "category"
+        return f"Column {name} has a {what} seen in {count} of {of} rows{tail}{more}"
 
     def _nearest(self, i: int) -> str:
         view = self.rows["view"].iloc[i]
         part = self.parts.get(view) or next(iter(self.parts.values()), None)
-        near: Any = [] if part is None else part.nearest["row"].values[i, :NEAR]
+        near: Any = [] if part is None else part.nearest["name"].values[i, :NEAR]
         return f" Nearest normal training rows: {', '.join(map(str, near))}." if len(near) else ""
 
     def top_columns(self, most: int = 3) -> pd.DataFrame:

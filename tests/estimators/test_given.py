@@ -25,7 +25,7 @@ NEW = np.concatenate([X[:9] + 0.3 * RNG.normal(size=(9, 4)), [[0.0, 0, 4, 1], [9
 NEW[:, 3] = NEW[:, 3].round()
 QUICK = {"draws": 100, "tune": 100, "chains": 2}
 SEED = int(check_random_state(0).randint(2**31 - 1))  # of a fit with random_state=0
-GIVEN = (0, 3)
+GIVEN, OTHERS = (0, 3), (1, 2)
 
 
 def factor(kernel, columns, left_out, x, y):
@@ -47,15 +47,22 @@ def factor(kernel, columns, left_out, x, y):
     return np.exp(-np.square(u - v).sum() / (2 * kernel.bandwidth**2))
 
 
-def log_ratio(est, points, w, row, own=None):
+def epsilon(est, points, w):
+    """The 1 % quantile of f(x) of left-out points by the mean weights, by loops."""
+    of, mean, M = partial(factor, est.kernel_), w.mean(axis=0), range(len(points))
+    f = [sum(mean[j] * of(GIVEN, False, points[i], points[j]) for j in M if j != i) for i in M]
+    return sorted(f)[int(0.01 * (len(points) - 1))]
+
+
+def log_ratio(est, points, w, eps, row, own=None):
     """Minus S(y | x) of one row in all draws, by loops over the points."""
     kept = [j for j in range(len(points)) if j != own]
     of = partial(factor, est.kernel_)
-    parts = [
+    xy, x, y = (
         w[:, kept] @ [of(columns, own is not None, row, points[j]) for j in kept]
-        for columns in (range(4), GIVEN)
-    ]
-    return np.log(parts[0]) - np.log(parts[1])
+        for columns in (range(4), GIVEN, OTHERS)
+    )
+    return np.log(xy + eps * y) - np.log(x + eps)
 
 
 KERNELS = [
@@ -70,8 +77,9 @@ KERNELS = [
 def test_it_is_by_the_kernel_without_the_factors_of_the_others(kernel):
     est = BSVDD(kernel=kernel, **QUICK).fit(X)
     w, near = scores.weights_of(est), NEW[:10]
-    left_out = [scores.upper_median(-log_ratio(est, X, w, X[j], j)) for j in range(40)]
-    surprise = [scores.upper_median(-log_ratio(est, X, w, z)) for z in near]
+    eps = epsilon(est, X, w)
+    left_out = [scores.upper_median(-log_ratio(est, X, w, eps, X[j], j)) for j in range(40)]
+    surprise = [scores.upper_median(-log_ratio(est, X, w, eps, z)) for z in near]
     expected = (1 + (np.array(left_out)[:, None] >= surprise).sum(axis=0)) / 41
     np.testing.assert_allclose(est.p_value(near, given=GIVEN), expected)
     assert len(np.unique(expected)) > 5
@@ -82,12 +90,16 @@ def test_with_equal_weights_it_is_a_conditional_kernel_density_of_scikit_learn()
     prior = priors.Normal(sd=1e-4, m=(1 / 40,) * 40)
     est = BDD(kernel=kernels.RBF(0.9), simplex=True, prior=prior).fit(X)
 
+    def density(train, rows, columns):
+        fitted = KernelDensity(bandwidth=0.9).fit(train[:, columns])
+        at_0 = (2 * np.pi * 0.9**2) ** (-len(columns) / 2)
+        return np.exp(fitted.score_samples(rows[:, columns])) / at_0 * len(train) / 40
+
+    eps = min(density(np.delete(X, j, axis=0), X[[j]], [0, 1])[0] for j in range(40))
+
     def conditional(train, rows):
-        joint, of_given = (
-            KernelDensity(bandwidth=0.9).fit(train[:, c]).score_samples(rows[:, c])
-            for c in ([0, 1, 2, 3], [0, 1])
-        )
-        return joint - of_given
+        xy, x, y = (density(train, rows, c) for c in ([0, 1, 2, 3], [0, 1], [2, 3]))
+        return np.log(xy + eps * y) - np.log(x + eps)
 
     left_out = [conditional(np.delete(X, j, axis=0), X[j : j + 1])[0] for j in range(40)]
     expected = (1 + (np.array(left_out)[:, None] <= conditional(X, NEW)).sum(axis=0)) / 41
@@ -103,11 +115,13 @@ def test_folds_are_refitted_where_there_is_no_closed_form(method):
     for train, test in KFold(10, shuffle=True, random_state=SEED).split(X):
         fold = clone(est).set_params(kernel=kernel, cutoff=1.0).fit(X[train])
         w, points = scores.weights_of(fold), fold.gram_.points
-        left_out += [[log_ratio(fold, points, w, z)[0] for z in X[test]]]
-        new += [[log_ratio(fold, points, w, z)[0] for z in NEW[:10]]] * len(test)
+        eps = epsilon(fold, points, w)
+        left_out += [[log_ratio(fold, points, w, eps, z)[0] for z in X[test]]]
+        new += [[log_ratio(fold, points, w, eps, z)[0] for z in NEW[:10]]] * len(test)
     if method == "left-out":
         w = scores.weights_of(est)
-        new = [[log_ratio(est, est.gram_.points, w, z)[0] for z in NEW[:10]]] * 40
+        eps = epsilon(est, X, w)
+        new = [[log_ratio(est, X, w, eps, z)[0] for z in NEW[:10]]] * 40
     counted = (np.concatenate(left_out)[:, None] <= np.array(new)).sum(axis=0)
     np.testing.assert_allclose(est.p_value(NEW[:10], method, given=GIVEN), (1 + counted) / 41)
 
@@ -142,6 +156,17 @@ def test_a_value_is_odd_beside_the_others_only(est):
     assert est.p_value(row, given=["a", "b"])[0] < 0.1 < est.p_value(row, given=["b"])[0]
     remote = pd.DataFrame({"a": [1e6], "b": [0.0], "c": [0.0]})  # no kernel value has a digit
     assert est.p_value(remote, given=["b", "c"])[0] == 1 / 41
+    assert est.p_value(remote, given="a")[0] > 0.1  # no row tells what is usual beside this a
+
+
+def test_usual_values_beside_x_that_no_row_has_are_usual():
+    """y does not depend on x, so p is uniform, wherever x lies."""
+    rng = np.random.default_rng(0)
+    train, new = rng.normal(size=(2, 200, 3))
+    est = BSVDD(**QUICK).fit(train)
+    for far in (0.0, 4.0, 8.0, 1e3):
+        new[:, 0] = train[:, 0].max() + far
+        assert 0.04 < (est.p_value(new, given=[0]) <= 0.1).mean() < 0.17
 
 
 def test_minority_rows_and_landmarks():
@@ -173,13 +198,14 @@ def test_explanations_have_a_line_and_name_the_other_columns(est, frame):
         (BSVDD(**QUICK), "d", r"given: 'd' is no column of the fit, which has columns 'a', 'b'"),
         (BSVDD(**QUICK), 3, "given: 3 is no column"),
         (BSVDD(**QUICK), [True], "given: True is no column"),
+        (BSVDD(**QUICK), True, "given: True is no column"),
         (BSVDD(**QUICK), ["a", "b", 2], "given names 3 of 3 columns; name at least one"),
         (BSVDD(**QUICK), [], "given names 0 of 3 columns"),
         (BSVDD(kernel=kernels.Linear(), **QUICK), "a", r"product over columns: kernels.Tabular, "),
         (BDD(**QUICK), "a", r"weights of at least 0 \(BSVDD, SVDD, BDD\(simplex=True\)\)"),
         (OCSVM(), "a", "got OCSVM with"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_what_cannot_be_given(frame, model, given, message):
     est = clone(model).fit(frame)

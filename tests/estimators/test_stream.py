@@ -75,11 +75,20 @@ def test_batches_of_any_size_are_one_stream(est):
 def test_a_change_is_told_at_its_row(est):
     monitor, rng = est.monitor(), np.random.default_rng(8)
     monitor.update(rng.normal(size=(100, 3)))
-    assert monitor.alarm is None and str(monitor).startswith("100 rows: no sign that they differ")
+    assert monitor.alarm is None and str(monitor).startswith("100 rows: no alarm that they differ")
     assert "alarm at 100, which it reaches in at most 0.01 of streams" in str(monitor)
     monitor.update(rng.normal(size=(100, 3)) + 1.5)
     assert 100 < monitor.alarm < 140
     assert f"they differ from the training rows, told at row {monitor.alarm} (" in str(monitor)
+    assert not len(monitor.update(np.empty((0, 3))))
+
+
+def test_an_alarm_takes_14_rows(est):
+    monitor = est.monitor()
+    monitor.update(np.full((13, 3), 99.0) + RNG.normal(size=(13, 3)))
+    assert monitor.alarm is None and ": no alarm that they differ" in str(monitor)
+    monitor.update(np.full((7, 3), 999.0))
+    assert monitor.alarm >= 13
 
 
 def test_rows_that_are_too_usual_are_a_change_too(est):

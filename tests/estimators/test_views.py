@@ -115,9 +115,9 @@ def test_reasons(fitted):
     assert why.rows.loc[1, ["column", "near", "of"]].tolist() == [2, 0, N]
     assert why.rows["view"].iloc[2] in ("standardised", "normal scores", "ratio")
     text = repr(why).splitlines()
-    assert "No column is odd. " in text[0]
+    assert "No single value is among the rarest 5%. Nearest" in text[0]
     assert f"Column 2 has a value (60) seen in 0 of {N} rows" in text[1]
-    assert "No column is odd, " in text[2]
+    assert " odd" in text[2] and "No single value is among the rarest 5%. Nearest" in text[2]
     top = why.top_columns(2)
     assert top["column_1"].tolist()[1] == 2 and set(top.loc[2, ["column_1", "column_2"]]) == {0, 1}
     np.testing.assert_allclose(why.rarity.sum(axis=1), 1.0)
@@ -131,10 +131,56 @@ def test_reasons_of_training_rows_leave_them_out():
     assert why.rows["near"].iloc[0] == 0 and why.rows["of"].tolist() == [N + 1] * 2
     expected = est.training_decision().loc[[N, N + 1], "p_value"]
     np.testing.assert_array_equal(why.rows["p_value"], expected)
-    assert "No column is odd, the combination is: " in repr(why)
-    named = Views(estimator=MEAN).fit(MIXED)
-    odd = MIXED.iloc[[0]].assign(c="green")
-    assert "Column c has a value (green) seen in 0 of 150 rows" in repr(named.explain(odd))
+    assert "The combination is odd: " in repr(why)
+    named = Views(estimator=MEAN).fit(MIXED.set_axis(20_000 + np.arange(N)[::-1]))
+    why = named.explain(rows=[3])
+    near = [str(each) for each in why.parts[why.rows["view"].iloc[0]].nearest["name"].values[0, :3]]
+    assert min(near) >= "20000"
+    assert f"Nearest normal training rows: {', '.join(near)}." in repr(why)
+
+
+def test_given_columns_are_a_question_to_a_view(fitted):
+    for ask in (fitted.explain, fitted.p_value, fitted.select):
+        with pytest.raises(ValueError, match=r"use est.views_\['standardised'\]"):
+            ask(Z, given=[0])
+    p = fitted.views_["standardised"].explain(Z, given=[0]).rows["p_given"]
+    assert p[1] < 0.05 < p[0]
+
+
+def test_summaries_side_by_side(fitted):
+    if isinstance(fitted.estimator, SVDD):
+        with pytest.raises(ValueError, match="no view has a posterior"):
+            fitted.summary()
+        return
+    found = fitted.summary()
+    assert set(found.columns.levels[0]) == {"standardised", "normal scores"}
+    for name in found.columns.levels[0]:
+        pd.testing.assert_frame_equal(found[name], fitted.views_[name].summary())
+
+
+def test_a_value_in_a_gap_says_how_many_are_beyond_it():
+    column = np.concatenate([np.arange(190.0), np.full(10, 900.0), [500.0]])
+    est = Views(estimator=MEAN).fit(np.column_stack([column, RNG.normal(size=201)])[:200])
+    for v, text in [(500.0, " (5% are larger)"), (1e4, ""), (-500.0, "")]:
+        assert f"({v:.8g}) seen in 0 of 200 rows{text}. " in repr(est.explain([[v, 0.0]]))
+    est = Views(estimator=MEAN).fit(-np.column_stack([column, RNG.normal(size=201)]))
+    assert "(-500) seen in 0 of 200 rows (5% are smaller). " in repr(est.explain(rows=[200]))
+
+
+def test_values_are_shown_as_the_table_has_them():
+    days = pd.Series(pd.date_range("2024-01-01", periods=N)).dt.strftime("%d.%m.%Y")
+    table = MIXED.assign(day=days, zone=RNG.integers(1, 4, N).astype(str))
+    odd = {"a": 250_000.0, "b": 0.0, "c": "green", "day": "24.12.2099", "zone": "77"}
+    cases = {"a": "250000", "c": "green", "day": "2099-12-24", "zone": "77"}
+    new = pd.concat([table.iloc[[0]].assign(**{c: odd[c]}) for c in cases])
+    est = Views(estimator=MEAN, kernel=kernels.Tabular(kernels.Linear(), categorical=(2, 4)))
+    lines = repr(est.fit(table).explain(new)).splitlines()
+    for line, (column, text) in zip(lines, cases.items(), strict=True):
+        assert f"Column {column} has a value ({text}) seen in 0 of {N} rows" in line
+    why = est.fit(pd.concat([table, new])).explain(rows=range(N, N + len(cases)))
+    for line, (column, text) in zip(repr(why).splitlines(), cases.items(), strict=True):
+        what = "category" if column == "c" else f"value ({text})"  # a fit keeps no texts
+        assert f"Column {column} has a {what} seen in 0 of {N + 3} rows" in line
 
 
 BAD = {

@@ -30,8 +30,8 @@ def printed(cells, stream):
     return "".join(o.text for o in outputs if o.output_type == "stream" and o.name == stream)
 
 
-def test_there_are_eight():
-    assert [name[:2] for name in NAMES] == ["01", "02", "03", "04", "05", "06", "07", "08"]
+def test_there_are_nine():
+    assert [name[:2] for name in NAMES] == [f"0{i}" for i in range(1, 10)]
     assert {path.stem for path in FOLDER.glob("*.ipynb")} == set(NAMES)
 
 

@@ -40,11 +40,15 @@ def test_frequencies_are_the_formula(itself):
     rarity = Rarity.of(ROWS, (CATEGORY,))
     rows = ROWS if itself else NEW
     near, frequency = rarity.near(rows, itself), rarity.log_frequency(rows, itself)
+    larger = rarity.larger(rows)
     for i, row in enumerate(rows):
         for f, v in enumerate(row):
             others = np.delete(ROWS[:, f], i) if itself else ROWS[:, f]
             expected = by_loops(v, others, ROWS[:, f], f)
             assert near[i, f] == expected[0], (i, f)
+            above = others[others > v]
+            is_near = by_loops(v, above, ROWS[:, f], f)[0] if len(above) else 0
+            assert larger[i, f] == len(above) - is_near, (i, f)
             np.testing.assert_allclose(frequency[i, f], expected[1], rtol=1e-9, atol=1e-9)
     mask = np.arange(len(rows)) % 2 == 0
     mixed = rarity.log_frequency(ROWS[: len(mask)], mask)
