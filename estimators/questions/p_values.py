@@ -105,19 +105,17 @@ def method_of(est: Any, method: str, given: Any = None, tail: str = "rank") -> M
     name = type(est).__name__
     if given is not None:
         raise ValueError(f"given is for method='left-out', 'cross' and 'split', got {method!r}")
+    lacking = {"jackknife+": not est._rescales_left_out, "full": not est._has_full_conformal}
+    has = f"{name} here has {', '.join(repr(m) for m in METHODS if not lacking.get(m))}"
     if method == "jackknife+":
-        if not est._rescales_left_out:
+        if lacking[method]:
             raise ValueError(
                 "method='jackknife+' is for BSVDD, BSVDD-M and the simplex of BDD, whose other "
-                f"weights are rescaled when a point leaves; {name} has "
-                "method='left-out', 'cross' and 'split'"
+                f"weights are rescaled when a point leaves; {has}"
             )
         return jackknife(fit)
-    if not est._has_full_conformal:
-        raise ValueError(
-            "method='full' is for BDD, whose posterior mean has a closed form; "
-            f"{name} has method='left-out', 'cross' and 'split'"
-        )
+    if lacking[method]:
+        raise ValueError(f"method='full' is for BDD, whose posterior mean has a closed form; {has}")
     return full(fit, est.prior, est.likelihood_scale_)
 
 
