@@ -238,6 +238,7 @@ class Detector(OutlierMixin, BaseEstimator):
         policy = as_cutoff(self.cutoff)
         self._check_policy(policy)
         data = read(self, X, y, policy)
+        policy.check_rate(data.minority)
         self._learn(data)
         return data
 
@@ -267,7 +268,6 @@ class Detector(OutlierMixin, BaseEstimator):
         of_held = minority[held]
         all_rows = len(of_held) == len(minority)
         left_out.check(policy, of_held, all_rows, self._has_loo, self._folds, name)
-        policy.check_rate(of_held)
         return held
 
     def check_rows(self, minority: np.ndarray) -> None:
@@ -298,7 +298,8 @@ class Detector(OutlierMixin, BaseEstimator):
         policy, minority = as_cutoff(self.cutoff), np.asarray(minority, dtype=bool)
         self._check_policy(policy)
         dictionary = self._dictionary(self._n_points(minority))
-        self._held_rows(dictionary, minority, policy, 0)
+        held = self._held_rows(dictionary, minority, policy, 0)
+        policy.check_rate(minority[held])
 
     # hooks of the models
 
