@@ -170,12 +170,17 @@ class Explanation:
             raise ValueError(self.without_columns)
         named = self.columns.drop_sel(column=list(self.given))
         share, names = named["share"].values, named["column"].values
-        order = np.argsort(-share, axis=1, kind="stable")[:, :most]
-        table = {}
-        for rank in range(order.shape[1]):
-            table[f"column_{rank + 1}"] = names[order[:, rank]]
-            table[f"share_{rank + 1}"] = np.take_along_axis(share, order[:, rank, None], 1)[:, 0]
-        return pd.DataFrame(table, self.rows.index)
+        return largest_shares(share, names, self.rows.index, most)
+
+
+def largest_shares(share: np.ndarray, names: np.ndarray, rows: pd.Index, most: int) -> pd.DataFrame:
+    """Return the columns with the largest shares (rows, columns) of each row."""
+    order = np.argsort(-share, axis=1, kind="stable")[:, :most]
+    table: dict[str, Any] = {}
+    for rank in range(order.shape[1]):
+        table[f"column_{rank + 1}"] = names[order[:, rank]]
+        table[f"share_{rank + 1}"] = np.take_along_axis(share, order[:, rank, None], 1)[:, 0]
+    return pd.DataFrame(table, rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,13 +150,13 @@ def left_out(est: Any, given: tuple[int, ...]) -> np.ndarray:
     """
     fit: Fit = est.fit_
     data, majority = fit.data, np.flatnonzero(~fit.data.minority)
-    scores = np.empty(len(data.rows))
+    scores, whole = np.empty(len(data.rows)), Conditional.of(fit.center, given)
     others = data.rows[data.minority]  # no model that has these scores learns from them
-    scores[data.minority] = Conditional.of(fit.center, given).scores(others, fit.level)
+    scores[data.minority] = whole.scores(others, fit.level)
     cv = resolved(Cutoff(), data.minority, data.all_rows, est._has_loo, est._folds)
     if not isinstance(cv, int):
-        score, own = Conditional.of(fit.center, given).leaving_out, data.point_of_row[majority]
-        scores[majority] = score.scores(data.rows[majority], fit.level, own)
+        own, rows = data.point_of_row[majority], data.rows[majority]
+        scores[majority] = whole.leaving_out.scores(rows, fit.level, own)
         return scores
     for train, test in folds(data.minority, cv, data.seed):
         score = Conditional.of(est._refit(data, train)[1], given).leaving_out

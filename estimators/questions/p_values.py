@@ -36,7 +36,7 @@ Vovk, Gammerman and Shafer (2005) for "split" and "full"; Vovk (2015) and Barber
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -131,21 +131,17 @@ class Fold:
     left_out : ndarray of shape (n,)
         Scores of left-out normal rows, in ascending order.
     level : float
-    given : tuple of int
-        Columns that the others are judged given; see :mod:`.given`.
     score : Score or None
         Of new rows; None for that of the fit.
     """
 
     left_out: np.ndarray
     level: float
-    given: tuple[int, ...] = ()
     score: Score | None = None
 
     def scores(self, of_fit: Score, rows: np.ndarray) -> np.ndarray:
         """Return the scores of rows; ``of_fit`` is the score of the fit."""
-        score = of_fit if self.score is None else self.score
-        return (Conditional.of(score, self.given) if self.given else score).scores(rows, self.level)
+        return (of_fit if self.score is None else self.score).scores(rows, self.level)
 
 
 def one_fold(est: Any, method: str = "left-out", given: Any = None) -> Fold:
@@ -167,7 +163,7 @@ def one_fold(est: Any, method: str = "left-out", given: Any = None) -> Fold:
     if not columns:
         return Fold(normal_left_out(est), fit.level)
     scores = conditional_left_out(est, columns)[~fit.data.minority]
-    return Fold(np.sort(scores), fit.level, columns)
+    return Fold(np.sort(scores), fit.level, Conditional.of(fit.center, columns))
 
 
 def normal_left_out(est: Any) -> np.ndarray:
@@ -214,8 +210,9 @@ def _fold(est: Any, train: np.ndarray, test: np.ndarray, given: tuple[int, ...])
     fit: Fit = est.fit_
     rows = np.sort(np.concatenate([train, np.flatnonzero(fit.data.minority)]))
     _, score = est._refit(fit.data, rows, own_kernel=True)
-    fold = Fold(np.empty(0), fit.level, given, score)
-    return replace(fold, left_out=np.sort(fold.scores(score, fit.data.rows[test])))
+    if given:
+        score = Conditional.of(score, given)
+    return Fold(np.sort(score.scores(fit.data.rows[test], fit.level)), fit.level, score)
 
 
 def _by_folds(score: Score, rows: np.ndarray, folds: list[Fold]) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..messages import of_value, printable
-from .explanation import NEAR, SHOWN, Explanation
+from .explanation import NEAR, SHOWN, Explanation, largest_shares
 
 RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
 COLUMN, COMBINATION, SEVERAL = "column", "combination", "columns"
@@ -199,9 +199,4 @@ class ViewsExplanation:
             part = self.parts.get(row.view) if row.cause == COMBINATION else None
             if part is not None and part.columns is not None:
                 share[i] = part.columns["share"].values[i]
-        order = np.argsort(-share, axis=1, kind="stable")[:, :most]
-        table: dict[str, Any] = {}
-        for rank in range(order.shape[1]):
-            table[f"column_{rank + 1}"] = self.near.columns.to_numpy()[order[:, rank]]
-            table[f"share_{rank + 1}"] = np.take_along_axis(share, order[:, rank, None], 1)[:, 0]
-        return pd.DataFrame(table, self.rows.index)
+        return largest_shares(share, self.near.columns.to_numpy(), self.rows.index, most)
