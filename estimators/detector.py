@@ -1114,8 +1114,8 @@ class Detector(OutlierMixin, BaseEstimator):
         With weights of at least 0 and an RBF or Laplacian kernel, the surprise of z is a sum of
         terms of the columns and of the concentration, exactly and for each draw,
 
-        .. math:: -\log \sum_j w_j k(u_j, z) = \sum_f E_q[-\log k_f(u_f, z_f)] +
-            \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
+        .. math:: \log \frac{s_{\mathrm{cut}}}{s_z} = \log s_{\mathrm{cut}} + \sum_f
+            E_q[-\log k_f(u_f, z_f)] + \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
 
         and q are the shares of the training rows. For RBF the term of column f is
         :math:`E_q[(z_f - u_f)^2] / (2 s^2)`, in the coordinates of the kernel. Other kernels and

@@ -86,8 +86,7 @@ def plot_explanation(
     what = "surprise" if why.kind == "surprise" else "$d_z^2 - D^2$"
     interval = "" if why.draws == 1 else f" [{of_row['low']:.3g}, {of_row['high']:.3g}]"
     figure.suptitle(
-        f"{type(est).__name__}: {decision}; {what} {of_row['mean']:.3g}{interval}, "
-        f"at the cutoff {of_row['cutoff']:.3g}",
+        f"{type(est).__name__}: {decision}; {what} {of_row['mean']:.3g}{interval}, 0 at the cutoff",
         fontsize=11,
     )
     return figure
