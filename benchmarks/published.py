@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios.slides import Slides
 from bsvdd.estimators.atomic import atomic
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 from joblib import Parallel, delayed
 from rich.progress import track
 

@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, sampling
 from ..inference.center import Center
+from ..inference.density import PRIOR_DRAWS, LazyPrior, prior_draws, proper
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
-from ..inference.prior import PRIOR_DRAWS, LazyPrior, prior_draws, proper
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import calibration
 from ..models.closed_form import ClosedForm

@@ -23,9 +23,9 @@ from ..inference.boundary import Boundary
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import probability_error, three_way
+from ..inference.density import LazyPrior
 from ..inference.draws import Draws, spread
 from ..inference.left_out import LeftOut
-from ..inference.prior import LazyPrior
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel

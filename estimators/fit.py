@@ -16,8 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
+from ..inference.density import LazyPrior
 from ..inference.draws import Draws
-from ..inference.prior import LazyPrior
 from ..models.kernels import as_kernel
 from ..models.potential import Likelihood
 from .dictionary import separated

@@ -1,4 +1,4 @@
-"""An estimator of several views of the same rows; see :mod:`bsvdd.inference.joined`."""
+"""An estimator of several views of the same rows; see :mod:`bsvdd.estimators.joined`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
-from ..inference.joined import Joined, Values, View
 from ..inference.left_out import LeftOut
 from ..inference.warning import DataWarning, collected, warn
 from ..models.gram import Gram
@@ -28,6 +27,7 @@ from .detector import Detector
 from .dictionary import AllRows
 from .fit import Fit, of_rows
 from .inputs import row_names
+from .joined import Joined, Values, View
 from .messages import did_you_mean, quoted
 from .questions import explanation, p_values, summary
 from .questions.views import ViewsExplanation

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..models.kernels.base import is_number
-from .metrics import rates
+from .decision import rates
 
 CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "rank", "model"]
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from ...inference.prior import proper
+from ...inference.density import proper
 from ..questions.summary import of_groups
 from .common import MAJORITY, PRIOR, Fitted
 

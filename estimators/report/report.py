@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from ...inference.heartbeat import steps
+from ...inference.threads import steps
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
 from ...models.kernels.distance import DistanceKernel

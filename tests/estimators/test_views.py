@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from bsvdd.estimators.joined import BEYOND
 from bsvdd.estimators.views import WEIGHTS
 from bsvdd.estimators.yardsticks import RobustGaussian
-from bsvdd.inference.joined import BEYOND
 from bsvdd.inference.warning import DataWarning
 from sklearn.base import clone
 

@@ -4,9 +4,15 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytest
-from bsvdd.inference.density import Density, NoDensityError, PackagePrior
+from bsvdd.inference.density import (
+    Density,
+    NoDensityError,
+    PackagePrior,
+    log_prior,
+    prior_draws,
+    weights,
+)
 from bsvdd.inference.draws import Draws, SamplerReport
-from bsvdd.inference.prior import log_prior, prior_draws, weights
 from bsvdd.inference.prior_density import PriorDensity
 from bsvdd.inference.sampling import sample
 from bsvdd.models import bsvdd, bsvdd_m

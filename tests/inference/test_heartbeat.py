@@ -4,7 +4,7 @@ import re
 import threading
 import time
 
-from bsvdd.inference.heartbeat import duration, heartbeat, steps
+from bsvdd.inference.threads import duration, heartbeat, steps
 
 
 def test_a_heartbeat_says_a_line_each_time_and_ends_with_its_task(capsys):

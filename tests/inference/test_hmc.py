@@ -6,7 +6,6 @@ import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference import sampling
-from bsvdd.inference.cancellation import SupersededError
 from bsvdd.inference.density import Density
 from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.draws import SamplerReport, SamplerSettings
@@ -14,6 +13,7 @@ from bsvdd.inference.samplers import hmc, nuts
 from bsvdd.inference.samplers.coordinates import Coordinates, can_map, mapped
 from bsvdd.inference.samplers.hmc import Kernel, State
 from bsvdd.inference.sampling import sample
+from bsvdd.inference.threads import SupersededError
 from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
 from scipy import stats

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference.metrics import evaluate, rates
+from bsvdd.inference.decision import evaluate, rates
 from sklearn import metrics
 
 
