@@ -123,10 +123,13 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
         ax.text(end, float(at), f" {share:.0%}", va="center", fontsize=8)
     ax.margins(x=0.12)
     ax.set_xlim(left=0.0)
-    remainder = why.rows["remainder"].iloc[0]
     xlabel = "term in $d_z^2$, and its share"
     if why.kind == "surprise":
-        xlabel = f"term in the surprise, and its share; concentration {remainder:.3g}"
+        base, remainder = why.rows[["base", "remainder"]].iloc[0]
+        xlabel = (
+            f"term in the surprise, and its share; concentration {remainder:.3g}, "
+            rf"$\log s_{{\mathrm{{cut}}}}$ {base:.3g}"
+        )
     ax.set(xlabel=xlabel, title="Columns")
     ax.legend(frameon=False, loc="lower right", fontsize=8)
 
