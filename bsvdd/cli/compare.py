@@ -250,10 +250,10 @@ def _columns(csv: Path, layout: Any, data: Any) -> list[str]:
     import numpy as np
 
     from ..estimators.messages import columns
-    from ..estimators.rows.files import csv_head
+    from ..estimators.rows.files import read_csv
     from ..models.kernels import Tabular
 
-    names = [c for c in csv_head(csv, layout.form) if c not in layout.others]
+    names = [c for c in read_csv(csv, layout.form) if c not in layout.others]
     lines = []
     if data.categorical is not None:
         found = columns([names[i] for i in data.categorical], "is a category", "are categories")
