@@ -17,7 +17,7 @@ from bsvdd.inference.sampling import sample
 from bsvdd.models import bsvdd
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bsvdd import BSVDD, priors
+from bsvdd import BSVDD, plots, priors
 
 QUICK = dict(draws=30, tune=30, chains=2)
 
