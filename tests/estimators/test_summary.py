@@ -3,7 +3,6 @@
 import warnings
 
 import arviz as az
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from bsvdd.inference import density
@@ -105,14 +104,6 @@ def test_quantities_with_draws_are_variables_for_arviz(case):
     found = az.summary(idata, var_names=scalars)
     assert len(found) == len(scalars) - 1 + idata["posterior"].sizes["near"]
     assert table.index.name == "quantity"
-
-
-def test_arviz_draws_prior_and_posterior():
-    est = MODELS["BSVDD"].fit(ROWS[:20])
-    for names in (["log_s", "effective_support"], ["beta"]):
-        figure = az.plot_prior_posterior(est.idata_, var_names=names)
-        assert figure.viz["dist"]
-    plt.close("all")
 
 
 def test_draws_of_the_prior_are_made_when_they_are_asked_for(monkeypatch, tmp_path):
