@@ -131,7 +131,9 @@ def outcomes(frame: pd.DataFrame) -> str:
 def main() -> None:
     """Measure, print, save."""
     parser = argparse.ArgumentParser("python -m benchmarks.published", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=3, help="1 for the models that take minutes (3)")
+    parser.add_argument(
+        "--pairs", type=int, default=3, help="1 for the models that take minutes (3)"
+    )
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--new", type=int, default=10_000)
     parser.add_argument("--jobs", type=int, default=2)
