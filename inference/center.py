@@ -373,7 +373,6 @@ class Center(Score):
         the sample has not shown, :math:`s + g\, u (s / s_0)^{1/9}` with
         :math:`g \sim \mathrm{Gamma}(1)` (:mod:`.boundary`).
         """
-
         zero = np.zeros_like(self.boundary.reference)
 
         def of_block(block: slice) -> np.ndarray:
