@@ -31,10 +31,9 @@ from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
 from ..models.priors.foreign import describe
 from . import new_rows
 from .detector import Detector, owned
-from .dictionary import KEPT_ROWS, MAX_POINTS, LandmarkPoints
 from .fit import Fit
 from .questions import elicitation, other_prior, summary
-from .training import Dictionary, TrainingData
+from .training import KEPT_ROWS, MAX_POINTS, Dictionary, LandmarkPoints, TrainingData
 
 if TYPE_CHECKING:
     import pymc as pm

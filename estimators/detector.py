@@ -33,12 +33,11 @@ from ..models.kernels.base import LARGEST, is_number
 from ..models.potential import KernelLikelihood, Likelihood, WeightMap
 from . import new_rows, tree
 from .decision_table import DecisionTable
-from .dictionary import AllRows
 from .fit import Fit, of_rows, read
 from .inputs import row_names
 from .questions import batches, explanation, kinds, p_values, stream
 from .saved_file import save
-from .training import Dictionary, TrainingData
+from .training import AllRows, Dictionary, TrainingData
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a base of unknown type takes any keyword argument

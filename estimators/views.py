@@ -24,14 +24,13 @@ from ..models.rarity import Rarity
 from . import new_rows
 from .bsvdd import BSVDD
 from .detector import Detector
-from .dictionary import AllRows
 from .fit import Fit, of_rows
 from .inputs import row_names
 from .joined import Joined, Values, View
 from .messages import did_you_mean, quoted
 from .questions import p_values, summary
 from .questions.views import ViewsExplanation
-from .training import Dictionary, TrainingData
+from .training import AllRows, Dictionary, TrainingData
 
 # of kernels.Tabular, a view each
 SCALES: tuple[Literal["standardised", "normal scores"], ...] = ("standardised", "normal scores")

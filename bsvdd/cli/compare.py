@@ -197,8 +197,8 @@ def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
 
 def _slow(study: Any) -> dict[tuple[str, str], str]:
     """Return the models that could be fitted to all rows, but take long for many."""
-    from ..estimators.dictionary import MAX_POINTS
     from ..estimators.registry import YARDSTICKS
+    from ..estimators.training import MAX_POINTS
 
     trained = {s: len(s.data.X) // (2 if s.labelled else 1) for s in study.scenarios}
     return {

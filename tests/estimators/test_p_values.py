@@ -4,7 +4,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators import dictionary
+from bsvdd.estimators import training
 from bsvdd.estimators.questions.batches import (
     discoveries,
     discoveries_by_e_values,
@@ -192,14 +192,14 @@ def test_a_narrow_kernel_takes_no_digits_from_any_method(width):
 def test_landmarks_are_chosen_without_the_left_out_rows(method, monkeypatch):
     """K-means centres of all rows would know them."""
     seen = []
-    choose = dictionary.choose
+    choose = training.choose
 
     def watched(kernel, rows, landmarks, seed):
         seen.append(len(rows))
         return choose(kernel, rows, landmarks, seed)
 
     est = BDD(dictionary=Landmarks(6, "kmeans"), cutoff=1.0, **QUICK).fit(X)
-    monkeypatch.setattr(dictionary, "choose", watched)
+    monkeypatch.setattr(training, "choose", watched)
     est.p_value(NEW, method)
     assert seen == ([12] if method == "split" else [22] * 5 + [23] * 5)
 
