@@ -267,13 +267,14 @@ def distances(quick: bool) -> Measured:
     """And what predict and probability_normal make of them."""
     g = gram(900, 20)
     center = Center.of(dirichlet(1000 if quick else 4000, 900), g)
+    center = center.deciding(center.within(0.9))
     Z = rows(4000 if quick else 10_000, 20, seed=1)
-    K, cutoff = g.kernel(g.points, Z), center.score_of(0.9)
+    K = g.kernel(g.points, Z)
     return ratio(
         {
             "distances": lambda: center.distances(Z),
-            "predict": lambda: center.is_normal(Z, cutoff, 0.5),
-            "probability_normal": lambda: center.probability_normal(Z, cutoff),
+            "predict": lambda: center.is_normal(Z),
+            "probability_normal": lambda: center.probability_normal(Z),
             "product": lambda: center.weights @ K,
         }
     )
