@@ -19,7 +19,7 @@ from ...estimators.as_published import PUBLICATIONS
 from ...estimators.detector import Detector
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...inference.cutoff import Cutoff
-from ...inference.metrics import evaluate
+from ...inference.decision import evaluate
 from ...models import priors
 from ...models.kernels import RBF, Kernel, Standardized, Tabular
 from ..scenarios.collection import Dataset, require_known

@@ -14,7 +14,7 @@ from sklearn.datasets import make_moons
 from ...estimators.messages import printable
 from ...estimators.rows import columns
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
-from ...estimators.rows.tables import Layout, read_features, split_label
+from ...estimators.rows.tables import Layout, minority_of, read_features
 from .collection import DEFAULT as DEFAULT
 from .collection import QUICK as QUICK
 from .collection import Dataset
@@ -67,7 +67,7 @@ def from_csv(
     path : str or path
         A CSV file with a header.
     label, minor : str or None
-        As in :func:`~bsvdd.estimators.rows.tables.split_label`; without a label no row is
+        As in :func:`~bsvdd.estimators.rows.tables.minority_of`; without a label no row is
         minority, and a column with two values is a category.
     id, drop, form, categories
         As in :class:`~bsvdd.estimators.rows.tables.Layout`.
@@ -127,8 +127,7 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
             f"{path}: X must be a table of numbers (n, p) and y have n values, got X {X.shape} of "
             f"{X.dtype}, y {y.shape}"
         )
-    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-    _, minority = split_label(table.assign(y=y), "y", minor)
+    minority = minority_of(pd.Series(y, name="y"), minor)
     return Dataset(_name(path), X.astype(float), minority)
 
 

@@ -25,7 +25,7 @@ from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
 from bsvdd.estimators.report.words import none_beyond
 from bsvdd.inference.cutoff import rows_for
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel
 from scipy.stats import t as student
 
