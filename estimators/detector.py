@@ -919,9 +919,9 @@ class Detector(OutlierMixin, BaseEstimator):
     ) -> np.ndarray:
         """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
-        Benjamini and Hochberg's procedure on the p-values of X, or on e-values: the expected share
-        of normal rows among the rows that are called abnormal is at most ``fdr``. Rows of one
-        batch are decided together: a row can be called abnormal in one batch and not in another.
+        Benjamini and Hochberg's procedure on p-values or e-values: the expected share of normal
+        rows among the rows that are called abnormal is at most ``fdr``. Rows of one batch are
+        decided together: a row can be called abnormal in one batch and not in another.
 
         Parameters
         ----------
@@ -972,9 +972,8 @@ class Detector(OutlierMixin, BaseEstimator):
     ) -> pd.DataFrame:
         """Return how many rows with small p-values are normal, bounds for all thresholds at once.
 
-        :meth:`select` holds the expected share of normal rows at a rate that is named before.
-        These bounds hold together, with a probability of ``confidence``, so a threshold may be
-        chosen after a look at them (Song, Jin and Candes 2026); see
+        They hold together, with a probability of ``confidence``, so a threshold may be chosen after
+        a look at them (Song, Jin and Candes 2026), where :meth:`select` asks for a rate before; see
         :func:`bsvdd.estimators.questions.batches.false_discoveries`.
 
         Parameters
@@ -989,8 +988,9 @@ class Detector(OutlierMixin, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            A row for each p-value of X, in ascending order: ``p_value``, ``selected``,
-            ``abnormal_at_least``, ``false_at_most``, ``false_share_at_most``.
+            A row for each p-value of X, in ascending order: ``p_value``; ``selected``, the number
+            of rows with this or a smaller one; ``abnormal_at_least`` and ``false_at_most``, how
+            many of them are abnormal and normal; and ``false_share_at_most``.
 
         Raises
         ------

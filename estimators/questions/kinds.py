@@ -52,10 +52,8 @@ from scipy.special import log_expit, log_softmax, logit, softmax
 
 from ...inference.center import Center
 from ...inference.warning import DataWarning, warn
-from ...models import bsvdd
 from ...models.gram import Gram
 from ...models.kernels import RBF
-from ...models.priors import InverseRowSum
 from .. import new_rows
 from ..training import TrainingData
 from .batches import check_rate
@@ -168,7 +166,8 @@ def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
                 "it from normal rows; look at the labels",
                 DataWarning,
             )
-    kernel = RBF("likelihood").resolve(normal_rows)
+    dimensions = getattr(data.kernel, "dimensions", None)  # of columns with several coordinates
+    kernel = RBF("likelihood").resolve(normal_rows, dimensions)
     normal, kinds, references = description(kernel, normal_rows), [], []
     left_out = np.sort(left_out_proximity(normal))
     for rows in classes:
@@ -188,7 +187,7 @@ def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
 
 
 def description(kernel: RBF, rows: np.ndarray) -> Center:
-    """Return the centre of BSVDD at its posterior mode, for rows (n, p) and a kernel of them.
+    """Return the centre with equal weights, for rows (n, p) and a kernel of them.
 
     Examples
     --------
@@ -200,8 +199,7 @@ def description(kernel: RBF, rows: np.ndarray) -> Center:
     [-0.5]
     """
     gram = Gram.from_rows(kernel, rows)
-    weights = np.ones(1) if len(rows) == 1 else bsvdd.mode(gram, InverseRowSum(sd=0.5))
-    return Center.of(weights[None], gram, nonnegative=True)
+    return Center.of(np.full((1, len(rows)), 1.0 / len(rows)), gram, nonnegative=True)
 
 
 def log_proximity(center: Center, rows: np.ndarray) -> np.ndarray:
