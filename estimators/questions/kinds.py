@@ -46,16 +46,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax, logit, softmax
 
 from ...inference.center import Center
 from ...inference.warning import DataWarning, warn
-from ...models import bsvdd
 from ...models.gram import Gram
 from ...models.kernels import RBF
-from ...models.priors import InverseRowSum
+from .. import new_rows
 from ..training import TrainingData
+from .batches import check_rate
 from .p_values import p_values
 
 NORMAL, UNKNOWN = "normal", "unknown"
@@ -124,6 +125,26 @@ class Kinds:
         return values
 
 
+def table(est: Any, X: Any, background: float) -> pd.DataFrame:
+    """Return the probabilities of new rows, by name; see ``est.kinds``."""
+    new_rows.in_memory(
+        X,
+        "kinds returns a data frame in memory",
+        "give an array, or one partition after another",
+    )
+    if background != 0:
+        check_rate("background", background)
+    if est._kinds is None:
+        est._kinds = rule_of(est.fit_.data, est.left_out_scores())
+    rule, center, kernel = est._kinds, est.fit_.center, est.kernel_
+    parts = [
+        rule.probabilities(kernel.inputs(rows), center.scores(rows, est.level_), background)
+        for rows in new_rows.blocks(est, X)
+    ]
+    index = X.index if isinstance(X, pd.DataFrame) else None
+    return pd.DataFrame(np.concatenate(parts), index, columns(est.fit_.data))
+
+
 def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
     """Return the rule for a fit to ``data``, whose left-out rows have ``scores`` (NaN: none)."""
     if data.kernel.pairwise:
@@ -145,7 +166,8 @@ def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
                 "it from normal rows; look at the labels",
                 DataWarning,
             )
-    kernel = RBF("likelihood").resolve(normal_rows)
+    dimensions = getattr(data.kernel, "dimensions", None)  # of columns with several coordinates
+    kernel = RBF("likelihood").resolve(normal_rows, dimensions)
     normal, kinds, references = description(kernel, normal_rows), [], []
     left_out = np.sort(left_out_proximity(normal))
     for rows in classes:
@@ -165,7 +187,7 @@ def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
 
 
 def description(kernel: RBF, rows: np.ndarray) -> Center:
-    """Return the centre of BSVDD at its posterior mode, for rows (n, p) and a kernel of them.
+    """Return the centre with equal weights, for rows (n, p) and a kernel of them.
 
     Examples
     --------
@@ -177,8 +199,7 @@ def description(kernel: RBF, rows: np.ndarray) -> Center:
     [-0.5]
     """
     gram = Gram.from_rows(kernel, rows)
-    weights = np.ones(1) if len(rows) == 1 else bsvdd.mode(gram, InverseRowSum(sd=0.5))
-    return Center.of(weights[None], gram, nonnegative=True)
+    return Center.of(np.full((1, len(rows)), 1.0 / len(rows)), gram, nonnegative=True)
 
 
 def log_proximity(center: Center, rows: np.ndarray) -> np.ndarray:
