@@ -36,7 +36,7 @@ def explorer(quick: bool) -> Row:
         shown.controls[name].value = value
         shown.wait()
         seconds.setdefault(name, []).append(time.perf_counter() - start)
-        assert getattr(shown.setting, name) == value, shown._widgets.messages.value
+        assert getattr(shown.setting, name) == value, shown._page.messages.value
     together = np.concatenate(list(seconds.values()))
     details = {name: float(np.median(s)) for name, s in seconds.items()}
     what = f"slider to refreshed picture, n0 = {n0}, median of {len(together)} changes"
