@@ -22,7 +22,7 @@ from ..estimators import new_rows
 from ..estimators.bayesian import Bayesian
 from ..estimators.rows.categories import code
 from ..estimators.rows.source import is_lazy
-from ..inference.cancellation import checkpoint
+from ..inference.threads import checkpoint
 from . import picture
 from .state import ExplorerState, Range, allowed, first_fit, refit
 from .view import Plane, View

@@ -248,7 +248,7 @@ def _legend(figure: Figure, view: View, before: View | None, name_before: str) -
         Line2D([], [], marker=marker, color=color, label=label, linestyle="")
         for _, color, marker, label in row_classes(view.minority)
     ]
-    star = {"marker": "*", "linestyle": "", "mec": "black", "mew": 0.8, "ms": 11}
+    star: dict[str, Any] = {"marker": "*", "linestyle": "", "mec": "black", "mew": 0.8, "ms": 11}
     handles += [
         Line2D([], [], color=CHOSEN, label="z", **star),
         Line2D([], [], color=INK, linewidth=1.8, label="boundary, this setting"),

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from bsvdd.estimators.registry import REGISTRY
 from bsvdd.estimators.rows.categories import code
-from bsvdd.inference.cancellation import SupersededError, checkpoint, stoppable
+from bsvdd.inference.threads import SupersededError, checkpoint, stoppable
 from bsvdd.inference.warning import DataWarning, collected, warn
 from bsvdd.models.gram import Gram
 from hypothesis import given

@@ -191,7 +191,7 @@ def test_blocks_of_a_file_agree_on_the_labels(tmp_path):
     for X, labels in ((path, "y"), (frame[["a"]], frame["y"])):
         assert est.fit(X, labels).gram_.n0 == len(y) - count
     assert datasets.from_csv(path, "y", "1").minority.sum() == count
-    assert tables.split_label(frame, "y", "1")[1].sum() == count
+    assert tables.minority_of(frame["y"], "1").sum() == count
     with pytest.raises(ValueError, match="minor_label=1 does not occur in y, which has '"):
         est.set_params(minor_label=1).fit(path, "y")
 
