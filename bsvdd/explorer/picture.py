@@ -15,7 +15,6 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from PIL import Image
 from scipy.stats import gaussian_kde
 
 from ..estimators.plots.common import (
@@ -89,10 +88,8 @@ def draw(plane: Plane, view: View, before: View | None, pinned: bool = False) ->
         _support(axes["support"], view, before)
         _weights(axes["weights"], view, before)
         _legend(canvas.figure, view, before, "pinned setting" if pinned else "setting before")
-        canvas.draw()
-        opaque = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    out = io.BytesIO()
-    opaque.save(out, "png", compress_level=1)
+        out = io.BytesIO()
+        canvas.print_png(out, pil_kwargs={"compress_level": 1})
     return out.getvalue()
 
 

@@ -202,7 +202,8 @@ class View:
         if same is not None:
             return replace(same, **of_point)
         on_plane, w = with_feature_names(est, grid), est.fit_.draws.weights
-        classes, normal = (~data.minority, data.minority), est.fit_.left_out
+        classes = (~data.minority, data.minority)
+        left_out: Any = est.fit_.left_out  # NaN is a row that cannot be left out
         return cls(
             **of_point,
             fit=fit,
@@ -211,8 +212,9 @@ class View:
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
             support=effective_support(w),
             prior_support=prior_support,
-            # NaN is a row that cannot be left out
-            counts=np.array([[(normal[c] >= 0.0).sum(), (normal[c] < 0.0).sum()] for c in classes]),
+            counts=np.array(
+                [[(left_out[c] >= 0.0).sum(), (left_out[c] < 0.0).sum()] for c in classes]
+            ),
         )
 
     @property
