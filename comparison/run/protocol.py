@@ -276,10 +276,10 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
     Raises
     ------
     ValueError
-        A model is unknown, or a yardstick without a source.
+        A model is unknown, or has no source.
     """
     for name in models or ():
-        if Candidate(name, name).is_yardstick:
+        if Candidate(name, name).model not in PUBLICATIONS:
             raise ValueError(
                 f"{name} is here for comparison, and no source sets its parameters; leave it "
                 "out of the models as published"

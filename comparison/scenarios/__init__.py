@@ -1,1 +1,10 @@
 """Data of a study: embedded and generated data sets, and the scenarios made from them."""
+
+import pkgutil
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=[module.name for module in pkgutil.iter_modules(__path__)],
+)
