@@ -87,8 +87,7 @@ class Fit:
     @property
     def normal(self) -> np.ndarray:
         """Which training rows are normal, shape (n,)."""
-        is_normal: np.ndarray = self.decision[0] >= 0.0
-        return is_normal
+        return self.center.is_normal(self.data.rows, self.level)
 
     @property
     def left_out_by_default(self) -> np.ndarray | None:
