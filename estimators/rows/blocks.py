@@ -180,7 +180,9 @@ def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.nd
 
 def release(X: Any) -> None:
     """Free the pages of a memory map that were read; the system's cache still has them."""
-    pages = X if isinstance(X, np.memmap) and X.mode != "c" else None  # "c": changes would be lost
+    pages: Any = (
+        X if isinstance(X, np.memmap) and X.mode != "c" else None
+    )  # "c": changes would be lost
     while isinstance(pages, np.ndarray):
         pages = pages.base
     if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
