@@ -23,9 +23,9 @@ from ..inference.boundary import Boundary
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import probability_error, three_way
+from ..inference.density import LazyPrior
 from ..inference.draws import Draws, spread
 from ..inference.left_out import LeftOut
-from ..inference.prior import LazyPrior
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
@@ -33,12 +33,11 @@ from ..models.kernels.base import LARGEST, is_number
 from ..models.potential import KernelLikelihood, Likelihood, WeightMap
 from . import new_rows, tree
 from .decision_table import DecisionTable
-from .dictionary import AllRows
 from .fit import Fit, of_rows, read
 from .inputs import row_names
 from .questions import batches, explanation, kinds, p_values, stream
 from .saved_file import save
-from .training import Dictionary, TrainingData
+from .training import AllRows, Dictionary, TrainingData
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a base of unknown type takes any keyword argument
@@ -1114,8 +1113,8 @@ class Detector(OutlierMixin, BaseEstimator):
         With weights of at least 0 and an RBF or Laplacian kernel, the surprise of z is a sum of
         terms of the columns and of the concentration, exactly and for each draw,
 
-        .. math:: -\log \sum_j w_j k(u_j, z) = \sum_f E_q[-\log k_f(u_f, z_f)] +
-            \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
+        .. math:: \log \frac{s_{\mathrm{cut}}}{s_z} = \log s_{\mathrm{cut}} + \sum_f
+            E_q[-\log k_f(u_f, z_f)] + \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
 
         and q are the shares of the training rows. For RBF the term of column f is
         :math:`E_q[(z_f - u_f)^2] / (2 s^2)`, in the coordinates of the kernel. Other kernels and

@@ -31,11 +31,11 @@ from ..inference.draws import Draws, SamplerReport
 from ..models import kernels
 from ..models.gram import Gram, Sums
 from ..models.potential import WeightMap
-from . import dictionary
+from . import training
 from .atomic import atomic
 from .encoding import decode, encode, function_names
 from .fit import Fit
-from .labels import kinds_to_save, labels_to_save
+from .labels import to_save
 from .registry import ESTIMATORS
 from .rows.columns import FORMS, Dates
 from .training import TrainingData
@@ -163,8 +163,8 @@ def _header(est: Any) -> dict[str, Any]:
         "features": [str(f) for f in getattr(est, "feature_names_in_", [])],
         "seed": data.seed,
         "label": data.label,
-        "labels": labels_to_save(data.labels),
-        "kind_labels": kinds_to_save(data.kind_labels),
+        "labels": to_save(data.labels),
+        "kind_labels": to_save(data.kind_labels, True),
         "names": data.names,
         "dates": {str(column): [d.origin, d.form] for column, d in data.dates.items()},
         "gram": None if data.dictionary.points_are_rows else gram | {"all_rows": data.all_rows},
@@ -530,12 +530,12 @@ def _data(
     all_rows = True
     if gram_numbers is None:
         rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
-        if len(rule.row_of_point(minority)) != M:
+        gram, row_of_point = rule.statistics(kernel, rows, minority)
+        if len(row_of_point) != M:
             raise ValueError(f"posterior/w: expected weights of the rows, got {M}")
-        gram, row_of_point = rule.statistics(kernel, rows, minority, None, minority, 0)
     else:
-        if M > 2 * dictionary.MAX_POINTS:  # landmarks, and as many minority points
-            raise ValueError(f"gram/r: expected up to {2 * dictionary.MAX_POINTS} points, got {M}")
+        if M > 2 * training.MAX_POINTS:  # landmarks, and as many minority points
+            raise ValueError(f"gram/r: expected up to {2 * training.MAX_POINTS} points, got {M}")
         if gram_numbers["n1"] >= M:
             raise ValueError(f"gram: expected n1 of less than {M}, got {gram_numbers['n1']}")
         sums = Sums(gram_numbers["n0"], gram_numbers["T"], tensors["gram/r"])

@@ -184,7 +184,7 @@ def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
 
 def _slow(study: Any) -> dict[tuple[str, str], str]:
     """Return the models that could be fitted to all rows, but take long for many."""
-    from ..estimators.dictionary import MAX_POINTS
+    from ..estimators.training import MAX_POINTS
 
     quick = [c.name for c in study.candidates if c.model in registry.YARDSTICKS]
     quick += [
@@ -285,14 +285,14 @@ def print_results(console: Console, results: Any, data: list[Any]) -> None:
 
 def print_votes(console: Console, found: Any, data: Any, rate: float, top: int = 10) -> None:
     """Print how far models agree on the odd rows of a table, and the rows that most call odd."""
-    votes, n = report.unlabelled, len(found.models)
+    number, n = report.table.number, len(found.models)
     rows = [
-        [str(m), f"{r.odd:.0f}", _number(r.share), votes.number(r.agrees), f"{r.seconds:.2f}"]
+        [str(m), f"{r.odd:.0f}", _number(r.share), number(r.agrees, 2), f"{r.seconds:.2f}"]
         for m, r in found.models.iterrows()
     ]
     title = f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} columns, no labels"
     _print(console, title, ["model", "odd", "share", "agrees", "fit, s"], rows)
-    print_lines(console, [votes.LEGEND, *found.lines(rate), ""])
+    print_lines(console, [report.unlabelled.LEGEND, *found.lines(rate), ""])
     rows = [
         [str(r.row), f"{r.odd_by} of {n}", f"{r.p_value:.3f}"]
         for _, r in found.odd_rows.head(top).iterrows()

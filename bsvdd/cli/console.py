@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..estimators.messages import printable
-from ..inference.heartbeat import HEARTBEAT, duration, steps
+from ..inference.threads import HEARTBEAT, duration, steps
 
 WIDE = 1000  # characters
 

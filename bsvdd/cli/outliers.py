@@ -110,9 +110,9 @@ def outliers(
                 import matplotlib
 
                 matplotlib.use("agg")
-                from ..estimators.plots.outliers import draw
+                from ..estimators.plots.rows import draw_outliers
 
-                figure = draw(found, names.to_numpy(), shown, texts, type(est).__name__)
+                figure = draw_outliers(found, names.to_numpy(), shown, texts, type(est).__name__)
                 report.pages.save(picture, report.pages.png(figure))
     console = console_of_records()
     console.print(printed(found.iloc[shown], odd.to_numpy()[shown], texts))

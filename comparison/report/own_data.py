@@ -20,7 +20,6 @@ from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, halves
 from .pages import Figures
 from .paired import Lead, lead
-from .table import listed
 
 METRICS = {"auc": "AUC", "g_mean": "G-mean"}
 PICTURED = ("SVDD", "BDD", "BSVDD", "BSVDD-M")  # with the best model by AUC
@@ -69,11 +68,8 @@ def winners(results: pd.DataFrame) -> list[Winner]:
 def ordered(results: pd.DataFrame) -> pd.DataFrame:
     """Return results with the models of each data set by their mean AUC, and rules at the end."""
     mean = results.groupby(["data", "model"], sort=False)["auc"].transform("mean")
-    return results.assign(
-        _data=results["data"].map({name: k for k, name in enumerate(results["data"].unique())}),
-        _rule=~results["model"].isin(list(MODELS)),
-        _auc=-mean,
-    ).sort_values(["_data", "_rule", "_auc"], kind="stable")[list(results)]
+    is_rule = ~results["model"].isin(list(MODELS))
+    return results.iloc[np.lexsort([-mean, is_rule, pd.factorize(results["data"])[0]])]
 
 
 def same_decisions(results: pd.DataFrame) -> list[str]:
@@ -101,27 +97,29 @@ def alike(near: pd.DataFrame) -> list[str]:
         if len(group) > 1:
             why = [text for pair, text in WHY.items() if set(pair) <= set(group)]
             reason = f": {'; '.join(why)}" if why else ""
-            lines.append(f"{listed(group)} decide alike{reason}.")
+            names = f"{', '.join(group[:-1])} and {group[-1]}"
+            lines.append(f"{names} decide alike{reason}.")
     return lines
 
 
 def _sentence(best: Lead, title: str) -> str:
-    text = f"By {title}, {best.best} is best: {best.mean:.3f} on average over {best.blocks} halves."
+    as_good = best.indistinguishable
+    worse = [m for m in best.others.index if m not in as_good]
     if not len(best.others):
-        return text
-    if best.blocks < 2:
-        return (
-            f"{text} One half says nothing of the differences to the others; use more replicates."
+        apart = ""
+    elif best.blocks < 2:
+        apart = " One half says nothing of the differences to the others; use more replicates."
+    elif not worse:
+        apart = " It is told apart from no other model: its lead may be chance."
+    elif not as_good:
+        apart = " It is told apart from all other models."
+    else:
+        apart = (
+            f" It is told apart from {', '.join(worse)}; it is not told apart from "
+            f"{', '.join(as_good)}."
         )
-    worse = [str(m) for m in best.others.index if m not in best.indistinguishable]
-    if not worse:
-        return f"{text} It is told apart from no other model: its lead may be chance."
-    if not best.indistinguishable:
-        return f"{text} It is told apart from all other models."
-    return (
-        f"{text} It is told apart from {', '.join(worse)}; it is not told apart from "
-        f"{', '.join(best.indistinguishable)}."
-    )
+    over = f"{best.mean:.3f} on average over {best.blocks} halves"
+    return f"By {title}, {best.best} is best: {over}.{apart}"
 
 
 def pictures(
@@ -197,13 +195,8 @@ def pictures(
 def plot_differences(found: Sequence[Winner]) -> Figure:
     """Show the paired differences of all models to the best one, one panel for each metric."""
     most = max(len(each.lead.others) for each in found)
-    figure, axes = plt.subplots(
-        1,
-        len(found),
-        figsize=(4.8 * len(found), 1.5 + 0.27 * most),
-        squeeze=False,
-        layout="constrained",
-    )
+    size = 4.8 * len(found), 1.5 + 0.27 * most
+    figure, axes = plt.subplots(1, len(found), figsize=size, squeeze=False, layout="constrained")
     for ax, each in zip(axes[0], found, strict=True):
         others = each.lead.others
         place = np.arange(len(others))

@@ -18,10 +18,11 @@ from sklearn.metrics import precision_recall_curve
 from ..run.cell import BAYES, FLAG_ALL, FLAG_NONE, replicate_seed
 from ..run.runner import Study
 from ..scenarios.slides import Slides
-from . import pages, published
-from .guidelines import Section
+from . import published
+from .pages import Section
+from .pages import write as write_page
 from .published import COMPARED
-from .table import LEGEND, as_html, html, mean_sd, moments
+from .table import mean_sd, moments
 
 COLORS = {"SVDD": "#0072B2", "BDD": "#E69F00", "BSVDD": "#009E73", "BSVDD-M": "#CC79A7"}
 MODELS = list(COLORS)
@@ -180,17 +181,15 @@ def write(folder: Path, study: Study, results: pd.DataFrame) -> Path:
         "Distance: mean absolute difference over the six metrics and all v": distances(ours),
         "What the tables show, for v = " + _listed(share_table(ours).index): verdicts(ours, best),
     }
-    return pages.write(
+    return write_page(
         folder,
         "reproduction.html",
         "reproduction.html",
         figures,
         study=study,
         sections={title: Section(table) for title, table in sections.items()},
-        tables={"all metrics": html(results)},
-        legend=LEGEND,
+        tables={"all metrics": results},
         failed=int((results["error"] != "").sum()),
-        as_html=as_html,
     )
 
 

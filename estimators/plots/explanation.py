@@ -86,8 +86,7 @@ def plot_explanation(
     what = "surprise" if why.kind == "surprise" else "$d_z^2 - D^2$"
     interval = "" if why.draws == 1 else f" [{of_row['low']:.3g}, {of_row['high']:.3g}]"
     figure.suptitle(
-        f"{type(est).__name__}: {decision}; {what} {of_row['mean']:.3g}{interval}, "
-        f"at the cutoff {of_row['cutoff']:.3g}",
+        f"{type(est).__name__}: {decision}; {what} {of_row['mean']:.3g}{interval}, 0 at the cutoff",
         fontsize=11,
     )
     return figure
@@ -124,10 +123,13 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
         ax.text(end, float(at), f" {share:.0%}", va="center", fontsize=8)
     ax.margins(x=0.12)
     ax.set_xlim(left=0.0)
-    remainder = why.rows["remainder"].iloc[0]
     xlabel = "term in $d_z^2$, and its share"
     if why.kind == "surprise":
-        xlabel = f"term in the surprise, and its share; concentration {remainder:.3g}"
+        base, remainder = why.rows[["base", "remainder"]].iloc[0]
+        xlabel = (
+            f"term in the surprise, and its share; concentration {remainder:.3g}, "
+            rf"$\log s_{{\mathrm{{cut}}}}$ {base:.3g}"
+        )
     ax.set(xlabel=xlabel, title="Columns")
     ax.legend(frameon=False, loc="lower right", fontsize=8)
 

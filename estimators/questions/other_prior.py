@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ...inference import prior as prior_of
+from ...inference import density as prior_of
 from ...inference.diagnostics import effective_support
 from ...inference.draws import SAMPLE, Draws, SamplerReport
 from ...inference.warning import DiagnosticWarning, warn

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...inference.heartbeat import steps
+from ...inference.threads import steps
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
 from ...models.kernels.distance import DistanceKernel
@@ -190,7 +190,7 @@ def _prior_check(table: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return name, prior and posterior of each quantity, in words."""
     return [
         (
-            plots.prior_check.LABELS[str(name)],
+            plots.weights.LABELS[str(name)],
             "" if np.isnan(row["prior"]) else f"{row['prior']:.3g}",
             "{posterior:.3g} [{low:.3g}, {high:.3g}]".format(**row),
         )

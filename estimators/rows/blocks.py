@@ -55,7 +55,10 @@ class Rows:
 
     def labels(self, name: str) -> np.ndarray:
         """Return the labels in the column ``name``, and remove it from the columns of the rows."""
-        raise NotImplementedError
+        raise ValueError(
+            f"y={name!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
+            "data frame); give one label for each row"
+        )
 
     def take(self, which: np.ndarray | slice) -> np.ndarray:
         """Return some rows in float64, (k, p); ``which`` is ascending."""

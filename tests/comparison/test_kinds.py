@@ -13,7 +13,7 @@ from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.measures import measure_kinds, scores_of_answers
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.store import describe
-from bsvdd.comparison.scenarios import datasets, kinds
+from bsvdd.comparison.scenarios import collection, datasets, kinds
 from bsvdd.comparison.scenarios.kinds import Clusters, KindSet, LabelledKind
 from sklearn.metrics import roc_auc_score
 
@@ -37,7 +37,7 @@ def test_embedded_sets(name):
     assert len(data.X) == len(data.label)
     assert np.isfinite(data.X).all()
     assert len(data.kinds) >= 2
-    source = kinds.sources()[name]
+    source = collection.sources(kinds.FOLDER)[name]
     assert source.url.startswith("https://archive.ics.uci.edu/dataset/")
     assert source.origin and source.licence and source.copy and source.conversion
 
@@ -84,7 +84,7 @@ def test_only_the_labelled_kind_is_in_training():
 
 
 def test_a_labelled_kind_is_one_of_the_set():
-    with pytest.raises(ValueError, match="toy: 'a' is no kind of abnormal rows; .* 'd', 'c'"):
+    with pytest.raises(ValueError, match="unknown kind of abnormal rows of toy 'a'; .* 'd', 'c'"):
         LabelledKind(SET, "a")
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.report import published, reproduction
 from bsvdd.comparison.run import runner, studies
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 
 PRINTED = published.table()
 

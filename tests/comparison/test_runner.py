@@ -227,7 +227,7 @@ def test_sets_are_equal_by_name_and_content():
 
 def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypatch):
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
-    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 33)
+    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 33)
     landmarks = Candidate("few points", "BSVDD", {"dictionary": 10})
     candidates = [Candidate(name, name) for name in ("SVDD", "SVDD-M", "LS-SVM")] + [landmarks]
     study = runner.comparison([moon], None, 2, SMALL, 0, candidates)

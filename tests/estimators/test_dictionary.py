@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bsvdd.estimators import bayesian, dictionary
+from bsvdd.estimators import bayesian, training
 from bsvdd.inference.warning import DataWarning
 from bsvdd.models import Gram, bdd
 from sklearn.base import clone
@@ -151,7 +151,7 @@ def test_precomputed(method):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(dictionary, "KEPT_ROWS", 30)
+    monkeypatch.setattr(training, "KEPT_ROWS", 30)
 
 
 @pytest.mark.parametrize("name", ["BDD", "BDDM", "BSVDDM"])
@@ -250,7 +250,7 @@ def test_equal_rows(kernel, dictionary):
 
 @pytest.mark.parametrize("model", [BDD(**QUICK), SVDD(kernel=KERNEL)], ids=["BDD", "SVDD"])
 def test_too_many_rows_without_a_dictionary(monkeypatch, model):
-    monkeypatch.setattr(dictionary, "MAX_POINTS", 69)
+    monkeypatch.setattr(training, "MAX_POINTS", 69)
     with pytest.raises(ValueError, match=r"of 70 rows needs 0.0 GB, and up to 69 .*dictionary=500"):
         model.fit(X, Y)
 

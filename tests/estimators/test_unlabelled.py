@@ -181,7 +181,7 @@ def test_majority_and_unlabelled_rows_only(table):
         (
             make(BDD, dictionary=5),
             {},
-            r"18 row\(s\), but a fit with landmarks reads rows in bl.*"
+            r"18 row\(s\), and a fit with landmarks reads rows in bl.*"
             r"priors.GraphLaplacian\(unlabelled=rows\), or use dictionary=None",
         ),
         (make(BDD), {"y": np.full(45, np.nan)}, "y has no label in any row; omit y if all rows"),
@@ -200,6 +200,6 @@ def test_errors(table, est, change, message):
 def test_rows_that_no_graph_takes(monkeypatch, table):
     with pytest.raises(ValueError, match="y has no label in 18 .* with a precomputed kernel"):
         make(BDD, kernel=kernels.Precomputed()).fit(kernels.RBF(1.0)(table[0]), table[1])
-    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 39)
+    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 39)
     with pytest.raises(ValueError, match=r"graph of 40 majority and unlabelled rows needs"):
         make(BDD).fit(*table)
