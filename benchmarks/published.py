@@ -16,22 +16,18 @@ Kim (2024), A comparative study on Bayesian SVDD models, slides.
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from bsvdd.comparison.report import published
 from bsvdd.comparison.scenarios.slides import Slides
-from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.decision import evaluate
-from joblib import Parallel, delayed
-from rich.progress import track
 
 from bsvdd import Cutoff, as_published, kernels
 
-from .guarantee import DOCS, quiet
+from .shared import computed, options, quiet, write
 
 FOLDS = {"cutoff": Cutoff("f1", cv=5, uncertain=False)}
 STEPS = {"draws": 125, "tune": 125, "chains": 2}  # each proposes every weight once, in turn
@@ -76,8 +72,6 @@ def cell(setting: dict[str, Any], pair: int, name: str, rows: int, new: int) -> 
 
 def table(frame: pd.DataFrame) -> str:
     """Return the means of each setting and model as a Markdown table, with the printed F1."""
-    from bsvdd.comparison.report import published
-
     printed, lines = published.table()["f1"], []
     keys = ["share", "v", "model"]
     for (share, v, model), rows in frame.groupby(keys, sort=False, dropna=False):
@@ -130,28 +124,17 @@ def outcomes(frame: pd.DataFrame) -> str:
 
 def main() -> None:
     """Measure, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.published", description=__doc__)
-    parser.add_argument(
-        "--pairs", type=int, default=3, help="1 for the models that take minutes (3)"
-    )
-    parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--new", type=int, default=10_000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the file (docs)")
-    chosen = parser.parse_args()
+    chosen = options("published", __doc__, pairs=3, rows=1000, new=10_000)
     cells = [
-        (setting, pair, name)
+        (setting, pair, name, chosen.rows, chosen.new)
         for setting in SETTINGS
         for name in CANDIDATES
         for pair in range(1 if name in LONG else chosen.pairs)
     ]
-    results = Parallel(chosen.jobs, return_as="generator")(
-        delayed(cell)(*each, chosen.rows, chosen.new) for each in cells
-    )
-    frame = pd.DataFrame(list(track(results, "fits", total=len(cells))))
+    frame = pd.DataFrame(computed(cell, cells, chosen.jobs, "fits"))
     print(table(frame), outcomes(frame), sep="\n\n")
-    with atomic(chosen.out / "published.json") as temporary:
-        frame.to_json(temporary, orient="records", indent=0, double_precision=4)
+    records = frame.to_json(orient="records", indent=0, double_precision=4)
+    write(chosen.out / "published.json", records)
 
 
 if __name__ == "__main__":

@@ -397,7 +397,7 @@ class Views(Detector):
                 shown.isetitem(f, X[columns[f]].to_numpy(object))
             else:  # a number between -1 and 0 is the code of a text
                 is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
-                shown.isetitem(f, np.where(is_text, None, table[:, f]))
+                shown.isetitem(f, shown[columns[f]].mask(is_text, None))
         for f, dates in data.dates.items():
             shown.isetitem(f, [dates.moment(days).round("s") for days in table[:, f]])
         return shown

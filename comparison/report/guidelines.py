@@ -118,14 +118,13 @@ def overall(results: pd.DataFrame) -> Section:
 def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
     """Return how one-class models and yardsticks rank, and whether a yardstick is enough."""
     simple = [c.name for c in candidates if c.is_yardstick]
-    names = simple + [c.name for c in candidates if not (c.is_yardstick or c.needs_minority)]
+    names = [c.name for c in candidates if c.is_yardstick or not c.needs_minority]
     rows = {}
     for metric, title in METRICS.items():
-        row = _by_ranks(results[results["model"].isin(names)], metric)
+        row = rows[title] = _by_ranks(results[results["model"].isin(names)], metric)
         if "best" in row:
             enough = {row["best"], *row["not told apart"].split(", ")} & set(simple)
-            row["verdict"] += "; a yardstick is as good" if enough else "; no yardstick is as good"
-        rows[title] = row
+            row["verdict"] += f"; {'a' if enough else 'no'} yardstick is as good"
     return _section(rows)
 
 
@@ -134,13 +133,12 @@ def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
     learns = {c.name: c.needs_minority for c in candidates}
     values = results.pivot_table("auc", "data", "model", "mean", sort=False).astype(float)
     with_, without = (
-        values[[m for m in values if learns[str(m)] is wanted]].dropna(how="all")
-        for wanted in (True, False)
+        values[[m for m in values if learns[str(m)] is wanted]] for wanted in (True, False)
     )
-    both = with_.index.intersection(without.index, sort=False)
-    if both.empty:
+    both = with_.notna().any(axis=1) & without.notna().any(axis=1)
+    if not both.any():
         return Section(pd.DataFrame({"verdict": ["no setting has results of both kinds"]}))
-    with_, without = with_.loc[both], without.loc[both]
+    with_, without = with_[both], without[both]
     table = pd.DataFrame(
         {
             "best that learns from minority rows": with_.idxmax(axis=1),

@@ -160,14 +160,13 @@ def pictures(
                 "intervals. An interval that includes 0 does not tell the two models apart.",
             )
         first = mine[(mine["replicate"] == 0) & (mine["error"] == "")]["model"].tolist()
-        names = dict.fromkeys(n for n in (found[0].lead.best, *PICTURED) if n in first)
-        scenario, own = Real(each), replicate_seed(0, seed)
-        pair = replicate_pair(scenario, 0, seed)
+        own, pair = replicate_seed(0, seed), replicate_pair(Real(each), 0, seed)
         fitted: dict[str, Any] = {
             name: protocol.for_data(each).fit(
                 special.get(name, Candidate(name, name)), pair.train.X, pair.train.minority, own
             )[0]
-            for name in names
+            for name in dict.fromkeys((found[0].lead.best, *PICTURED))
+            if name in first
         }
         y = pair.test.minority.astype(int)
         figures[f"roc_{k}"] = (
@@ -175,19 +174,18 @@ def pictures(
             f"{each.name}: the {len(y)} rows of the first test half, by the best model and by the "
             "models of this package. Positive means minority, abnormal.",
         )
-        central = [name for name in fitted if hasattr(fitted[name], "distance")]
+        central = [name for name in ("BSVDD", *fitted) if hasattr(fitted.get(name), "distance")]
         if central:
-            shown = "BSVDD" if "BSVDD" in central else central[0]
             numbers = halves(each, own)[1]
             order = np.argsort(numbers)
-            shown_names = numbers if each.row_names is None else each.row_names[numbers]
+            names = (np.arange(len(each.X)) if each.row_names is None else each.row_names)[numbers]
             figures[f"distances_{k}"] = (
                 plots.plot_distances(
-                    fitted[shown], pair.test.X[order], y[order], names=shown_names[order].tolist()
+                    fitted[central[0]], pair.test.X[order], y[order], names=names[order].tolist()
                 ),
-                f"{each.name}: the surprise of each row of the first test half by {shown}, with a "
-                "90 % interval; 0 is the cutoff. A row has its id in your file, or its number "
-                "from 0.",
+                f"{each.name}: the surprise of each row of the first test half by {central[0]}, "
+                "with a 90 % interval; 0 is the cutoff. A row has its id in your file, or its "
+                "number from 0.",
             )
     return figures
 

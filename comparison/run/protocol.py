@@ -276,7 +276,7 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
     Raises
     ------
     ValueError
-        A model is unknown, or a yardstick without a source.
+        A model is unknown, or has no source.
     """
     for name in models or ():
         if Candidate(name, name).model not in PUBLICATIONS:

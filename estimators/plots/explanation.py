@@ -65,16 +65,16 @@ def plot_explanation(
     >>> figure = plots.plot_explanation(est, [0.0, 6.0, 0.0])
     """
     require_center(est)
+    asked: dict[str, Any] = {"rows": [row]}
     if row is not None:
         X = with_feature_names(est, est.fit_.data.rows[[row]])
-        why = est.explain(rows=[row], prob=prob, top=most)
     else:
         X = x if isinstance(x, pd.DataFrame) else np.atleast_2d(np.asarray(x, dtype=float))
         if len(X) != 1:
             raise ValueError(f"x must be one row, got {len(X)} rows; plot them one by one")
-        if not isinstance(X, pd.DataFrame):
-            X = with_feature_names(est, X)
-        why = est.explain(X, prob=prob, top=most)
+        X = X if isinstance(X, pd.DataFrame) else with_feature_names(est, X)
+        asked = {"X": X}
+    why = est.explain(**asked, prob=prob, top=most)
     of_row = why.rows.iloc[0]
     n = 1 if why.columns is None else 2
     size = 3 + 3 * n, 1.6 + 0.28 * most

@@ -230,12 +230,14 @@ def draw_outliers(
     )
     surprise, odd = found["surprise"].to_numpy(), ~found["normal"].to_numpy()
     # a hyperplane has no intervals
-    ends = (found.get(f"surprise_{end}", found["surprise"]).to_numpy() for end in ("low", "high"))
+    low, high = (
+        found.get(f"surprise_{end}", found["surprise"]).to_numpy() for end in ("low", "high")
+    )
     classes = [
         (~odd, MAJORITY, "o", "within the cutoff"),
         (odd, MINORITY, "o", "beyond the cutoff"),
     ]
-    _surprises(ax, surprise, *ends, classes)
+    _surprises(ax, surprise, low, high, classes)
     for rank, i in enumerate(order):
         ax.annotate(str(rank + 1), (i, surprise[i]), (3, 2), textcoords="offset points", fontsize=8)
     ax.set_title(f"{model}: each row judged by the others")
@@ -259,8 +261,8 @@ def _surprises(
     for members, color, marker, label in classes:
         if members.any():
             ax.vlines(index[members], low[members], high[members], color=color, alpha=0.3, lw=1)
-            how = {"s": 12, "color": color, "marker": marker, "label": label}
-            ax.scatter(index[members], surprise[members], **how)
+            at = index[members], surprise[members]
+            ax.scatter(*at, s=12, color=color, marker=marker, label=label)
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     ax.set(xlabel="row", ylabel=r"surprise $\log(s_{\mathrm{cut}} / s_z)$")
     surprise_axis(ax, surprise)
@@ -335,8 +337,8 @@ def plot_boundary(
         ax.contour(x1, x2, surprise, [0.0], colors="#333333", linewidths=1.4)
         for members, color, marker, label in row_classes(minority):
             # a black edge is visible on the orange of P = 0
-            edge, width, size = ("white", 0.4, 18) if marker == "o" else ("black", 0.8, 30)
-            mark: dict[str, Any] = {"color": color, "marker": marker, "s": size, "label": label}
+            edge, width, dot = ("white", 0.4, 18) if marker == "o" else ("black", 0.8, 30)
+            mark: dict[str, Any] = {"color": color, "marker": marker, "s": dot, "label": label}
             ax.scatter(*X[members].T, edgecolors=edge, linewidths=width, **mark)
         ax.set_title(name, parse_math=False)
     for ax in axes.flat[len(fits) :]:

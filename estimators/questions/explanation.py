@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from sklearn.utils.validation import check_is_fitted
 
 from ...inference import threads
 from ...inference.center import Center
+from ...models.kernels.base import is_number
+from .. import new_rows
 from ..fit import Fit
+from ..inputs import row_names
+from . import p_values
 from . import smallest_change as changes_of
 from . import terms as parts
+from .batches import check_rate
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
@@ -292,6 +298,60 @@ def explain(
         draws=len(draws),
         prob=prob,
         without_columns=_why_no_columns(center),
+    )
+
+
+def of_estimator(
+    est: Any, X: Any, prob: float, draws: int, top: int, changes: bool, rows: Any, given: Any
+) -> Explanation:
+    """Return why rows are abnormal; see ``est.explain``."""
+    if not est._centered:
+        raise ValueError(
+            f"{type(est).__name__} has no centre in kernel space, whose distance explain "
+            "shares among columns and training rows; use a description such as BSVDD or SVDD"
+        )
+    check_is_fitted(est)
+    if est.kernel_.pairwise:
+        raise ValueError(
+            "explain needs the rows, and a precomputed kernel has only kernel values: there "
+            "are no columns to share the surprise, and none to change; fit with a kernel of "
+            "rows such as kernels.RBF"
+        )
+    new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
+    check_rate("prob", prob)
+    for name, number in (("draws", draws), ("top", top)):
+        if not (is_number(number) and int(number) == number and number >= 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+    explained: Any
+    if X is None:
+        members = est._positions(rows)
+        explained = Training(members, est._training_normal())
+        of_rows = est.fit_.data.row_names[members]
+    elif rows is not None:
+        raise ValueError("rows are positions of training rows; give them without X")
+    else:
+        explained = new_rows.table(est, X)
+        of_rows = row_names(X, len(explained))
+    names = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
+    columns = p_values.positions(est, given)
+    found = explain(
+        est.fit_,
+        p_values.some_draws(est.fit_, draws)[1],
+        explained,
+        of_rows,
+        list(names),
+        prob,
+        top,
+        changes,
+    )
+    if not columns:
+        return found
+    if isinstance(explained, Training):
+        p = p_values.of_training_given(est, given)[explained.rows]
+    else:
+        p = est.p_value(X, given=given)
+    return replace(
+        found, rows=found.rows.assign(p_given=p), given=tuple(names[list(columns)].tolist())
     )
 
 

@@ -46,6 +46,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax, logit, softmax
 
@@ -53,7 +54,9 @@ from ...inference.center import Center
 from ...inference.warning import DataWarning, warn
 from ...models.gram import Gram
 from ...models.kernels import RBF
+from .. import new_rows
 from ..training import TrainingData
+from .batches import check_rate
 from .p_values import p_values
 
 NORMAL, UNKNOWN = "normal", "unknown"
@@ -120,6 +123,26 @@ class Kinds:
             unknown = np.logaddexp(unknown, abnormal + log_expit(other))
         values: np.ndarray = softmax(np.column_stack([*parts, unknown]), axis=1)
         return values
+
+
+def table(est: Any, X: Any, background: float) -> pd.DataFrame:
+    """Return the probabilities of new rows, by name; see ``est.kinds``."""
+    new_rows.in_memory(
+        X,
+        "kinds returns a data frame in memory",
+        "give an array, or one partition after another",
+    )
+    if background != 0:
+        check_rate("background", background)
+    if est._kinds is None:
+        est._kinds = rule_of(est.fit_.data, est.left_out_scores())
+    rule, center, kernel = est._kinds, est.fit_.center, est.kernel_
+    parts = [
+        rule.probabilities(kernel.inputs(rows), center.scores(rows, est.level_), background)
+        for rows in new_rows.blocks(est, X)
+    ]
+    index = X.index if isinstance(X, pd.DataFrame) else None
+    return pd.DataFrame(np.concatenate(parts), index, columns(est.fit_.data))
 
 
 def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:

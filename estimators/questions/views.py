@@ -89,10 +89,6 @@ class ViewsExplanation:
         parts, failed
             As in the class.
         """
-
-        def frame(array: np.ndarray) -> pd.DataFrame:
-            return pd.DataFrame(array, decided.index, values.columns)
-
         near, larger, frequency = counts[0].astype(int), counts[1].astype(int), counts[2]
         n, others = len(rarest), ~itself[:, None]
         as_rare = np.searchsorted(rarest, frequency, side="right") + others  # with the row itself
@@ -110,8 +106,11 @@ class ViewsExplanation:
         rare = np.maximum(np.log(n) - frequency, 0.0)
         total = rare.sum(axis=1, keepdims=True)
         rarity = np.divide(rare, total, where=total > 0.0, out=np.zeros_like(rare))
-        tables = map(frame, (near, larger, rarity, odd))
-        return cls(rows, p, values, *tables, parts, failed)
+        near, larger, share, is_odd = (
+            pd.DataFrame(array, decided.index, values.columns)
+            for array in (near, larger, rarity, odd)
+        )
+        return cls(rows, p, values, near, larger, share, is_odd, parts, failed)
 
     def __repr__(self) -> str:
         """Return a sentence or two for each of the first rows."""

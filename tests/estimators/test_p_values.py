@@ -178,20 +178,6 @@ def test_split_keeps_its_promise_exactly(splits):
     assert np.var(below) == pytest.approx(variance, rel=0.5)
 
 
-@pytest.mark.slow
-def test_e_values_hold_the_false_discovery_rate_and_find():
-    proportions, power = [], []
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        batch = np.concatenate([rng.normal(size=(90, 2)), rng.normal(size=(10, 2)) + 6.0])
-        est = SVDD(kernel=KERNEL, random_state=seed, cutoff="model").fit(rng.normal(size=(300, 2)))
-        mask = est.select(batch, 0.2, "e-values")
-        proportions.append(mask[:90].sum() / max(1, mask.sum()))
-        power.append(mask[90:].mean())
-    assert np.mean(proportions) <= 0.2
-    assert np.mean(power) > 0.8
-
-
 @pytest.mark.parametrize("width", [0.05, 0.02])
 def test_a_narrow_kernel_takes_no_digits_from_any_method(width):
     """A row that is similar to no training row has the smallest p-value."""
