@@ -5,11 +5,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from bsvdd.inference.density import Density
 from bsvdd.models import bsvdd
 
-from benchmarks import shared, stopwatch
+from benchmarks import published, shared, stopwatch
 from benchmarks.stopwatch import Row, gram, naive
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -128,3 +129,20 @@ def test_the_guide_has_the_stored_answers_to_questions(lines):
     stored = json.loads((DOCS / "questions.json").read_text(encoding="utf-8"))
     page = (DOCS / "guide" / f"{lines.__name__.removeprefix('of_')}.md").read_text(encoding="utf-8")
     assert [line for line in lines(stored) if line not in page] == []
+
+
+def test_the_page_of_the_slides_has_the_stored_study():
+    frame = pd.read_json(DOCS / "published.json", orient="records")
+    page = (DOCS / "published.md").read_text(encoding="utf-8")
+    assert published.table(frame) in page and published.outcomes(frame) in page
+    by_metropolis = frame["model"].str.endswith("Metropolis")
+    many = (frame["r_hat"] > 1.01).groupby(by_metropolis).sum()
+    assert f"in each of its {many[True]} fits" in page and many[True] == by_metropolis.sum()
+    fits = frame["model"].str.endswith("default sampler").sum()
+    assert f"in {many[False]} of {fits}\nfits" in page
+    first = frame[frame["pair"] == 0].fillna({"share": 0.0})
+    f1 = first.pivot_table(index=["share", "v"], columns="model", values="f1")
+    for model in ("BSVDD", "BSVDD-M"):
+        apart = (f1[f"{model}, Metropolis"] - f1[f"{model}, default sampler"]).abs().max()
+        assert apart <= 0.0145
+    assert "differs by .014 at most" in page
