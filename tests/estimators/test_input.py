@@ -105,23 +105,6 @@ def test_rows_without_the_names_of_the_fit_say_what_to_give():
     assert est.p_value(X.iloc[[0]]).shape == (1,)
 
 
-def test_every_table_of_numbers_is_one():
-    """By its decisions; values are float64 inside."""
-    X = np.round(8.0 * ROWS)
-    expected = BDD(cutoff=1.0, draws=50).fit(X)
-    for rows in (
-        X.tolist(),
-        *(X.astype(dtype) for dtype in (np.float32, int, object)),
-        np.ma.array(X, mask=False),
-        xr.DataArray(X, dims=("row", "column")),
-        pd.DataFrame(X).astype({0: "Int64", 1: "category"}).to_numpy(),
-    ):
-        est = BDD(cutoff=1.0, draws=50).fit(rows)
-        np.testing.assert_allclose(est.decision_function(rows), expected.decision_function(X))
-        assert est.idata_["constant_data"]["X"].dtype == np.float64
-        np.testing.assert_array_equal(est.select(rows), expected.select(X))
-
-
 @each
 def test_rows_far_from_the_origin_leave_few_digits(make, table, name):
     X, y = table

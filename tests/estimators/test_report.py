@@ -11,7 +11,7 @@ from bsvdd.estimators.report import report, words
 from bsvdd.inference.threads import steps
 from scipy.stats import beta
 
-from bsvdd import BSVDD, OCSVM, SVDD, Cutoff, Landmarks, kernels, load, plots, priors
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, Cutoff, Landmarks, kernels, load, plots, priors
 
 EVIL = "<script>alert(1)</script>"
 
@@ -129,19 +129,31 @@ def test_new_rows_with_labels_are_reported(make, frame, new_rows, text):
     assert "need labelled rows of both classes" in text(est, X)
 
 
-@pytest.mark.parametrize(
-    ("est", "said"),
-    [
-        (OCSVM(), "no centre in kernel space"),
-        (SVDD(kernel=kernels.Linear()), "no bandwidth to show"),
-        (BSVDD(dictionary=8), "landmarks"),
-        (SVDD(kernel=kernels.Precomputed()), "by a precomputed kernel"),
-    ],
-    ids=["hyperplane", "linear", "landmarks", "matrix"],
-)
-def test_what_cannot_be_shown_is_said(est, said, table, text):
-    X = kernels.RBF(1.5)(table[0]) if "precomputed" in said else table[0]
-    assert said in text(est.fit(X, table[1]))
+ODD, NO_CHANGES = [[9.0, 0.0, 0.0]], "No smallest change is searched for, because there is no step"
+SHARES = ["columns, with their shares", "A share says how much", "which columns and which"]
+NO_SHARES = ["Columns have no shares: there are no exact shares"]
+BOUNDARY, RBF = ["A change says where the boundary lies"], kernels.RBF(1.5)
+SAID = {  # the fit, new rows, and what its page has and has not
+    "hyperplane": (OCSVM(), None, ["no centre in kernel space"], []),
+    "linear": (SVDD(kernel=kernels.Linear()), None, ["no bandwidth to show"], []),
+    "landmarks": (BSVDD(dictionary=8), None, ["landmarks"], []),
+    "matrix": (SVDD(kernel=kernels.Precomputed()), None, ["by a precomputed kernel"], []),
+    "simplex": (BDD(kernel=RBF, simplex=True), ODD, SHARES + BOUNDARY, NO_SHARES),
+    "signed": (BDD(kernel=RBF, draws=1000), ODD, NO_SHARES + BOUNDARY, SHARES),
+    "categories": (SVDD(minor_label=1), None, [NO_CHANGES, "# y is 1 in minority rows"], BOUNDARY),
+}
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_what_is_said_of_a_fit(case, table, text):
+    """Weights that may be negative have no shares of columns: no words about them."""
+    (est, new, said, unsaid), (X, y) = SAID[case], table
+    if case == "categories":
+        X = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=["u", "v"] * 15)
+    page = text(est.fit(RBF(X) if case == "matrix" else X, y), *([] if new is None else [new]))
+    assert all(each in page for each in said) and not any(each in page for each in unsaid)
+    promised = "smallest change" in page.replace("No smallest change is searched for", "")
+    assert case != "categories" or not promised
 
 
 def test_bad_input_is_told_apart(fitted, table, tmp_path):
@@ -226,25 +238,6 @@ def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, text):
     page = text(est, X)
     for row in est.decision(X, p_value=None).itertuples():
         assert f"{row.surprise:.2f} [{row.surprise_low:.2f}, {row.surprise_high:.2f}]" in page
-
-
-@pytest.mark.parametrize("simplex", [True, False])
-def test_shares_of_columns_are_listed_where_there_are_any(make, table, text, simplex):
-    """Weights that may be negative have none: no empty column, and no words about shares."""
-    est = make("BDD", simplex=simplex, draws=1000).fit(*table)
-    page = text(est, np.array([[9.0, 0.0, 0.0]]))
-    for said in ("columns, with their shares", "A share says how much", "which columns and which"):
-        assert (said in page) is simplex
-    assert ("Columns have no shares: there are no exact shares" in page) is not simplex
-    assert "A change says where the boundary lies" in page
-
-
-def test_without_a_search_for_changes_no_words_promise_one(table, text):
-    frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(kind=["u", "v"] * 15)
-    page = text(SVDD(kernel=kernels.Tabular(), minor_label=1).fit(frame, table[1]))
-    assert "smallest change" not in page.replace("No smallest change is searched for", "")
-    assert "No smallest change is searched for, because there is no step between two cat" in page
-    assert "est.fit(X, y)  # y is 1 in minority rows" in page
 
 
 def test_a_report_says_what_it_does(fitted, tmp_path, monkeypatch, capsys):

@@ -13,6 +13,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from bsvdd.estimators.rows import blocks
 from bsvdd.estimators.rows.files import CsvFormat
 from bsvdd.estimators.rows.tables import Layout, features, read_table
@@ -76,6 +77,9 @@ WAYS = {
     "memory map": lambda table, folder: np.load(by_npy(table, folder), mmap_mode="r"),
     "fortran": lambda table, folder: np.asfortranarray(table.to_numpy(dtype=float)),
     "dask": lambda table, folder: da.from_array(table.to_numpy(dtype=float), chunks=(5, -1)),
+    "objects": lambda table, folder: table.to_numpy(dtype=float).astype(object),
+    "masked": lambda table, folder: np.ma.array(table.to_numpy(dtype=float), mask=False),
+    "xarray": lambda table, folder: xr.DataArray(table.to_numpy(dtype=float)),
     "dask frame": lambda table, folder: dd.from_pandas(table, npartitions=2),
 }
 
