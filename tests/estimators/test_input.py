@@ -168,17 +168,6 @@ def test_a_raw_kernel_of_columns_of_very_different_scales_warns(kernel):
     SVDD(kernel=kernel, cutoff=1.0).fit(X / [1.0, 2.0, 1.0])
 
 
-def test_the_kernel_of_a_fit_is_not_checked_twice():
-    calls = []
-
-    def cauchy(A, B):
-        calls.append(len(A))
-        return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
-
-    SVDD(kernel=kernels.Custom(cauchy), cutoff=1.0).fit(ROWS)
-    assert calls.count(10) == 1  # half of the rows, in the check only
-
-
 # parameters
 
 

@@ -155,13 +155,13 @@ def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_pat
     est = make("BSVDD", prior=student, kernel=kernel, cutoff=1.0, draws=4, tune=4).fit(*table)
     path, given = tmp_path / "fit.nc", {"prior": student, hole: cauchy}
     est.save(path)
-    needs = rf"fit\.nc was saved with {re.escape(hole)}, prior, which are not stored: .*"
-    for wrong, got in [
-        (None, "none"),
-        ({"prior": student}, r"\['prior'\]"),
-        ({**given, "cutoff": 1.0}, r".*'cutoff'.*"),
-    ]:
-        with pytest.raises(ValueError, match=f"{needs}got {got}$") as caught:
+    needs = rf"fit\.nc was saved with {re.escape(hole)}, prior, which are not stored: .*got "
+    for wrong, got in (
+        (None, "none$"),
+        ({"prior": student}, r"\['prior'\]$"),
+        ({**given, "cutoff": 1.0}, r".*'cutoff'.*$"),
+    ):
+        with pytest.raises(ValueError, match=needs + got) as caught:
             bsvdd.load(path, wrong)
         assert caught.type is ValueError  # the file is whole
     for _ in range(2):  # and it can be saved again
@@ -239,10 +239,6 @@ def path(put):
     return put()
 
 
-def with_other_bytes(start, new):
-    return lambda b: b[:start] + new + b[start + len(new) :]
-
-
 def of_header(header, data=b"\0" * 8):
     """Return the bytes of a safetensors file with any header."""
     text = header.encode() if isinstance(header, str) else json.dumps(header).encode()
@@ -265,7 +261,7 @@ BYTES = {
     "another value": (lambda b: b[:-20] + b"!" + b[-19:], OTHER_BYTES),
     "another text": (lambda b: b.replace(b"bandwidth", b"bandwodth"), OTHER_BYTES),
     "another format": (lambda b: b.replace(b'format\\": 3', b'format\\": 4'), "has format 4, and "),
-    "a header of 2^60 bytes": (with_other_bytes(0, (2**60).to_bytes(8, "little")), NO_FIT),
+    "a header of 2^60 bytes": (lambda b: (2**60).to_bytes(8, "little") + b[8:], NO_FIT),
     "no header of bsvdd": (of_header({"x": tensor()}), NO_FIT),
     "a list": (of_header([]), NO_FIT),
     "deep nesting": (of_header("[" * 10**5 + "]" * 10**5), NO_FIT),
@@ -293,20 +289,16 @@ def test_damaged_files(path, change, message):
 def test_changed_bytes_are_refused(path, count):
     whole, rng = path.read_bytes(), np.random.default_rng(count)
     for _ in range(count):
-        data = bytearray(whole)
-        i, j = (int(k) for k in rng.integers(0, len(data), 2))
+        i, j = sorted(int(k) for k in rng.integers(0, len(whole), 2))
         n = int(rng.integers(1, 300))
-        match rng.integers(0, 5):
-            case 0:
-                del data[i : i + n]
-            case 1:
-                data[i] ^= 1 << int(rng.integers(0, 8))
-            case 2:
-                data[i : i + n], data[j : j + n] = data[j : j + n], data[i : i + n]
-            case 3:
-                data[i : i + n] = bytes(len(data[i : i + n]))
-            case _:
-                data[i:i] = rng.bytes(n)
+        before, at, after = whole[:i], whole[i : i + n], whole[i + n :]
+        data = [
+            before + after,
+            before + bytes([at[0] ^ 1 << int(rng.integers(0, 8))]) + whole[i + 1 :],
+            before + whole[j : j + n] + whole[i + n : j] + at + whole[max(j, i + n) + n :],
+            before + bytes(len(at)) + after,
+            before + rng.bytes(n) + at + after,
+        ][rng.integers(0, 5)]
         path.write_bytes(data)
         if data != whole:
             with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: it "):
@@ -333,11 +325,8 @@ def crafted(path, change_header=None, **changes):
 
 
 def first(value, at=0):
-    def change(values):
-        values.flat[at] = value
-        return values
-
-    return change
+    """Return a function that sets one value of an array."""
+    return lambda x: np.where(np.arange(x.size).reshape(x.shape) == at % x.size, value, x)
 
 
 W, FINITE = "posterior/w", "expected finite values from"
@@ -486,19 +475,19 @@ def test_a_full_disk_is_named(tmp_path, code):
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 def test_permissions_and_links_stay(fitted, tmp_path):
+    path, plain, link = (tmp_path / name for name in ("fit.nc", "plain", "latest.nc"))
     before = os.umask(0o022)
     try:
-        (tmp_path / "plain").write_text("")
-        fitted("SVDD").save(tmp_path / "fit.nc")
+        plain.write_text("")
+        fitted("SVDD").save(path)
     finally:
         os.umask(before)
-    assert (tmp_path / "fit.nc").stat().st_mode == (tmp_path / "plain").stat().st_mode
-    (tmp_path / "fit.nc").chmod(0o600)
-    link = tmp_path / "latest.nc"
-    link.symlink_to(tmp_path / "fit.nc")
+    assert path.stat().st_mode == plain.stat().st_mode
+    path.chmod(0o600)
+    link.symlink_to(path)
     fitted("SVDD").save(link)
     assert link.is_symlink() and not list(tmp_path.glob(".*.part"))
-    assert (tmp_path / "fit.nc").stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_a_killed_save_left_goes_after_a_day(fitted, tmp_path):

@@ -232,30 +232,26 @@ def test_true_and_false_beside_numbers_are_refused_in_blocks_too(est, tmp_path, 
         est.fit(path)
 
 
-def assert_every_way_is_the_same(table, folder):
-    array = table.to_numpy(dtype=float)
-    new = np.nan_to_num(array)[:2]
-    expected = outcome(array, new)
-    for name, way in WAYS.items():
-        found = outcome(way(table, folder), new)
-        assert found[0] == expected[0], (name, found, expected)
-        if expected[0] == "scores":
-            np.testing.assert_allclose(found[1], expected[1], rtol=1e-12, atol=1e-12, err_msg=name)
-        else:
-            assert found[1] == expected[1], name
+THOUSANDS = [pytest.mark.long, pytest.mark.timeout(7200)]
 
 
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(table=tables())
-def test_every_way_in_gives_the_same_scores_or_the_same_error(table, tmp_path_factory):
-    assert_every_way_is_the_same(table, tmp_path_factory.mktemp("ways"))
+@pytest.mark.parametrize(
+    "examples", [pytest.param(40, marks=pytest.mark.slow), pytest.param(2000, marks=THOUSANDS)]
+)
+def test_every_way_in_gives_the_same_scores_or_the_same_error(examples):
+    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(table=tables())
+    def check(table):
+        array = table.to_numpy(dtype=float)
+        new = np.nan_to_num(array)[:2]
+        expected = outcome(array, new)
+        for name, way in WAYS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                found = outcome(way(table, Path(folder)), new)
+            assert found[0] == expected[0], (name, found, expected)
+            if expected[0] == "scores":
+                np.testing.assert_allclose(*(each[1] for each in (found, expected)), 1e-12, 1e-12)
+            else:
+                assert found[1] == expected[1], name
 
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-@settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(table=tables())
-def test_every_way_in_for_thousands_of_tables(table):
-    with tempfile.TemporaryDirectory() as folder:
-        assert_every_way_is_the_same(table, Path(folder))
+    check()
