@@ -263,7 +263,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_guide_has_the_figures_of_the_stored_study():
-    page = (DOCS / "guide" / "unseen_kinds.md").read_text(encoding="utf-8")
+    page = (DOCS / "measurements.md").read_text(encoding="utf-8")
     stored = runner.read(DOCS / "study" / "kinds_results.csv")
     for model, row in report.summary(stored).iterrows():
         shown = [f"{row[name]:.3f}".lstrip("0") for name in ("auc_seen", "auc_unseen", "auc_mean")]
