@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from bsvdd.comparison import paired, runner
 from bsvdd.comparison.report import kinds as of_kinds
+from bsvdd.comparison.report import paired
 from bsvdd.comparison.report.table import model_rows
+from bsvdd.comparison.run import runner
 from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.registry import REGISTRY
 
@@ -68,34 +69,39 @@ def results(study: str) -> pd.DataFrame:
 
 
 def ranks() -> str:
-    """Return who is first on real data, with the p-values."""
-    return _ranks({"": "real"})
+    """Return who is first on real data and for new kinds, with the p-values."""
+    return _ranks({"": "real"}, {"auc": "AUC"})
 
 
 def ranks_of_studies() -> str:
-    """Return who is first in both studies, with the p-values."""
-    return _ranks({"settings, ": "settings", "real, ": "real"})
+    """Return who is first in all studies, with the p-values."""
+    metrics = {"g_mean": "G-mean", "auc": "AUC"}
+    return _ranks({"settings, ": "settings", "real, ": "real"}, metrics)
 
 
-def _ranks(studies: dict[str, str]) -> str:
-    def lines() -> Iterator[list[str]]:
-        for name, study in studies.items():
-            rows = results(study)
-            groups = {"all models": rows, "without labels": rows[~rows["model"].isin(LABELLED)]}
-            for group, chosen in groups.items():
-                for metric, title in (("g_mean", "G-mean"), ("auc", "AUC")):
-                    found = paired.rank(chosen, metric)
-                    same = found.indistinguishable(found.best)
-                    every = len(same) == len(found.ranks) - 1
-                    told = "all others" if every else ", ".join(same)
-                    p = "< .001" if found.pvalue < 0.001 else number(found.pvalue, 3)
-                    mean = f"{found.ranks.iloc[0]:.1f} of {len(found.ranks)}"
-                    yield [f"{name}{group}, {title}", found.best, mean, p, told or "none"]
-
+def _ranks(studies: dict[str, str], metrics: dict[str, str]) -> str:
+    lines = []
+    for name, study in studies.items():
+        rows = results(study)
+        groups = {"all models": rows, "without labels": rows[~rows["model"].isin(LABELLED)]}
+        for group, chosen in groups.items():
+            for metric, title in metrics.items():
+                lines.append([f"{name}{group}, {title}", *_first(chosen, metric)])
+    stored_kinds = of_kinds.real_rows(runner.read(FOLDER / "study" / "kinds_results.csv"))
+    stored_kinds = stored_kinds.assign(data=stored_kinds["set"])
+    for metric, title in (("auc_seen", "labelled kinds"), ("auc_unseen", "new kinds")):
+        lines.append([f"{title}, AUC", *_first(stored_kinds, metric)])
     return table(
-        "models, metric | first | mean rank | p (Friedman) | not told apart from it",
-        lines(),
+        "models, metric | first | mean rank | p (Friedman) | not told apart from it", lines
     )
+
+
+def _first(rows: pd.DataFrame, metric: str) -> list[str]:
+    found = paired.rank(rows, metric)
+    same = found.indistinguishable(found.best)
+    told = "all others" if len(same) == len(found.ranks) - 1 else "; ".join(same) or "none"
+    p = "< .001" if found.pvalue < 0.001 else number(found.pvalue, 3)
+    return [found.best, f"{found.ranks.iloc[0]:.1f} of {len(found.ranks)}", p, told]
 
 
 def means() -> str:
