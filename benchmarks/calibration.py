@@ -18,26 +18,21 @@ inference algorithms with simulation-based calibration. arXiv:1804.06788.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pymc as pm
 from arviz_stats.ecdf_utils import ecdf_pit
-from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.sampling import sample
-from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
 from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
-from joblib import Parallel, delayed
 from scipy import stats
 
 from bsvdd import kernels, priors
 
-from .measure import quietly
+from .shared import computed, options, quiet, write
 
 MAJORITY = np.array([[0.0, 0.0], [2.0, 0.5], [-0.5, 1.8]])  # U
 MINORITY = np.array([[1.5, 1.7], [-1.0, -0.8]])  # V
@@ -107,8 +102,7 @@ def _sampled(build: Callable[[Gram, float], pm.Model]) -> Posterior:
     """Return draws by parallel chains."""
 
     def posterior(gram: Gram, scale: float, seed: int) -> np.ndarray:
-        with quietly(DiagnosticWarning):
-            tree = sample(build(gram, scale), "hmc", STEPS * DRAWS, TUNE, 1, seed)
+        tree = quiet(lambda: sample(build(gram, scale), "hmc", STEPS * DRAWS, TUNE, 1, seed))
         return tree["posterior"]["w"].values[0, STEPS - 1 :: STEPS]
 
     return posterior
@@ -214,26 +208,19 @@ def picture(u: dict[str, np.ndarray], probability: float = 0.99) -> plt.Figure:
 
 def main() -> None:
     """Compute, print, draw."""
-    parser = argparse.ArgumentParser("python -m benchmarks.calibration", description=__doc__)
-    parser.add_argument("--replicates", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs")
-    arguments = parser.parse_args()
-    cells = [(name, seed) for name in reversed(CASES) for seed in range(PARTS)]
-    n = arguments.replicates // PARTS
-    parts = Parallel(arguments.jobs, verbose=10)(delayed(ranks)(name, n, s) for name, s in cells)
+    chosen = options("calibration", __doc__, replicates=200)
+    n = chosen.replicates // PARTS
+    cells = [(name, n, seed) for name in reversed(CASES) for seed in range(PARTS)]
+    parts = computed(ranks, cells, chosen.jobs)
     u = {
         name: np.concatenate(
-            [part for (of, _), part in zip(cells, parts, strict=True) if of == name]
+            [part for (of, *_), part in zip(cells, parts, strict=True) if of == name]
         )
         for name in CASES
     }
     for name, of_model in u.items():
         print(f"{name}: p = {p_value(of_model):.3g}")
-    figure = picture(u)
-    with atomic(arguments.out / "calibration.png") as temporary:
-        figure.savefig(temporary, format="png", dpi=110)
-    plt.close(figure)
+    write(chosen.out / "calibration.png", picture(u))
 
 
 if __name__ == "__main__":

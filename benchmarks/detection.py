@@ -9,25 +9,19 @@ Defaults are chosen by this table and by no other sets.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.yardsticks import KDE, KNN, LOF, IsolationForest, MeanKNN
-from joblib import Parallel, delayed
-from rich.progress import track
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels
 
-from .guarantee import DOCS, quiet, real_sets
+from .shared import computed, options, quiet, real_sets, write
 
 SMALL = {"draws": 500, "tune": 500}
 STANDARDIZED = kernels.Standardized(kernels.RBF("likelihood"))
@@ -101,20 +95,13 @@ def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 def main() -> None:
     """Measure, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.detection", description=__doc__)
-    parser.add_argument("--data-dir", type=Path)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the file (docs)")
-    chosen = parser.parse_args()
-    sets = real_sets(chosen.data_dir)
-    results = Parallel(chosen.jobs, return_as="generator")(delayed(of_set)(*each) for each in sets)
-    rows = [row for of_one in track(results, "sets", total=len(sets)) for row in of_one]
-    result = table(rows)
+    chosen = options("detection", __doc__)
+    sets = computed(of_set, real_sets(chosen.data_dir), chosen.jobs, "sets")
+    result = table([row for of_one in sets for row in of_one])
     print(result.round(3).to_string())
-    with atomic(chosen.out / "detection.json") as temporary:
-        stored = {candidate: list(map(float, row)) for candidate, row in result.iterrows()}
-        columns = [" ".join(name).strip() for name in result.columns]
-        temporary.write_text(json.dumps({"columns": columns, "rows": stored}) + "\n", "utf-8")
+    stored = {candidate: list(map(float, row)) for candidate, row in result.iterrows()}
+    columns = [" ".join(name).strip() for name in result.columns]
+    write(chosen.out / "detection.json", {"columns": columns, "rows": stored}, indent=None)
 
 
 if __name__ == "__main__":

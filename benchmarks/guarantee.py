@@ -16,10 +16,7 @@ multiplies the number of repetitions.
 
 from __future__ import annotations
 
-import argparse
-import json
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,18 +24,11 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.atomic import atomic
-from bsvdd.inference.warning import DataWarning, DiagnosticWarning
-from joblib import Parallel, delayed
-from rich.progress import track
-from scipy.stats import betabinom
 
 from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels
 
-from .measure import in_turn
+from .shared import Parts, band, by_part, computed, quiet, ratio, real_sets, write
 
-DOCS = Path(__file__).parents[1] / "docs"
 RATES = (0.01, 0.05, 0.1)
 KINDS = ("normal", "t3", "cube", "mixture")
 REPETITIONS = {20: 200, 50: 100, 200: 50}
@@ -46,7 +36,6 @@ CRITERIA = ("likelihood", "mean")
 LEAST = 4  # repetitions of a cell, for a standard error
 COLUMNS = (2, 20, 50)
 NEW_ROWS = 2000
-MOST_TRAINING, MOST_TEST = 800, 2000  # rows of a real set
 SMALL = {"draws": 250, "tune": 250, "chains": 2}
 
 Maker = Callable[[Any], Any]  # an estimator, from a kernel
@@ -90,14 +79,6 @@ def realised(est: Any, Z: np.ndarray, method: str = "left-out") -> list[float]:
     ]
 
 
-def quiet(function: Callable[[], Any]) -> Any:
-    """Return the value of ``function`` without our warnings of small samples."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiagnosticWarning)
-        warnings.simplefilter("ignore", DataWarning)
-        return function()
-
-
 def cell(
     model: str, kind: str, n: int, p: int, criterion: str, method: str, repetitions: int
 ) -> dict[str, Any]:
@@ -124,13 +105,6 @@ def cell(
     }
 
 
-def run(cells: Iterable[tuple[Any, ...]], jobs: int, what: str) -> list[dict[str, Any]]:
-    """Return the results of the cells, computed by ``jobs`` processes."""
-    waiting = list(cells)
-    results = Parallel(jobs, return_as="generator")(delayed(cell)(*c) for c in waiting)
-    return list(track(results, what, total=len(waiting)))
-
-
 def generated(scale: float, jobs: int) -> list[dict[str, Any]]:
     """Return the realised false alarms of all cells, by the default method."""
     grid = product(ONE_CLASS, KINDS, REPETITIONS, COLUMNS, CRITERIA)
@@ -142,7 +116,7 @@ def generated(scale: float, jobs: int) -> list[dict[str, Any]]:
         (model, kind, n, p, "likelihood", "left-out", max(LEAST, int(scale * 20)))
         for model, kind, n, p in product(WITH_MINORITY, KINDS, (50, 200), COLUMNS)
     ]
-    return run(cells, jobs, "generated")
+    return computed(cell, cells, jobs, "generated")
 
 
 def methods(scale: float, jobs: int) -> list[dict[str, Any]]:
@@ -154,46 +128,7 @@ def methods(scale: float, jobs: int) -> list[dict[str, Any]]:
         for model, of_model in METHODS.items()
         for method in of_model
     ]
-    return run(cells, jobs, "methods")
-
-
-def real_sets(folder: Path | None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-    """Return name, training rows, test rows and test labels of the real sets."""
-    return [prepared(*each) for each in raw_sets(folder)]
-
-
-def raw_sets(folder: Path | None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the real sets as :func:`real_sets`, with all rows, and columns as they are."""
-    sets = []
-    for name in datasets.names():
-        data = datasets.embedded(name)
-        order = np.random.default_rng(0).permutation(np.flatnonzero(~data.minority))
-        train, test = order[: len(order) // 2], order[len(order) // 2 :]
-        test = np.concatenate([test, np.flatnonzero(data.minority)])
-        sets.append((name, data.X[train], data.X[test], data.minority[test]))
-    for number, path in enumerate(sorted(folder.glob("*.npz")) if folder else [], 1):
-        with np.load(path) as file:
-            if "test_labels" in file:
-                name = f"other {number}"  # the results name no set of others
-                rows = np.nan_to_num(file["train"]), np.nan_to_num(file["test"])
-                sets.append((name, *rows, file["test_labels"] > 0))
-    return sets
-
-
-def prepared(
-    name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray
-) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
-    """Return a set with at most so many rows."""
-    rng = np.random.default_rng(0)
-    if len(X) > MOST_TRAINING:
-        X = X[rng.choice(len(X), MOST_TRAINING, replace=False)]
-    if len(Z) > MOST_TEST:
-        share = MOST_TEST / len(Z)
-        kept = [
-            rng.choice(np.flatnonzero(y == c), int(share * (y == c).sum()), False) for c in (0, 1)
-        ]
-        Z, y = Z[np.concatenate(kept)], y[np.concatenate(kept)]
-    return name, X, Z, y
+    return computed(cell, cells, jobs, "methods")
 
 
 def real_cell(
@@ -206,26 +141,19 @@ def real_cell(
     false_alarms, hits = float(flagged[~y].mean()), float(flagged[y].mean())
     # of m new rows so many are flagged, given that the cutoff is an order statistic of n rows
     n, m = len(X), int((~y).sum())
-    above = int(0.1 * (n + 1) + 1e-9)
-    band = betabinom.ppf([0.025, 0.975], m, above, n + 1 - above) / m
+    low, high = band(n, m, 0.1, [0.025, 0.975])
     return {
         **dict(set=name, model=model, criterion=criterion, n=n, m=m),
         **dict(false_alarms=round(false_alarms, 4), hits=round(hits, 4)),
-        **dict(low=round(band[0], 4), high=round(band[1], 4)),
+        **dict(low=round(float(low), 4), high=round(float(high), 4)),
         "g_mean": round(float(np.sqrt((1 - false_alarms) * hits)), 4),
     }
 
 
 def real(folder: Path | None, jobs: int) -> list[dict[str, Any]]:
     """Return the results on real sets."""
-    waiting = [
-        (*each, model, criterion)
-        for each in real_sets(folder)
-        for model in ONE_CLASS
-        for criterion in CRITERIA
-    ]
-    results = Parallel(jobs, return_as="generator")(delayed(real_cell)(*c) for c in waiting)
-    return list(track(results, "real", total=len(waiting)))
+    cells = product(real_sets(folder), ONE_CLASS, CRITERIA)
+    return computed(real_cell, ((*each, *chosen) for each, *chosen in cells), jobs, "real")
 
 
 def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
@@ -263,11 +191,9 @@ def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
 
 def discoveries(scale: float, jobs: int) -> list[dict[str, Any]]:
     """Return false discovery rate and power, means over batches."""
-    waiting = list(product((200, 1000), (2, 10), range(max(2, int(scale * 100)))))
-    results = Parallel(jobs, return_as="generator")(delayed(discovery_cell)(*c) for c in waiting)
-    frame = pd.DataFrame(
-        [row for batch in track(results, "discoveries", total=len(waiting)) for row in batch]
-    )
+    cells = product((200, 1000), (2, 10), range(max(2, int(scale * 100))))
+    batches = computed(discovery_cell, cells, jobs, "discoveries")
+    frame = pd.DataFrame([row for batch in batches for row in batch])
     groups = frame.groupby(["name", "n", "p"])
     table = groups[["fdp", "power"]].mean()
     table["se"] = groups["fdp"].sem()
@@ -279,44 +205,42 @@ def cost() -> dict[str, float]:
     rng = np.random.default_rng(0)
     est = BSVDD().fit(rng.normal(size=(900, 10)))
     Z = rng.normal(size=(10_000, 10))
-    seconds = in_turn(
-        {"p_value": lambda: est.p_value(Z), "probability": lambda: est.probability_normal(Z)}
+    value, seconds = ratio(
+        {"p_value": lambda: est.p_value(Z), "probability": lambda: est.probability_normal(Z)}, 7
     )
-    return seconds | {"ratio": seconds["p_value"] / seconds["probability"]}
+    return seconds | {"ratio": value}
 
 
 def summary(results: dict[str, Any]) -> list[str]:
-    """Return the findings, a line each."""
-    lines = []
+    """Return the findings, as texts."""
+    found: dict[str, Any] = {"cost": results.get("cost")}
     if "generated" in results:
         frame = flat(results["generated"])
         within = frame["mean"] <= frame["rate"] + 2 * frame["se"]
         near = (frame["mean"] - frame["rate"]).abs() <= 2 * frame["se"]
-        lines.append(
-            f"generated: {len(frame)} cells; {near.mean():.1%} within 2 standard errors of the "
+        found["generated"] = (
+            f"{len(frame)} cells; {near.mean():.1%} within 2 standard errors of the "
             f"rate, {(within & ~near).mean():.1%} below, {(~within).mean():.1%} above; "
             f"largest mean over rate {(frame['mean'] / frame['rate']).max():.2f}"
         )
-        pivot = frame.pivot_table("mean", ["model", "rate"], "n")
-        lines += pivot.round(3).to_string().splitlines()
-        pivot = frame[frame.rate == 0.1].pivot_table("mean", "criterion", "model")
-        lines += pivot.round(3).to_string().splitlines()
+        found["by n"] = frame.pivot_table("mean", ["model", "rate"], "n")
+        found["by criterion"] = frame[frame.rate == 0.1].pivot_table("mean", "criterion", "model")
     if "methods" in results:
-        pivot = flat(results["methods"]).pivot_table("mean", ["model", "method"], ["rate", "n"])
-        lines += pivot.round(3).to_string().splitlines()
+        methods = flat(results["methods"])
+        found["methods"] = methods.pivot_table("mean", ["model", "method"], ["rate", "n"])
     if "real" in results:
         frame = pd.DataFrame(results["real"])
-        frame["inside"] = (frame.low <= frame.false_alarms) & (frame.false_alarms <= frame.high)
-        frame["above"] = frame.false_alarms > frame.high
+        frame["inside"] = frame["false_alarms"].between(frame["low"], frame["high"])
+        frame["above"] = frame["false_alarms"] > frame["high"]
+        groups = frame.groupby(["model", "criterion"])
         columns = ["false_alarms", "hits", "g_mean", "inside", "above"]
-        table = frame.groupby(["model", "criterion"])[columns].mean()
-        table["worst"] = frame.groupby(["model", "criterion"])["false_alarms"].max()
-        lines += table.round(3).to_string().splitlines()
+        found["real"] = groups[columns].mean().assign(worst=groups["false_alarms"].max())
     if "discoveries" in results:
-        lines += pd.DataFrame(results["discoveries"]).round(3).to_string().splitlines()
-    if "cost" in results:
-        lines.append(f"p_value takes {results['cost']['ratio']:.2f} x probability_normal")
-    return lines
+        found["discoveries"] = pd.DataFrame(results["discoveries"])
+    return [
+        f"{name}:\n{each.round(3).to_string() if isinstance(each, pd.DataFrame) else each}"
+        for name, each in found.items()
+    ]
 
 
 def flat(cells: list[dict[str, Any]]) -> pd.DataFrame:
@@ -330,8 +254,8 @@ def flat(cells: list[dict[str, Any]]) -> pd.DataFrame:
     )
 
 
-def draw(results: dict[str, Any], path: Path) -> None:
-    """Draw the realised false alarms of the generated cells and of the real sets."""
+def picture(results: dict[str, Any]) -> plt.Figure:
+    """Show the realised false alarms of the generated cells and of the real sets."""
     fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     frame = flat(results["generated"])
     frame = frame[(frame.rate == 0.1) & frame.model.isin(list(ONE_CLASS))]
@@ -353,35 +277,22 @@ def draw(results: dict[str, Any], path: Path) -> None:
     axes[1].axhline(0.1, color="#333333", linewidth=1)
     axes[1].set(title="real sets, in the order of their rows", xlabel="data set")
     axes[1].legend(fontsize=8)
-    fig.savefig(path, dpi=110)
-    plt.close(fig)
+    return fig
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.guarantee", description=__doc__)
-    parts = ["generated", "methods", "real", "discoveries", "cost"]
-    parser.add_argument("--part", action="append", choices=parts, help="default: all")
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--data-dir", type=Path)
-    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
-    chosen = parser.parse_args(arguments)
-    path = chosen.out / "guarantee.json"
-    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for part in chosen.part or parts:
-        results[part] = {
-            "generated": lambda: generated(chosen.scale, chosen.jobs),
-            "methods": lambda: methods(chosen.scale, chosen.jobs),
-            "real": lambda: real(chosen.data_dir, chosen.jobs),
-            "discoveries": lambda: discoveries(chosen.scale, chosen.jobs),
-            "cost": cost,
-        }[part]()
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(results) + "\n", encoding="utf-8")
+    parts: Parts = {
+        "generated": lambda chosen: generated(chosen.scale, chosen.jobs),
+        "methods": lambda chosen: methods(chosen.scale, chosen.jobs),
+        "real": lambda chosen: real(chosen.data_dir, chosen.jobs),
+        "discoveries": lambda chosen: discoveries(chosen.scale, chosen.jobs),
+        "cost": lambda chosen: cost(),
+    }
+    chosen, results = by_part("guarantee", __doc__, parts, arguments, scale=1.0)
     print("\n".join(summary(results)))
     if {"generated", "real"} <= set(results):
-        draw(results, chosen.out / "guarantee.png")
+        write(chosen.out / "guarantee.png", picture(results))
 
 
 if __name__ == "__main__":

@@ -6,21 +6,19 @@ of six embedded data sets, columns standardised, chains that start dispersed.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
-from joblib import Parallel, delayed
 from sklearn.metrics import roc_auc_score
 
 from bsvdd import BSVDDM, kernels, priors
+
+from .shared import computed, options, write
 
 SETS = [
     "ecoli_imU",
@@ -37,20 +35,12 @@ PRIORS: dict[str, dict[str, Any]] = {
     "default": {},
 }
 SETTINGS: dict[str, Any] = dict(draws=500, tune=400, chains=4)
-COLUMNS = {
-    "data set": "data set",
-    "n0": "n0",
-    "n1": "n1",
-    "bandwidth": "bandwidth",
-    "priors": "priors",
-    "sampler": "sampler",
-    "r_hat": "R-hat",
-    "ess": "ESS",
-    "spread": "spread",
-    "auc": "AUC",
-    "divergences": "divergences",
-    "seconds": "seconds",
-    "warned": "warned",
+SHOWN = {  # columns of the table that have other titles, or digits
+    "r_hat": ("R-hat", "{:.3f}"),
+    "ess": ("ESS", "{:.0f}"),
+    "spread": ("spread", "{:.2f}"),
+    "auc": ("AUC", "{0[0]:.3f} to {0[1]:.3f}"),
+    "seconds": ("seconds", "{:.1f}"),
 }
 TEXT = f"""# Modes of BSVDD-M
 
@@ -119,33 +109,20 @@ def fit(name: str, bandwidth: str, chosen: str, seed: int = 0) -> dict[str, Any]
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table of Markdown."""
-    formats = {"r_hat": ".3f", "ess": ".0f", "spread": ".2f", "seconds": ".1f"}
-
-    def shown(name: str, value: Any) -> str:
-        if name == "auc":
-            return f"{value[0]:.3f} to {value[1]:.3f}"
-        if name == "warned":
-            return "yes" if value else "no"
-        return format(value, formats.get(name, ""))
-
-    lines = [list(COLUMNS.values()), ["---"] * len(COLUMNS)]
-    lines += [[shown(name, row[name]) for name in COLUMNS] for row in rows]
+    rows = [row | {"warned": "yes" if row["warned"] else "no"} for row in rows]
+    titles = [SHOWN.get(name, (name,))[0] for name in rows[0]]
+    lines = [titles, ["---"] * len(titles)]
+    lines += [[SHOWN.get(name, ("", "{}"))[1].format(row[name]) for name in row] for row in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def main() -> None:
     """Fit, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.modes", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs")
-    arguments = parser.parse_args()
-    cells = [(name, b, m) for name in SETS for b in BANDWIDTHS for m in PRIORS]
-    rows = Parallel(arguments.jobs, verbose=10)(delayed(fit)(*cell) for cell in cells)
+    chosen = options("modes", __doc__)
+    rows = computed(fit, product(SETS, BANDWIDTHS, PRIORS), chosen.jobs, "fits")
     print(table(rows))
-    with atomic(arguments.out / "modes.json") as temporary:
-        temporary.write_text(json.dumps({"rows": rows}, indent=1) + "\n", encoding="utf-8")
-    with atomic(arguments.out / "modes.md") as temporary:
-        temporary.write_text(TEXT + table(rows), encoding="utf-8")
+    write(chosen.out / "modes.json", {"rows": rows})
+    write(chosen.out / "modes.md", TEXT + table(rows))
 
 
 if __name__ == "__main__":

@@ -10,19 +10,14 @@ same with a larger rho of the categories.
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.estimators.atomic import atomic
-from joblib import Parallel, delayed
 
 from bsvdd import BSVDD, kernels
 
-from .guarantee import DOCS, quiet
+from .shared import computed, options, quiet, write
 
 N, TABLES, RATE = 500, 20, 0.10
 PRODUCTS = {"milk": "litre", "flour": "kg", "eggs": "piece", "oil": "litre"}
@@ -95,13 +90,11 @@ def of_table(seed: int, rho: float) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Measure, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.planted", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the file (docs)")
-    chosen = parser.parse_args()
+    chosen = options("planted", __doc__)
     stored = {}
     for rho in RHOS:
-        results = Parallel(chosen.jobs)(delayed(of_table)(seed, rho) for seed in range(TABLES))
+        cells = [(seed, rho) for seed in range(TABLES)]
+        results = computed(of_table, cells, chosen.jobs, f"rho = {rho}")
         rows = pd.DataFrame([row for of_one in results for row in of_one])
         by_kind = rows.groupby("kind", sort=False)[["found", "first", "p_value", "rank"]].mean()
         one = rows[rows["kind"].isin(ONE_COLUMN) & rows["found"]]
@@ -113,8 +106,7 @@ def main() -> None:
         print(f"rho = {rho}\n{by_kind.round(3).to_string()}")
         print("\n".join(f"{name}: {value:.3f}" for name, value in summary.items()))
         stored[f"rho = {rho}"] = {"summary": summary, "kinds": by_kind.to_dict("index")}
-    with atomic(chosen.out / "planted.json") as temporary:
-        temporary.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    write(chosen.out / "planted.json", stored)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,6 @@ Neural Information Processing Systems 30.
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -45,14 +43,11 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.estimators.atomic import atomic
-from joblib import Parallel, delayed
-from rich.progress import track
 from scipy.stats import spearmanr
 
 from bsvdd import BDD, BSVDD, SVDD, Cutoff
 
-from .guarantee import DOCS, quiet, raw_sets
+from .shared import computed, options, quiet, raw_sets, write
 
 SIZES, TRUTH, NEW = (100, 300), 2000, 1000
 LEAST = max(SIZES) + TRUTH + 500  # rows of a population, of which at least 500 are new
@@ -220,21 +215,18 @@ def pooled(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         of_bins = (np.sum(part[name].tolist(), axis=0) for name in ("count", "p", "inside"))
         count, p, inside = of_bins
         seen = count > 0
+        names = ["covered", "covered_estimated", "brier", "wrong", "hard_brier", "aurc"]
+        mean = part[[*names, "hard_aurc", "log_aurc"]].mean()
         result[str(model)] = {
             "cells": len(part),
             "learnt": part["learnt"].median(),
             "most_like_prior": part["learnt"].max(),
             "spread": part["spread"].median(),
             "spread_right": part["spread"].dropna().between(0.9, 1.1).mean(),
-            "covered": part["covered"].mean(),
-            "covered_estimated": part["covered_estimated"].mean(),
-            "brier": part["brier"].mean(),
-            "brier_ratio": part["brier"].mean() / part["hard_brier"].mean(),
-            "wrong": part["wrong"].mean(),
-            "hard_wrong": part["hard_brier"].mean(),
-            "aurc": part["aurc"].mean(),
-            "aurc_ratio": part["aurc"].mean() / part["hard_aurc"].mean(),
-            "aurc_ratio_log": part["aurc"].mean() / part["log_aurc"].mean(),
+            **mean[names].rename({"hard_brier": "hard_wrong"}).to_dict(),
+            "brier_ratio": mean["brier"] / mean["hard_brier"],
+            "aurc_ratio": mean["aurc"] / mean["hard_aurc"],
+            "aurc_ratio_log": mean["aurc"] / mean["log_aurc"],
             "count": count.tolist(),
             "p": (p / np.maximum(count, 1)).tolist(),
             "inside": (inside / np.maximum(count, 1)).tolist(),
@@ -262,8 +254,8 @@ def table(of_models: dict[str, dict[str, Any]]) -> str:
     )
 
 
-def draw(results: dict[str, Any], path: Path) -> None:
-    """Draw reliability, false alarms, and risk against the share of decided rows."""
+def picture(results: dict[str, Any]) -> plt.Figure:
+    """Show reliability, false alarms, and risk against the share of decided rows."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
     of_models, rows = results["pooled"], pd.DataFrame(results["rows"])
     for number, (model, each) in enumerate(of_models.items()):
@@ -287,31 +279,18 @@ def draw(results: dict[str, Any], path: Path) -> None:
     axes[2].set(xlabel="most certain rows", ylabel="wrong decisions", title=DEFAULT)
     for ax in axes:
         ax.legend(fontsize=7)
-    with atomic(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=110)
-    plt.close(figure)
+    return figure
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.posterior", description=__doc__)
-    parser.add_argument("--data-dir", type=Path)
-    parser.add_argument("--samples", type=int, default=3, help="of each population and size (3)")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
-    chosen = parser.parse_args(arguments)
-    waiting = [
-        (name, n, sample, rows)
-        for (name, rows), n, sample in product(
-            populations(chosen.data_dir).items(), SIZES, range(chosen.samples)
-        )
-    ]
-    parts = Parallel(chosen.jobs, return_as="generator")(delayed(of_sample)(*c) for c in waiting)
-    rows = [row for part in track(parts, "samples", total=len(waiting)) for row in part]
+    chosen = options("posterior", __doc__, arguments, samples=3)
+    of = product(populations(chosen.data_dir).items(), SIZES, range(chosen.samples))
+    cells = [(name, n, sample, rows) for (name, rows), n, sample in of]
+    rows = [row for part in computed(of_sample, cells, chosen.jobs, "samples") for row in part]
     results = {"rows": rounded(rows), "pooled": rounded(pooled(rows))}
-    with atomic(chosen.out / "posterior.json") as temporary:
-        temporary.write_text(json.dumps(results) + "\n", encoding="utf-8")
-    draw(results, chosen.out / "posterior.png")
+    write(chosen.out / "posterior.json", results, indent=None)
+    write(chosen.out / "posterior.png", picture(results))
     print(table(results["pooled"]))
 
 

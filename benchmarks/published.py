@@ -8,32 +8,29 @@ distance, BSVDD and BSVDD-M by random-walk Metropolis, with D_opt by five folds.
 (``RBF("scale")``), criterion (F1), c and the number of steps are not in the slides and are ours.
 PyMC's Metropolis proposes each weight in turn, so a step of 570 weights takes 570 log densities.
 Both models are beside themselves with the default sampler. The metrics, R-hat, the
-effective draws of d_z and the seconds of each fit go to docs/published.json.
+effective draws of d_z and the processor time of each fit go to docs/published.json;
+:func:`table` and :func:`outcomes` are the tables of docs/published.md.
 
 Kim (2024), A comparative study on Bayesian SVDD models, slides.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from bsvdd.comparison.report import published
 from bsvdd.comparison.scenarios.slides import Slides
-from bsvdd.estimators.atomic import atomic
-from bsvdd.inference.metrics import evaluate
-from joblib import Parallel, delayed
-from rich.progress import track
+from bsvdd.inference.decision import evaluate
 
 from bsvdd import Cutoff, as_published, kernels
 
-from .guarantee import DOCS, quiet
+from .shared import computed, options, quiet, write
 
 FOLDS = {"cutoff": Cutoff("f1", cv=5, uncertain=False)}
-STEPS = {"draws": 250, "tune": 250, "chains": 2}  # each proposes every weight once, in turn
+STEPS = {"draws": 125, "tune": 125, "chains": 2}  # each proposes every weight once, in turn
 DEFAULT = {"sampler": "auto", "draws": 1000, "tune": 500, "chains": 2}
 CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "SVDD": ("SVDD", {}),
@@ -43,6 +40,7 @@ CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "BSVDD-M, Metropolis": ("BSVDD-M", FOLDS | STEPS),
     "BSVDD-M, default sampler": ("BSVDD-M", FOLDS | DEFAULT),
 }
+LONG = ("BSVDD, Metropolis", "BSVDD-M, Metropolis", "BSVDD-M, default sampler")  # one pair
 SETTINGS = [{"v": v, "share": share} for share in (None, 0.1) for v in (5.0, 10.0, 20.0)]
 SETTINGS.append({"v": 0.0, "share": None})
 
@@ -56,9 +54,9 @@ def cell(setting: dict[str, Any], pair: int, name: str, rows: int, new: int) -> 
             model, kernel=kernels.RBF("scale"), random_state=pair, minor_label=1, **parameters
         )
     )
-    start = time.perf_counter()
+    start = time.process_time()
     quiet(lambda: est.fit(data.train.X, data.train.minority.astype(int)))
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     y, flagged = data.test.minority, quiet(lambda: est.predict(data.test.X)) == -1
     found = {key: float(est.fit_.diagnostics.get(key, np.nan)) for key in ("r_hat", "ess")}
     return {
@@ -72,29 +70,71 @@ def cell(setting: dict[str, Any], pair: int, name: str, rows: int, new: int) -> 
     }
 
 
+def table(frame: pd.DataFrame) -> str:
+    """Return the means of each setting and model as a Markdown table, with the printed F1."""
+    printed, lines = published.table()["f1"], []
+    keys = ["share", "v", "model"]
+    for (share, v, model), rows in frame.groupby(keys, sort=False, dropna=False):
+        means = rows.mean(numeric_only=True)
+        key = (model.split(",")[0], int(v))
+        in_slides = f"{printed[key]:.3f}" if np.isnan(share) and key in printed.index else ""
+        mixed = "" if np.isnan(means.r_hat) else f"{means.r_hat:.3f} / {means.ess:.0f}"
+        each = [f"{means[name]:.3f}" for name in ("f1", "fpr", "fnr", "g_mean")]
+        setting = "as it comes" if np.isnan(share) else f"{share:g}"
+        cells = [f"{v:g}", setting, model, str(len(rows)), each[0], in_slides, *each[1:], mixed]
+        seconds = f"{means.seconds:.{0 if means.seconds >= 10 else 2}f}"
+        lines.append(f"| {' | '.join([*cells, seconds])} |")
+    head = (
+        "v | share | model | pairs | F1 | printed F1 | FPR | FNR | G-mean | R-hat / ESS | seconds"
+    )
+    return "\n".join([f"| {head} |", "|---" * 11 + "|", *lines])
+
+
+def outcomes(frame: pd.DataFrame) -> str:
+    """Return the outcomes that slide 32 names, each with yes or no and its figures, in Markdown."""
+    known = frame.fillna({"share": 0.0})
+    means = known.groupby(["share", "v", "model"]).mean(numeric_only=True)
+
+    def f1(model: str, share: float = 0.0) -> list[float]:
+        return [float(means.loc[(share, v, model), "f1"]) for v in (5.0, 10.0, 20.0)]
+
+    def said(values: list[float]) -> str:
+        return ", ".join(f"{value:.3f}" for value in values)
+
+    bayes = "BSVDD, Metropolis", "BSVDD-M, Metropolis"
+    svdd, bdd = f1("SVDD"), f1("BDD")
+    low = max(svdd) < min(min(f1(name)) for name in bayes)
+    rows = [("SVDD has a low F1", low, said(svdd))]
+    rows.append(("F1 of BDD falls with v", bdd[0] > bdd[1] > bdd[2], said(bdd)))
+    for name in bayes:
+        values = f1(name)
+        rises = values[0] < values[1] < values[2]
+        rows.append((f"F1 of {name}, rises with v", rises, said(values)))
+    for share, where in ((0.0, "as it comes"), (0.1, "share 1/10")):
+        p = [means.loc[(share, v, "SVDD"), "share of the minority"] for v in (5.0, 10.0, 20.0)]
+        flag_all = [float(2 * each / (1 + each)) for each in p]
+        for name in bayes:
+            gain = [a - b for a, b in zip(f1(name, share), flag_all, strict=True)]
+            better = all(each > 0.01 for each in gain)
+            what = f"{name}, {where}: F1 is above that of flagging every row ({said(flag_all)})"
+            rows.append((what, better, said(f1(name, share))))
+    lines = [f"| {what} | {'yes' if holds else '**no**'} | {said} |" for what, holds, said in rows]
+    return "\n".join(["| outcome | here | F1 at v = 5, 10, 20 |", "|---|---|---|", *lines])
+
+
 def main() -> None:
     """Measure, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.published", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=3, help="1 for Metropolis (3)")
-    parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--new", type=int, default=10_000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the file (docs)")
-    chosen = parser.parse_args()
+    chosen = options("published", __doc__, pairs=3, rows=1000, new=10_000)
     cells = [
-        (setting, pair, name)
+        (setting, pair, name, chosen.rows, chosen.new)
         for setting in SETTINGS
         for name in CANDIDATES
-        for pair in range(1 if name.endswith("Metropolis") else chosen.pairs)
+        for pair in range(1 if name in LONG else chosen.pairs)
     ]
-    results = Parallel(chosen.jobs, return_as="generator")(
-        delayed(cell)(*each, chosen.rows, chosen.new) for each in cells
-    )
-    frame = pd.DataFrame(list(track(results, "fits", total=len(cells))))
-    means = frame.groupby(["share", "v", "model"], sort=False, dropna=False).mean()
-    print(means.round(3).to_string())
-    with atomic(chosen.out / "published.json") as temporary:
-        frame.to_json(temporary, orient="records", indent=0, double_precision=4)
+    frame = pd.DataFrame(computed(cell, cells, chosen.jobs, "fits"))
+    print(table(frame), outcomes(frame), sep="\n\n")
+    records = frame.to_json(orient="records", indent=0, double_precision=4)
+    write(chosen.out / "published.json", records)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,6 @@ Results go to docs/questions.json, part by part, and three pictures beside it sh
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,16 +24,15 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.questions.p_values import one_fold
 from bsvdd.estimators.questions.stream import BETS, JUMP
 from bsvdd.estimators.questions.tail import DOUBTFUL, Tail
-from joblib import Parallel, delayed
 from scipy.stats import genpareto
 
 from bsvdd import BSVDD
 
-from .guarantee import DOCS, KINDS, SMALL, quiet, rows
+from .guarantee import KINDS, SMALL, rows
+from .shared import Parts, by_part, computed, quiet, write
 
 RATES = (0.01, 0.001, 0.0001)
 NOISE, SHIFT, RATE = 0.3, 3.0, 0.10
@@ -72,7 +68,7 @@ def given_cell(relation: str, p: int, n: int = 300, m: int = 1000) -> dict[str, 
 
 def given(jobs: int) -> list[dict[str, Any]]:
     """Return the results of the 8 tables."""
-    return list(Parallel(jobs)(delayed(given_cell)(*each) for each in TABLES))
+    return computed(given_cell, TABLES, jobs, "given")
 
 
 def both_tails(est: BSVDD, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -106,7 +102,7 @@ def tail_cell(kind: str, p: int, repetition: int) -> dict[str, Any]:
 def tail(jobs: int, repetitions: int = 25) -> list[dict[str, Any]]:
     """Return means over repetitions."""
     waiting = [(*each, r) for each in TAILS for r in range(repetitions)]
-    frame = pd.DataFrame(Parallel(jobs)(delayed(tail_cell)(*each) for each in waiting))
+    frame = pd.DataFrame(computed(tail_cell, waiting, jobs, "tail"))
     frame["check"] = frame["check"] <= DOUBTFUL
     for name in ("predictive", "plugged in"):
         frame[[f"{name} {rate:g}" for rate in RATES]] = frame.pop(name).tolist()
@@ -137,7 +133,7 @@ def bounds_cell(n: int, method: str, repetition: int) -> dict[str, Any]:
 def bounds(jobs: int, repetitions: int = 100) -> list[dict[str, Any]]:
     """Return means over repetitions."""
     waiting = product((200, 500), ("left-out", "split"), range(repetitions))
-    frame = pd.DataFrame(Parallel(jobs)(delayed(bounds_cell)(*each) for each in waiting))
+    frame = pd.DataFrame(computed(bounds_cell, waiting, jobs, "bounds"))
     return frame.groupby(["n", "method"]).mean().reset_index().to_dict("records")
 
 
@@ -168,12 +164,11 @@ def of_ranks(streams: int = 100_000, n: int = 50) -> float:
 
 def stream(jobs: int, streams: int = 2000, repetitions: int = 20) -> dict[str, Any]:
     """Return false alarms and delays."""
-    quiet_streams = (delayed(stream_cell)(100, 2, LONG, r) for r in range(streams))
-    false = [alarm is not None for alarm in Parallel(jobs)(quiet_streams)]
+    without = computed(stream_cell, ((100, 2, LONG, r) for r in range(streams)), jobs, "no change")
+    false = [alarm is not None for alarm in without]
     delays = []
     for n, p, normal in product((200, 1000), (2, 5, 10), (0, 200)):
-        waiting = (delayed(stream_cell)(n, p, normal, r) for r in range(repetitions))
-        alarms = list(Parallel(jobs)(waiting))
+        alarms = computed(stream_cell, ((n, p, normal, r) for r in range(repetitions)), jobs)
         rows_until = [np.inf if a is None else a + 1 - normal for a in alarms]
         told = [delay for delay in rows_until if np.isfinite(delay) and delay > 0]
         median = float(np.median([d for d in rows_until if d > 0]))
@@ -187,18 +182,10 @@ def stream(jobs: int, streams: int = 2000, repetitions: int = 20) -> dict[str, A
     return {"streams": streams, **rates, "delays": delays}
 
 
-PARTS: dict[str, Callable[[int], Any]] = {
-    "given": given,
-    "tail": tail,
-    "bounds": bounds,
-    "stream": stream,
-}
-
-
 # pictures
 
 
-def draw_given(path: Path) -> None:
+def draw_given() -> plt.Figure:
     """Draw rows of one table, and both p-values of the same shifted rows."""
     rng = np.random.default_rng(0)
     X, Z = table("sine", 1, 300, rng), table("sine", 1, 40, rng)
@@ -217,10 +204,10 @@ def draw_given(path: Path) -> None:
         ax.set(xlabel="x", title=f"{title}: {(p <= RATE).sum()} of {len(Z)} shifted rows")
     axes[0].set_ylabel("y")
     axes[0].legend(fontsize=8)
-    save(figure, path)
+    return figure
 
 
-def draw_tail(path: Path, fits: int = 20) -> None:
+def draw_tail(fits: int = 20) -> plt.Figure:
     """Draw the share of new normal rows with p <= each rate, for fits to 200 rows."""
     asked, shares = np.geomspace(1e-4, 0.1, 60), []
     for number in range(fits):
@@ -239,10 +226,10 @@ def draw_tail(path: Path, fits: int = 20) -> None:
     ax.set(xscale="log", yscale="log", ylim=(1e-5, 0.2), xlabel="asked")
     ax.set_ylabel("share of new normal rows with p ≤ asked")
     ax.legend(fontsize=8, loc="upper left")
-    save(figure, path)
+    return figure
 
 
-def draw_stream(path: Path) -> None:
+def draw_stream() -> plt.Figure:
     """Draw the evidence of streams with and without a change."""
     rng = np.random.default_rng(0)
     est = fitted(rng.normal(size=(200, 5)))
@@ -257,38 +244,28 @@ def draw_stream(path: Path) -> None:
     ax.axvline(200, color="#333333", linestyle=":", linewidth=1)
     ax.set(xlabel="row", ylabel="evidence, log10 of the martingale", ylim=(-2, 6))
     ax.legend(fontsize=8, loc="upper left")
-    save(figure, path)
+    return figure
 
 
-def save(figure: plt.Figure, path: Path) -> None:
-    """Write a figure."""
-    with atomic(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=90, metadata={"Software": None})
-    plt.close(figure)
+def pictures(folder: Path) -> None:
+    """Draw the three pictures."""
+    for name, draw in (("given", draw_given), ("tail", draw_tail), ("stream", draw_stream)):
+        write(folder / f"{name}.png", draw())
 
 
 def main() -> None:
     """Measure, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.questions", description=__doc__)
-    parser.add_argument(
-        "--part", action="append", choices=[*PARTS, "pictures"], help="default: all"
-    )
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
-    chosen = parser.parse_args()
-    path = chosen.out / "questions.json"
-    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for part in chosen.part or [*PARTS, "pictures"]:
-        if part == "pictures":
-            draw_given(chosen.out / "given.png")
-            draw_tail(chosen.out / "tail.png")
-            draw_stream(chosen.out / "stream.png")
-            continue
-        results[part] = PARTS[part](chosen.jobs)
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        for found in (results[part], results[part].get("delays") if part == "stream" else None):
-            print(pd.DataFrame(found).round(4).to_string() if isinstance(found, list) else found)
+    parts: Parts = {
+        "given": lambda chosen: given(chosen.jobs),
+        "tail": lambda chosen: tail(chosen.jobs),
+        "bounds": lambda chosen: bounds(chosen.jobs),
+        "stream": lambda chosen: stream(chosen.jobs),
+        "pictures": lambda chosen: pictures(chosen.out),
+    }
+    chosen, results = by_part("questions", __doc__, parts)
+    for part in chosen.part or results:
+        found = results.get(part)
+        print(pd.DataFrame(found).round(4).to_string() if isinstance(found, list) else found)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ Results go to docs/views.json, part by part. The default weights are chosen by `
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -26,17 +25,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.atomic import atomic
-from joblib import Parallel, delayed
-from rich.progress import track
-from scipy.stats import betabinom
 
 from bsvdd import BSVDD, SVDD, Views, plots
 
 from .detection import SMALL, ranking
-from .guarantee import DOCS, quiet, real_sets
-from .measure import in_turn
 from .planted import ONE_COLUMN, TABLES, table
+from .shared import Parts, band, by_part, computed, quiet, ratio, real_sets, write
 
 RATE, CLEAR = 0.1, 0.005  # asked false alarms; a difference of AUC
 MODELS: dict[str, Callable[[], Any]] = {
@@ -49,9 +43,7 @@ SIZES = ((200, 5), (600, 10))  # rows and columns
 def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
     """Return the results of one set."""
     results = []
-    n, m = len(X), int((~y).sum())
-    above = int(RATE * (n + 1) + 1e-9)
-    most = betabinom.ppf(0.975, m, above, n + 1 - above) / m
+    (most,) = band(len(X), int((~y).sum()), RATE, [0.975])
     for model, make in MODELS.items():
         for views in (False, True):
             est = Views(estimator=make()) if views else make()
@@ -66,10 +58,8 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
 
 def sets(folder: Path | None, jobs: int) -> dict[str, Any]:
     """Return the means of each model, alone and in views, and the sets that differ."""
-    waiting = real_sets(folder)
-    results = Parallel(jobs, return_as="generator")(delayed(of_set)(*each) for each in waiting)
-    rows = [row for of_one in track(results, "sets", total=len(waiting)) for row in of_one]
-    frame = pd.DataFrame(rows)
+    results = computed(of_set, real_sets(folder), jobs, "sets")
+    frame = pd.DataFrame([row for of_one in results for row in of_one])
     stored = {}
     for (embedded, model), part in frame.groupby(["embedded", "model"], sort=False):
         auc = part.pivot_table("auc", "set", "views")
@@ -107,8 +97,8 @@ def of_table(seed: int) -> list[dict[str, Any]]:
 
 def named(tables: int, jobs: int) -> dict[str, Any]:
     """Return the shares of the kinds of planted rows that are found and named rightly."""
-    results = Parallel(jobs, return_as="generator")(delayed(of_table)(s) for s in range(tables))
-    frame = pd.DataFrame([r for one in track(results, "planted", total=tables) for r in one])
+    results = computed(of_table, ((seed,) for seed in range(tables)), jobs, "planted")
+    frame = pd.DataFrame([row for of_one in results for row in of_one])
     frame["cause"] = np.where(frame["kind"].isin(ONE_COLUMN), "one column", "combination")
     shares = {
         by: frame.groupby(by, sort=False)[["found", "named", "first"]].mean().to_dict("index")
@@ -123,42 +113,27 @@ def seconds() -> dict[str, Any]:
     stored = {}
     for n, p in SIZES:
         X = np.random.default_rng(0).normal(size=(n, p))
-        sides = {"alone": lambda X=X: BSVDD().fit(X), "views": lambda X=X: Views().fit(X)}
-        found = in_turn(sides, 5)
-        stored[f"{n} rows, {p} columns"] = found | {"ratio": found["views"] / found["alone"]}
+        sides = {"views": lambda X=X: Views().fit(X), "alone": lambda X=X: BSVDD().fit(X)}
+        value, found = ratio(sides)
+        stored[f"{n} rows, {p} columns"] = found | {"ratio": value}
     return stored
 
 
-def picture(folder: Path) -> str:
-    """Draw the odd rows of a table of planted rows; return the name of the file."""
-    figure = plots.plot_outliers(quiet(lambda: Views().fit(table(0)[0])))
-    with atomic(folder / "views.png") as temporary:
-        figure.savefig(temporary, format="png", dpi=100, metadata={"Software": None})
-    return "views.png"
+def picture(folder: Path) -> None:
+    """Draw the odd rows of a table of planted rows."""
+    write(folder / "views.png", plots.plot_outliers(quiet(lambda: Views().fit(table(0)[0]))))
 
 
 def main() -> None:
     """Measure, print, save."""
-    parser = argparse.ArgumentParser("python -m benchmarks.views", description=__doc__)
-    parser.add_argument("--data-dir", type=Path)
-    parser.add_argument("--part", nargs="*", default=["sets", "planted", "time", "picture"])
-    parser.add_argument("--tables", type=int, default=TABLES)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the file (docs)")
-    chosen = parser.parse_args()
-    parts = {
-        "sets": lambda: sets(chosen.data_dir, chosen.jobs),
-        "planted": lambda: named(chosen.tables, chosen.jobs),
-        "time": seconds,
-        "picture": lambda: picture(chosen.out),
+    parts: Parts = {
+        "sets": lambda chosen: sets(chosen.data_dir, chosen.jobs),
+        "planted": lambda chosen: named(chosen.tables, chosen.jobs),
+        "time": lambda chosen: seconds(),
+        "picture": lambda chosen: picture(chosen.out),
     }
-    path = chosen.out / "views.json"
-    stored = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    for part in chosen.part:
-        stored[part] = parts[part]()
-        print(json.dumps(stored[part], indent=1))
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    _, stored = by_part("views", __doc__, parts, tables=TABLES)
+    print(json.dumps(stored, indent=1))
 
 
 if __name__ == "__main__":

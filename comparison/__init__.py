@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["report", "run", "scenarios"],
     submod_attrs={
-        "scenarios": ["datasets", "designs", "generators", "scenario", "slides"],
+        "scenarios": ["datasets", "generators", "scenario", "slides"],
         "run": ["cell", "measures", "protocol", "runner", "store", "studies", "workers"],
         "report": [
             "guidelines",

@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, sampling
 from ..inference.center import Center
+from ..inference.density import PRIOR_DRAWS, LazyPrior, prior_draws, proper
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
-from ..inference.prior import PRIOR_DRAWS, LazyPrior, prior_draws, proper
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import calibration
 from ..models.closed_form import ClosedForm
@@ -31,10 +31,9 @@ from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
 from ..models.priors.foreign import describe
 from . import new_rows
 from .detector import Detector, owned
-from .dictionary import KEPT_ROWS, MAX_POINTS, LandmarkPoints
 from .fit import Fit
 from .questions import elicitation, other_prior, summary
-from .training import Dictionary, TrainingData
+from .training import KEPT_ROWS, MAX_POINTS, Dictionary, LandmarkPoints, TrainingData
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
@@ -22,23 +21,19 @@ from ..inference import diagnostics, left_out
 from ..inference.boundary import Boundary
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
-from ..inference.decision import probability_error, three_way
+from ..inference.density import LazyPrior
 from ..inference.draws import Draws, spread
 from ..inference.left_out import LeftOut
-from ..inference.prior import LazyPrior
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
-from ..models.kernels.base import LARGEST, is_number
+from ..models.kernels.base import LARGEST
 from ..models.potential import KernelLikelihood, Likelihood, WeightMap
 from . import new_rows, tree
-from .decision_table import DecisionTable
-from .dictionary import AllRows
 from .fit import Fit, of_rows, read
-from .inputs import row_names
-from .questions import batches, explanation, kinds, p_values, stream
+from .questions import batches, decision, explanation, kinds, p_values, stream
 from .saved_file import save
-from .training import Dictionary, TrainingData
+from .training import AllRows, Dictionary, TrainingData
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a base of unknown type takes any keyword argument
@@ -644,17 +639,7 @@ class Detector(OutlierMixin, BaseEstimator):
         False
         """
         check_is_fitted(self)
-        fit, known = self.fit_, ~np.isnan(self.left_out_scores())
-        scores, probability, low, high = self._training()
-        columns = {
-            "p_value": p_values.of_training(scores, known & ~fit.data.minority),
-            "probability_normal": probability,
-            "surprise": 0.0 - scores,
-        }
-        if fit.center.uncertain:
-            columns |= {"surprise_low": low, "surprise_high": high}
-        columns |= {"normal": scores >= 0.0, "left_out": known}
-        return DecisionTable(columns, fit.data.row_names)
+        return decision.of_training(self)
 
     def _training(self, prob: float = 0.9) -> np.ndarray:
         """Return what ``center.decision`` has, (4, n), of the training rows, each left out."""
@@ -717,37 +702,7 @@ class Detector(OutlierMixin, BaseEstimator):
         [True, False]
         """
         check_is_fitted(self)
-        new_rows.in_memory(
-            X,
-            "decision computes its result at once",
-            "use probability_normal, score_samples or predict, which return lazy dask arrays",
-        )
-        batches.check_rate("prob", prob)
-        method = None if p_value is None else p_values.method_of(self, p_value)
-        fit, center = self.fit_, self.fit_.center
-        score, probability, low, high = np.concatenate(
-            [center.decision(rows, fit.level, prob) for rows in new_rows.blocks(self, X)], axis=1
-        )
-        columns: dict[str, Any] = {}
-        if p_value == "left-out":
-            columns["p_value"] = p_values.p_values(score, p_values.normal_left_out(self))
-        elif method is not None:
-            columns["p_value"] = new_rows.by_row(self, X, method)
-        columns |= {"probability_normal": probability, "surprise": 0.0 - score}
-        if fit.center.uncertain:
-            columns |= {"surprise_low": low, "surprise_high": high}
-        columns |= {
-            "normal": score >= 0.0,
-            "distance": center.distance_of(score),
-            "cutoff": self.cutoff_,
-            "level": fit.level,
-        }
-        undecided = as_cutoff(self.cutoff).undecided
-        if undecided is not None:
-            error = probability_error(probability, fit.diagnostics.get("ess", math.nan))
-            columns["probability_error"] = error
-            columns["decision"] = three_way(probability, error, *undecided)
-        return DecisionTable(columns, X.index if isinstance(X, pd.DataFrame) else None)
+        return decision.of_rows(self, X, prob, p_value)
 
     # distances
 
@@ -963,9 +918,9 @@ class Detector(OutlierMixin, BaseEstimator):
     ) -> np.ndarray:
         """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
-        Benjamini and Hochberg's procedure on the p-values of X, or on e-values: the expected share
-        of normal rows among the rows that are called abnormal is at most ``fdr``. Rows of one
-        batch are decided together: a row can be called abnormal in one batch and not in another.
+        Benjamini and Hochberg's procedure on p-values or e-values: the expected share of normal
+        rows among the rows that are called abnormal is at most ``fdr``. Rows of one batch are
+        decided together: a row can be called abnormal in one batch and not in another.
 
         Parameters
         ----------
@@ -1016,9 +971,8 @@ class Detector(OutlierMixin, BaseEstimator):
     ) -> pd.DataFrame:
         """Return how many rows with small p-values are normal, bounds for all thresholds at once.
 
-        :meth:`select` holds the expected share of normal rows at a rate that is named before.
-        These bounds hold together, with a probability of ``confidence``, so a threshold may be
-        chosen after a look at them (Song, Jin and Candes 2026); see
+        They hold together, with a probability of ``confidence``, so a threshold may be chosen after
+        a look at them (Song, Jin and Candes 2026), where :meth:`select` asks for a rate before; see
         :func:`bsvdd.estimators.questions.batches.false_discoveries`.
 
         Parameters
@@ -1033,8 +987,9 @@ class Detector(OutlierMixin, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            A row for each p-value of X, in ascending order: ``p_value``, ``selected``,
-            ``abnormal_at_least``, ``false_at_most``, ``false_share_at_most``.
+            A row for each p-value of X, in ascending order: ``p_value``; ``selected``, the number
+            of rows with this or a smaller one; ``abnormal_at_least`` and ``false_at_most``, how
+            many of them are abnormal and normal; and ``false_share_at_most``.
 
         Raises
         ------
@@ -1114,8 +1069,8 @@ class Detector(OutlierMixin, BaseEstimator):
         With weights of at least 0 and an RBF or Laplacian kernel, the surprise of z is a sum of
         terms of the columns and of the concentration, exactly and for each draw,
 
-        .. math:: -\log \sum_j w_j k(u_j, z) = \sum_f E_q[-\log k_f(u_f, z_f)] +
-            \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
+        .. math:: \log \frac{s_{\mathrm{cut}}}{s_z} = \log s_{\mathrm{cut}} + \sum_f
+            E_q[-\log k_f(u_f, z_f)] + \mathrm{KL}(q \,\|\, w), \qquad q_j \propto w_j k(u_j, z),
 
         and q are the shares of the training rows. For RBF the term of column f is
         :math:`E_q[(z_f - u_f)^2] / (2 s^2)`, in the coordinates of the kernel. Other kernels and
@@ -1182,54 +1137,7 @@ class Detector(OutlierMixin, BaseEstimator):
         >>> est.explain(rows=[0, 1], changes=False).rows.index.tolist()  # training rows, left out
         [0, 1]
         """
-        if not self._centered:
-            raise ValueError(
-                f"{type(self).__name__} has no centre in kernel space, whose distance explain "
-                "shares among columns and training rows; use a description such as BSVDD or SVDD"
-            )
-        check_is_fitted(self)
-        if self.kernel_.pairwise:
-            raise ValueError(
-                "explain needs the rows, and a precomputed kernel has only kernel values: there "
-                "are no columns to share the surprise, and none to change; fit with a kernel of "
-                "rows such as kernels.RBF"
-            )
-        new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
-        batches.check_rate("prob", prob)
-        for name, number in (("draws", draws), ("top", top)):
-            if not (is_number(number) and int(number) == number and number >= 1):
-                raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-        explained: Any
-        if X is None:
-            members = self._positions(rows)
-            explained = explanation.Training(members, self._training_normal())
-            of_rows = self.fit_.data.row_names[members]
-        elif rows is not None:
-            raise ValueError("rows are positions of training rows; give them without X")
-        else:
-            explained = new_rows.table(self, X)
-            of_rows = row_names(X, len(explained))
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        columns = p_values.positions(self, given)
-        found = explanation.explain(
-            self.fit_,
-            p_values.some_draws(self.fit_, draws)[1],
-            explained,
-            of_rows,
-            list(names),
-            prob,
-            top,
-            changes,
-        )
-        if not columns:
-            return found
-        if isinstance(explained, explanation.Training):
-            p = p_values.of_training_given(self, given)[explained.rows]
-        else:
-            p = self.p_value(X, given=given)
-        return replace(
-            found, rows=found.rows.assign(p_given=p), given=tuple(names[list(columns)].tolist())
-        )
+        return explanation.of_estimator(self, X, prob, draws, top, changes, rows, given)
 
     def _positions(self, rows: Any) -> np.ndarray:
         """Return positions of training rows, all by default; a ValueError if they are none."""
@@ -1294,23 +1202,7 @@ class Detector(OutlierMixin, BaseEstimator):
         ['normal', 'leak', 'unknown']
         """
         check_is_fitted(self)
-        new_rows.in_memory(
-            X,
-            "kinds returns a data frame in memory",
-            "give an array, or one partition after another",
-        )
-        if background != 0:
-            batches.check_rate("background", background)
-        names = kinds.columns(self.fit_.data)
-        if self._kinds is None:
-            self._kinds = kinds.rule_of(self.fit_.data, self.left_out_scores())
-        rule, center, kernel = self._kinds, self.fit_.center, self.kernel_
-        parts = [
-            rule.probabilities(kernel.inputs(rows), center.scores(rows, self.level_), background)
-            for rows in new_rows.blocks(self, X)
-        ]
-        index = X.index if isinstance(X, pd.DataFrame) else None
-        return pd.DataFrame(np.concatenate(parts), index, names)
+        return kinds.table(self, X, background)
 
     def report(self, path: Any, X: Any = None, y: Any = None, calibration: bool = True) -> Path:
         """Write a report of this fit as one HTML file, which needs no network.

@@ -16,11 +16,11 @@ from sklearn.utils.validation import validate_data
 
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
+from ..inference.density import LazyPrior
 from ..inference.draws import Draws
-from ..inference.prior import LazyPrior
-from ..models.kernels import as_kernel
+from ..models.kernels import Kernel, as_kernel
 from ..models.potential import Likelihood
-from .dictionary import separated
+from . import training
 from .inputs import numbers_of, training_names, validated, warn_of_columns
 from .labels import (
     kinds_seen,
@@ -104,34 +104,35 @@ class Fit:
 
     def for_scoring(self) -> Self:
         """Return the fit without its training rows; it still scores new rows."""
-        return replace(self, data=self.data.without_rows(), left_out=None, prior=None)
+        return replace(self, data=self.data.part(slice(0)), left_out=None, prior=None)
 
 
 def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
-    """Return the training data of an estimator, after all checks of rows, labels and cutoff."""
+    """Return the training data of an estimator: rows, labels, columns and Gram statistics.
+
+    A row or label that cannot be, or a number of rows that cutoff and model cannot have, is a
+    ValueError.
+    """
+    kernel = as_kernel(est.kernel)
     with naming(X):
-        source, labels = _source(est, X, y)
-    n, labelled, unlabelled = source.n_rows, None, None
-    with naming(X):
-        if est._takes_unlabelled and (missing := missing_labels(labels, n)).any():
-            labelled = ~missing
-            n, labels = int(labelled.sum()), labels_of(labels, labelled)
+        source, labels = _source(est, kernel, X, y)
+        gap = missing_labels(labels, source.n_rows) if est._takes_unlabelled else np.zeros(0, bool)
+        if gap.any():
+            labels = labels_of(labels, ~gap)
+        n = source.n_rows - int(gap.sum())
         minority_of_all = minority_rows(labels, n, est.minor_label)
     warn_of_classes(minority_of_all, est.minor_label)
     seed = int(check_random_state(est.random_state).randint(2**31 - 1))
     dictionary: Dictionary = est._dictionary(est._n_points(minority_of_all))
-    row_numbers = est._held_rows(dictionary, minority_of_all, policy, seed, y is None)
-    minority = minority_of_all[row_numbers]
-    all_rows = len(minority) == n
+    held = est._held_rows(dictionary, minority_of_all, policy, seed, y is None)
+    minority, unlabelled, row_numbers = minority_of_all[held], None, held
     with naming(X):
-        if labelled is not None:
-            source, unlabelled = separated(
-                source, labelled, minority_of_all, dictionary, as_kernel(est.kernel).pairwise
-            )
-        rows = np.array(source.take(row_numbers), order="C")  # a copy: the caller may change X
+        if gap.any():
+            source, unlabelled = _separated(source, gap, minority_of_all, dictionary, kernel)
+            row_numbers = np.flatnonzero(~gap)[held]
+        rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
     rows.setflags(write=False)
     # columns: bandwidth and scales, learned from the majority rows
-    kernel = as_kernel(est.kernel)
     warn_of_columns(kernel, rows[~minority])
     names = getattr(est, "feature_names_in_", None)
     kernel = kernel.with_columns(names, source.categorical).resolve(rows[~minority])
@@ -140,7 +141,6 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
             kernel, rows, minority, source, minority_of_all, seed
         )
     kind, kind_labels = kinds_seen(labels, minority_of_all, est.minor_label)
-    held = row_numbers if labelled is None else np.flatnonzero(labelled)[row_numbers]
     return TrainingData(
         rows=rows,
         minority=minority,
@@ -148,12 +148,12 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
         row_of_point=row_of_point,
         dictionary=dictionary,
         seed=seed,
-        all_rows=all_rows,
+        all_rows=len(minority) == n,
         label=y if isinstance(y, str) else None,
         labels=labels_seen(labels, minority_of_all, est.minor_label),
-        kind=kind[row_numbers],
+        kind=kind[held],
         kind_labels=kind_labels,
-        names=training_names(X, held, len(rows)),
+        names=training_names(X, row_numbers, len(rows)),
         dates=source.dates,
     )
 
@@ -171,9 +171,9 @@ def of_rows(est: Any, data: TrainingData) -> TrainingData:
     return replace(data, gram=gram, row_of_point=row_of_point, dictionary=dictionary)
 
 
-def _source(est: Any, X: Any, y: Any) -> tuple[Rows, Any]:
+def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
     """Return the training rows and their labels; blocks are not read yet."""
-    kernel, is_path = as_kernel(est.kernel), isinstance(X, str | os.PathLike)
+    is_path = isinstance(X, str | os.PathLike)
     if is_path:
         X, y = files.read(Path(X), y)
         if len(X) < 2:
@@ -183,16 +183,11 @@ def _source(est: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     in_blocks = (
         is_path
         or not isinstance(X, np.ndarray)
-        or est._dictionary(len(X) if X.ndim else 0).reads_blocks
+        or not est._dictionary(len(X) if X.ndim else 0).points_are_rows
     )
     source = rows_of(X) if in_blocks and not kernel.pairwise else None
     if isinstance(y, str):
-        if source is None or source.names is None:
-            raise ValueError(
-                f"y={y!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
-                "data frame); give one label for each row"
-            )
-        y = source.labels(y)
+        y = (source or Rows()).labels(y)  # an error where columns have no names
     if source is None:
         X, categorical, dates = numbers_of(kernel, X)
         X = validated(est, X, True, kernel.pairwise)
@@ -206,3 +201,40 @@ def _source(est: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     head = np.zeros((1, source.n_columns))
     validate_data(est, head if source.names is None else pd.DataFrame(head, None, source.names))
     return source, y
+
+
+def _separated(
+    source: Rows, gap: np.ndarray, minority: np.ndarray, dictionary: Dictionary, kernel: Kernel
+) -> tuple[Rows, np.ndarray]:
+    """Return the rows with a label as a source of their own, and those without one, shape (u, p).
+
+    A ValueError if the kernel is precomputed, rows are read in blocks, one row only has a label,
+    or the rows are too many for a graph.
+    """
+    u = int(gap.sum())
+    n = u + int((~minority).sum())
+    no_label = f"y has no label in {u} row(s), and"
+    if kernel.pairwise:
+        raise ValueError(
+            f"{no_label} with a precomputed kernel priors.GraphLaplacian takes no unlabelled rows; "
+            "leave out these rows and columns of X and these labels, or use a kernel of rows such "
+            "as kernels.RBF"
+        )
+    if not dictionary.points_are_rows:
+        raise ValueError(
+            f"{no_label} a fit with landmarks reads rows in blocks and takes no unlabelled rows "
+            "from y; give these rows by priors.GraphLaplacian(unlabelled=rows), or use "
+            f"dictionary=None (up to {training.MAX_POINTS} rows)"
+        )
+    if n > training.MAX_POINTS:
+        raise ValueError(
+            f"{no_label} the graph of {n} majority and unlabelled rows needs {8e-9 * n * n:.1f} "
+            f"GB; up to {training.MAX_POINTS} rows are accepted: leave out some of the rows "
+            "without a label"
+        )
+    if len(minority) < 2:
+        raise ValueError(f"y has a label in {len(minority)} row(s); expected at least 2")
+    rows = source.take(slice(None))
+    with_label = ArrayRows(rows[~gap], is_checked=True)
+    with_label.categorical = source.categorical
+    return with_label, rows[gap]

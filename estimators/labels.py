@@ -244,15 +244,12 @@ def labels_seen(y: Any, minority: np.ndarray, minor_label: Any) -> tuple[Any, ..
     return (*first, *np.unique(y[~minority]).tolist())
 
 
-def labels_to_save(labels: tuple[Any, ...]) -> list[Any]:
-    """Return labels for a saved fit; none if they are not numbers and texts."""
-    plain = all(isinstance(label, bool | int | float | str) for label in labels)
-    return list(labels) if plain else []
-
-
-def kinds_to_save(labels: tuple[Any, ...]) -> list[Any]:
-    """Return the labels of the minority for a saved fit; others than plain ones as text."""
-    return [x if isinstance(x, bool | int | float | str) else str(x) for x in labels]
+def to_save(labels: tuple[Any, ...], as_text: bool = False) -> list[Any]:
+    """Return labels for a saved fit: none if some are no numbers and texts, or those as text."""
+    plain = [isinstance(label, bool | int | float | str) for label in labels]
+    if not (as_text or all(plain)):
+        return []
+    return [x if is_plain else str(x) for x, is_plain in zip(labels, plain, strict=True)]
 
 
 def _refuse_mixed(y: Any) -> None:

@@ -31,18 +31,17 @@ from ..inference.draws import Draws, SamplerReport
 from ..models import kernels
 from ..models.gram import Gram, Sums
 from ..models.potential import WeightMap
-from . import dictionary
+from . import training
 from .atomic import atomic
 from .encoding import decode, encode, function_names
 from .fit import Fit
-from .labels import kinds_to_save, labels_to_save
+from .labels import to_save
 from .registry import ESTIMATORS
 from .rows.columns import FORMS, Dates
 from .training import TrainingData
 
 FORMAT = 3
 HDF5 = b"\x89HDF\r\n\x1a\n"  # how files of formats 1 and 2 begin
-MAX_SEED = 2**31 - 1
 
 
 class UnreadableFileError(ValueError):
@@ -89,27 +88,51 @@ OF_LANDMARKS = ("gram/points", "gram/row_of_point", "gram/r")
 
 NONE = type(None)
 PLAIN = (str, int, float, bool)
-DICTS = ("parameters", "kernel", "report", "solution", "dims", "coords", "diagnostics", "dates")
-HEADER: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("format", "seed"), (int,)),
-    **dict.fromkeys(("cutoff", "level", "calibrated_scale"), (float,)),
-    **dict.fromkeys(("features", "labels", "kind_labels"), (list,)),
-    **dict.fromkeys(DICTS, (dict,)),
-    **{"estimator": (str,), "cv": (str, int), "label": (str, NONE)},
-    **{"names": (list, NONE), "gram": (dict, NONE)},
+FINITE = sys.float_info.max
+
+
+class Entry(NamedTuple):
+    """What a value of the header must be: one of ``types``, with items of the types ``items``.
+
+    Numbers are at least ``low``, and less than ``below``.
+    """
+
+    types: tuple[type, ...]
+    items: tuple[type, ...] = ()
+    low: float = -FINITE
+    below: float = math.inf
+
+
+HEADER = {
+    "format": Entry((int,)),
+    "estimator": Entry((str,)),
+    "parameters": Entry((dict,)),
+    "kernel": Entry((dict,)),
+    "features": Entry((list,), (str,)),
+    "seed": Entry((int,), (), 0, 2**31),
+    "label": Entry((str, NONE)),
+    "labels": Entry((list,), PLAIN),
+    "kind_labels": Entry((list,), PLAIN),
+    "names": Entry((list, NONE)),
+    "dates": Entry((dict,), (list,)),
+    "gram": Entry((dict, NONE)),
+    "report": Entry((dict,), (str, int, float)),
+    "calibrated_scale": Entry((float,), (), 0.0),
+    "solution": Entry((dict,), (int, float)),
+    "dims": Entry((dict,), (list,)),
+    "coords": Entry((dict,), (list,)),
+    "diagnostics": Entry((dict,), (int, float)),
+    "cutoff": Entry((float,)),
+    "level": Entry((float,), (), 0.0, 1.0),
+    "cv": Entry((str, int)),
 }
-GRAM: dict[str, tuple[type, ...]] = {"T": (float,), "n0": (int,), "n1": (int,), "all_rows": (bool,)}
-# a file of views has a header and tensors for each, without what is the same for all
-OF_ALL = (
-    *("format", "parameters", "features", "seed", "label", "labels", "kind_labels"),
-    *("names", "dates"),
-)
-ROWS = ("rows", "kind", "unlabelled")
-ITEMS: dict[str, tuple[type, ...]] = {  # of lists and dicts of the header
-    **{"features": (str,), "labels": PLAIN, "kind_labels": PLAIN, "report": (str, int, float)},
-    **dict.fromkeys(("solution", "diagnostics"), (int, float)),
-    **dict.fromkeys(("dims", "coords", "dates"), (list,)),
+GRAM = {
+    "T": Entry((float,)),
+    "n0": Entry((int,), (), 1),
+    "n1": Entry((int,), (), 0),
+    "all_rows": Entry((bool,)),
 }
+ROWS = ("rows", "kind", "unlabelled")  # of a file of views, the same for all
 
 
 # writing
@@ -132,8 +155,7 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
     if hasattr(est, "views_"):
         header |= {"views": {}, "failed": est.failed_}
     for i, (name, view) in enumerate(getattr(est, "views_", {}).items()):
-        own = {key: value for key, value in _header(view).items() if key not in OF_ALL}
-        header["views"][name] = own
+        header["views"][name] = _header(view)
         of_view = {k: v for k, v in _tensors(view).items() if k not in ROWS}
         tensors |= {f"views/{i}/{key}": values for key, values in of_view.items()}
     text = json.dumps(header, default=_plain)
@@ -163,8 +185,8 @@ def _header(est: Any) -> dict[str, Any]:
         "features": [str(f) for f in getattr(est, "feature_names_in_", [])],
         "seed": data.seed,
         "label": data.label,
-        "labels": labels_to_save(data.labels),
-        "kind_labels": kinds_to_save(data.kind_labels),
+        "labels": to_save(data.labels),
+        "kind_labels": to_save(data.kind_labels, True),
         "names": data.names,
         "dates": {str(column): [d.origin, d.form] for column, d in data.dates.items()},
         "gram": None if data.dictionary.points_are_rows else gram | {"all_rows": data.all_rows},
@@ -331,13 +353,11 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
             "copy, or save the fit again"
         )
     views, failed = header.pop("views", None), header.pop("failed", None)
-    _check_header(header)
+    for each in (header, *(views or {}).values()):
+        _check_header(each)
     if views is not None:
-        header["failed"] = {str(name): str(reason) for name, reason in failed.items()}
-        common = {key: header[key] for key in OF_ALL}
-        header["views"] = {name: common | own for name, own in views.items()}
-        for each in header["views"].values():
-            _check_header(each)
+        failed = {str(name): str(reason) for name, reason in failed.items()}
+        header |= {"views": views, "failed": failed}
     return header, tensors
 
 
@@ -350,41 +370,30 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_header(header: dict[str, Any]) -> None:
     """Raise a ValueError unless the header has its keys, types and ranges."""
-    _check_types("header", header, HEADER)
-    for name, types in ITEMS.items():
-        items = header[name].values() if isinstance(header[name], dict) else header[name]
-        wrong = [item for item in items if type(item) not in types]
-        if wrong:
-            raise ValueError(f"{name}: got {wrong[0]!r:.80}, expected {_names(types)}")
-    seed, gram = header["seed"], header["gram"]
-    if not 0 <= seed <= MAX_SEED:
-        raise ValueError(f"seed: expected a whole number of at most 2^31 - 1, got {seed}")
-    if not 0.0 <= header["level"] < 1.0:
-        raise ValueError(f"level: expected at least 0 and less than 1, got {header['level']}")
-    if not 0.0 <= header["calibrated_scale"] < math.inf:
-        raise ValueError(f"calibrated_scale: expected a number, got {header['calibrated_scale']}")
-    cutoff, offset = header["cutoff"], header["solution"].get("offset", 0.0)
-    if not (math.isfinite(cutoff) and math.isfinite(offset)):
-        raise ValueError(f"cutoff, offset: expected finite, got {cutoff}, {offset}")
-    if gram is not None:
-        _check_types("gram", gram, GRAM)
-        if not (math.isfinite(gram["T"]) and gram["n0"] >= 1 and gram["n1"] >= 0):
-            raise ValueError(
-                f"gram: expected a finite T, n0 of at least 1, n1 of at least 0: {gram}"
-            )
+    _check_entries("header", header, HEADER)
+    if header["gram"] is not None:
+        _check_entries("gram", header["gram"], GRAM)
+    offset = header["solution"].get("offset", 0.0)
+    if not math.isfinite(offset):
+        raise ValueError(f"offset: expected a finite number, got {offset}")
 
 
-def _check_types(name: str, values: dict[str, Any], types: dict[str, tuple[type, ...]]) -> None:
-    if set(values) != set(types):
-        differ = ", ".join(sorted(set(values) ^ set(types)))
+def _check_entries(name: str, values: dict[str, Any], table: dict[str, Entry]) -> None:
+    if set(values) != set(table):
+        differ = ", ".join(sorted(set(values) ^ set(table)))
         raise ValueError(f"{name}: missing from it, or unknown: {differ:.80}")
-    for key, expected in types.items():
-        if type(values[key]) not in expected:
-            raise ValueError(f"{key}: got {values[key]!r:.80}, expected {_names(expected)}")
-
-
-def _names(types: tuple[type, ...]) -> str:
-    return " or ".join(each.__name__ for each in types)
+    for key, (types, types_of_items, low, below) in table.items():
+        value = values[key]
+        items = value.values() if isinstance(value, dict) else value
+        checked = [(value, types)]
+        if types_of_items:
+            checked += [(item, types_of_items) for item in items]
+        for each, expected in checked:
+            if type(each) not in expected:
+                names = " or ".join(kind.__name__ for kind in expected)
+                raise ValueError(f"{key}: got {each!r:.80}, expected {names}")
+        if isinstance(value, int | float) and not low <= value < below:
+            raise ValueError(f"{key}: expected at least {low} and less than {below}, got {value}")
 
 
 def _check_tensors(tensors: Mapping[str, np.ndarray], needed: tuple[str, ...], kinds: int) -> None:
@@ -530,12 +539,12 @@ def _data(
     all_rows = True
     if gram_numbers is None:
         rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
-        if len(rule.row_of_point(minority)) != M:
+        gram, row_of_point = rule.statistics(kernel, rows, minority)
+        if len(row_of_point) != M:
             raise ValueError(f"posterior/w: expected weights of the rows, got {M}")
-        gram, row_of_point = rule.statistics(kernel, rows, minority, None, minority, 0)
     else:
-        if M > 2 * dictionary.MAX_POINTS:  # landmarks, and as many minority points
-            raise ValueError(f"gram/r: expected up to {2 * dictionary.MAX_POINTS} points, got {M}")
+        if M > 2 * training.MAX_POINTS:  # landmarks, and as many minority points
+            raise ValueError(f"gram/r: expected up to {2 * training.MAX_POINTS} points, got {M}")
         if gram_numbers["n1"] >= M:
             raise ValueError(f"gram: expected n1 of less than {M}, got {gram_numbers['n1']}")
         sums = Sums(gram_numbers["n0"], gram_numbers["T"], tensors["gram/r"])

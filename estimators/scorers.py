@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 from sklearn.pipeline import Pipeline
 
-from ..inference.metrics import evaluate
+from ..inference.decision import evaluate
 from .detector import Detector
 from .labels import minority_rows
 

@@ -17,9 +17,8 @@ from ..inference.warning import DataWarning, warn
 from ..models import ls_svm, one_class_svm, svm
 from ..models.gram import Gram
 from .detector import Detector
-from .dictionary import AllRows
 from .fit import Fit
-from .training import Dictionary, TrainingData
+from .training import AllRows, Dictionary, TrainingData
 
 MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
 DENSE_ROWS = 10_000  # most rows for which the kernel matrix (800 MB) is formed

@@ -1,78 +1,28 @@
-"""The training data of a fit, and the rule that chooses the points of the centre."""
+"""The training data of a fit, and the points of its centre: all training rows, or landmarks."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 
+from ..inference.warning import DataWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel
-from .labels import kinds_to_save, labels_to_save
+from ..models.landmarks import Landmarks, as_landmarks, check_number, choose, residual
+from .labels import to_save
 from .rows.blocks import Rows
 from .rows.columns import Dates
 
-
-class Dictionary(Protocol):
-    """The rule that chooses the points of the centre."""
-
-    @property
-    def reads_blocks(self) -> bool:
-        """Whether rows are read in blocks and never as a whole."""
-        ...
-
-    @property
-    def points_are_rows(self) -> bool:
-        """Whether every majority row is a point."""
-        ...
-
-    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
-        """Return the training rows that the fit holds; a ValueError if they are too many."""
-        ...
-
-    def statistics(
-        self,
-        kernel: Kernel,
-        rows: np.ndarray,
-        minority: np.ndarray,
-        source: Rows,
-        minority_of_all: np.ndarray,
-        seed: int,
-    ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics, and the index in ``rows`` of each point (-1: not a row).
-
-        Parameters
-        ----------
-        kernel : Kernel
-            Resolved kernel.
-        rows, minority
-            The rows that the fit holds.
-        source, minority_of_all
-            All training rows.
-        seed : int
-        """
-        ...
-
-    def fold(self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
-        """Return the Gram statistics of the rows ``train`` of ``data``.
-
-        With a kernel, which is that of these rows, landmarks are chosen among them anew.
-        """
-        ...
-
-    def groups(self, data: TrainingData) -> dict[str, xr.Dataset]:
-        """Return the groups of the DataTree that do not follow from the held rows."""
-        ...
-
-    def diagnostics(self, data: TrainingData) -> dict[str, float]:
-        """Return what is known of the points' reach; it may warn."""
-        ...
+MAX_POINTS = 20_000  # their kernel matrix takes 3.2 GB
+KEPT_ROWS = 10_000  # per class, drawn at random, that a fit with landmarks holds
+RESIDUAL_ROWS = 1000  # for the mean Nystroem residual
+LARGE_RESIDUAL = 0.5  # above this, the user's own points get a warning
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,7 +37,7 @@ class TrainingData:
     gram : Gram
     row_of_point : ndarray of int, shape (M,)
         For each dictionary point its index in ``rows``, or -1 if it is not a row.
-    dictionary : Dictionary
+    dictionary : AllRows or LandmarkPoints
         The rule that chose the points.
     seed : int
     all_rows : bool
@@ -119,7 +69,7 @@ class TrainingData:
     kind: np.ndarray
     kind_labels: tuple[Any, ...] = ()
     names: np.ndarray | None = None
-    dates: Mapping[int, Dates] = MappingProxyType({})
+    dates: Mapping[int, Dates] = field(default_factory=dict)
 
     @property
     def row_names(self) -> np.ndarray:
@@ -144,42 +94,246 @@ class TrainingData:
         return found
 
     def fold(self, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
-        """Return the Gram statistics of the rows ``train`` only; see :meth:`Dictionary.fold`."""
+        """Return the Gram statistics of the rows ``train``, without points that are other rows.
+
+        With a kernel, which is that of these rows, landmarks are chosen among them anew.
+        """
         gram = self.dictionary.fold(self, train, kernel)
         return replace(gram, unlabelled=self.gram.unlabelled)
 
-    def part(self, train: np.ndarray) -> Self:
-        """Return the data of some rows, before :func:`bsvdd.estimators.fit.of_rows`."""
-        names = None if self.names is None else self.names[train]
-        rows, minority = self.rows[train], self.minority[train]
-        return replace(self, rows=rows, minority=minority, kind=self.kind[train], names=names)
-
-    def without_rows(self) -> Self:
-        """Return the data without rows; Gram statistics and kernel stay."""
+    def part(self, which: np.ndarray | slice) -> Self:
+        """Return the data of some rows; Gram statistics and kernel stay."""
         return replace(
             self,
-            rows=self.rows[:0],
-            minority=self.minority[:0],
-            kind=self.kind[:0],
-            names=None,
+            rows=self.rows[which],
+            minority=self.minority[which],
+            kind=self.kind[which],
+            names=None if self.names is None else self.names[which],
         )
 
-    def dataset(self) -> xr.Dataset:
-        """Return the group ``constant_data``."""
-        kinds = {"kind": ("obs", self.kind)} if len(self.kind_labels) > 1 else {}
-        unlabelled = self.gram.unlabelled
-        named = {"labels": labels_to_save(self.labels), "kinds": kinds_to_save(self.kind_labels)}
-        return xr.Dataset(
-            {
-                "X": (("obs", "feature"), self.rows),
-                "minority": ("obs", self.minority),
-                **kinds,
-                **({} if self.names is None else {"name": ("obs", self.names)}),
-                **({} if unlabelled is None else {"unlabelled": (("row", "feature"), unlabelled)}),
-            },
+    def groups(self) -> dict[str, xr.Dataset]:
+        """Return the groups of the DataTree: ``constant_data``, and ``gram`` of landmarks."""
+        gram, unlabelled = self.gram, self.gram.unlabelled
+        named = {"labels": to_save(self.labels), "kinds": to_save(self.kind_labels, True)}
+        variables: dict[str, Any] = {
+            "X": (("obs", "feature"), self.rows),
+            "minority": ("obs", self.minority),
+            "kind": ("obs", self.kind if len(self.kind_labels) > 1 else None),
+            "name": ("obs", self.names),
+            "unlabelled": (("row", "feature"), unlabelled),
+        }
+        attrs = {name: json.dumps(labels) for name, labels in named.items() if labels}
+        constant = xr.Dataset(
+            {name: (dims, v) for name, (dims, v) in variables.items() if v is not None},
             {"obs": np.arange(len(self.rows))},
-            {
-                **({} if self.label is None else {"label": self.label}),
-                **{name: json.dumps(labels) for name, labels in named.items() if labels},
-            },
+            attrs if self.label is None else {"label": self.label, **attrs},
         )
+        if self.dictionary.points_are_rows:
+            return {"constant_data": constant}
+        statistics = xr.Dataset(
+            {
+                "points": (("point", "feature"), gram.points),
+                "place": ("point", self.row_of_point),
+                "r": ("point", gram.r),
+                "T": gram.T,
+                "n0": gram.n0,
+                "n1": gram.n1,
+                "whole": self.all_rows,
+            }
+        )
+        return {"constant_data": constant, "gram": statistics}
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """Every training row of the classes that the model learns from is a point.
+
+    Parameters
+    ----------
+    with_minority : bool
+        Whether minority rows are points too.
+    unlimited : bool
+        Whether any number of rows is accepted; else at most ``MAX_POINTS``.
+    matrix_free_above : int or None
+        Largest number of rows for which the kernel matrix is formed.
+    """
+
+    with_minority: bool
+    unlimited: bool = False
+    matrix_free_above: int | None = None
+
+    points_are_rows = True
+
+    def held_rows(self, minority: np.ndarray, seed: int) -> slice:
+        """Return all rows; a ValueError if their kernel matrix would be too large."""
+        n = len(minority) if self.with_minority else int((~minority).sum())
+        if n > MAX_POINTS and not self.unlimited:
+            raise ValueError(
+                f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
+                f"{MAX_POINTS} rows are accepted; use a Bayesian model such as BSVDD with "
+                "dictionary=500, or fit fewer rows"
+            )
+        return slice(None)
+
+    def statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        source: Rows | None = None,
+        minority_of_all: np.ndarray | None = None,
+        seed: int = 0,
+    ) -> tuple[Gram, np.ndarray]:
+        """Return the Gram statistics, and the row of each point: majority rows first."""
+        majority = rows[~minority]
+        minority_points = rows[minority] if self.with_minority else rows[:0]
+        n_points = len(majority) + len(minority_points)
+        large = self.matrix_free_above is not None and n_points > self.matrix_free_above
+        gram = (Gram.matrix_free if large else Gram.from_rows)(kernel, majority, minority_points)
+        return gram, np.argsort(minority, kind="stable")[:n_points]
+
+    def fold(self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
+        """Return the Gram statistics of the rows ``train``; see :meth:`TrainingData.fold`."""
+        minority = data.minority[train]
+        gram, _ = self.statistics(kernel or data.kernel, data.rows[train], minority)
+        index = np.cumsum(~data.minority)[train][~minority] - 1
+        minority_index = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
+        return replace(gram, index_in_full_fit=index, minority_index_in_full_fit=minority_index)
+
+    def diagnostics(self, data: TrainingData) -> dict[str, float]:
+        """Return no diagnostic: the points span all rows."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkPoints:
+    """A few points represent the majority, and the likelihood still uses all rows.
+
+    Parameters
+    ----------
+    dictionary : int, Landmarks or array of shape (M, p)
+    with_minority : bool
+        Whether minority rows are points too, at most as many as there are landmarks.
+    progressbar : bool
+    automatic : bool
+        Whether there are landmarks because there are many rows, and not because they were asked
+        for. Then a warning says what they miss.
+    """
+
+    dictionary: Any
+    with_minority: bool
+    progressbar: bool = False
+    automatic: bool = False
+
+    points_are_rows = False
+
+    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray:
+        """Return all rows of a class, or a random sample of a large class.
+
+        A ValueError if there are fewer majority rows than landmarks.
+        """
+        landmarks = as_landmarks(self.dictionary)
+        if isinstance(landmarks, Landmarks):
+            check_number(landmarks, min(KEPT_ROWS, int((~minority).sum())))
+        row_numbers, rng = [], np.random.default_rng(seed)
+        for members in (np.flatnonzero(~minority), np.flatnonzero(minority)):
+            large = len(members) > KEPT_ROWS
+            row_numbers.append(rng.choice(members, KEPT_ROWS, replace=False) if large else members)
+        return np.sort(np.concatenate(row_numbers))
+
+    def statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        source: Rows,
+        minority_of_all: np.ndarray,
+        seed: int,
+    ) -> tuple[Gram, np.ndarray]:
+        """Return the Gram statistics from one pass over all rows, and the row of each point.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Resolved kernel.
+        rows, minority
+            The rows that the fit holds.
+        source, minority_of_all
+            All training rows.
+        seed : int
+        """
+        points, row_of_point, n1 = self._points(kernel, rows, minority, seed)
+        sums = source.sums(kernel, points, minority_of_all, self.progressbar)
+        return Gram.from_sums(kernel, sums, points, n1), row_of_point
+
+    def _points(
+        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the points, the row of each point (-1: none), and the number of minority ones."""
+
+        def chosen(members: np.ndarray, landmarks: Landmarks) -> tuple[np.ndarray, np.ndarray]:
+            points, index = choose(kernel, rows[members], landmarks, seed)
+            return points, np.where(index < 0, -1, members[index])
+
+        landmarks = as_landmarks(self.dictionary)
+        if isinstance(landmarks, Landmarks):
+            points, row_of_point = chosen(np.flatnonzero(~minority), landmarks)
+        else:
+            points, landmarks = landmarks, Landmarks(len(landmarks))
+            row_of_point = np.full(len(points), -1)
+            if points.shape[1] != rows.shape[1]:
+                raise ValueError(
+                    f"dictionary has {points.shape[1]} columns, but X has {rows.shape[1]}"
+                )
+        others = np.flatnonzero(minority & self.with_minority)
+        minority_points = rows[others]
+        if len(others) > landmarks.n:
+            minority_points, others = chosen(others, landmarks)
+        return (
+            np.concatenate([points, minority_points]),
+            np.concatenate([row_of_point, others]),
+            len(others),
+        )
+
+    def fold(self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
+        """Return the Gram statistics of the rows ``train``; see :meth:`TrainingData.fold`."""
+        rows, minority = data.rows[train], data.minority[train]
+        if kernel is not None:
+            chosen, _, n1 = self._points(kernel, rows, minority, data.seed)
+            cut = len(chosen) - n1
+            return Gram.from_rows(kernel, rows[~minority], chosen[cut:], chosen[:cut])
+        stays = (data.row_of_point < 0) | np.isin(data.row_of_point, train)
+        m, points = data.gram.n_majority_points, data.gram.points
+        own, others = points[:m][stays[:m]], points[m:][stays[m:]]
+        return replace(
+            Gram.from_rows(data.kernel, rows[~minority], others, own),
+            index_in_full_fit=np.flatnonzero(stays[:m]),
+            minority_index_in_full_fit=np.flatnonzero(stays[m:]),
+        )
+
+    def diagnostics(self, data: TrainingData) -> dict[str, float]:
+        """Return the share of the rows' images that the points miss, with a warning if needed."""
+        gram = data.gram
+        majority = data.majority_rows
+        sample = majority[:: max(1, len(majority) // RESIDUAL_ROWS)]
+        share = residual(data.kernel, gram.points[: gram.n_majority_points], sample)
+        if self.automatic:
+            warn(
+                f"{gram.n0} majority rows are many, so {gram.n_majority_points} of them are the "
+                "points of the centre (landmarks), and all rows count in the likelihood; the "
+                f"points miss a share of {share:.2g} of the rows' images (nystroem_residual). For "
+                f"other points use dictionary=NUMBER, and for all rows, up to {MAX_POINTS}, "
+                "dictionary=None",
+                DataWarning,
+            )
+        elif share > LARGE_RESIDUAL and not isinstance(as_landmarks(self.dictionary), Landmarks):
+            warn(
+                f"the points given as dictionary miss a share of {share:.3g} of the rows' images "
+                "(nystroem_residual), so the centre cannot lie among the rows; give points with "
+                "the columns and the scaling of X, such as some of its rows, or dictionary=500",
+                DataWarning,
+            )
+        return {"nystroem_residual": share}
+
+
+Dictionary = AllRows | LandmarkPoints

@@ -41,7 +41,7 @@ def of_fit(est: Any) -> xr.DataTree:
     """Return the tree of a fitted estimator."""
     fit: Fit = est.fit_
     data, draws, center = fit.data, fit.draws, fit.center
-    groups = {**draws.datasets(), "constant_data": data.dataset()}
+    groups = {**draws.datasets(), **data.groups()}
     groups["posterior"] = groups["posterior"].assign_attrs(fit.attrs)
     if isinstance(center, Center):
         d = draws.of_rows(center.distances(data.rows))
@@ -60,7 +60,6 @@ def of_fit(est: Any) -> xr.DataTree:
         for group, of_group in summary.variables(fit, est._rescales_left_out).items():
             groups[group] = groups[group].assign(of_group)
     groups["diagnostics"] = xr.Dataset(dict(fit.diagnostics))
-    groups |= data.dictionary.groups(data)
     return xr.DataTree.from_dict({**groups, "decision": _decision(fit)})
 
 

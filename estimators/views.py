@@ -1,4 +1,4 @@
-"""An estimator of several views of the same rows; see :mod:`bsvdd.inference.joined`."""
+"""An estimator of several views of the same rows; see :mod:`bsvdd.estimators.joined`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
 from ..inference.draws import Draws
-from ..inference.joined import Joined, Values, View
 from ..inference.left_out import LeftOut
 from ..inference.warning import DataWarning, collected, warn
 from ..models.gram import Gram
@@ -25,13 +24,13 @@ from ..models.rarity import Rarity
 from . import new_rows
 from .bsvdd import BSVDD
 from .detector import Detector
-from .dictionary import AllRows
 from .fit import Fit, of_rows
 from .inputs import row_names
+from .joined import Joined, Values, View
 from .messages import did_you_mean, quoted
-from .questions import explanation, p_values, summary
+from .questions import p_values, summary
 from .questions.views import ViewsExplanation
-from .training import Dictionary, TrainingData
+from .training import AllRows, Dictionary, TrainingData
 
 # of kernels.Tabular, a view each
 SCALES: tuple[Literal["standardised", "normal scores"], ...] = ("standardised", "normal scores")
@@ -219,28 +218,28 @@ class Views(Detector):
     def _join(self, data: TrainingData) -> None:
         """Set the views, from the fitted estimators and the training rows."""
         self._rarity = Rarity.of(data.majority_rows, data.kernel.categorical_columns)
-        found: dict[str, tuple[Values, np.ndarray]] = {}
-        for name in self._weights():
+        own, joined = self.views or {}, []
+        columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        for name, weight in self._weights().items():
             if name in self.views_:
-                found[name] = _of_estimator(self.views_[name])
+                values, of_rows = _of_estimator(self.views_[name])
             elif name in (COLUMNS, RAREST):
                 values = partial(_frequency, self._rarity, name)
-                found[name] = values, values(data.rows, ~data.minority)
-            elif name not in self.failed_ and callable((self.views or {}).get(name)):
-                names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-                of_rows = partial(_of_function, self.views[name], name, names)  # type: ignore[index]
+                of_rows = values(data.rows, ~data.minority)
+            elif name not in self.failed_ and callable(own.get(name)):
+                values = partial(_of_function, own[name], name, columns)
                 try:
-                    found[name] = of_rows, of_rows(data.rows)
+                    of_rows = values(data.rows)
                 except Exception as error:  # whatever a function of the user raises
                     self.failed_[name] = f"{type(error).__name__}: {error}"
-        weights = self._weights()
-        self._joined_views = tuple(
-            View(name, weights[name], *each, ~data.minority)
-            for name, each in found.items()
-            if weights[name]
-        )
-        if not self._joined_views:
+                    continue
+            else:
+                continue
+            if weight:
+                joined.append(View(name, weight, values, of_rows, ~data.minority))
+        if not joined:
             raise ValueError(f"no view can be fitted: {next(iter(self.failed_.values()))}")
+        self._joined_views = tuple(joined)
 
     # the fit
 
@@ -359,61 +358,49 @@ class Views(Detector):
         check_is_fitted(self)
         p_values.positions(self, given)
         new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
-        data = self.fit_.data
+        data, views = self.fit_.data, self._joined_views
         asked: dict[str, Any] = {"prob": prob, "draws": draws, "top": top, "changes": changes}
         if X is None:
-            members = self._positions(rows)
-            table, names, itself = (
-                data.rows[members],
-                data.row_names[members],
-                ~data.minority[members],
-            )
-            values = [view.left_out[:, members] for view in self._joined_views]
+            asked["rows"] = members = self._positions(rows)
+            table, itself = data.rows[members], ~data.minority[members]
+            values = [view.left_out[:, members] for view in views]
             decided = self.training_decision().iloc[members]
-            asked |= {"rows": members}
         elif rows is not None:
             raise ValueError("rows are positions of training rows; give them without X")
         else:
-            table = new_rows.table(self, X)
-            names, itself = row_names(X, len(table)), np.zeros(len(table), dtype=bool)
-            values = [view.values(table) for view in self._joined_views]
-            decided = self.decision(X)
-            asked |= {"X": X}
-        p = {
-            view.name: np.median(view.p_values(v, itself), axis=0)
-            for view, v in zip(self._joined_views, values, strict=True)
-        }
-        parts: dict[str, explanation.Explanation] = {
-            name: each.explain(**asked) for name, each in self.views_.items() if each._centered
-        }
-        frequency, near = (
-            f(table, itself) for f in (self._rarity.log_frequency, self._rarity.near)
+            asked["X"], table = X, new_rows.table(self, X)
+            itself = np.zeros(len(table), dtype=bool)
+            values = [view.values(table) for view in views]
+            decided = self.decision(X).set_axis(row_names(X, len(table)))
+        p = (np.median(v.p_values(x, itself), axis=0) for v, x in zip(views, values, strict=True))
+        counts = self._rarity.counts(table, itself)
+        counts[1][:, list(data.kernel.categorical_columns)] = 0  # categories have no order
+        rarest = self._rarity.counts(data.majority_rows, True)[2].min(axis=1)
+        return ViewsExplanation.of(
+            decided,
+            dict(zip((view.name for view in views), p, strict=True)),
+            self._shown(table, X).set_axis(decided.index),
+            counts,
+            np.sort(rarest),
+            itself,
+            {name: each.explain(**asked) for name, each in self.views_.items() if each._centered},
+            self.failed_,
         )
-        larger = self._rarity.larger(table)
-        larger[:, list(data.kernel.categorical_columns)] = 0  # categories have no order
-        rarest = np.sort(_frequency(self._rarity, RAREST, data.majority_rows, True)[0])
+
+    def _shown(self, table: np.ndarray, X: Any) -> pd.DataFrame:
+        """Return the values of rows as the user has them; None for a text, which no fit keeps."""
+        data = self.fit_.data
         columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        shown = pd.DataFrame(table, names, columns, dtype=object)
+        shown = pd.DataFrame(table, columns=columns, dtype=object)
         for f in data.kernel.categorical_columns:
             if isinstance(X, pd.DataFrame) and columns[f] in X:
                 shown.isetitem(f, X[columns[f]].to_numpy(object))
             else:  # a number between -1 and 0 is the code of a text
                 is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
-                shown.isetitem(f, np.where(is_text, None, table[:, f]))
+                shown.isetitem(f, shown[columns[f]].mask(is_text, None))
         for f, dates in data.dates.items():
             shown.isetitem(f, [dates.moment(days).round("s") for days in table[:, f]])
-        return ViewsExplanation.of(
-            decided.set_axis(pd.Index(names)),
-            pd.DataFrame(p, names),
-            shown,
-            pd.DataFrame(near, names, columns),
-            pd.DataFrame(larger, names, columns),
-            frequency,
-            rarest,
-            itself,
-            parts,
-            self.failed_,
-        )
+        return shown
 
 
 def _of_estimator(est: Detector) -> tuple[Values, np.ndarray]:
@@ -432,7 +419,7 @@ def _scores(score: Score, level: float, rows: np.ndarray) -> np.ndarray:
 
 
 def _frequency(rarity: Rarity, name: str, rows: np.ndarray, itself: Any = False) -> np.ndarray:
-    frequency = rarity.log_frequency(rows, itself)
+    frequency = rarity.counts(rows, itself)[2]
     return np.atleast_2d(frequency.sum(axis=1) if name == COLUMNS else frequency.min(axis=1))
 
 

@@ -22,8 +22,7 @@ from ..inference.draws import Draws
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular
 from .detector import Detector
-from .dictionary import AllRows
-from .training import Dictionary
+from .training import AllRows, Dictionary
 
 DENSE_ROWS = 5000  # most rows for which est.gram_ has a kernel matrix (200 MB)
 COUNTS = ("n_neighbors", "n_estimators")  # parameters of yardsticks, positive whole numbers

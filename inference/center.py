@@ -336,7 +336,8 @@ class Center(Score):
         enough, least = needed(level, self._draws), self._least
         bounded = len(self.weights) == len(least) > 1
         few = len(rows) < ROWS_TO_BOUND * min(self.weights.shape)
-        if few or not bounded or not self._lowest_cutoff > self._lowest:
+        tiny = self.logarithmic and not self._lowest_cutoff > UNDERFLOW
+        if few or tiny or not bounded:
             return self._counts(rows) > enough
         points = self.supported_points[1]
         mean, most, mean_least, most_least = self._moments
@@ -359,8 +360,7 @@ class Center(Score):
         def of_block(block: slice) -> np.ndarray:
             s = self._similarity(rows[block])
             scores, count = self._scores(s, rows[block], level), self._at_least(s, rows[block])
-            values = self.as_values(s.T, rows[block]).T
-            low, high = self._ends(values, self.boundary.reference, prob)
+            low, high = self._ends(s, rows[block], self.boundary.reference, prob)
             return np.stack([scores, count / self._draws, -high, -low]).T
 
         parts = threads.each(of_block, len(rows), self._step)
@@ -376,8 +376,7 @@ class Center(Score):
         zero = np.zeros_like(self.boundary.reference)
 
         def of_block(block: slice) -> np.ndarray:
-            values = self.as_values(self._similarity(rows[block]).T, rows[block]).T
-            return np.stack(self._ends(values, zero, prob)).T
+            return self._ends(self._similarity(rows[block]), rows[block], zero, prob).T
 
         parts = threads.each(of_block, len(rows), self._step)
         return np.concatenate([np.empty((0, 2)), *parts]).T
@@ -420,11 +419,6 @@ class Center(Score):
     @property
     def _step(self) -> int:
         return _rows_at_once(self._width)
-
-    @property
-    def _lowest(self) -> float:
-        """The similarity of a cutoff above which digits are safe."""
-        return UNDERFLOW if self.logarithmic else -math.inf
 
     @property
     def _lowest_cutoff(self) -> float:
@@ -514,15 +508,16 @@ class Center(Score):
         return scores
 
     def _ends(
-        self, values: np.ndarray, reference: np.ndarray, prob: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of intervals of values (rows, draws) less a reference."""
-        rank = quantile_rank((1.0 + prob) / 2.0, self._draws)
+        self, s: np.ndarray, rows: np.ndarray, reference: np.ndarray, prob: float
+    ) -> np.ndarray:
+        """Return the ends (2, rows) of intervals of the values less a reference.
+
+        The similarities s (rows, draws) are overwritten.
+        """
+        rank, values = quantile_rank((1.0 + prob) / 2.0, self._draws), self.as_values(s.T, rows).T
         raised = with_unseen(values, self.boundary.log_whole, self.logarithmic)
-        return (
-            _ranked(values - reference, rank),
-            _ranked(raised - reference, self._draws - 1 - rank),
-        )
+        upper = _ranked(raised - reference, self._draws - 1 - rank)
+        return np.stack([_ranked(values - reference, rank), upper])
 
 
 def log_sums(log_k: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..models.kernels.base import is_number
-from .metrics import rates
+from .decision import rates
 
 CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "rank", "model"]
 
@@ -185,10 +185,15 @@ class Cutoff:
                     "as the cutoff"
                 )
 
+    def _resolved(self, minority: np.ndarray) -> str | float:
+        """Return the criterion that "auto" stands for."""
+        if self.criterion != "auto":
+            return self.criterion
+        return "g_mean" if minority.any() else "false_alarm"
+
     def check_rate(self, minority: np.ndarray) -> None:
         """Raise a ValueError if there are too few majority rows for the rate of false alarms."""
-        without = self.criterion == "auto" and not minority.any()
-        if self.criterion == "false_alarm" or without:
+        if self._resolved(minority) == "false_alarm":
             _conformal_number(int((~minority).sum()), self.false_alarm_rate)
 
     def rate_of(self, chosen: float, distance: np.ndarray, minority: np.ndarray) -> float:
@@ -197,7 +202,7 @@ class Cutoff:
         ``chosen`` is what :meth:`choose` returns from the other two. It is at least 1/(n0 + 1).
         """
         majority = distance[~minority]
-        if self.criterion == "false_alarm" or (self.criterion == "auto" and not minority.any()):
+        if self._resolved(minority) == "false_alarm":
             return self.false_alarm_rate
         return max(float((majority > chosen).mean()), 1.0 / (len(majority) + 1))
 
@@ -207,11 +212,9 @@ class Cutoff:
         Any increasing function of the distances will do in their place, such as minus the scores
         of left-out rows: the result is a value of the same function.
         """
-        if not isinstance(self.criterion, str):
-            return float(self.criterion)
-        criterion = self.criterion
-        if criterion == "auto":
-            criterion = "g_mean" if minority.any() else "false_alarm"
+        criterion = self._resolved(minority)
+        if not isinstance(criterion, str):
+            return float(criterion)
         if criterion == "model":
             raise ValueError(
                 "cutoff: criterion='model' is the model's own boundary and needs no distances; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -67,8 +67,8 @@ class Verdict:
         half = values.shape[1] // 2
         scores, folded = _scores(np.concatenate([values[:, :half], values[:, -half:]]))
         chains = len(values)
-        r_hat = np.nan if chains == 1 else max(_r_hat(scores), _r_hat(folded))
-        return cls(r_hat, _ess(scores), chains, divergences)
+        r_hat = np.nan if chains == 1 else max(_worst("rhat", scores)[1], _worst("rhat", folded)[1])
+        return cls(r_hat, _worst("ess", scores)[0], chains, divergences)
 
     @classmethod
     def of_parallel(cls, values: np.ndarray, chains: int, divergences: int = 0) -> Self:
@@ -80,14 +80,14 @@ class Verdict:
         scores, folded = _scores(values)
         q, half = values.shape[2], values.shape[1] // 2
         r_hat = max(
-            _r_hat(z)
+            _worst("rhat", z)[1]
             for each in (scores, folded)
             for z in (
                 each,
                 np.stack([part.reshape(-1, q) for part in (each[:, :half], each[:, -half:])]),
             )
         )
-        return cls(r_hat, _ess(scores), chains, divergences)
+        return cls(r_hat, _worst("ess", scores)[0], chains, divergences)
 
     @property
     def safe(self) -> bool:
@@ -108,34 +108,24 @@ class Verdict:
         )
 
 
-def _r_hat(scores: np.ndarray) -> float:
-    """Return the largest R-hat of scores (chains, draws, q)."""
+def _worst(statistic: str, scores: np.ndarray) -> tuple[float, float]:
+    """Return the smallest and the largest R-hat or sample size of scores (chains, draws, q)."""
     from arviz_stats.base import array_stats
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = array_stats.rhat(scores, chain_axis=0, draw_axis=1, method="identity")
-    return float(found.max())
+        of_all = getattr(array_stats, statistic)
+        found = of_all(scores, chain_axis=0, draw_axis=1, method="identity")
+    return float(found.min()), float(found.max())
 
 
-def _ess(scores: np.ndarray) -> float:
-    """Return the smallest effective sample size of scores (chains, draws, q)."""
-    from arviz_stats.base import array_stats
+def _scores(values: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield normal scores of the ranks of values and of their distances from the median.
 
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = array_stats.ess(scores, chain_axis=0, draw_axis=1, method="identity")
-    return float(found.min())
-
-
-def _scores(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the normal scores of the values, and of their distances from the median."""
-    folded = np.abs(values - np.median(values, axis=(0, 1)))
-    return _normal_scores(values), _normal_scores(folded)
-
-
-def _normal_scores(values: np.ndarray) -> np.ndarray:
-    """Return normal scores of the ranks, for all q values in one call, unlike ArviZ."""
-    ranks = rankdata(values.reshape(-1, values.shape[-1]), axis=0)
-    return ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(values.shape)
+    They are for all q values in one call, unlike ArviZ's.
+    """
+    for each in (values, np.abs(values - np.median(values, axis=(0, 1)))):
+        ranks = rankdata(each.reshape(-1, each.shape[-1]), axis=0)
+        yield ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(each.shape)
 
 
 def diagnose(draws: Draws, monitored: np.ndarray) -> dict[str, float]:

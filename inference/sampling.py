@@ -27,10 +27,9 @@ import xarray as xr
 
 from ..models.potential import NoDensityError
 from . import threads
-from .density import Density, package_prior
+from .density import Density, log_prior, package_prior
 from .diagnostics import Verdict
 from .draws import Draws, SamplerReport, SamplerSettings
-from .prior import log_prior
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:

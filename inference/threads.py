@@ -1,4 +1,4 @@
-"""Threads for blocks of rows or draws, and the number of threads of BLAS beside them.
+"""Long computations: blocks on threads, BLAS beside them, cancellation, and lines of progress.
 
 Each block has a thread of its own, so its products need no more. Threads that share one
 product of a matrix and a vector take longer than one alone. NumPy and SciPy each bring a BLAS with
@@ -8,16 +8,21 @@ other take longer than the products.
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 SMALL = 1000  # largest number of unconstrained parameters whose matrices are for one thread
+HEARTBEAT = 10.0  # seconds between two lines of a log
+PATIENCE = 3.0  # seconds that nobody is told about
 
 _lock = threading.Lock()
 _users = 0  # computations that run now, in several threads of Python
@@ -68,3 +73,83 @@ def each[Result](function: Callable[[slice], Result], n: int, step: int) -> list
         return [function(block) for block in blocks]
     with one() as usual, ThreadPoolExecutor(min(usual, len(blocks))) as pool:
         return list(pool.map(function, blocks))
+
+
+# cancellation: long computations call checkpoint from time to time
+
+superseded: ContextVar[Callable[[], bool] | None] = ContextVar("superseded", default=None)
+
+
+class SupersededError(Exception):
+    """A newer request has made this computation obsolete."""
+
+
+def stoppable() -> bool:
+    """Return whether the computation in this thread can be superseded by a newer request."""
+    return superseded.get() is not None
+
+
+def checkpoint() -> None:
+    """Raise :class:`SupersededError` if a newer request superseded that of this thread.
+
+    Outside a request, do nothing.
+    """
+    is_superseded = superseded.get()
+    if is_superseded is not None and is_superseded():
+        raise SupersededError
+
+
+# a line on stderr each few seconds, while a task runs
+
+
+@contextmanager
+def heartbeat(say: Callable[[], str | None], every: float = HEARTBEAT) -> Iterator[None]:
+    """Write a line to stderr each ``every`` seconds; none where ``say`` returns None."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(every):
+            line = say()
+            if line is not None:
+                print(line, file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@contextmanager
+def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]:
+    """Give a function that names the step of a task that begins.
+
+    Each ``every`` seconds the step and the time so far are written to stderr; a task that takes
+    less writes nothing.
+
+    Examples
+    --------
+    >>> from bsvdd.inference.threads import steps
+    >>> with steps("report") as step:
+    ...     step("distances")
+    """
+    start, current = time.monotonic(), ""
+
+    def step(name: str) -> None:
+        nonlocal current
+        current = name
+
+    def line() -> str:
+        return f"{task}: {current}, {duration(time.monotonic() - start)} so far"
+
+    with heartbeat(line, every):
+        yield step
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, such as 40 s, 3 min or 2.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -16,19 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import softmax
 
-from .gram import Gram, squared_norm
+from .gram import Gram
 from .potential import kernel_potential
-from .priors import GaussianPrior, Prior
+from .priors import Prior
 from .priors.foreign import make_variable
 from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:
     import pymc as pm
-
-MODE = {"maxiter": 10_000, "maxfun": 20_000, "ftol": 1e-15, "maxcor": 50}  # of the search for it
 
 
 @dataclass(frozen=True)
@@ -95,33 +91,3 @@ def build(
         else:
             svdd_potential(w, gram, outlier_fraction, likelihood_scale=likelihood_scale)
     return model
-
-
-def mode(gram: Gram, prior: GaussianPrior, likelihood_scale: float = 1.0) -> np.ndarray:
-    r"""Return the weights at the posterior mode of beta, shape (M,), for the published likelihood.
-
-    beta minimises
-
-    .. math:: \frac{\lambda}{2} \left(n_0 w^\top K w - 2 w^\top r\right)
-        + \frac{1}{2} (\beta - m)^\top \Sigma^{-1} (\beta - m),
-
-    by L-BFGS from the prior's mean.
-
-    Parameters
-    ----------
-    gram : Gram
-        Without minority points.
-    prior : GaussianPrior
-    likelihood_scale : float, default=1
-        lambda.
-    """
-    m, precision = prior.mean(gram), prior.precision(gram)
-
-    def loss(beta: np.ndarray) -> tuple[float, np.ndarray]:
-        w, deviation = softmax(beta), beta - m
-        pull = likelihood_scale * (gram.n0 * gram.K @ w - gram.r)
-        value = likelihood_scale / 2 * (gram.n0 * squared_norm(w, gram.K) - 2 * w @ gram.r)
-        gradient = w * (pull - w @ pull) + precision @ deviation
-        return float(value + deviation @ precision @ deviation / 2), gradient
-
-    return softmax(minimize(loss, m, method="L-BFGS-B", jac=True, options=MODE).x)

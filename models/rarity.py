@@ -40,24 +40,19 @@ class _Column:
         width = slope * float(high - low)
         return cls(values, width + rounding, width or slope * 2.0 * float(values.std()))
 
-    def near(self, v: np.ndarray, itself: np.ndarray) -> np.ndarray:
-        """Return the number of rows near to v (m,), without the row itself if it is one."""
-        below = np.searchsorted(self.values, v - self.half_width, "left")
-        return np.searchsorted(self.values, v + self.half_width, "right") - below - itself
-
-    def larger(self, v: np.ndarray) -> np.ndarray:
-        """Return the number of rows that are larger than v (m,) and not near to it."""
-        return len(self.values) - np.searchsorted(self.values, v + self.half_width, "right")
-
-    def gap(self, v: np.ndarray, itself: np.ndarray) -> np.ndarray:
-        """Return the distance of the nearest row, in units; at least 1."""
+    def counts(self, v: np.ndarray, itself: np.ndarray) -> np.ndarray:
+        """Return what :meth:`Rarity.counts` has of the values v (m,), shape (3, m)."""
         n = len(self.values)
-        if not self.unit:
-            return np.full(len(v), float(n))
-        first = np.searchsorted(self.values, v, "left")
-        others = first - 1, first + itself
-        d = [np.where((i >= 0) & (i < n), np.abs(v - self.values[i % n]), np.inf) for i in others]
-        return np.maximum(np.minimum(*d) / self.unit, 1.0)
+        below = np.searchsorted(self.values, v - self.half_width, "left")
+        upto = np.searchsorted(self.values, v + self.half_width, "right")
+        near = upto - below - itself
+        gap = np.full(len(v), float(n))
+        if self.unit:
+            first = np.searchsorted(self.values, v, "left")
+            i = np.stack([first - 1, first + itself])  # the nearest other rows
+            away = np.where((i >= 0) & (i < n), np.abs(v - self.values[i % n]), np.inf)
+            gap = np.maximum(away.min(axis=0) / self.unit, 1.0)
+        return np.stack([near, n - upto, np.log(near + HALF) - np.where(near == 0, np.log(gap), 0)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +61,6 @@ class Rarity:
 
     Attributes
     ----------
-    n : int
-        Number of majority rows.
     columns : tuple
         One record for each column.
 
@@ -76,40 +69,33 @@ class Rarity:
     >>> import numpy as np
     >>> from bsvdd.models.rarity import Rarity
     >>> rarity = Rarity.of(np.arange(100.0)[:, None])
-    >>> rarity.near(np.array([[50.0], [300.0]])).ravel().tolist()
-    [9, 0]
+    >>> rarity.counts(np.array([[50.0], [300.0]]))[0].ravel().tolist()
+    [9.0, 0.0]
     """
 
-    n: int
     columns: tuple[_Column, ...]
 
     @classmethod
     def of(cls, rows: np.ndarray, categorical: tuple[int, ...] = ()) -> Self:
         """Return the rarity in majority rows (n, p), some of whose columns are categories."""
-        columns = (_Column.of(x.astype(float), f in categorical) for f, x in enumerate(rows.T))
-        return cls(len(rows), tuple(columns))
+        return cls(
+            tuple(_Column.of(x.astype(float), f in categorical) for f, x in enumerate(rows.T))
+        )
 
-    def near(self, rows: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
-        """Return how many majority rows have a value near to each value, shape (rows, p).
+    def counts(self, rows: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
+        """Return how many majority rows are near, how many are larger, and the log frequency.
 
-        ``itself`` says which rows are majority rows, and do not count themselves.
+        Parameters
+        ----------
+        rows : ndarray of shape (rows, p)
+        itself : bool or ndarray of bool, shape (rows,)
+            Which rows are majority rows, and do not count themselves.
+
+        Returns
+        -------
+        ndarray of shape (3, rows, p)
+            Rows that are larger than a value are not near to it.
         """
         own = np.broadcast_to(itself, len(rows)).astype(int)
         each = zip(self.columns, rows.T.astype(float), strict=True)
-        return np.column_stack([column.near(v, own) for column, v in each])
-
-    def larger(self, rows: np.ndarray) -> np.ndarray:
-        """Return how many majority rows are larger and not near, shape (rows, p)."""
-        each = zip(self.columns, rows.T.astype(float), strict=True)
-        return np.column_stack([column.larger(v) for column, v in each])
-
-    def log_frequency(self, rows: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
-        """Return the log frequency of each value, shape (rows, p); ``itself`` as in ``near``."""
-        near, own = self.near(rows, itself), np.broadcast_to(itself, len(rows)).astype(int)
-        result: np.ndarray = np.log(near + HALF)
-        for f, column in enumerate(self.columns):
-            alone = near[:, f] == 0
-            if alone.any():
-                gap = column.gap(rows[alone, f].astype(float), own[alone])
-                result[alone, f] -= np.log(gap)
-        return result
+        return np.stack([column.counts(v, own) for column, v in each], axis=2)

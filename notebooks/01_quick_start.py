@@ -39,7 +39,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from bsvdd.comparison import datasets
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 from sklearn.model_selection import train_test_split
 
 from bsvdd import BSVDD, Cutoff, plots

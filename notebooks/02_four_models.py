@@ -36,7 +36,7 @@ import os
 import numpy as np
 import pandas as pd
 from bsvdd.comparison import datasets
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 
 from bsvdd import BDD, BSVDD, BSVDDM, SVDD, plots, priors
 

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison import datasets
 from bsvdd.estimators.questions.other_prior import RefitNeededError
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 from sklearn.model_selection import train_test_split
 
 from bsvdd import BSVDD, as_published, kernels, plots, priors

@@ -33,7 +33,7 @@ import pandas as pd
 import preliz
 import pymc as pm
 from bsvdd.comparison import datasets
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 from bsvdd.models.kernels import bandwidth
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import train_test_split

@@ -37,7 +37,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from bsvdd.comparison import datasets
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 from sklearn.model_selection import train_test_split
 
 from bsvdd import BSVDD, Cutoff, kernels

@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from bsvdd.comparison import datasets, published, reproduction, runner, studies
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 
 from bsvdd import BDD, Cutoff, as_published, plots
 

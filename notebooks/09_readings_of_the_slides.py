@@ -40,7 +40,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from bsvdd.comparison import published, slides
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 
 from bsvdd import BDD, SVDD, Cutoff, as_published, kernels
 

@@ -197,8 +197,8 @@ def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
 
 def _slow(study: Any) -> dict[tuple[str, str], str]:
     """Return the models that could be fitted to all rows, but take long for many."""
-    from ..estimators.dictionary import MAX_POINTS
     from ..estimators.registry import YARDSTICKS
+    from ..estimators.training import MAX_POINTS
 
     trained = {s: len(s.data.X) // (2 if s.labelled else 1) for s in study.scenarios}
     return {
@@ -250,10 +250,10 @@ def _columns(csv: Path, layout: Any, data: Any) -> list[str]:
     import numpy as np
 
     from ..estimators.messages import columns
-    from ..estimators.rows.files import csv_head
+    from ..estimators.rows.files import read_csv
     from ..models.kernels import Tabular
 
-    names = [c for c in csv_head(csv, layout.form) if c not in layout.others]
+    names = [c for c in read_csv(csv, layout.form) if c not in layout.others]
     lines = []
     if data.categorical is not None:
         found = columns([names[i] for i in data.categorical], "is a category", "are categories")
@@ -326,11 +326,12 @@ def print_results(console: Any, results: Any, data: list[Any]) -> None:
 
 def print_votes(console: Any, found: Any, data: Any, rate: float, top: int = 10) -> None:
     """Print how far models agree on the odd rows of a table, and the rows that most call odd."""
-    from ..comparison.report.unlabelled import LEGEND, number
+    from ..comparison.report.table import number
+    from ..comparison.report.unlabelled import LEGEND
 
     n = len(found.models)
     rows = [
-        [m, f"{r.odd:.0f}", _number(r.share), number(r.agrees), f"{r.seconds:.2f}"]
+        [m, f"{r.odd:.0f}", _number(r.share), number(r.agrees, 2), f"{r.seconds:.2f}"]
         for m, r in found.models.iterrows()
     ]
     title = f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} columns, no labels"

@@ -111,9 +111,9 @@ def prepared(
     The labels are 1 for the minority, 0 for the majority, and NaN for rows without a label.
     """
     from ..comparison.run.protocol import Candidate, Protocol
-    from ..estimators.rows.columns import dates_of, kind_of, moments
+    from ..estimators.rows.columns import dates_of, kind_of, numbers
     from ..estimators.rows.files import naming
-    from ..estimators.rows.gaps import filled_table
+    from ..estimators.rows.gaps import filled_table, typical_values
     from ..estimators.rows.tables import read_features
     from ..models.priors import GraphLaplacian
 
@@ -125,10 +125,12 @@ def prepared(
     text = X.select_dtypes("category").columns
     positions = tuple(X.columns.get_indexer(text).tolist()) or None
     if missing == "impute":
-        dates = [c for c in X.columns if kind_of(X[c]) == "dates"]
-        X = X.assign(**{c: moments(X[c], dates_of(X[c]).form) for c in dates})
+        categories = X.columns.get_indexer(text).tolist()
+        dates = {i: dates_of(X[c]) for i, c in enumerate(X) if kind_of(X[c]) == "dates"}
+        majority = numbers(X if y is None else X[y == 0], categories, dates).to_numpy(float)
         with naming(csv):
-            X = filled_table(X, X if y is None else X[y == 0])
+            values = typical_values(majority, categories)
+        X = filled_table(X, X.isna().to_numpy(), values, categories, dates)
     protocol = Protocol(cutoff=cutoff, categorical=positions, **sampling)
     est = protocol.estimator(Candidate(model, model, parameters), seed)
     if "progressbar" in est.get_params():

@@ -241,10 +241,10 @@ def draw(
 
     matplotlib.use("agg")
     from ..estimators.atomic import atomic
-    from ..estimators.plots import outliers
+    from ..estimators.plots.rows import draw_outliers
     from ..estimators.report.pages import png
 
-    figure = outliers.draw(found, names, order, texts, type(est).__name__)
+    figure = draw_outliers(found, names, order, texts, type(est).__name__)
     with atomic(picture) as temporary:
         temporary.write_bytes(png(figure))
 

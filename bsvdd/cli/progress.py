@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import click
 
-from ..inference.heartbeat import HEARTBEAT, duration, heartbeat, steps
+from ..inference.threads import HEARTBEAT, duration, heartbeat, steps
 
 
 class Display(Protocol):

@@ -216,16 +216,12 @@ def filled_by(est: Any, X: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame
 
     A row that has no value keeps its gaps.
     """
-    from ..estimators.rows.gaps import typical_values
+    from ..estimators.rows.gaps import filled_table, typical_values
 
     gaps = gaps & ~gaps.all(axis=1, keepdims=True)
     categorical = est.kernel_.categorical_columns
     values = typical_values(est.fit_.data.majority_rows, categorical)
-    X = X.astype({X.columns[i]: object for i in categorical})
-    dates = est.fit_.data.dates
-    for i, number in enumerate(values):
-        value = dates[i].moment(number) if i in dates else number
-        X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], value))
+    X = filled_table(X, gaps, values, categorical, est.fit_.data.dates)
     return X, [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
 
 

@@ -22,7 +22,7 @@ from ..estimators import new_rows
 from ..estimators.bayesian import Bayesian
 from ..estimators.rows.categories import code
 from ..estimators.rows.source import is_lazy
-from ..inference.cancellation import checkpoint
+from ..inference.threads import checkpoint
 from . import panels, summary
 from .plane import Plane
 from .ranges import Range

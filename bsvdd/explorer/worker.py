@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ..inference.cancellation import SupersededError, superseded
+from ..inference.threads import SupersededError, superseded
 
 
 class LatestWorker:

@@ -18,7 +18,7 @@ from ..run.protocol import Candidate, Protocol
 from ..scenarios.datasets import Dataset, moon
 from . import own_data, pages
 from .pages import Figures
-from .table import METRICS, summary
+from .table import summary
 
 PICTURED = ["SVDD", "BDD", "BSVDD", "BSVDD-M"]  # side by side, as in the slides of Kim (2024)
 NUMBER = re.compile(r"[\d.]+(e[-+]\d+)?")
@@ -106,7 +106,6 @@ def write(
             if published and name in PUBLICATIONS
         ],
         replicates=int(results["replicate"].max()) + 1,
-        metrics=list(METRICS.values()),
         sections=[_section(k, each, table, results) for k, each in enumerate(data, 1)],
         pictured=list(MOON),
     )
@@ -117,35 +116,16 @@ def _section(
 ) -> dict[str, object]:
     mine = results[results["data"] == data.name]
     fitted = mine[mine["model"].isin(list(MODELS))]
-    columns = ["fit_seconds", "r_hat", "ess", "effective_support"]
-    fitted = fitted.reindex(columns=[*fitted.columns.union(columns, sort=False)])
+    behind = {"fit_seconds": "median", "r_hat": "max", "ess": "median"}
+    behind |= {"effective_support": "median"}
+    columns = fitted.columns.union(list(behind), sort=False)  # no model may have chains
     return {
-        "name": data.name,
-        "n": len(data.X),
-        "p": data.X.shape[1],
+        "data": data,
         "n1": int(data.minority.sum()),
-        "base_rate": data.base_rate,
-        "rows": [(model, list(row)) for model, row in table.loc[data.name].iterrows()],
-        "diagnostics": [
-            (model, rows[columns].median().tolist(), rows["r_hat"].max())
-            for model, rows in fitted.groupby("model", sort=False)
-        ],
+        "table": table.loc[data.name],
+        "diagnostics": fitted.reindex(columns=columns).groupby("model", sort=False).agg(behind),
         "warnings": warnings_of(fitted),
-        "winners": [
-            {
-                "title": each.title,
-                "sentence": each.sentence,
-                "rows": [
-                    (
-                        model,
-                        f"{row['difference']:.3f} [{row['low']:.3f}, {row['high']:.3f}]",
-                        "yes" if row["significant"] else "no",
-                    )
-                    for model, row in each.lead.others.iterrows()
-                ],
-            }
-            for each in own_data.winners(mine)
-        ],
+        "winners": own_data.winners(mine),
         "alike": own_data.same_decisions(mine),
         "figures": [f"{kind}_{k}" for kind in ("differences", "roc", "distances")],
     }

@@ -8,7 +8,6 @@ not tell apart from the best one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +21,15 @@ from ...inference.diagnostics import MAX_R_HAT
 from ..run.protocol import PRIORS, Candidate
 from ..run.studies import Plan
 from ..scenarios.scenario import Scenario
-from . import pages
+from .pages import Figures, Section, heat_map
+from .pages import write as write_page
 from .paired import Ranking, lead, rank, scenario_means
-from .table import LEGEND, as_html, html, model_rows
+from .table import model_rows
 
 METRICS = {"g_mean": "G-mean", "auc": "AUC"}
 MARGIN = 0.02  # of G-mean within which a faster model is named
 FEW = 3  # with fewer blocks nothing is tested: an interval would have one degree of freedom
 HIGH = f"R-hat above {MAX_R_HAT}"
-
-
-@dataclass(frozen=True, eq=False)
-class Section:
-    """A table whose last column is the verdict, and the tables that it is made from."""
-
-    table: pd.DataFrame
-    details: dict[str, pd.DataFrame] = field(default_factory=dict)
 
 
 def sections(plan: Plan, results: dict[str, pd.DataFrame]) -> dict[str, Section]:
@@ -126,14 +118,13 @@ def overall(results: pd.DataFrame) -> Section:
 def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
     """Return how one-class models and yardsticks rank, and whether a yardstick is enough."""
     simple = [c.name for c in candidates if c.is_yardstick]
-    names = simple + [c.name for c in candidates if not (c.is_yardstick or c.needs_minority)]
+    names = [c.name for c in candidates if c.is_yardstick or not c.needs_minority]
     rows = {}
     for metric, title in METRICS.items():
-        row = _by_ranks(results[results["model"].isin(names)], metric)
+        row = rows[title] = _by_ranks(results[results["model"].isin(names)], metric)
         if "best" in row:
             enough = {row["best"], *row["not told apart"].split(", ")} & set(simple)
-            row["verdict"] += "; a yardstick is as good" if enough else "; no yardstick is as good"
-        rows[title] = row
+            row["verdict"] += f"; {'a' if enough else 'no'} yardstick is as good"
     return _section(rows)
 
 
@@ -142,13 +133,12 @@ def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
     learns = {c.name: c.needs_minority for c in candidates}
     values = results.pivot_table("auc", "data", "model", "mean", sort=False).astype(float)
     with_, without = (
-        values[[m for m in values if learns[str(m)] is wanted]].dropna(how="all")
-        for wanted in (True, False)
+        values[[m for m in values if learns[str(m)] is wanted]] for wanted in (True, False)
     )
-    both = with_.index.intersection(without.index, sort=False)
-    if both.empty:
+    both = with_.notna().any(axis=1) & without.notna().any(axis=1)
+    if not both.any():
         return Section(pd.DataFrame({"verdict": ["no setting has results of both kinds"]}))
-    with_, without = with_.loc[both], without.loc[both]
+    with_, without = with_[both], without[both]
     table = pd.DataFrame(
         {
             "best that learns from minority rows": with_.idxmax(axis=1),
@@ -252,23 +242,18 @@ def defaults(
     present = set(results["model"])
     for model in dict.fromkeys(c.model for c in candidates if c.name in present):
         choices = {c.name: c.choice for c in candidates if c.model == model}
-        mine = results[results["model"].isin(choices)]
-        mine = mine.assign(model=mine["model"].map(choices))
+        mine = results[results["model"].isin(choices)].replace({"model": choices})
         own, default = {}, default_of(model)
         for metric, title in METRICS.items():
-            row = _by_ranks(mine, metric)
-            if default not in row.get("effects", {}).get("mean rank", {}):
-                words = {"verdict": f"{default} was not tried"} if "best" in row else {}
-                own[f"{model}, {title}"] = row | {"default": default} | words
+            row = own[f"{model}, {title}"] = _by_ranks(mine, metric) | {"default": default}
+            if "best" not in row:
                 continue
-            gap = row["effects"].loc[default]
-            same = [row["best"], *row["not told apart"].split(", ")]
-            word = "keep" if default in same else "worse"
-            own[f"{model}, {title}"] = row | {
-                "default": default,
-                "its difference": gap["median difference to the best"],
-                "verdict": "best" if row["best"] == default else word,
-            }
+            if default not in row["effects"].index:
+                row["verdict"] = f"{default} was not tried"
+                continue
+            row["its difference"] = row["effects"].loc[default, "median difference to the best"]
+            as_good = default in row["not told apart"].split(", ")
+            row["verdict"] = "best" if row["best"] == default else "keep" if as_good else "worse"
         if all(row["verdict"] == "worse" for row in own.values()):
             own = {name: row | {"verdict": "replace"} for name, row in own.items()}
         rows |= own
@@ -295,14 +280,9 @@ def reliability(results: pd.DataFrame) -> Section:
             "median effective support": ("effective_support", "median"),
         }
     )
-    words = [
-        ", ".join(
-            ([f"{row['failed']:.0f} failed"] if row["failed"] else [])
-            + ([f"chains of {row[HIGH]:.0f} disagree"] if row[HIGH] else [])
-        )
-        or "trusted"
-        for _, row in table.iterrows()
-    ]
+    failed = table["failed"].map(lambda n: f"{n:.0f} failed" if n else "")
+    high = table[HIGH].map(lambda n: f"chains of {n:.0f} disagree" if n else "")
+    words = (failed + ", " + high).str.strip(", ").replace("", "trusted")
     return Section(table.assign(verdict=words))
 
 
@@ -321,7 +301,7 @@ def write(folder: Path, plan: Plan, results: dict[str, pd.DataFrame]) -> Path:
     """
     found = sections(plan, results)
     main = model_rows(results[plan.main.name])
-    figures: pages.Figures = {}
+    figures: Figures = {}
     for metric, title in METRICS.items():
         if title in found["Over all settings"].details:
             ranking = rank(labelled_rows(plan, main), metric)
@@ -340,16 +320,14 @@ def write(folder: Path, plan: Plan, results: dict[str, pd.DataFrame]) -> Path:
         "Median time of a fit, tuning included, over the settings with labelled minority rows; "
         "the mean G-mean of the model in brackets.",
     )
-    return pages.write(
+    return write_page(
         folder,
         "guidelines.html",
         "guidelines.html",
         figures,
         plan=plan,
         sections=found,
-        tables={name: html(table) for name, table in results.items()},
-        legend=LEGEND,
-        as_html=as_html,
+        tables=results,
     )
 
 
@@ -373,24 +351,12 @@ def overview(results: pd.DataFrame) -> Figure:
     """Show the mean G-mean, scenarios x models."""
     values = scenario_means(results, "g_mean")
     size = 3.0 + 0.42 * values.shape[1], 1.6 + 0.26 * len(values)
-    figure, ax = plt.subplots(figsize=size, layout="constrained")
-    color = plt.get_cmap("viridis").with_extremes(bad="#cccccc")
-    image = ax.imshow(np.ma.masked_invalid(values), vmin=0, vmax=1, cmap=color, aspect="auto")
-    for (i, j), value in np.ndenumerate(values.to_numpy()):
-        if not np.isnan(value):
-            text = f"{value:.2f}".removeprefix("0")
-            shade = "white" if value < 0.6 else "black"
-            ax.text(j, i, text, ha="center", va="center", fontsize=8, color=shade)
-    ax.set_xticks(
-        range(values.shape[1]),
-        values.columns,
-        rotation=45,
-        ha="right",
-        fontsize=8,
-        parse_math=False,
-    )
-    ax.set_yticks(range(len(values)), values.index, fontsize=8, parse_math=False)
-    figure.colorbar(image, ax=ax, label="G-mean", shrink=0.6)
+
+    def said(value: float) -> str:
+        return "" if np.isnan(value) else f"{value:.2f}".removeprefix("0")
+
+    figure, ax = heat_map(values, size, said, cmap="viridis", vmin=0, vmax=1)
+    figure.colorbar(ax.images[0], ax=ax, label="G-mean", shrink=0.6)
     return figure
 
 
@@ -399,9 +365,7 @@ def bars_of_time(table: pd.DataFrame) -> Figure:
     table = table[["median fit, s", "mean G-mean"]].dropna()[::-1]
     figure, ax = plt.subplots(figsize=(6.5, 1.0 + 0.22 * len(table)), layout="constrained")
     names = [f"{name} ({row['mean G-mean']:.3f})" for name, row in table.iterrows()]
-    ax.barh(range(len(table)), table["median fit, s"], color="#0072B2")
+    ax.barh(range(len(table)), table["median fit, s"], color="#0072B2", log=len(table) > 0)
     ax.set_yticks(range(len(table)), names, parse_math=False)
     ax.set(xlabel="median time of a fit, s")
-    if len(table):
-        ax.set_xscale("log")
     return figure

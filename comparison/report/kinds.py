@@ -11,25 +11,18 @@ from .table import model_rows
 
 LABELLED = " labelled"  # the end of the name of a scenario of real data
 FEW = r"^(.* labelled) by (\d+) rows$"  # the name of one with fewer labelled rows
+PROPER = {
+    "log_score": "log score",
+    "platt_log_score": "Platt: log score",
+    "brier": "Brier",
+    "platt_brier": "Platt: Brier",
+    "answers_log_score": "three answers: log score",
+}
 SUMMARY = {
-    "auc_seen": "AUC, seen",
-    "auc_unseen": "AUC, unseen",
-    "auc_mean": "AUC, mean",
-    "answers_auc_seen": "kinds: AUC, seen",
-    "answers_auc_unseen": "kinds: AUC, unseen",
-    "answers_auc_mean": "kinds: AUC, mean",
-    "g_mean_seen": "G-mean, seen",
-    "g_mean_unseen": "G-mean, unseen",
-    "log_score_25": "log score, 25%",
-    "log_score_50": "log score, 50%",
-    "platt_log_score_25": "Platt: log score, 25%",
-    "platt_log_score_50": "Platt: log score, 50%",
-    "brier_25": "Brier, 25%",
-    "brier_50": "Brier, 50%",
-    "platt_brier_25": "Platt: Brier, 25%",
-    "platt_brier_50": "Platt: Brier, 50%",
-    "answers_log_score_25": "three answers: log score, 25%",
-    "answers_log_score_50": "three answers: log score, 50%",
+    **{f"auc_{of}": f"AUC, {of}" for of in ("seen", "unseen", "mean")},
+    **{f"answers_auc_{of}": f"kinds: AUC, {of}" for of in ("seen", "unseen", "mean")},
+    **{f"g_mean_{of}": f"G-mean, {of}" for of in ("seen", "unseen")},
+    **{f"{name}_{s}": f"{title}, {s}%" for name, title in PROPER.items() for s in (25, 50)},
 }
 
 
@@ -68,8 +61,7 @@ def by_labelled_rows(results: pd.DataFrame) -> pd.DataFrame:
     ]
     by_kind = pd.concat(parts).groupby(["rows", "model", "kind"], sort=False)["auc_seen"].mean()
     table = by_kind.groupby(["rows", "model"], sort=False).mean().unstack("model", sort=False)
-    table.columns.name = table.index.name = None
-    return table
+    return table.rename_axis(index=None, columns=None)
 
 
 def generated(results: pd.DataFrame) -> pd.DataFrame:
@@ -77,8 +69,7 @@ def generated(results: pd.DataFrame) -> pd.DataFrame:
     rows = model_rows(results)
     rows = rows[~rows["data"].str.contains(LABELLED)]
     table = rows.pivot_table("auc", "data", "model", sort=False)
-    table.columns.name = table.index.name = None
-    return table
+    return table.rename_axis(index=None, columns=None)
 
 
 def verdicts(results: pd.DataFrame) -> pd.DataFrame:
@@ -94,28 +85,24 @@ def verdicts(results: pd.DataFrame) -> pd.DataFrame:
         raise ValueError("the results have no real data set with a labelled kind")
     for metric, title in SUMMARY.items():
         order = table[metric].sort_values(ascending="score" in metric or "brier" in metric)
-        rows[title] = {
-            f"{word}{part}": value
-            for k, word in enumerate(("", "next "))
-            if k < len(order)
-            for part, value in (("best", order.index[k]), ("value", order.iloc[k]))
-        }
-    found = pd.DataFrame.from_dict(rows, orient="index")
-    return found.rename(columns={"next best": "next"})
+        rows[title] = [each for pair in order.head(2).items() for each in pair]
+    columns = ["best", "value", "next", "next value"][: 2 * len(table)]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 def text(results: pd.DataFrame) -> str:
     """Return the tables as text."""
-    parts = []
-    for title, table in (
-        ("Best model, over data sets:", verdicts(results)),
-        ("Means over data sets:", summary(results).rename(columns=SUMMARY).T),
-        ("AUC for the labelled kind by its labelled rows:", by_labelled_rows(results)),
-        ("AUC in generated data:", generated(results)),
-    ):
-        if not table.empty:
-            parts += [title, table.to_string(float_format="%.3f", na_rep="-")]
-    return "\n\n".join(parts)
+    tables = {
+        "Best model, over data sets:": verdicts(results),
+        "Means over data sets:": summary(results).rename(columns=SUMMARY).T,
+        "AUC for the labelled kind by its labelled rows:": by_labelled_rows(results),
+        "AUC in generated data:": generated(results),
+    }
+    return "\n\n".join(
+        f"{title}\n\n{table.to_string(float_format='%.3f', na_rep='-')}"
+        for title, table in tables.items()
+        if not table.empty
+    )
 
 
 def save(folder: Path, results: pd.DataFrame) -> None:

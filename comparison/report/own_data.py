@@ -20,7 +20,6 @@ from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, halves
 from .pages import Figures
 from .paired import Lead, lead
-from .table import listed
 
 METRICS = {"auc": "AUC", "g_mean": "G-mean"}
 PICTURED = ("SVDD", "BDD", "BSVDD", "BSVDD-M")  # with the best model by AUC
@@ -69,11 +68,8 @@ def winners(results: pd.DataFrame) -> list[Winner]:
 def ordered(results: pd.DataFrame) -> pd.DataFrame:
     """Return results with the models of each data set by their mean AUC, and rules at the end."""
     mean = results.groupby(["data", "model"], sort=False)["auc"].transform("mean")
-    return results.assign(
-        _data=results["data"].map({name: k for k, name in enumerate(results["data"].unique())}),
-        _rule=~results["model"].isin(list(MODELS)),
-        _auc=-mean,
-    ).sort_values(["_data", "_rule", "_auc"], kind="stable")[list(results)]
+    is_rule = ~results["model"].isin(list(MODELS))
+    return results.iloc[np.lexsort([-mean, is_rule, pd.factorize(results["data"])[0]])]
 
 
 def same_decisions(results: pd.DataFrame) -> list[str]:
@@ -101,27 +97,29 @@ def alike(near: pd.DataFrame) -> list[str]:
         if len(group) > 1:
             why = [text for pair, text in WHY.items() if set(pair) <= set(group)]
             reason = f": {'; '.join(why)}" if why else ""
-            lines.append(f"{listed(group)} decide alike{reason}.")
+            names = f"{', '.join(group[:-1])} and {group[-1]}"
+            lines.append(f"{names} decide alike{reason}.")
     return lines
 
 
 def _sentence(best: Lead, title: str) -> str:
-    text = f"By {title}, {best.best} is best: {best.mean:.3f} on average over {best.blocks} halves."
+    as_good = best.indistinguishable
+    worse = [m for m in best.others.index if m not in as_good]
     if not len(best.others):
-        return text
-    if best.blocks < 2:
-        return (
-            f"{text} One half says nothing of the differences to the others; use more replicates."
+        apart = ""
+    elif best.blocks < 2:
+        apart = " One half says nothing of the differences to the others; use more replicates."
+    elif not worse:
+        apart = " It is told apart from no other model: its lead may be chance."
+    elif not as_good:
+        apart = " It is told apart from all other models."
+    else:
+        apart = (
+            f" It is told apart from {', '.join(worse)}; it is not told apart from "
+            f"{', '.join(as_good)}."
         )
-    worse = [str(m) for m in best.others.index if m not in best.indistinguishable]
-    if not worse:
-        return f"{text} It is told apart from no other model: its lead may be chance."
-    if not best.indistinguishable:
-        return f"{text} It is told apart from all other models."
-    return (
-        f"{text} It is told apart from {', '.join(worse)}; it is not told apart from "
-        f"{', '.join(best.indistinguishable)}."
-    )
+    over = f"{best.mean:.3f} on average over {best.blocks} halves"
+    return f"By {title}, {best.best} is best: {over}.{apart}"
 
 
 def pictures(
@@ -162,14 +160,13 @@ def pictures(
                 "intervals. An interval that includes 0 does not tell the two models apart.",
             )
         first = mine[(mine["replicate"] == 0) & (mine["error"] == "")]["model"].tolist()
-        names = dict.fromkeys(n for n in (found[0].lead.best, *PICTURED) if n in first)
-        scenario, own = Real(each), replicate_seed(0, seed)
-        pair = replicate_pair(scenario, 0, seed)
+        own, pair = replicate_seed(0, seed), replicate_pair(Real(each), 0, seed)
         fitted: dict[str, Any] = {
             name: protocol.for_data(each).fit(
                 special.get(name, Candidate(name, name)), pair.train.X, pair.train.minority, own
             )[0]
-            for name in names
+            for name in dict.fromkeys((found[0].lead.best, *PICTURED))
+            if name in first
         }
         y = pair.test.minority.astype(int)
         figures[f"roc_{k}"] = (
@@ -177,19 +174,18 @@ def pictures(
             f"{each.name}: the {len(y)} rows of the first test half, by the best model and by the "
             "models of this package. Positive means minority, abnormal.",
         )
-        central = [name for name in fitted if hasattr(fitted[name], "distance")]
+        central = [name for name in ("BSVDD", *fitted) if hasattr(fitted.get(name), "distance")]
         if central:
-            shown = "BSVDD" if "BSVDD" in central else central[0]
             numbers = halves(each, own)[1]
             order = np.argsort(numbers)
-            shown_names = numbers if each.row_names is None else each.row_names[numbers]
+            names = (np.arange(len(each.X)) if each.row_names is None else each.row_names)[numbers]
             figures[f"distances_{k}"] = (
                 plots.plot_distances(
-                    fitted[shown], pair.test.X[order], y[order], names=shown_names[order].tolist()
+                    fitted[central[0]], pair.test.X[order], y[order], names=names[order].tolist()
                 ),
-                f"{each.name}: the surprise of each row of the first test half by {shown}, with a "
-                "90 % interval; 0 is the cutoff. A row has its id in your file, or its number "
-                "from 0.",
+                f"{each.name}: the surprise of each row of the first test half by {central[0]}, "
+                "with a 90 % interval; 0 is the cutoff. A row has its id in your file, or its "
+                "number from 0.",
             )
     return figures
 
@@ -197,13 +193,8 @@ def pictures(
 def plot_differences(found: Sequence[Winner]) -> Figure:
     """Show the paired differences of all models to the best one, one panel for each metric."""
     most = max(len(each.lead.others) for each in found)
-    figure, axes = plt.subplots(
-        1,
-        len(found),
-        figsize=(4.8 * len(found), 1.5 + 0.27 * most),
-        squeeze=False,
-        layout="constrained",
-    )
+    size = 4.8 * len(found), 1.5 + 0.27 * most
+    figure, axes = plt.subplots(1, len(found), figsize=size, squeeze=False, layout="constrained")
     for ax, each in zip(axes[0], found, strict=True):
         others = each.lead.others
         place = np.arange(len(others))

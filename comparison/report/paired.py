@@ -100,15 +100,8 @@ def rank(results: pd.DataFrame, metric: str, larger: bool = True) -> Ranking:
     with np.errstate(invalid="ignore", divide="ignore"):  # all tied: NaN
         test = friedmanchisquare(*(values[m] for m in values.columns))
     nemenyi = posthoc_nemenyi_friedman(values.reset_index(drop=True))
-    return Ranking(
-        values,
-        ranks,
-        float(test.pvalue),
-        float(test.statistic / (n * (k - 1))),
-        nemenyi,
-        incomplete,
-        larger,
-    )
+    agreement = float(test.statistic / (n * (k - 1)))
+    return Ranking(values, ranks, float(test.pvalue), agreement, nemenyi, incomplete, larger)
 
 
 @dataclass(frozen=True)
@@ -118,7 +111,7 @@ class Lead:
     Attributes
     ----------
     best : str
-    mean, sd : float
+    mean : float
         Of its metric, over blocks.
     blocks : int
         Number of replicates of one scenario, or of scenarios.
@@ -130,7 +123,6 @@ class Lead:
 
     best: str
     mean: float
-    sd: float
     blocks: int
     others: pd.DataFrame
 
@@ -170,28 +162,9 @@ def lead(blocks: pd.DataFrame, test_ratio: float = 0.0) -> Lead:
         raise ValueError("no model has a value in every block")
     means = complete.mean().sort_values(ascending=False, kind="stable")
     best = str(means.index[0])
-    rows = {}
-    for m in means.index[1:]:
-        gap = complete[m] - complete[best]
-        low, high = _interval(gap, test_ratio)
-        rows[m] = {
-            "difference": gap.mean(),
-            "low": low,
-            "high": high,
-            "significant": bool(high < 0),
-        }
-    columns = ["difference", "low", "high", "significant"]
-    others = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-    others["significant"] = others["significant"].astype(bool)
-    return Lead(best, float(means.iloc[0]), float(complete[best].std()), len(complete), others)
-
-
-def _interval(gap: pd.Series, test_ratio: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean of paired differences."""
-    if len(gap) < 2:
-        return np.nan, np.nan
-    if np.ptp(gap) == 0:
-        return float(gap.iloc[0]), float(gap.iloc[0])
-    error = gap.std(ddof=1) * np.sqrt(1.0 / len(gap) + test_ratio)
-    half = float(t.ppf(1.0 - ALPHA / 2.0, len(gap) - 1) * error)
-    return float(gap.mean()) - half, float(gap.mean()) + half
+    gap = complete[means.index[1:].tolist()].sub(complete[best], axis=0)
+    n = len(gap)
+    half = t.ppf(1.0 - ALPHA / 2.0, n - 1) * gap.std(ddof=1) * np.sqrt(1.0 / n + test_ratio)
+    low, high = gap.mean() - half, gap.mean() + half
+    others = {"difference": gap.mean(), "low": low, "high": high, "significant": high < 0}
+    return Lead(best, float(means.iloc[0]), n, pd.DataFrame(others).rename_axis(None))

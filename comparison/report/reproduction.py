@@ -18,10 +18,11 @@ from sklearn.metrics import precision_recall_curve
 from ..run.cell import BAYES, FLAG_ALL, FLAG_NONE, replicate_seed
 from ..run.runner import Study
 from ..scenarios.slides import Slides
-from . import pages, published
-from .guidelines import Section
+from . import published
+from .pages import Section
+from .pages import write as write_page
 from .published import COMPARED
-from .table import LEGEND, as_html, html, mean_sd, moments
+from .table import mean_sd, moments
 
 COLORS = {"SVDD": "#0072B2", "BDD": "#E69F00", "BSVDD": "#009E73", "BSVDD-M": "#CC79A7"}
 MODELS = list(COLORS)
@@ -32,10 +33,9 @@ def by_v(study: Study, results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFram
     """Return the mean and the sd of all metrics, rows (model, v)."""
     v = {s.name: s.v for s in study.scenarios if isinstance(s, Slides)}
     mean, sd = moments(results, {name: name for name in [*COMPARED, "auc", "base_rate"]})
-    for values in (mean, sd):
-        keys = [(model, v[name]) for name, model in values.index]
-        values.index = pd.MultiIndex.from_tuples(keys, names=["model", "v"])
-    return mean, sd
+    keys = [(model, v[name]) for name, model in mean.index]
+    index = pd.MultiIndex.from_tuples(keys, names=["model", "v"])
+    return mean.set_axis(index), sd.set_axis(index)
 
 
 def share_table(ours: pd.DataFrame) -> pd.DataFrame:
@@ -68,24 +68,20 @@ def beside(ours: pd.DataFrame, sd: pd.DataFrame) -> pd.DataFrame:
     printed = published.table()
     recast, opposite = published.recast(printed), published.other_class_positive(printed)
     rows: dict[tuple[str, float, str], list[str]] = {}
-    for model, v in [*printed.index.intersection(ours.index), *ours.loc[[*_rules(ours)]].index]:
-        if model in MODELS:
-            spread = [printed.loc[(model, v), f"{name}_sd"] for name in COMPARED]
-            rows[model, v, "slides"] = _cells(printed.loc[(model, v)], spread)
-            if opposite[model]:
-                rows[model, v, "slides, recast"] = _cells(recast.loc[(model, v)])
-        rows[model, v, "ours"] = _cells(ours.loc[(model, v)], sd.loc[(model, v), list(COMPARED)])
+
+    def add(key: Any, source: str, mean: pd.DataFrame, spread: list[float]) -> None:
+        cells = map(mean_sd, mean.loc[key, list(COMPARED)], spread)
+        rows[*key, source] = list(cells)
+
+    rules = [r for r in (FLAG_ALL, FLAG_NONE, BAYES) if r in ours.index]
+    for key in [*printed.index.intersection(ours.index), *ours.loc[rules].index]:
+        if key in printed.index:
+            add(key, "slides", printed, printed.loc[key, [f"{name}_sd" for name in COMPARED]])
+            if opposite[key[0]]:
+                add(key, "slides, recast", recast, [np.nan] * len(COMPARED))
+        add(key, "ours", ours, sd.loc[key, list(COMPARED)])
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(COMPARED.values()))
     return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["model", "v", "source"]))
-
-
-def _rules(ours: pd.DataFrame) -> list[str]:
-    return [r for r in (FLAG_ALL, FLAG_NONE, BAYES) if r in ours.index.get_level_values("model")]
-
-
-def _cells(mean: Any, sd: Any = None) -> list[str]:
-    spread = np.full(len(COMPARED), np.nan) if sd is None else sd
-    return [mean_sd(mean[name], each) for name, each in zip(COMPARED, spread, strict=True)]
 
 
 def verdicts(ours: pd.DataFrame, best: pd.Series) -> pd.DataFrame:
@@ -99,14 +95,13 @@ def verdicts(ours: pd.DataFrame, best: pd.Series) -> pd.DataFrame:
     shares = share_table(ours)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for source, table in (("published", recast), ("ours", ours)):
-        for m in (m for m in MODELS if m in ours.index.get_level_values("model")):
-            p = shares["ours"] if source == "ours" else shares[m]
+        for m in (m for m in MODELS if m in ours.index):
             turned = source == "published" and opposite[m]
+            p = shares["ours"] if source == "ours" else shares[m]
             f1 = table.loc[m, "f1"].reindex(p.index)
             gap = (f1 - published.flag_all_f1(1 - p if turned else p)).dropna()
-            word = "no fit succeeded"
-            if len(gap):
-                word = "as flagging all" if gap.abs().max() < NEAR else "other than flagging all"
+            near = "as" if gap.abs().max() < NEAR else "other than"
+            word = f"{near} flagging all" if len(gap) else "no fit succeeded"
             rows[m, source] = {
                 "share of positive rows": _listed(p),
                 "F1": _listed(f1),
@@ -114,7 +109,7 @@ def verdicts(ours: pd.DataFrame, best: pd.Series) -> pd.DataFrame:
                 "majority flagged": table.loc[m, "fpr"].mean(),
                 "verdict": word + ("; calls the other class positive" if turned else ""),
             }
-    if BAYES in ours.index.get_level_values("model"):
+    if BAYES in ours.index:
         above = (best - ours.loc[FLAG_ALL, "f1"]).dropna()
         rows[BAYES, "ours"] = {
             "share of positive rows": _listed(shares["ours"]),
@@ -122,8 +117,8 @@ def verdicts(ours: pd.DataFrame, best: pd.Series) -> pd.DataFrame:
             "F1 - F1 of flagging all": _listed(above),
             "verdict": "the best of any threshold on the true probability",
         }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["model", "source"]))
+    index = pd.MultiIndex.from_tuples(rows, names=["model", "source"])
+    return pd.DataFrame(list(rows.values()), index)
 
 
 def _listed(values: pd.Series) -> str:
@@ -180,37 +175,26 @@ def write(folder: Path, study: Study, results: pd.DataFrame) -> Path:
         "Distance: mean absolute difference over the six metrics and all v": distances(ours),
         "What the tables show, for v = " + _listed(share_table(ours).index): verdicts(ours, best),
     }
-    return pages.write(
+    return write_page(
         folder,
         "reproduction.html",
         "reproduction.html",
         figures,
         study=study,
         sections={title: Section(table) for title, table in sections.items()},
-        tables={"all metrics": html(results)},
-        legend=LEGEND,
+        tables={"all metrics": results},
         failed=int((results["error"] != "").sum()),
-        as_html=as_html,
     )
 
 
-def _points(
-    ax: Axes, values: dict[str, pd.Series], index: pd.Index, label: str = "{}", **style: Any
-) -> None:
-    """Show the values of each model at each v, side by side."""
+def _points(ax: Axes, values: pd.DataFrame, label: str = "{}", **style: Any) -> None:
+    """Show the values (v x models) of each model at each v, side by side."""
     for (m, color), shift in zip(COLORS.items(), np.linspace(-0.18, 0.18, 4), strict=True):
         if m in values:
-            x, y = np.arange(len(index)) + shift, values[m].reindex(index)
-            ax.plot(x, y, "o", color=color, label=label.format(m), **style)
-    ax.set_xticks(range(len(index)), [f"{v:g}" for v in index])
+            x = np.arange(len(values)) + shift
+            ax.plot(x, values[m], "o", color=color, label=label.format(m), **style)
+    ax.set_xticks(range(len(values)), [f"{v:g}" for v in values.index])
     ax.set(xlabel="v")
-
-
-def _of_models(table: pd.DataFrame, metric: str) -> dict[str, pd.Series]:
-    return {str(m): rows.droplevel("model") for m, rows in table[metric].groupby(level="model")}
-
-
-def _legend(ax: Axes) -> None:
     ax.legend(frameon=False, bbox_to_anchor=(1, 1), loc="upper left")
 
 
@@ -218,12 +202,10 @@ def implied_shares(ours: pd.DataFrame) -> Figure:
     """Show the shares of positive rows that the published rows imply, beside ours."""
     shares = share_table(ours)
     figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-    values = {m: shares[m] for m in MODELS}
-    _points(ax, values, shares.index, "{}, published", mfc="white")
     ax.plot(range(len(shares)), shares["ours"], "ks", label="ours", zorder=3)
     ax.axhline(0.5, color="#999999", lw=0.8)
     ax.set(ylabel="share of positive test rows")
-    _legend(ax)
+    _points(ax, shares, "{}, published", mfc="white")
     return figure
 
 
@@ -234,24 +216,22 @@ def f1_against_flag_all(ours: pd.DataFrame, best: pd.Series) -> Figure:
     x = range(len(shares))
     ax.plot(x, published.flag_all_f1(shares["ours"]), color="#333333", label="flag all")
     ax.plot(x, best.reindex(shares.index), "kx", label="best on the truth")
-    _points(ax, _of_models(ours, "f1"), shares.index)
-    _points(ax, _of_models(recast, "f1"), shares.index, "_{}", mfc="white")
+    for table, label, style in ((recast, "_{}", {"mfc": "white"}), (ours, "{}", {})):
+        _points(ax, table["f1"].unstack("model").reindex(shares.index), label, **style)
     ax.set(ylabel="F1 of the minority", ylim=(0, None))
-    _legend(ax)
     return figure
 
 
 def ceiling(ours: pd.DataFrame) -> Figure:
     """Show AUC and accuracy of the models, and of the rule that knows the true probability."""
     figure, axes = plt.subplots(1, 2, figsize=(8.5, 3.6), layout="constrained")
-    vs = pd.Index(dict.fromkeys(ours.index.get_level_values("v")))
     for ax, metric, title in zip(axes, ("auc", "accuracy"), ("AUC", "accuracy"), strict=True):
-        values = _of_models(ours, metric)
+        values = ours[metric].unstack("model")
         for rule, color in ((BAYES, "black"), (FLAG_NONE, "#999999")):
             if rule in values:
-                y = values[rule].reindex(vs)
-                ax.plot(range(len(vs)), y, "_", color=color, ms=24, mew=2, label=rule)
-        _points(ax, values, vs)
+                style = {"color": color, "ms": 24, "mew": 2, "label": rule}
+                ax.plot(range(len(values)), values[rule], "_", **style)
+        _points(ax, values)
         ax.set(ylabel=title)
-    _legend(axes[-1])
+    axes[0].get_legend().remove()
     return figure

@@ -49,41 +49,31 @@ def summary(results: pd.DataFrame, metrics: dict[str, str] = METRICS) -> pd.Data
         Columns of ``results`` and their titles.
     """
     mean, sd = moments(results, metrics)
-    table = pd.DataFrame(index=mean.index)
-    for metric, title in metrics.items():
-        table[title] = [mean_sd(m, s) for m, s in zip(mean[metric], sd[metric], strict=True)]
-    return table
+    cells = {title: list(map(mean_sd, mean[m], sd[m])) for m, title in metrics.items()}
+    return pd.DataFrame(cells, index=mean.index)
 
 
 def moments(results: pd.DataFrame, metrics: dict[str, str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return mean and sd (n - 1) of each metric, rows (data, model) in the order of ``results``."""
-    columns = list(metrics)
-    groups = results.reindex(columns=["data", "model", *columns]).groupby(
-        ["data", "model"], sort=False
-    )[columns]
-    mean, sd = groups.mean(), groups.std(ddof=1)
-    keys = [key for name in pd.unique(results["data"]) for key in mean.index if key[0] == name]
-    return mean.loc[keys], sd.loc[keys]
-
-
-def base_rates(results: pd.DataFrame) -> pd.Series:
-    """Return the mean share of minority rows in the test sets of each scenario."""
-    return results.groupby("data", sort=False)["base_rate"].mean()
-
-
-def success_counts(results: pd.DataFrame) -> pd.Series:
-    """Return "8 of 10", the number of successful fits and of all, for each (data, model)."""
-    groups = results.assign(good=results["error"] == "").groupby(["data", "model"], sort=False)
-    return groups["good"].agg(lambda good: f"{int(good.sum())} of {len(good)}")
+    place = pd.factorize(results["data"])[0].argsort(kind="stable")
+    rows = results.reindex(columns=["data", "model", *metrics]).iloc[place]
+    groups = rows.groupby(["data", "model"], sort=False)[list(metrics)]
+    return groups.mean(), groups.std(ddof=1)
 
 
 def full(results: pd.DataFrame) -> pd.DataFrame:
     """Return the full table as text: base rate, each metric, and how many fits succeeded."""
     table = summary(results, ALL)
-    rates = base_rates(results)
-    table.insert(0, "base rate", [f"{rates[data]:.3f}" for data, _ in table.index])
-    table["fits"] = success_counts(results).reindex(table.index)
+    table.insert(0, "base rate", [f"{rate:.3f}" for rate in _base_rates(results, table)])
+    good = results["error"].eq("").groupby([results["data"], results["model"]])
+    table["fits"] = good.agg(lambda fits: f"{fits.sum()} of {len(fits)}").reindex(table.index)
     return table.rename_axis(index=["setting", "model"])
+
+
+def _base_rates(results: pd.DataFrame, table: pd.DataFrame) -> pd.Series:
+    """Return the mean share of minority rows in the test sets, for each row (data, model)."""
+    rates = results.groupby("data")["base_rate"].mean()
+    return rates[table.index.get_level_values(0)]
 
 
 def formats(results: pd.DataFrame) -> dict[str, str]:
@@ -92,23 +82,16 @@ def formats(results: pd.DataFrame) -> dict[str, str]:
     The CSV has a column of numbers for each mean and each sd; the others have mean (sd).
     """
     table = full(results)
-    mean, sd = moments(results, ALL)
-    numbers = pd.DataFrame({"base_rate": [base_rates(results)[d] for d, _ in mean.index]})
-    numbers.index = mean.index.rename(["setting", "model"])
-    for metric in ALL:
-        numbers[f"{metric}_mean"], numbers[f"{metric}_sd"] = mean[metric], sd[metric]
-    numbers["fits"] = table["fits"]
+    mean, sd = (each.set_axis(table.index) for each in moments(results, ALL))
+    numbers = mean.add_suffix("_mean").join(sd.add_suffix("_sd"))
+    numbers = numbers[[f"{metric}_{each}" for metric in ALL for each in ("mean", "sd")]]
+    numbers.insert(0, "base_rate", _base_rates(results, table).to_numpy())
     return {
         "txt": f"{LEGEND}\n\n{table.to_string()}\n",
-        "csv": numbers.to_csv(),
+        "csv": numbers.assign(fits=table["fits"]).to_csv(),
         "tex": table.to_latex(escape=True, longtable=True, caption=LEGEND),
         "html": as_html(table),
     }
-
-
-def html(results: pd.DataFrame) -> str:
-    """Return the full table as HTML."""
-    return as_html(full(results))
 
 
 def as_html(table: pd.DataFrame) -> str:
@@ -121,13 +104,11 @@ def model_rows(results: pd.DataFrame) -> pd.DataFrame:
     return results[~results["model"].isin(TRIVIAL)]
 
 
-def listed(items: list[str]) -> str:
-    """Return the items as an enumeration: "a, b and c"."""
-    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
-
-
 def mean_sd(mean: float, sd: float) -> str:
     """Return "mean (sd)"; a dash without a mean, and no brackets without a sd."""
-    if np.isnan(mean):
-        return "-"
-    return f"{mean:.3f}" if np.isnan(sd) else f"{mean:.3f} ({sd:.3f})"
+    return number(mean) if np.isnan(mean) or np.isnan(sd) else f"{mean:.3f} ({sd:.3f})"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number as a table has it; a dash for NaN."""
+    return "-" if np.isnan(value) else f"{value:.{digits}f}"

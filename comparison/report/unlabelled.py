@@ -6,9 +6,9 @@ Each model is fitted to all rows, and judges each row by the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -20,6 +20,8 @@ from ..run.protocol import Protocol
 from ..scenarios.datasets import Dataset
 from . import own_data, pages
 from .comparison_page import warnings_of
+from .pages import heat_map
+from .table import number
 
 SHOWN = 20  # rows on the page
 ALIKE = 0.95  # agreement of models that decide alike
@@ -139,25 +141,15 @@ def all_rows(found: Votes) -> str:
     return str(pd.concat([rows, each], axis=1).to_csv(index=False))
 
 
-def number(agreement: float) -> str:
-    """Return an agreement as a table has it."""
-    return "-" if np.isnan(agreement) else f"{agreement:.2f}"
-
-
 def _fitted(results: pd.DataFrame) -> pd.DataFrame:
     return results[(results["error"] == "") & results["model"].isin(list(MODELS))]
 
 
 def plot_agreement(found: Votes) -> Figure:
     """Show the agreement of all pairs of models."""
-    names = list(found.models.index)
-    size = 2.0 + 0.55 * len(names)
-    figure, ax = plt.subplots(figsize=(size, size), layout="constrained")
-    ax.imshow(found.agreement, cmap="Blues", vmin=0.0, vmax=1.5)
-    for (i, j), value in np.ndenumerate(found.agreement.to_numpy()):
-        ax.text(j, i, number(value), ha="center", va="center", fontsize=8)
-    ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
-    ax.set_yticks(range(len(names)), names)
+    size = 2.0 + 0.55 * len(found.models)
+    style = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.5}
+    figure, ax = heat_map(found.agreement, (size, size), partial(number, digits=2), **style)
     ax.set_title("of the rows that either calls odd,\nthe share that both do")
     return figure
 
@@ -196,7 +188,6 @@ def write(
         seed=seed,
         notes=notes,
         legend=LEGEND,
-        number=number,
         shown=SHOWN,
         warnings=warnings_of(_fitted(results)),
         failed=warnings_of(results[results["error"] != ""]),

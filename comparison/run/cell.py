@@ -70,9 +70,20 @@ class Cell:
             decision = decided(est, test.X) if whole else est.decision(test.X)
             scored = time.perf_counter()
         notes = dict.fromkeys(map(_note, caught))
+        flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
+        if whole:
+            results: dict[str, Any] = {
+                "p_values": " ".join(f"{p:.6g}" for p in decision["p_value"]),
+                "odd": "".join("1" if each else "0" for each in flagged),
+            }
+        else:
+            abnormal = 1.0 - decision["probability_normal"].to_numpy()
+            results = measure(test.minority, flagged, score, abnormal)
+        if pair.unseen is not None:
+            results |= measure_kinds(test.minority, pair.unseen, flagged, score)
+            results |= _of_answers(est, pair.unseen, pair)
         return {
-            **(_of_rows(decision) if whole else _measured(test.minority, decision)),
-            **({} if pair.unseen is None else _of_kinds(est, pair.unseen, pair, decision)),
+            **results,
             "base_rate": test.base_rate,
             "n": len(train.X),
             "p": train.X.shape[1],
@@ -106,41 +117,24 @@ def decided(est: Detector, X: Any) -> pd.DataFrame:
     return pd.concat([found, as_new]).sort_index()
 
 
-def _measured(minority: np.ndarray, decision: pd.DataFrame) -> dict[str, float]:
-    flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
-    return measure(minority, flagged, score, 1.0 - decision["probability_normal"].to_numpy())
-
-
-def _of_rows(decision: pd.DataFrame) -> dict[str, str]:
-    """Return the decision on each row as two texts: p-values, and 1 for each abnormal row."""
-    return {
-        "p_values": " ".join(f"{p:.6g}" for p in decision["p_value"]),
-        "odd": "".join("0" if normal else "1" for normal in decision["normal"]),
-    }
-
-
 def _note(caught: warnings.WarningMessage) -> str:
     ours = issubclass(caught.category, (DataWarning, DiagnosticWarning))
     return f"{'' if ours else f'{caught.category.__name__}: '}{caught.message}"
 
 
-def _of_kinds(
-    est: Detector, unseen: np.ndarray, pair: Pair, decision: pd.DataFrame
-) -> dict[str, float]:
-    """Return the metrics of seen and of unseen kinds, and proper scores of the probabilities.
+def _of_answers(est: Detector, unseen: np.ndarray, pair: Pair) -> dict[str, float]:
+    """Return proper scores of the answers normal, known and unknown, and the AUC by P(normal).
 
     The names of those without a background, which are Platt's, begin with "platt_".
     """
     minority, X = pair.test.minority, pair.test.X
-    flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
-    values = measure_kinds(minority, unseen, flagged, score)
+    values: dict[str, float] = {}
     base_rate = float(pair.train.minority.mean())
     answers = est.kinds(X).to_numpy()
     for prefix, P in (("", answers), ("platt_", est.kinds(X, background=0).to_numpy())):
         values |= scores_of_answers(P, minority, unseen, base_rate, prefix)
-    by_answers = measure_kinds(minority, unseen, flagged, 1.0 - answers[:, 0])
-    values |= {f"answers_auc_{each}": by_answers[f"auc_{each}"] for each in ("seen", "unseen")}
-    return values
+    found = measure_kinds(minority, unseen, answers[:, 0] < 0.5, 1.0 - answers[:, 0])
+    return values | {f"answers_auc_{each}": found[f"auc_{each}"] for each in ("seen", "unseen")}
 
 
 def _json_value(value: Any) -> str | float | None:
@@ -159,7 +153,10 @@ def trivial_rules(scenario: Scenario, replicate: int, seed: int) -> Iterator[Row
     pair = replicate_pair(scenario, replicate, seed)
     if pair.test is pair.train:  # there are no classes
         return
-    for name, probability in rules(pair):
+    n = len(pair.test.X)
+    for name, probability in zip(TRIVIAL, (np.ones(n), np.zeros(n), pair.truth), strict=True):
+        if probability is None:
+            continue
         metrics = measure(pair.test.minority, probability > 0.5, probability, probability)
         yield {
             "data": scenario.name,
@@ -170,33 +167,15 @@ def trivial_rules(scenario: Scenario, replicate: int, seed: int) -> Iterator[Row
         }
 
 
-def rules(pair: Pair) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name and P(abnormal) of each rule that needs no fit."""
-    n = len(pair.test.X)
-    yield FLAG_ALL, np.ones(n)
-    yield FLAG_NONE, np.zeros(n)
-    if pair.truth is not None:
-        yield BAYES, pair.truth
-
-
 def replicate_seed(replicate: int, seed: int) -> int:
     """Return the seed of a replicate; each pair (replicate, seed) has its own."""
     return int(np.random.SeedSequence([seed, replicate]).generate_state(1)[0] >> 1)
 
 
+@lru_cache(maxsize=1)
 def replicate_pair(scenario: Scenario, replicate: int, seed: int) -> Pair:
     """Return the data sets of a replicate.
 
     The last pair is kept, as a process computes the cells of one replicate after another.
     """
-    return _cached_pair(scenario, replicate_seed(replicate, seed))
-
-
-def forget_pair() -> None:
-    """Release the pair that :func:`replicate_pair` keeps."""
-    _cached_pair.cache_clear()
-
-
-@lru_cache(maxsize=1)
-def _cached_pair(scenario: Scenario, seed: int) -> Pair:
-    return scenario.pair(seed)
+    return scenario.pair(replicate_seed(replicate, seed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss
 
-from ...inference.metrics import evaluate
+from ...inference.decision import evaluate
 
 BINS = 10
 UNSEEN_SHARES = (0.25, 0.5)
@@ -29,7 +29,7 @@ def measure(
     Returns
     -------
     dict
-        The metrics of :func:`bsvdd.inference.metrics.evaluate`, ``average_precision`` (of the
+        The metrics of :func:`bsvdd.inference.decision.evaluate`, ``average_precision`` (of the
         minority; the base rate for a constant score), ``brier`` and ``calibration_error``.
     """
     both = minority.any() and not minority.all()

@@ -19,7 +19,7 @@ from ...estimators.as_published import PUBLICATIONS
 from ...estimators.detector import Detector
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...inference.cutoff import Cutoff
-from ...inference.metrics import evaluate
+from ...inference.decision import evaluate
 from ...models import priors
 from ...models.kernels import RBF, Kernel, Standardized, Tabular
 from ..scenarios.collection import Dataset, require_known
@@ -141,17 +141,10 @@ class Protocol:
         kernels: list[dict[str, Any]] = [{}]
         if self.alternatives and not candidate.is_yardstick:  # whose kernel has no bandwidth
             first = self.kernel_of(candidate)
-            others = [
-                kernel
-                for kernel in map(self._with_categories, self.alternatives)
-                if kernel != first
-            ]
-            kernels = [{"kernel": kernel} for kernel in (first, *others)]
-        return [
-            {**kernel, **dict(zip(grid, values, strict=True))}
-            for kernel in kernels
-            for values in product(*grid.values())
-        ]
+            others = map(self._with_categories, self.alternatives)
+            kernels = [{"kernel": k} for k in (first, *(k for k in others if k != first))]
+        settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+        return [kernel | setting for kernel in kernels for setting in settings]
 
     def fit(
         self, candidate: Candidate, X: np.ndarray, minority: np.ndarray, seed: int
@@ -283,17 +276,16 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
     Raises
     ------
     ValueError
-        A model is unknown, or a yardstick without a source.
+        A model is unknown, or has no source.
     """
-    found = []
-    for name in PUBLICATIONS if models is None else models:
-        candidate = Candidate(name, name)
-        if name not in PUBLICATIONS:
+    for name in models or ():
+        if Candidate(name, name).model not in PUBLICATIONS:
             raise ValueError(
                 f"{name} is here for comparison, and no source sets its parameters; leave it "
                 "out of the models as published"
             )
-        published = PUBLICATIONS[name].parameters
-        parameters = {n: value for n, value in published.items() if n not in own}
-        found.append(replace(candidate, parameters=parameters))
-    return found
+    return [
+        Candidate(name, name, {n: v for n, v in publication.parameters.items() if n not in own})
+        for name, publication in PUBLICATIONS.items()
+        if models is None or name in models
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from ...estimators.messages import FORMULA, as_cell
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
-from .cell import Cell, forget_pair, replicate_pair, trivial_rules
+from .cell import Cell, replicate_pair, trivial_rules
 from .protocol import Candidate, Protocol
 from .store import Key, Row, Store
 from .workers import Workers
@@ -93,26 +94,22 @@ class Study:
         """
         reasons: dict[tuple[str, str], str] = {}
         for cell in self.cells():
-            place = cell.scenario.name, cell.candidate.name
             if cell.replicate or not isinstance(cell.scenario, Real):
                 continue
             train = replicate_pair(cell.scenario, 0, self.seed).train
             try:
                 self.protocol.estimator(cell.candidate, self.seed).check_rows(train.minority)
             except ValueError as error:
-                reasons[place] = str(error)
-        forget_pair()
+                reasons[cell.scenario.name, cell.candidate.name] = str(error)
+        replicate_pair.cache_clear()
         return reasons
 
     def check(self) -> None:
         """Raise a ValueError if names are repeated, or some cell cannot be fitted."""
-        for kind, names in (
-            ("data set", [scenario.name for scenario in self.scenarios]),
-            ("model", [candidate.name for candidate in self.candidates]),
-        ):
-            repeated = {name for name in names if names.count(name) > 1}
-            if repeated:
-                raise ValueError(f"{kind} {sorted(repeated)[0]!r} is given twice")
+        for kind, given in (("data set", self.scenarios), ("model", self.candidates)):
+            name, n = Counter(each.name for each in given).most_common(1)[0]
+            if n > 1:
+                raise ValueError(f"{kind} {name!r} is given twice")
         folds = self.protocol.cutoff.cv
         for scenario in self.scenarios:
             scenario.check()
@@ -175,7 +172,7 @@ class Study:
             for replicate in range(self.replicates)
             for row in trivial_rules(scenario, replicate, self.seed)
         ]
-        forget_pair()
+        replicate_pair.cache_clear()
         return frame([rows[i] for i in range(len(cells))] + trivial)
 
 
@@ -283,11 +280,9 @@ def comparison(
 
     In a table without minority rows each row is judged by all others, once.
     """
-    chosen = DEFAULT_MODELS if models is None else models
     if candidates is None:
-        candidates = [Candidate(name, name) for name in chosen]
-    if not any(each.minority.any() for each in data):
-        scenarios: list[Scenario] = [Real(each, labelled=False) for each in data]
-        return Study("compare", scenarios, candidates, protocol or Protocol(), 1, seed)
-    scenarios = [Real(each) for each in data]
-    return Study("compare", scenarios, candidates, protocol or Protocol(), replicates, seed)
+        candidates = [Candidate(name, name) for name in models or DEFAULT_MODELS]
+    labelled = any(each.minority.any() for each in data)
+    scenarios: list[Scenario] = [Real(each, labelled=labelled) for each in data]
+    once = replicates if labelled else 1
+    return Study("compare", scenarios, candidates, protocol or Protocol(), once, seed)

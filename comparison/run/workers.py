@@ -96,8 +96,10 @@ class Workers:
 
             running: dict[Any, int] = {}
             finished, waiting = as_completed([], loop=client.loop), iter(enumerate(cells))
+            i = 0
 
             def submit() -> None:
+                """Keep two cells for each worker there is."""
                 room = 2 * max(1, len(client.nthreads())) - len(running)
                 for i, cell in islice(waiting, max(0, room)):
                     future = client.submit(cell.run, pure=False)
@@ -108,14 +110,11 @@ class Workers:
                 submit()
                 for future in finished:
                     i = running.pop(future)
-                    try:
-                        row = future.result()
-                    except KilledWorker as error:
-                        raise ChildProcessError(_died("each worker", [cells[i]])) from error
+                    row = future.result()
                     submit()
                     yield i, row
-            except ChildProcessError:
-                raise
+            except KilledWorker as error:
+                raise ChildProcessError(_died("each worker", [cells[i]])) from error
             except (CancelledError, OSError) as error:
                 raise ConnectionError(
                     f"the dask scheduler at {self.scheduler} is lost; restart it, and run the same "

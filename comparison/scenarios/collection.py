@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
+from typing import Any
 
 import numpy as np
 
@@ -88,15 +90,22 @@ class Source:
     known_as: str | None
 
 
-def sources() -> dict[str, Source]:
-    """Return the sources and licences of the embedded data sets, by name."""
-    records = json.loads((DATA / "sets.json").read_text(encoding="utf-8"))
-    return {name: Source(**record) for name, record in sorted(records.items())}
+def sources(folder: Traversable = DATA) -> dict[str, Source]:
+    """Return the sources and licences of the embedded sets in ``folder``, by name."""
+    return {
+        name: Source(**{f.name: record[f.name] for f in fields(Source)})
+        for name, record in records(folder).items()
+    }
+
+
+def records(folder: Traversable) -> dict[str, dict[str, Any]]:
+    """Return what the sets.json of ``folder`` says of each set, by name."""
+    return dict(sorted(json.loads((folder / "sets.json").read_text(encoding="utf-8")).items()))
 
 
 def names() -> list[str]:
     """Return the names of the embedded real data sets."""
-    return sorted(f.name.removesuffix(".npz") for f in DATA.iterdir() if f.name.endswith(".npz"))
+    return list(records(DATA))
 
 
 def require_known(what: str, name: str, names: Iterable[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import zipfile
 import zlib
@@ -15,7 +14,7 @@ from sklearn.datasets import make_moons
 from ...estimators.messages import printable
 from ...estimators.rows import columns
 from ...estimators.rows.files import COMMAS, CsvFormat, require_file
-from ...estimators.rows.tables import Layout, read_features, split_label
+from ...estimators.rows.tables import Layout, minority_of, read_features
 from .collection import DEFAULT as DEFAULT
 from .collection import QUICK as QUICK
 from .collection import Dataset
@@ -24,7 +23,10 @@ from .collection import embedded as embedded
 from .collection import names as names
 from .collection import sources as sources
 
-UNREADABLE = KeyError, ValueError, EOFError, TypeError, RuntimeError
+UNREADABLE = (
+    *(KeyError, ValueError, EOFError, TypeError, RuntimeError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 EXPANSION = 100  # times the size of a compressed file that its arrays may need,
 EXPANDED = 2**26  # or these bytes
 
@@ -65,7 +67,7 @@ def from_csv(
     path : str or path
         A CSV file with a header.
     label, minor : str or None
-        As in :func:`~bsvdd.estimators.rows.tables.split_label`; without a label no row is
+        As in :func:`~bsvdd.estimators.rows.tables.minority_of`; without a label no row is
         minority, and a column with two values is a category.
     id, drop, form, categories
         As in :class:`~bsvdd.estimators.rows.tables.Layout`.
@@ -104,11 +106,17 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
     """
     try:
         require_file(Path(path))
-        with zipfile.ZipFile(path) as archive:
-            _check_sizes(archive, os.path.getsize(path))
+        size = os.path.getsize(path)
+        with zipfile.ZipFile(path) as archive:  # nothing longer is read, whatever an array claims
+            needed = sum(archive.getinfo(name).file_size for name in ("X.npy", "y.npy"))
+        if needed > (most := max(EXPANDED, EXPANSION * size)):
+            raise ValueError(
+                f"its arrays need {needed:.3g} bytes, expected at most {most:.3g} for a file of "
+                f"{size} bytes; save them by np.savez, without compression"
+            )
         with np.load(path, allow_pickle=False) as arrays:
             X, y = arrays["X"], arrays["y"]
-    except (*UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         why = str(error).partition("\n")[0]  # NumPy goes on to advise to trust the file
         raise ValueError(
             f"{path} cannot be read as .npz with arrays X and y (of numbers or strings, not of "
@@ -119,33 +127,13 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
             f"{path}: X must be a table of numbers (n, p) and y have n values, got X {X.shape} of "
             f"{X.dtype}, y {y.shape}"
         )
-    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-    _, minority = split_label(table.assign(y=y), "y", minor)
+    minority = minority_of(pd.Series(y, name="y"), minor)
     return Dataset(_name(path), X.astype(float), minority)
 
 
 def _name(path: str | Path) -> str:
     """Return the name of the data set in a file; it is shown in terminals and on pages."""
     return printable(Path(path).stem)
-
-
-def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise a ValueError if X and y need more memory than a file of ``size`` bytes can explain."""
-    most = max(EXPANDED, EXPANSION * size)
-    needed = 0
-    for name in ("X.npy", "y.npy"):
-        with archive.open(name) as member:
-            version = np.lib.format.read_magic(member)
-            read = np.lib.format.read_array_header_1_0
-            shape, _, dtype = (
-                read(member) if version == (1, 0) else np.lib.format.read_array_header_2_0(member)
-            )
-        needed += max(archive.getinfo(name).file_size, math.prod(shape) * dtype.itemsize)
-    if needed > most:
-        raise ValueError(
-            f"its arrays need {needed:.3g} bytes, expected at most {most:.3g} for a file of {size} "
-            "bytes; save them by np.savez, without compression"
-        )
 
 
 def from_folder(folder: str | Path, label: str | None, minor: str | None) -> list[Dataset]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import override
 
 import numpy as np
@@ -58,16 +59,6 @@ def modes(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
     return np.concatenate([majority, rng.uniform(-REACH, REACH, size=(n1, 2))])
 
 
-def clover(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
-    """Return n0 rows around the petals of a clover, then n1 rows in them."""
-    return _regions(PETALS, n0, n1, noise, seed)
-
-
-def paw(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
-    """Return n0 rows around the pads of a paw, then n1 rows in them."""
-    return _regions(PADS, n0, n1, noise, seed)
-
-
 def _ellipse(center: tuple[float, float], axes: tuple[float, float], angle: float) -> np.ndarray:
     """Return the 2 x 3 affine map [A | c] from the unit disc to an ellipse."""
     c, s = np.cos(angle), np.sin(angle)
@@ -91,7 +82,8 @@ def depth(maps: list[np.ndarray], X: np.ndarray) -> np.ndarray:
     return np.min(radii, axis=0)
 
 
-def _regions(maps: list[np.ndarray], n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
+def regions(n0: int, n1: int, noise: float, seed: int, maps: list[np.ndarray]) -> np.ndarray:
+    """Return n0 rows around the regions of ``maps``, then n1 rows in them."""
     rng, in_border = np.random.default_rng(seed), round(noise * n1)
 
     def uniform(low: float, high: float, n: int) -> np.ndarray:
@@ -110,8 +102,8 @@ def _regions(maps: list[np.ndarray], n0: int, n1: int, noise: float, seed: int) 
 SHAPES: dict[str, Callable[[int, int, float, int], np.ndarray]] = {
     "ring": ring,
     "moons": moons,
-    "clover": clover,
-    "paw": paw,
+    "clover": partial(regions, maps=PETALS),
+    "paw": partial(regions, maps=PADS),
     "modes": modes,
 }
 
@@ -144,15 +136,10 @@ class Shape(Scenario):
     @override
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.kind not in SHAPES:
-            raise ValueError(f"Shape: kind must be one of {list(SHAPES)}, got {self.kind!r}")
-        if not (0 < self.share < 1 and round(self.share * min(self.n_train, self.n_test)) >= 1):
-            raise ValueError(
-                f"Shape: share={self.share!r} of {self.n_train} and {self.n_test} rows must leave "
-                "at least one row of each class"
-            )
-        if not 0 <= self.noise <= 1:
-            raise ValueError(f"Shape: noise must lie in [0, 1], got {self.noise!r}")
+        few = round(self.share * min(self.n_train, self.n_test))
+        self.require("kind", self.kind in SHAPES, f"one of {', '.join(SHAPES)}")
+        self.require("share", 0 < self.share < 1 and few >= 1, "in (0, 1) and one row or more")
+        self.require("noise", 0 <= self.noise <= 1, "in [0, 1]")
 
     @property
     @override

@@ -11,14 +11,13 @@ have drifted by a given length in random directions.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from importlib.resources import as_file
 from typing import override
 
 import numpy as np
 
-from .collection import DATA, Dataset, Source, require_known
+from .collection import DATA, Dataset, records, require_known
 from .collection import embedded as embedded_set
 from .scenario import Pair, Scenario, two_generators
 
@@ -45,32 +44,28 @@ class KindSet:
     label: np.ndarray
 
     @property
-    def normal(self) -> tuple[str, ...]:
-        """The normal classes: the fewest largest ones with more than half of the rows."""
+    def _sizes(self) -> dict[str, int]:
+        """The number of rows of each class, the largest first."""
         names, counts = np.unique(self.label, return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        n = int(np.searchsorted(np.cumsum(counts[order]), len(self.label) / 2.0, side="right")) + 1
-        return tuple(names[order[:n]].tolist())
+        return dict(zip(names[order].tolist(), counts[order].tolist(), strict=True))
+
+    @property
+    def normal(self) -> tuple[str, ...]:
+        """The normal classes: the fewest largest ones with more than half of the rows."""
+        above = np.cumsum(list(self._sizes.values())) > len(self.label) / 2.0
+        return tuple(self._sizes)[: int(above.argmax()) + 1]
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The other classes with at least 8 rows, the largest first."""
-        names, counts = np.unique(self.label, return_counts=True)
-        order = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= LEAST]
-        return tuple(name for name in names[order].tolist() if name not in self.normal)
-
-
-def sources() -> dict[str, Source]:
-    """Return the sources and licences of the embedded sets of several classes, by name."""
-    return {
-        name: Source(**{k: v for k, v in record.items() if k not in ("kinds", "rows_of")})
-        for name, record in _records().items()
-    }
+        sizes, normal = self._sizes, self.normal
+        return tuple(name for name, n in sizes.items() if n >= LEAST and name not in normal)
 
 
 def names() -> list[str]:
     """Return the names of the embedded sets of several classes."""
-    return sorted(_records())
+    return list(records(FOLDER))
 
 
 def embedded(name: str) -> KindSet:
@@ -88,18 +83,12 @@ def embedded(name: str) -> KindSet:
     >>> data.X.shape, data.normal, data.kinds
     ((215, 5), ('normal',), ('hyper', 'hypo'))
     """
-    records = _records()
     require_known("set of several classes", name, names())
-    record = records[name]
+    record = records(FOLDER)[name]
     with as_file(FOLDER / f"{name}.npz") as path, np.load(path) as arrays:
         label = np.array(record["kinds"])[arrays["kind"]]
         X = arrays["X"] if record["rows_of"] is None else embedded_set(record["rows_of"]).X
     return KindSet(name, X, label)
-
-
-def _records() -> dict[str, dict]:
-    records: dict[str, dict] = json.loads((FOLDER / "sets.json").read_text(encoding="utf-8"))
-    return records
 
 
 def pair_of(name: str, *sets: tuple[np.ndarray, np.ndarray]) -> Pair:
@@ -135,11 +124,7 @@ class LabelledKind(Scenario):
     @override
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.kind not in self.data.kinds:
-            raise ValueError(
-                f"{self.data.name}: {self.kind!r} is no kind of abnormal rows; expected one of "
-                f"{', '.join(map(repr, self.data.kinds))}"
-            )
+        require_known(f"kind of abnormal rows of {self.data.name}", self.kind, self.data.kinds)
 
     @property
     @override
@@ -201,13 +186,9 @@ class Clusters(Scenario):
     @override
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.unseen <= 1:
-            raise ValueError(f"Clusters: unseen must lie in [0, 1], got {self.unseen!r}")
-        if not (0 < self.share < 1 and round(self.share * min(self.n_train, self.n_test)) >= 2):
-            raise ValueError(
-                f"Clusters: share={self.share!r} of {self.n_train} and {self.n_test} rows must "
-                "leave at least two abnormal rows"
-            )
+        few = round(self.share * min(self.n_train, self.n_test))
+        self.require("unseen", 0 <= self.unseen <= 1, "in [0, 1]")
+        self.require("share", 0 < self.share < 1 and few >= 2, "in (0, 1) and two rows or more")
 
     @property
     @override

@@ -63,8 +63,14 @@ class Scenario:
     labelled: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 <= self.mislabelled < 1:
-            raise ValueError(f"mislabelled must lie in [0, 1), got {self.mislabelled!r}")
+        self.require("mislabelled", 0 <= self.mislabelled < 1, "in [0, 1)")
+
+    def require(self, field: str, valid: bool, expected: str) -> None:
+        """Raise a ValueError that says what was expected of a field, unless it is ``valid``."""
+        if not valid:
+            raise ValueError(
+                f"{type(self).__name__}: {field} must be {expected}, got {getattr(self, field)!r}"
+            )
 
     @property
     def base_name(self) -> str:
@@ -133,8 +139,8 @@ class Real(Scenario):
     @override
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rows is not None and not (isinstance(self.rows, int) and self.rows > 0):
-            raise ValueError(f"Real: rows must be a whole number above 0, got {self.rows!r}")
+        whole = self.rows is None or (isinstance(self.rows, int) and self.rows > 0)
+        self.require("rows", whole, "a whole number above 0, or None")
 
     @property
     def _whole(self) -> bool:
@@ -167,25 +173,23 @@ class Real(Scenario):
 
     @override
     def drawn(self, seed: int) -> Pair:
-        rng = np.random.default_rng([seed, 1])  # independent of the draw of the halves
+        data = self.data
         if self._whole:
-            every = self._filled(self.data, self.data)
+            every = self._filled(data, data)
             return Pair(every, every)
-        if not self.labelled:
-            majority = np.random.default_rng(seed).permutation(np.flatnonzero(~self.data.minority))
-            half = len(majority) // 2
-            others = np.concatenate([majority[half:], np.flatnonzero(self.data.minority)])
-            chosen = majority[: min(half, self.rows or half)], others
+        if self.labelled:
+            chosen = halves(data, seed)
         else:
-            chosen = halves(self.data, seed)
-        train, test = (subset(self.data, rows) for rows in chosen)
+            majority = np.random.default_rng(seed).permutation(np.flatnonzero(~data.minority))
+            half = len(majority) // 2
+            others = np.concatenate([majority[half:], np.flatnonzero(data.minority)])
+            chosen = majority[: min(half, self.rows or half)], others
+        train, test = (subset(data, rows) for rows in chosen)
         train, test = self._filled(train, train), self._filled(test, train)
         if self._thinned:
-            n1 = self.base_minority
-            parts = [
-                rng.choice(np.flatnonzero(members), n, replace=False)
-                for members, n in ((~train.minority, self._thinned - n1), (train.minority, n1))
-            ]
+            rng, n1 = np.random.default_rng([seed, 1]), self.base_minority  # not that of the halves
+            sizes = ((~train.minority, self._thinned - n1), (train.minority, n1))
+            parts = [rng.choice(np.flatnonzero(of), n, replace=False) for of, n in sizes]
             train = subset(train, np.concatenate(parts))
         return Pair(train, test)
 
@@ -198,36 +202,32 @@ class Real(Scenario):
 
     @override
     def check(self) -> None:
-        data, rows = self.data, self._thinned
+        data, rows, kept = self.data, self._thinned, self.base_minority
         n1, n0 = int(data.minority.sum()), int((~data.minority).sum())
-        counts = [("", n0, 6)]
-        if not self._whole:
-            counts = [("minority ", n1, 2), ("majority ", n0, 6)]
-        for name, n, least in counts:
-            if n < least:
-                half = " (half of them train)" if name else ""
-                raise ValueError(
-                    f"{data.name}: a comparison needs at least {least} {name}rows{half}, got {n}"
-                )
-        bad = ~np.isfinite(data.X)
-        if bad.any() and not data.imputed:
-            row, column = np.argwhere(bad)[0]
-            raise ValueError(
-                f"{data.name}: row {row}, column {column} (counted from 0) is "
-                f"{data.X[row, column]}, and so are values of {int(bad.any(axis=1).sum())} "
-                "row(s) in all; drop or impute these rows"
-            )
-        kept = self.base_minority
-        if rows and (kept < 1 or rows - kept < 3):
-            raise ValueError(
-                f"{data.name}: {rows} training rows would be {kept} minority and {rows - kept} "
-                "majority, where a comparison needs 1 and 3; draw more rows"
-            )
-        if rows and data.base_rate > 0.5:
-            raise ValueError(
-                f"{data.name}: a set of which most rows are minority ({data.base_rate:.0%}) is not "
-                "thinned; give the rarer class as minority"
-            )
+        bad = np.zeros_like(data.X, dtype=bool) if data.imputed else ~np.isfinite(data.X)
+        row, column = np.argwhere(bad)[0] if bad.any() else (0, 0)
+        halved = "a comparison needs at least 2 minority rows and 6 others, half of which train"
+        for valid, message in (
+            (not self._whole or n0 >= 6, f"a comparison needs at least 6 rows, got {n0}"),
+            (self._whole or (n1 >= 2 and n0 >= 6), f"{halved}; got {n1} and {n0}"),
+            (
+                not bad.any(),
+                f"row {row}, column {column} (counted from 0) is {data.X[row, column]}, and so are "
+                f"values of {int(bad.any(axis=1).sum())} row(s) in all; drop or impute these rows",
+            ),
+            (
+                not rows or (kept >= 1 and rows - kept >= 3),
+                f"{rows} training rows would be {kept} minority and {(rows or 0) - kept} majority, "
+                "where a comparison needs 1 and 3; draw more rows",
+            ),
+            (
+                not rows or data.base_rate <= 0.5,
+                f"a set of which most rows are minority ({data.base_rate:.0%}) is not thinned; "
+                "give the rarer class as minority",
+            ),
+        ):
+            if not valid:
+                raise ValueError(f"{data.name}: {message}")
 
 
 def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -77,23 +77,19 @@ class Slides(Scenario):
     @override
     def __post_init__(self) -> None:
         super().__post_init__()
-        requirements = {
-            "v": (0 <= self.v < math.inf, "at least 0 and finite"),
-            "n_train": (self.n_train >= 2, "at least 2"),
-            "n_test": (self.n_test >= 2, "at least 2"),
-            "p": (self.p >= SIGNAL, f"at least {SIGNAL}, the features that carry signal"),
-            "far": (0 <= self.far <= 1, "in [0, 1]"),
-            "share": (self.share is None or 0 < self.share < 1, "in (0, 1), or None"),
-            "coefficients": (
-                self.coefficients in ("observation", "data set"),
-                "'observation' or 'data set'",
-            ),
-            "spread": (self.spread in ("variance", "sd"), "'variance' or 'sd'"),
-            "df": (self.df > 2, "above 2, for a covariance"),
-        }
-        for name, (valid, expected) in requirements.items():
-            if not valid:
-                raise ValueError(f"Slides: {name} must be {expected}, got {getattr(self, name)!r}")
+        readings = ("observation", "data set")
+        for field, valid, expected in (
+            ("v", 0 <= self.v < math.inf, "at least 0 and finite"),
+            ("n_train", self.n_train >= 2, "at least 2"),
+            ("n_test", self.n_test >= 2, "at least 2"),
+            ("p", self.p >= SIGNAL, f"at least {SIGNAL}, the features that carry signal"),
+            ("far", 0 <= self.far <= 1, "in [0, 1]"),
+            ("share", self.share is None or 0 < self.share < 1, "in (0, 1), or None"),
+            ("coefficients", self.coefficients in readings, "'observation' or 'data set'"),
+            ("spread", self.spread in ("variance", "sd"), "'variance' or 'sd'"),
+            ("df", self.df > 2, "above 2, for a covariance"),
+        ):
+            self.require(field, valid, expected)
 
     @property
     @override
@@ -139,27 +135,24 @@ class Slides(Scenario):
         """Return n rows with their class, P(y = 1 | x), and which are of the far component."""
         if self.share is None:
             return self._draw_unconditionally(rng, n, beta)
-        wanted = {True: round(self.share * n), False: n - round(self.share * n)}
-        kept: dict[bool, list[np.ndarray]] = {True: [], False: []}
-        components: dict[bool, list[np.ndarray]] = {True: [], False: []}
-        for _ in range(MOST_DRAWS):
-            block, _, far = self._draw_unconditionally(rng, n, beta)
-            for y, rows in kept.items():
-                missing = wanted[y] - sum(map(len, rows))
-                rows.append(block.X[block.minority == y][:missing])
-                components[y].append(far[block.minority == y][:missing])
-            if all(sum(map(len, rows)) == wanted[y] for y, rows in kept.items()):
-                break
-        else:
+        n1 = round(self.share * n)
+        blocks: list[tuple[Dataset, np.ndarray, np.ndarray]] = []
+        drawn = 0  # minority rows
+        while len(blocks) < MOST_DRAWS and (drawn < n1 or n * len(blocks) - drawn < n - n1):
+            blocks.append(self._draw_unconditionally(rng, n, beta))
+            drawn += int(blocks[-1][0].minority.sum())
+        minority = np.concatenate([block.minority for block, _, _ in blocks])
+        rows = [np.flatnonzero(minority == y)[:m] for y, m in ((False, n - n1), (True, n1))]
+        order = np.concatenate(rows)
+        if len(order) < n:
             raise ValueError(
                 f"{self.base_name}: a share of {self.share} minority rows was not met in "
                 f"{MOST_DRAWS * n} draws; one class hardly occurs with these coefficients"
             )
-        X = np.concatenate([*kept[False], *kept[True]])
-        minority = np.arange(n) >= wanted[False]
-        far = np.concatenate([*components[False], *components[True]])
-        order = rng.permutation(n)
-        return Dataset(self.base_name, X[order], minority[order]), np.empty(0), far[order]
+        order = order[rng.permutation(n)]
+        X = np.concatenate([block.X for block, _, _ in blocks])[order]
+        far = np.concatenate([each for _, _, each in blocks])[order]
+        return Dataset(self.base_name, X, minority[order]), np.empty(0), far
 
     def _draw_unconditionally(
         self, rng: np.random.Generator, n: int, beta: np.ndarray | None

@@ -22,8 +22,11 @@ FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logar
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
 
 
-def row_classes(minority: np.ndarray) -> list[tuple[np.ndarray, str, str, str]]:
-    """Return rows (as a mask), colour, marker and label of the classes that have rows."""
+RowClass = tuple[np.ndarray, str, str, str]  # rows (as a mask), colour, marker and label
+
+
+def row_classes(minority: np.ndarray) -> list[RowClass]:
+    """Return the classes that have rows."""
     classes = [(~minority, MAJORITY, "o", "majority"), (minority, MINORITY, "^", "minority")]
     return [each for each in classes if each[0].any()]
 

@@ -66,15 +66,14 @@ def plot_explanation(
     """
     require_center(est)
     if row is not None:
-        X = with_feature_names(est, est.fit_.data.rows[[row]])
-        why = est.explain(rows=[row], prob=prob, top=most)
+        X, asked = with_feature_names(est, est.fit_.data.rows[[row]]), {"rows": [row]}
     else:
         X = x if isinstance(x, pd.DataFrame) else np.atleast_2d(np.asarray(x, dtype=float))
         if len(X) != 1:
             raise ValueError(f"x must be one row, got {len(X)} rows; plot them one by one")
-        if not isinstance(X, pd.DataFrame):
-            X = with_feature_names(est, X)
-        why = est.explain(X, prob=prob, top=most)
+        X = X if isinstance(X, pd.DataFrame) else with_feature_names(est, X)
+        asked = {"X": X}
+    why = est.explain(**asked, prob=prob, top=most)
     of_row = why.rows.iloc[0]
     n = 1 if why.columns is None else 2
     size = 3 + 3 * n, 1.6 + 0.28 * most
@@ -86,8 +85,7 @@ def plot_explanation(
     what = "surprise" if why.kind == "surprise" else "$d_z^2 - D^2$"
     interval = "" if why.draws == 1 else f" [{of_row['low']:.3g}, {of_row['high']:.3g}]"
     figure.suptitle(
-        f"{type(est).__name__}: {decision}; {what} {of_row['mean']:.3g}{interval}, "
-        f"at the cutoff {of_row['cutoff']:.3g}",
+        f"{type(est).__name__}: {decision}; {what} {of_row['mean']:.3g}{interval}, 0 at the cutoff",
         fontsize=11,
     )
     return figure
@@ -124,10 +122,13 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
         ax.text(end, float(at), f" {share:.0%}", va="center", fontsize=8)
     ax.margins(x=0.12)
     ax.set_xlim(left=0.0)
-    remainder = why.rows["remainder"].iloc[0]
     xlabel = "term in $d_z^2$, and its share"
     if why.kind == "surprise":
-        xlabel = f"term in the surprise, and its share; concentration {remainder:.3g}"
+        base, remainder = why.rows[["base", "remainder"]].iloc[0]
+        xlabel = (
+            f"term in the surprise, and its share; concentration {remainder:.3g}, "
+            rf"$\log s_{{\mathrm{{cut}}}}$ {base:.3g}"
+        )
     ax.set(xlabel=xlabel, title="Columns")
     ax.legend(frameon=False, loc="lower right", fontsize=8)
 

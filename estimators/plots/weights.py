@@ -1,17 +1,37 @@
-"""The weights of the centre: the largest ones, and the posterior of a pair."""
+"""The weights of the centre: the largest, the posterior of a pair, and prior beside posterior."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import xarray as xr
 from matplotlib.figure import Figure
 from scipy.stats import gaussian_kde
 
-from .common import MAJORITY, MINORITY, Fitted, plain, point_names, require_center, row_classes
+from ...inference.density import proper
+from ..questions.summary import of_groups
+from .common import (
+    MAJORITY,
+    MINORITY,
+    PRIOR,
+    Fitted,
+    plain,
+    point_names,
+    require_center,
+    row_classes,
+)
 
 STEPS = 80  # of the grid, in each direction
 SMOOTH = 1.6
 MOST_DRAWS = 4000  # that the density estimate uses
+LABELS = {
+    "effective_support": "effective number of support points",
+    "largest_weight": "largest weight",
+    "minority_total": "total of the minority weights",
+    "squared_norm": "squared norm of the centre",
+    "typical_distance": "median distance of the majority",
+    "radius": "radius of the sphere",
+}
 
 
 def plot_weights(est: Fitted, most: int = 25, prob: float = 0.9) -> Figure:
@@ -144,3 +164,52 @@ def plot_weights_pair(
 def _largest(w: np.ndarray, most: int) -> np.ndarray:
     """Return the points with the largest mean of ``|w|`` over the draws, in ascending order."""
     return np.sort(np.argsort(-np.abs(w).mean(axis=0), kind="stable")[:most])
+
+
+def plot_prior_check(est: Fitted) -> Figure:
+    """Compare the prior and the posterior of the quantities of ``est.summary()``.
+
+    Each panel has two densities of one quantity, by ``az.plot_prior_posterior``. Where prior and
+    posterior agree, the data say nothing about the quantity. A small effective number of support
+    points means that the weights have collapsed on a few points.
+
+    Parameters
+    ----------
+    est : fitted Bayesian estimator
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The prior is improper, or the model has no posterior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_prior_check(est)
+    """
+    import arviz as az
+
+    groups = of_groups(est)
+    proper(est.fit_.prior.draws)
+    tree = {
+        name: xr.Dataset({LABELS[k]: (("chain", "draw"), v[None]) for k, v in of_group.items()})
+        for name, of_group in groups.items()
+    }
+    panels = az.plot_prior_posterior(
+        xr.DataTree.from_dict(tree),
+        backend="matplotlib",
+        figure_kwargs={"figsize": (3.5 * len(groups["prior"]), 3.0), "layout": "constrained"},
+        cols=["__variable__"],
+        col_wrap=len(groups["prior"]),
+        color=[PRIOR, MAJORITY],
+    )
+    figure = panels.viz["figure"].item()
+    figure.suptitle(f"{type(est).__name__}: what the data made of the prior", fontsize="medium")
+    return figure

@@ -66,6 +66,8 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
 def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray:
     r"""Return the e-values of rows of a batch, shape (rows,), from the left-out rows of one split.
 
+    They are those of Bashari et al. (2023), see ``est.select``.
+
     .. math:: e_j = \frac{(n + 1)\, 1[s_j \le t]}{1 + \#\{i : s_i \le t\}}
 
     with t the largest score, of the batch or left out, at which the estimated false discovery
@@ -81,11 +83,6 @@ def e_values(scores: np.ndarray, left_out: np.ndarray, fdr: float) -> np.ndarray
     left_out : ndarray of shape (n,)
         Scores of left-out normal rows, in ascending order.
     fdr : float
-
-    References
-    ----------
-    Bashari, M., Epstein, A., Romano, Y. and Sesia, M. (2023). Derandomized novelty detection with
-    FDR control via conformal e-values. Advances in Neural Information Processing Systems 36.
 
     Examples
     --------
@@ -120,10 +117,10 @@ def discoveries_by_e_values(e: np.ndarray, fdr: float) -> np.ndarray:
 def false_discoveries(p: np.ndarray, n: int, confidence: float = 0.9) -> pd.DataFrame:
     r"""Return bounds of the number of normal rows among those with small p-values.
 
-    They hold together for all thresholds, so a threshold may be chosen after a look at them (Song,
-    Jin and Candes 2026). Of m normal rows, :math:`V_k` have at most the p-value k/(n + 1). In a
-    random order of n left-out and m normal rows, :math:`V_k` is the number of the latter before
-    number k of the former: a Polya urn, which is easily sampled. The envelope is
+    They hold together for all thresholds (Song, Jin and Candes 2026). Of m normal rows,
+    :math:`V_k` have at most the p-value k/(n + 1). In a random order of n left-out and m normal
+    rows, :math:`V_k` is the number of the latter before number k of the former: a Polya urn, which
+    is easily sampled. The envelope is
 
     .. math:: V_k \le b_m(k) = \max\{v : P(V_k \ge v) \ge \lambda\} \quad \text{for all } k,
 
@@ -144,14 +141,7 @@ def false_discoveries(p: np.ndarray, n: int, confidence: float = 0.9) -> pd.Data
     Returns
     -------
     pandas.DataFrame
-        A row for each p-value in the batch, in ascending order: ``p_value``; ``selected``, the
-        number of rows with this or a smaller one; ``abnormal_at_least`` and ``false_at_most``, how
-        many of them are abnormal and normal; and ``false_share_at_most``.
-
-    References
-    ----------
-    Song, Z., Jin, Y. and Candes, E. J. (2026). Everywhere valid bounds on false discovery
-    proportions in conformal inference. arXiv:2605.20726.
+        A row for each p-value in the batch, as in ``est.false_discoveries``.
 
     Examples
     --------

@@ -16,21 +16,18 @@ DISTINCT = 0.9  # share of training rows that differ, above which an equal row i
 BLOCK_VALUES = 4_000_000
 
 
+def _as_bytes(rows: np.ndarray) -> list[bytes]:
+    return [row.tobytes() for row in rows + 0.0]  # -0.0 is 0.0
+
+
 def are_training_rows(est: Any, rows: np.ndarray) -> np.ndarray:
     """Return which rows (m, p) equal a training row in all columns; none where most rows do.
 
     ``rows`` are in the form that the kernel expects.
     """
-    held = est.fit_.data.rows
-    known = _as_bytes(held)
-    if est.kernel_.pairwise or len(set(known)) < DISTINCT * len(held):
-        return np.zeros(len(rows), dtype=bool)
-    members = set(known)
-    return np.array([row in members for row in _as_bytes(rows)], dtype=bool)
-
-
-def _as_bytes(rows: np.ndarray) -> list[bytes]:
-    return [row.tobytes() for row in rows + 0.0]  # -0.0 is 0.0
+    known = set(_as_bytes(est.fit_.data.rows))
+    by_chance = est.kernel_.pairwise or len(known) < DISTINCT * len(est.fit_.data.rows)
+    return np.array([row in known and not by_chance for row in _as_bytes(rows)], dtype=bool)
 
 
 def copied(est: Any) -> np.ndarray:
@@ -69,22 +66,16 @@ def hidden_copies(est: Any) -> list[tuple[int, ...]]:
     [(7, 30)]
     """
     fit = est.fit_
-    center, data = fit.center, fit.data
-    if not isinstance(center, Center) or not center.logarithmic:
+    center, gram, row = fit.center, fit.data.gram, fit.data.row_of_point
+    if not isinstance(center, Center) or not center.logarithmic or gram.n1 or (row < 0).any():
         return []
-    gram, row = data.gram, data.row_of_point
-    if gram.n1 or (row < 0).any():
-        return []
-    alike = gram.K >= ALIKE
+    alike, weights = gram.K >= ALIKE, center.weights.T
     n_alike = alike.sum(axis=1)
     normal = est.left_out_scores()[row] >= 0.0
     points = np.flatnonzero((n_alike > 1) & (n_alike <= FEW) & normal)
-    step = max(1, BLOCK_VALUES // max(gram.n_points, len(center.weights)))
     groups = set()
-    for start in range(0, len(points), step):
-        some = points[start : start + step]
+    for some in np.array_split(points, len(points) * max(weights.shape) // BLOCK_VALUES + 1):
         others = ~alike[some]
-        weights = center.weights.T
         with np.errstate(divide="ignore", invalid="ignore"):
             s = np.log((gram.K_left_out[some] * others) @ weights / (others @ weights))
             margins = s.T - center.boundary.threshold[:, None]

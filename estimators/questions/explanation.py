@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from sklearn.utils.validation import check_is_fitted
 
 from ...inference import threads
 from ...inference.center import Center
-from ...models.kernels import Kernel
+from ...models.kernels.base import is_number
+from .. import new_rows
 from ..fit import Fit
-from ..training import TrainingData
+from ..inputs import row_names
+from . import p_values
 from . import smallest_change as changes_of
 from . import terms as parts
+from .batches import check_rate
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
@@ -36,16 +40,19 @@ class Explanation:
     Attributes
     ----------
     kind : {"surprise", "distance"}
-        What is explained: the surprise :math:`-\log \sum_j w_j k(u_j, z)`, or the squared distance
-        less the squared distance of the cutoff; see :mod:`bsvdd.estimators.questions.terms`.
+        What is explained: the surprise, :math:`\log (s_{\mathrm{cut}} / s_z)`, or the squared
+        distance less that of the cutoff; see :mod:`bsvdd.estimators.questions.terms`. Both are 0 at
+        the cutoff.
     rows : pandas.DataFrame
-        For each row ``normal``, the decision; ``mean``, ``low``, ``high`` of what is explained;
-        ``cutoff``, its value at the cutoff; and ``remainder``, the mean of the rest beside the
-        terms of columns or points (surprise: the concentration; distance: k(z, z) less its mean
-        over normal rows). For a distance also ``base``, its mean over normal training rows.
+        For each row ``normal``, the decision, and ``mean``, ``low``, ``high`` of what is explained.
+        The mean is the sum of ``base``, of ``remainder``, and of the terms of the columns
+        (surprise) or of all points (distance). The base is :math:`\log s_{\mathrm{cut}}`, or the
+        mean of :math:`d^2 - D^2` over normal training rows; the remainder is the concentration, or
+        k(z, z) less its mean over normal rows.
     columns : xarray.Dataset or None
         For each ``obs`` and ``column``: ``mean``, ``low``, ``high`` of its term; ``share``,
-        ``share_low``, ``share_high`` of the surprise, or of d_z^2 for a linear kernel; and
+        ``share_low``, ``share_high`` of the surprise less the base, or of d_z^2 for a linear
+        kernel; and
         ``typical``, the mean term of normal training rows, each without itself where weights are
         at least 0. None if the kernel has no terms of columns. The attribute ``dates``, here and in
         ``changes``, says which columns count days, and since when.
@@ -98,11 +105,10 @@ class Explanation:
         interval = "" if self.draws == 1 else f" [{row['low']:.3g}, {row['high']:.3g}]"
         text = (
             f"{name}: {'normal' if row['normal'] else 'abnormal'}, {what} {row['mean']:.3g}"
-            f"{interval}, at the cutoff {row['cutoff']:.3g}."
+            f"{interval}, 0 at the cutoff."
         )
         if self.columns is not None:
-            pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
-            text += f" Columns: {', '.join(f'{column} {share:.0%}' for column, share in pairs)}."
+            text += f" Columns: {self._shares(i)}."
         if self.given:
             text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
         near = self.nearest["name"].values[i, :NEAR]
@@ -120,10 +126,11 @@ class Explanation:
 
     def reason(self, i: int) -> str:
         """Return the columns with large shares of row number i; empty if there are no shares."""
-        if self.columns is None:
-            return ""
+        return "" if self.columns is None else self._shares(i, REASON)
+
+    def _shares(self, i: int, least: float = 0.0) -> str:
         pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
-        return ", ".join(f"{column} {share:.0%}" for column, share in pairs if share >= REASON)
+        return ", ".join(f"{column} {share:.0%}" for column, share in pairs if share >= least)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the terms as a tidy table: a line for each row and column.
@@ -225,102 +232,166 @@ def explain(
     """
     decides = cast(Center, fit.center)
     center = decides.with_weights(decides.weights[draws])
-    data, cutoff = fit.data, decides.boundary.middle
-    members = None
+    data, cutoff = fit.data, parts.cutoff_of(decides, draws)
+    members = explained.rows if isinstance(explained, Training) else None
     if isinstance(explained, Training):
-        members, normal = explained.rows, explained.normal
-        rows, is_normal = data.rows[members], normal[members]
-        terms = _left_out_terms(data, center, members, cutoff, prob, top)
+        rows, is_normal = data.rows[explained.rows], explained.normal[explained.rows]
+        normal, terms = (
+            explained.normal,
+            _left_out_terms(fit, center, explained.rows, cutoff, prob, top),
+        )
     else:
-        rows, normal = explained, fit.normal
-        is_normal = decides.is_normal(rows, fit.level)
+        rows, normal, is_normal = explained, fit.normal, decides.is_normal(explained, fit.level)
         terms = parts.terms(center, rows, cutoff, prob, top)
-    is_surprise = parts.has_surprise(center)
     table = pd.DataFrame({"normal": is_normal}, names)
-    table[list(ENDS)] = terms.total
-    table["cutoff"], table["remainder"] = -cutoff if is_surprise else 0.0, terms.remainder[:, 0]
-    if not is_surprise:
-        table["base"] = parts.base(center, cutoff)
+    table[list(ENDS)] = terms["total"]
+    table["base"], table["remainder"] = parts.base(center, cutoff), terms["remainder"][:, 0]
     normal = normal & ~data.minority
     region = changes_of.Region.of(data.majority_rows, normal[~data.minority])
-    points: dict[str, Any] = {
-        "point": terms.point,
-        "row": data.row_of_point[terms.point],
-        "minority": terms.point >= data.gram.n_majority_points,
+
+    def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
+        """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
+        named = {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()}
+        return xr.Dataset(named, {"obs": np.asarray(names), dim: list(labels)})
+
+    points = {
+        "point": terms["point"],
+        "row": data.row_of_point[terms["point"]],
+        "minority": terms["point"] >= data.gram.n_majority_points,
+        **_ends(terms["points"]),
     }
-    points |= {end: terms.points[..., i] for i, end in enumerate(ENDS)}
-    nearest = _nearest(data.kernel, rows, region, np.flatnonzero(normal), top, members)
-    nearest["name"] = data.row_names[nearest["row"]]
+    nearest = _nearest(fit, rows, region, np.flatnonzero(normal), top, members)
+    dates = {"dates": [f"{columns[i]}: {each}" for i, each in data.dates.items()]}
     of_columns = changed = None
     if parts.has_columns(center):
-        of_columns = _dataset("column", columns, names, **_columns(fit, center, terms))
-    if changes and not data.kernel.categorical_columns:
-        value = rows.copy()
-        for which, judge in _judges(decides, data, np.flatnonzero(~is_normal), members):
-            value[which] = changes_of.smallest_change(judge, rows[which], fit.level, region)
-        change = value - rows
-        changed = _dataset(
+        majority = np.flatnonzero(~data.minority)
+        some = majority[:: -(-len(majority) // TYPICAL_ROWS)]
+        typical = parts.typical_columns(center, data.rows[some], data.point_of_row[some])
+        shares = zip(
+            ("share", "share_low", "share_high"), _ends(terms["shares"]).values(), strict=True
+        )
+        of_columns = dataset(
             "column",
             columns,
-            names,
+            typical=("column", typical),
+            **_ends(terms["columns"]),
+            **dict(shares),
+        ).assign_attrs(dates)
+    if changes and not data.kernel.categorical_columns:
+        value = _changed(fit, rows, is_normal, members, region)
+        change = value - rows
+        changed = dataset(
+            "column",
+            columns,
             value=value,
             change=change,
             standardized=change / region.sd,
             size=("obs", region.size(change)),
-        )
-    dates = {"dates": [f"{columns[i]}: {each}" for i, each in data.dates.items()]}
+        ).assign_attrs(dates)
     return Explanation(
-        kind="surprise" if is_surprise else "distance",
+        kind="surprise" if parts.has_surprise(center) else "distance",
         rows=table,
-        columns=of_columns if of_columns is None else of_columns.assign_attrs(dates),
-        points=_dataset("rank", range(terms.point.shape[1]), names, **points),
-        nearest=_dataset("rank", range(nearest["row"].shape[1]), names, **nearest),
-        changes=changed if changed is None else changed.assign_attrs(dates),
+        columns=of_columns,
+        points=dataset("rank", range(terms["point"].shape[1]), **points),
+        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
+        changes=changed,
         draws=len(draws),
         prob=prob,
         without_columns=_why_no_columns(center),
     )
 
 
-def _left_out_terms(
-    data: TrainingData,
-    center: Center,
-    members: np.ndarray,
-    cutoff: float,
-    prob: float,
-    top: int,
-) -> parts.RowTerms:
-    """Return the terms of training rows, each left out; the kernel learned from majority rows."""
-    minority = data.minority[members]
-    order = np.concatenate([np.flatnonzero(~minority), np.flatnonzero(minority)])
-    found = []
-    for group, of_group in ((~minority, center.leaving_out), (minority, center)):
-        if group.any():
-            rows = members[group]
-            own = data.point_of_row[rows]
-            found.append(parts.terms(of_group, data.rows[rows], cutoff, prob, top, own))
-    together, place = parts.joined(found), np.argsort(order)
-    return parts.RowTerms(*(getattr(together, f.name)[place] for f in fields(together)))
-
-
-def _judges(
-    center: Center, data: TrainingData, abnormal: np.ndarray, members: np.ndarray | None
-) -> Iterator[tuple[np.ndarray, Center]]:
-    """Yield abnormal rows with the centre that judges them: one without the row if it has it."""
-    if members is None:
-        yield abnormal, center
-        return
-    for i in abnormal:
-        point = data.point_of_row[members[i]]
-        yield np.array([i]), center if point < 0 else center.without(point)
-
-
-def _dataset(dim: str, labels: Sequence[Any], names: Any, **variables: Any) -> xr.Dataset:
-    """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
-    return xr.Dataset(
-        {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()},
-        {"obs": np.asarray(names), dim: list(labels)},
+def of_estimator(
+    est: Any, X: Any, prob: float, draws: int, top: int, changes: bool, rows: Any, given: Any
+) -> Explanation:
+    """Return why rows are abnormal; see ``est.explain``."""
+    if not est._centered:
+        raise ValueError(
+            f"{type(est).__name__} has no centre in kernel space, whose distance explain "
+            "shares among columns and training rows; use a description such as BSVDD or SVDD"
+        )
+    check_is_fitted(est)
+    if est.kernel_.pairwise:
+        raise ValueError(
+            "explain needs the rows, and a precomputed kernel has only kernel values: there "
+            "are no columns to share the surprise, and none to change; fit with a kernel of "
+            "rows such as kernels.RBF"
+        )
+    new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
+    check_rate("prob", prob)
+    for name, number in (("draws", draws), ("top", top)):
+        if not (is_number(number) and int(number) == number and number >= 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+    explained: Any
+    if X is None:
+        members = est._positions(rows)
+        explained = Training(members, est._training_normal())
+        of_rows = est.fit_.data.row_names[members]
+    elif rows is not None:
+        raise ValueError("rows are positions of training rows; give them without X")
+    else:
+        explained = new_rows.table(est, X)
+        of_rows = row_names(X, len(explained))
+    names = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
+    columns = p_values.positions(est, given)
+    found = explain(
+        est.fit_,
+        p_values.some_draws(est.fit_, draws)[1],
+        explained,
+        of_rows,
+        list(names),
+        prob,
+        top,
+        changes,
     )
+    if not columns:
+        return found
+    if isinstance(explained, Training):
+        p = p_values.of_training_given(est, given)[explained.rows]
+    else:
+        p = est.p_value(X, given=given)
+    return replace(
+        found, rows=found.rows.assign(p_given=p), given=tuple(names[list(columns)].tolist())
+    )
+
+
+def _ends(summary: np.ndarray) -> dict[str, np.ndarray]:
+    return {end: summary[..., i] for i, end in enumerate(ENDS)}
+
+
+def _left_out_terms(
+    fit: Fit, center: Center, members: np.ndarray, cutoff: np.ndarray, prob: float, top: int
+) -> parts.Terms:
+    """Return the terms of training rows, each left out; the kernel learned from majority rows."""
+    data, found, order = fit.data, [], []
+    for kind, of_kind in ((False, center.leaving_out), (True, center)):
+        group = np.flatnonzero(data.minority[members] == kind)
+        if len(group):
+            rows, own = data.rows[members[group]], data.point_of_row[members[group]]
+            found.append(parts.terms(of_kind, rows, cutoff, prob, top, own))
+            order.append(group)
+    place = np.argsort(np.concatenate(order))
+    return {name: values[place] for name, values in parts.joined(found).items()}
+
+
+def _changed(
+    fit: Fit,
+    rows: np.ndarray,
+    is_normal: np.ndarray,
+    members: np.ndarray | None,
+    region: changes_of.Region,
+) -> np.ndarray:
+    """Return the rows after their smallest changes; a training row is judged without itself."""
+    center, value = cast(Center, fit.center), rows.copy()
+    abnormal = np.flatnonzero(~is_normal)
+    if members is None:
+        value[abnormal] = changes_of.smallest_change(center, rows[abnormal], fit.level, region)
+        return value
+    for i in abnormal:
+        point = fit.data.point_of_row[members[i]]
+        judge = center if point < 0 else center.without(point)
+        value[i] = changes_of.smallest_change(judge, rows[[i]], fit.level, region)[0]
+    return value
 
 
 def _why_no_columns(center: Center) -> str:
@@ -341,20 +412,8 @@ def _why_no_columns(center: Center) -> str:
     )
 
 
-def _columns(fit: Fit, center: Center, terms: parts.RowTerms) -> dict[str, Any]:
-    """Return the terms of columns, their shares, and the mean terms of normal training rows."""
-    data = fit.data
-    majority = np.flatnonzero(~data.minority)
-    sample = majority[:: -(-len(majority) // TYPICAL_ROWS)]
-    typical = parts.typical_columns(center, data.rows[sample], data.point_of_row[sample])
-    variables: dict[str, Any] = {"typical": ("column", typical)}
-    for i, (end, share) in enumerate(zip(ENDS, ("share", "share_low", "share_high"), strict=True)):
-        variables |= {end: terms.columns[..., i], share: terms.shares[..., i]}
-    return variables
-
-
 def _nearest(
-    kernel: Kernel,
+    fit: Fit,
     rows: np.ndarray,
     region: changes_of.Region,
     row_of_normal: np.ndarray,
@@ -365,29 +424,27 @@ def _nearest(
 
     ``members`` are the training rows that the rows are, each of which is not next to itself.
     """
-    normal_rows = region.normal_rows
+    kernel, normal_rows = fit.data.kernel, region.normal_rows
     top = max(0, min(top, len(normal_rows) - (members is not None)))
     place = np.empty((len(rows), top), dtype=int)
     similarity, distance = np.empty((2, len(rows), top))
 
-    def of_others(nearness: np.ndarray, block: slice) -> np.ndarray:
-        if members is not None:
-            nearness[members[block, None] == row_of_normal] = -np.inf
-        return nearness
-
     def of_block(block: slice) -> None:
         if kernel.normalized:  # the logarithm has all digits for remote rows
-            k = kernel.log(rows[block], normal_rows)
-            place[block] = parts.largest(of_others(k, block), top)
-            np.exp(k, out=k)
+            nearness = kernel.log(rows[block], normal_rows)
+            k = np.exp(nearness)
         else:
             k = kernel(rows[block], normal_rows)
             nearness = 2.0 * k - kernel.diag(normal_rows)
-            place[block] = parts.largest(of_others(nearness, block), top)
+        if members is not None:
+            nearness[members[block, None] == row_of_normal] = -np.inf
+        place[block] = parts.largest(nearness, top)
         similarity[block] = np.take_along_axis(k, place[block], axis=1)
         change = (rows[block, None] - normal_rows[place[block]]) / region.sd
         change[..., list(kernel.categorical_columns)] = 0.0
         distance[block] = np.sqrt(np.square(change).sum(axis=-1))
 
     threads.each(of_block, len(rows) if top else 0, BLOCK)
-    return {"row": row_of_normal[place], "similarity": similarity, "distance": distance}
+    row = row_of_normal[place]
+    names = fit.data.row_names[row]
+    return {"row": row, "similarity": similarity, "distance": distance, "name": names}

@@ -46,16 +46,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit, log_expit, log_softmax, softmax
+import pandas as pd
+from scipy.optimize import minimize_scalar
+from scipy.special import log_expit, log_softmax, logit, softmax
 
 from ...inference.center import Center
 from ...inference.warning import DataWarning, warn
-from ...models import bsvdd
 from ...models.gram import Gram
 from ...models.kernels import RBF
-from ...models.priors import InverseRowSum
+from .. import new_rows
 from ..training import TrainingData
+from .batches import check_rate
 from .p_values import p_values
 
 NORMAL, UNKNOWN = "normal", "unknown"
@@ -124,6 +125,26 @@ class Kinds:
         return values
 
 
+def table(est: Any, X: Any, background: float) -> pd.DataFrame:
+    """Return the probabilities of new rows, by name; see ``est.kinds``."""
+    new_rows.in_memory(
+        X,
+        "kinds returns a data frame in memory",
+        "give an array, or one partition after another",
+    )
+    if background != 0:
+        check_rate("background", background)
+    if est._kinds is None:
+        est._kinds = rule_of(est.fit_.data, est.left_out_scores())
+    rule, center, kernel = est._kinds, est.fit_.center, est.kernel_
+    parts = [
+        rule.probabilities(kernel.inputs(rows), center.scores(rows, est.level_), background)
+        for rows in new_rows.blocks(est, X)
+    ]
+    index = X.index if isinstance(X, pd.DataFrame) else None
+    return pd.DataFrame(np.concatenate(parts), index, columns(est.fit_.data))
+
+
 def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
     """Return the rule for a fit to ``data``, whose left-out rows have ``scores`` (NaN: none)."""
     if data.kernel.pairwise:
@@ -132,10 +153,10 @@ def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
             "with a kernel of rows such as kernels.RBF"
         )
     rng, inputs = np.random.default_rng(data.seed), data.kernel.inputs(data.rows)
-    classes = [inputs[data.kind == k] for k in range(len(data.kind_labels) + 1)]
+    every = (inputs[data.kind == k] for k in range(len(data.kind_labels) + 1))
     normal_rows, *classes = [
         rows if len(rows) <= DESCRIBED else rng.choice(rows, DESCRIBED, replace=False)
-        for rows in classes
+        for rows in every
     ]
     majority = {row.tobytes() for row in normal_rows}
     for rows, label in zip(classes, data.kind_labels, strict=True):
@@ -145,7 +166,8 @@ def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
                 "it from normal rows; look at the labels",
                 DataWarning,
             )
-    kernel = RBF("likelihood").resolve(normal_rows)
+    dimensions = getattr(data.kernel, "dimensions", None)  # of columns with several coordinates
+    kernel = RBF("likelihood").resolve(normal_rows, dimensions)
     normal, kinds, references = description(kernel, normal_rows), [], []
     left_out = np.sort(left_out_proximity(normal))
     for rows in classes:
@@ -159,13 +181,13 @@ def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
     finite = np.isfinite(scores)
     scores, minority = scores[finite], data.minority[finite]
     span = float(scores.min()), float(scores.max())
-    return Kinds(
-        normal, left_out, kinds, references, *sigmoid(scores, minority), span, temperature(kinds)
-    )
+    slope, intercept = sigmoid(scores, minority)
+    T = temperature(kinds)
+    return Kinds(normal, left_out, kinds, references, slope, intercept, span, T)
 
 
 def description(kernel: RBF, rows: np.ndarray) -> Center:
-    """Return the centre of BSVDD at its posterior mode, for rows (n, p) and a kernel of them.
+    """Return the centre with equal weights, for rows (n, p) and a kernel of them.
 
     Examples
     --------
@@ -177,8 +199,7 @@ def description(kernel: RBF, rows: np.ndarray) -> Center:
     [-0.5]
     """
     gram = Gram.from_rows(kernel, rows)
-    weights = np.ones(1) if len(rows) == 1 else bsvdd.mode(gram, InverseRowSum(sd=0.5))
-    return Center.of(weights[None], gram, nonnegative=True)
+    return Center.of(np.full((1, len(rows)), 1.0 / len(rows)), gram, nonnegative=True)
 
 
 def log_proximity(center: Center, rows: np.ndarray) -> np.ndarray:
@@ -203,21 +224,18 @@ def sigmoid(scores: np.ndarray, minority: np.ndarray) -> tuple[float, float]:
     :math:`(n_1 + 1)/(n_1 + 2)` for minority rows and :math:`1/(n_0 + 2)` for others, which keep the
     odds finite where the classes are apart.
     """
+    from sklearn.linear_model import LogisticRegression
+
     n1, n0 = int(minority.sum()), int((~minority).sum())
     target = np.where(minority, (n1 + 1.0) / (n1 + 2.0), 1.0 / (n0 + 2.0))
     center, spread = float(scores.mean()), float(scores.std()) or 1.0
-    x = (center - scores) / spread
-
-    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        odds = parameters[0] * x + parameters[1]
-        error = expit(odds) - target
-        gradient = np.array([error @ x, error.sum()])
-        return float((np.logaddexp(0.0, odds) - target * odds).sum()), gradient
-
-    start = np.array([1.0, math.log((n1 + 1.0) / (n0 + 1.0))])
-    bounds = [(0.0, None), (None, None)]
-    slope, intercept = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return -slope / spread, intercept + slope * center / spread
+    x, each = np.tile((scores - center) / spread, 2)[:, None], np.repeat([1, 0], len(scores))
+    weight = np.concatenate([target, 1.0 - target])  # of a row with either label
+    fitted = LogisticRegression(C=np.inf, tol=1e-8).fit(x, each, weight)
+    slope, intercept = float(fitted.coef_[0, 0]) / spread, float(fitted.intercept_[0])
+    if slope > 0.0:
+        return 0.0, float(logit(target.mean()))
+    return slope, intercept - slope * center
 
 
 def log_odds(background: float, proximity: np.ndarray, left_out: np.ndarray) -> np.ndarray:
@@ -239,9 +257,7 @@ def log_odds(background: float, proximity: np.ndarray, left_out: np.ndarray) -> 
     [2.828427, 1.0]
     """
     with np.errstate(divide="ignore"):  # without a background the odds are 0
-        level = np.log(background)
-    values: np.ndarray = POWER * (level - np.log(p_values(proximity, left_out)))
-    return values
+        return POWER * (np.log(background) - np.log(p_values(proximity, left_out)))
 
 
 def log_shares(proximities: np.ndarray, counts: list[int], T: float) -> np.ndarray:

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ...inference import prior as prior_of
+from ...inference import density as prior_of
 from ...inference.diagnostics import effective_support
 from ...inference.draws import SAMPLE, Draws, SamplerReport
 from ...inference.warning import DiagnosticWarning, warn
@@ -190,9 +190,7 @@ def resampled(draws: Draws, weights: np.ndarray, seed: int) -> Draws:
     ).values
 
     def resample(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {
-            name: v.reshape(S, *v.shape[2:])[chosen].reshape(v.shape) for name, v in values.items()
-        }
+        return {k: v.reshape(S, *v.shape[2:])[chosen].reshape(v.shape) for k, v in values.items()}
 
     return replace(
         draws,
@@ -225,22 +223,20 @@ def power_scaling(
     """
     import arviz as az
 
-    densities = {
-        "prior": np.sum(list(log_prior.values()), axis=0),
-        "likelihood": log_likelihood,
-    }
+    densities = {"prior": np.sum(list(log_prior.values()), axis=0), "likelihood": log_likelihood}
     groups = {
         f"log_{name}": xr.Dataset({name: (("chain", "draw"), v)}) for name, v in densities.items()
     }
     tree = xr.DataTree.from_dict({"posterior": d.to_dataset(name="d"), **groups})
     normal = is_normal.values
-    columns: dict[str, Any] = {"probability_normal": normal.mean(axis=(0, 1))}
+    of_d: dict[str, Any] = {}
+    of_p: dict[str, Any] = {"probability_normal": normal.mean(axis=(0, 1))}
     for name, values in densities.items():
         noise = NOISE * values.std() / math.sqrt(ess)
-        columns[f"d_{name}"], columns[f"d_{name}_noise"] = 0.0, noise
+        of_d[f"d_{name}"], of_d[f"d_{name}_noise"] = 0.0, noise
         if np.ptp(values) > 0:  # a constant density has no effect, such as pm.Flat's
             psense = az.psense(tree, "d", group=name, alphas=(1 - STEP, 1 + STEP))
-            columns[f"d_{name}"] = psense["d"].values
+            of_d[f"d_{name}"] = psense["d"].values
         if noise > SENSITIVE:
             warn(
                 f"too few draws: a sensitivity of d_z to the {name} of .05 is below the noise "
@@ -248,11 +244,11 @@ def power_scaling(
                 f"draws, or compare d_{name} with d_{name}_noise",
                 DiagnosticWarning,
             )
-    # dP / dlog2(alpha) at alpha = 1 is the posterior covariance of the log density and of whether
-    # the row is normal, times log 2
-    for name, values in densities.items():
+        # dP / dlog2(alpha) at alpha = 1 is the posterior covariance of the log density and of
+        # whether the row is normal, times log 2
         centred = math.log(2.0) * (values - values.mean())[..., None]
-        products = centred * (normal - normal.mean(axis=(0, 1)))
-        columns[f"probability_{name}"] = products.mean(axis=(0, 1))
-        columns[f"probability_{name}_se"] = products.std(axis=(0, 1)) / math.sqrt(ess)
-    return pd.DataFrame(columns, index=pd.Index(d["obs"].values, name="obs"))
+        products = centred * (normal - of_p["probability_normal"])
+        of_p[f"probability_{name}"] = products.mean(axis=(0, 1))
+        of_p[f"probability_{name}_se"] = products.std(axis=(0, 1)) / math.sqrt(ess)
+    first = {"probability_normal": of_p.pop("probability_normal")}
+    return pd.DataFrame(first | of_d | of_p, index=pd.Index(d["obs"].values, name="obs"))

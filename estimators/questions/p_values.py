@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -49,12 +49,16 @@ from ...inference.left_out import folds, leave_one_out
 from ...models.gram import Gram
 from ...models.priors import CorrelatedPrior, GaussianPrior
 from ..fit import Fit
-from ..training import TrainingData
 from .given import Conditional, positions
 from .given import left_out as conditional_left_out
 from .tail import Tail
 
 METHODS = ("left-out", "jackknife+", "cross", "full", "split")
+FOR = {
+    "jackknife+": "BSVDD, BSVDD-M and the simplex of BDD, whose other weights are rescaled when a "
+    "point leaves",
+    "full": "BDD, whose posterior mean has a closed form",
+}
 JACKKNIFE_DRAWS = 50  # draws over which the p-value is averaged: each is compared row by row
 FOLDS = 10
 BLOCK_VALUES = 4_000_000
@@ -102,20 +106,14 @@ def method_of(est: Any, method: str, given: Any = None, tail: str = "rank") -> M
         return partial(_by_folds, folds=[one_fold(est, method, given)])
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-    name = type(est).__name__
     if given is not None:
         raise ValueError(f"given is for method='left-out', 'cross' and 'split', got {method!r}")
     lacking = {"jackknife+": not est._rescales_left_out, "full": not est._has_full_conformal}
-    has = f"{name} here has {', '.join(repr(m) for m in METHODS if not lacking.get(m))}"
-    if method == "jackknife+":
-        if lacking[method]:
-            raise ValueError(
-                "method='jackknife+' is for BSVDD, BSVDD-M and the simplex of BDD, whose other "
-                f"weights are rescaled when a point leaves; {has}"
-            )
-        return jackknife(fit)
     if lacking[method]:
-        raise ValueError(f"method='full' is for BDD, whose posterior mean has a closed form; {has}")
+        has = ", ".join(repr(m) for m in METHODS if not lacking.get(m))
+        raise ValueError(f"method={method!r} is for {FOR[method]}; {type(est).__name__} has {has}")
+    if method == "jackknife+":
+        return jackknife(fit)
     return full(fit, est.prior, est.likelihood_scale_)
 
 
@@ -240,11 +238,11 @@ def jackknife(fit: Fit) -> Method:
 
     It is the mean over draws. A ValueError is raised where weights do not sum to one.
     """
-    center = _of_draws(fit, thinned(len(fit.center.weights), JACKKNIFE_DRAWS))
-    gram, (points, further) = fit.data.gram, _left_out_rows(fit.data)
+    center, points, further = _of_draws(fit, thinned(len(fit.center.weights), JACKKNIFE_DRAWS))
+    gram = fit.data.gram
     left_out = leave_one_out(center.weights, gram.K_left_out, gram.n1)[:, points]
     left_out -= _half_diagonal(gram, gram.points[points])
-    others = np.sort(center.leaving_out.similarity(further), axis=1)
+    others = np.sort(further, axis=1)
     return partial(_by_jackknife, center=center, points=points, left_out=left_out, others=others)
 
 
@@ -298,21 +296,15 @@ def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
             "draws; use p_value(X)"
         )
     kept, numbers = some_draws(fit, draws)
-    center, gram, (points, further) = (
-        _of_draws(fit, numbers),
-        fit.data.gram,
-        _left_out_rows(fit.data),
-    )
+    center, points, further = _of_draws(fit, numbers)
     left_out = est._left_out_sums(fit.data, center.weights)[0][:, points]
-    left_out = left_out - _half_diagonal(gram, gram.points[points])
-    left_out = np.sort(np.hstack([left_out, center.leaving_out.similarity(further)]), axis=1)
+    left_out = left_out - _half_diagonal(fit.data.gram, fit.data.gram.points[points])
+    left_out = np.sort(np.hstack([left_out, further]), axis=1)
     pairs = zip(center.similarity(rows), left_out, strict=True)
     p = np.stack([p_values(new, of_draw) for new, of_draw in pairs])
-    chains = fit.draws.shape[0]
-    return xr.DataArray(
-        p.reshape(chains, len(kept), -1),
-        dims=("chain", "draw", "obs"),
-        coords={"chain": np.arange(chains), "draw": kept, "obs": np.arange(len(rows))},
+    of_rows = p.reshape(fit.draws.shape[0], len(kept), -1)
+    return xr.DataArray(of_rows, dims=("chain", "draw", "obs")).assign_coords(
+        chain=np.arange(len(of_rows)), draw=kept, obs=np.arange(len(rows))
     )
 
 
@@ -321,24 +313,23 @@ def thinned(n: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
-def _of_draws(fit: Fit, draws: np.ndarray) -> Center:
-    center: Any = fit.center
-    of_draws: Center = center.with_weights(center.weights[draws])
-    return of_draws
+def _of_draws(fit: Fit, draws: np.ndarray) -> tuple[Center, np.ndarray, np.ndarray]:
+    """Return the centre of some draws, the majority points that are rows, and other similarities.
+
+    These are of the majority rows that are no points, shape (draws, rows).
+    """
+    data, whole = fit.data, cast(Center, fit.center)
+    center = whole.with_weights(whole.weights[draws])
+    points = np.flatnonzero(data.row_of_point[: data.gram.n_majority_points] >= 0)
+    further = ~data.minority
+    further[data.row_of_point[points]] = False
+    return center, points, center.leaving_out.similarity(data.rows[further])
 
 
 def _half_diagonal(gram: Gram, rows: np.ndarray) -> np.ndarray:
     """Return the part k(z, z)/2 of a similarity, or 0 where it is the same for all rows."""
     k_zz = gram.kernel.diag(rows)
     return np.zeros_like(k_zz) if gram.kernel.normalized else k_zz / 2.0
-
-
-def _left_out_rows(data: TrainingData) -> tuple[np.ndarray, np.ndarray]:
-    """Return the majority points that are rows, and the majority rows that are no points."""
-    points = np.flatnonzero(data.row_of_point[: data.gram.n_majority_points] >= 0)
-    further = ~data.minority
-    further[data.row_of_point[points]] = False
-    return points, data.rows[further]
 
 
 # "full": each new row joins the rows of the fit

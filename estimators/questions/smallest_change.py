@@ -107,8 +107,8 @@ def _of_block(center: Center, rows: np.ndarray, level: float, region: Region) ->
     score = center.scores(x, level)
     for _ in range(STEPS):
         now = x[moving]
-        least = mean(now) - score
-        new = _by_slsqp(mean, rows[moving], now, least, region)
+        places = zip(rows[moving], now, mean(now) - score, strict=True)
+        new = np.stack([_by_slsqp(mean, *each, region) for each in places])
         x[moving], score = new, center.scores(new, level)
         best[moving] = _nearer(rows[moving], best[moving], new, score >= 0.0, region)
         further = region.size(new - now) > TOLERANCE
@@ -157,38 +157,29 @@ def _mean_score(center: Center) -> Callable[[np.ndarray], np.ndarray]:
 
 def _by_slsqp(
     mean: Callable[[np.ndarray], np.ndarray],
-    rows: np.ndarray,
+    z: np.ndarray,
     x: np.ndarray,
-    least: np.ndarray,
+    least: float,
     region: Region,
 ) -> np.ndarray:
-    """Return the rows with a score of ``least`` next to ``rows``, by SLSQP; x where it fails."""
-    result = x.copy()
-    steps = 1e-5 * np.concatenate([np.eye(rows.shape[1]), -np.eye(rows.shape[1])])
-    for i, z in enumerate(rows):
-        low, high = (region.low - z) / region.sd, (region.high - z) / region.sd
+    """Return the row with a score of ``least`` next to z, by SLSQP from x; x where it fails."""
+    low, high = (region.low - z) / region.sd, (region.high - z) / region.sd
+    steps = 1e-5 * np.concatenate([np.eye(len(z)), -np.eye(len(z))])
 
-        def scores(changes: np.ndarray, z: np.ndarray = z) -> np.ndarray:
-            return mean(z + region.sd * changes)
+    def scores(changes: np.ndarray) -> np.ndarray:
+        return mean(z + region.sd * changes)
 
-        def gradient(change: np.ndarray, scores: Callable = scores) -> np.ndarray:
-            above, below = np.split(scores(change + steps), 2)
-            slope: np.ndarray = (above - below) / 2e-5
-            return slope
+    def slope(change: np.ndarray) -> np.ndarray:
+        above, below = np.split(scores(change + steps), 2)
+        return (above - below) / 2e-5
 
-        found = minimize(
-            lambda change: 0.5 * change @ change,
-            np.clip((x[i] - z) / region.sd, low, high),
-            jac=lambda change: change,
-            bounds=np.column_stack([low, high]),
-            constraints={
-                "type": "ineq",
-                "fun": lambda change, i=i, scores=scores: scores(change[None])[0] - least[i],
-                "jac": gradient,
-            },
-            method="SLSQP",
-            options={"maxiter": 50, "ftol": 1e-4},
-        ).x
-        if np.isfinite(found).all():
-            result[i] = region.within(z + region.sd * found)
-    return result
+    found = minimize(
+        lambda change: 0.5 * change @ change,
+        np.clip((x - z) / region.sd, low, high),
+        jac=lambda change: change,
+        bounds=np.column_stack([low, high]),
+        constraints={"type": "ineq", "fun": lambda c: scores(c[None])[0] - least, "jac": slope},
+        method="SLSQP",
+        options={"maxiter": 50, "ftol": 1e-4},
+    ).x
+    return region.within(z + region.sd * found) if np.isfinite(found).all() else x

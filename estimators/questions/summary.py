@@ -47,18 +47,8 @@ from ..fit import Fit
 from ..training import TrainingData
 
 RATE = 0.1  # of false alarms: the rows lie near its cutoff
-INTERVAL = (0.05, 0.95)
-
-
-def quantities(center: Center, data: TrainingData) -> dict[str, np.ndarray]:
-    """Return summaries of the weights and distances by name, one number per draw."""
-    w, n1 = center.weights, data.gram.n1
-    values = {"effective_support": effective_support(w), "largest_weight": np.abs(w).max(axis=1)}
-    if n1:
-        values["minority_total"] = -w[:, -n1:].sum(axis=1)
-    values["squared_norm"] = center.squared_norm
-    values["typical_distance"] = np.median(center.distances(data.majority_rows), axis=1)
-    return values
+INTERVAL = {"low": 0.05, "high": 0.95}
+NUMBERS = ("variance_ratio", "spread", "pull", "r_hat", "ess")
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,46 +151,51 @@ def _median(over: np.ndarray, under: np.ndarray) -> float:
 # the table, and the variables of the tree
 
 
-def centers(fit: Fit) -> dict[str, tuple[Draws, Center]]:
-    """Return draws with their centres: of the prior, unless it is improper, and the posterior."""
-    found = {"posterior": (fit.draws, cast(Center, fit.center))}
-    if fit.prior is None or fit.prior.draws is None:
-        return found
-    prior = fit.prior.draws
-    return {"prior": (prior, Center.of(prior.weights, fit.data.gram)), **found}
+def quantities(center: Center, data: TrainingData) -> dict[str, np.ndarray]:
+    """Return summaries of the weights and distances by name, one number per draw."""
+    w, n1 = center.weights, data.gram.n1
+    values = {"effective_support": effective_support(w), "largest_weight": np.abs(w).max(axis=1)}
+    if n1:
+        values["minority_total"] = -w[:, -n1:].sum(axis=1)
+    values["squared_norm"] = center.squared_norm
+    values["typical_distance"] = np.median(center.distances(data.majority_rows), axis=1)
+    return values
+
+
+def groups(fit: Fit) -> dict[str, tuple[Draws, dict[str, np.ndarray]]]:
+    """Return draws with their quantities, of the prior unless it is improper and the posterior."""
+    found, center = {}, cast(Center, fit.center)
+    if fit.prior is not None and fit.prior.draws is not None:
+        prior = fit.prior.draws
+        found["prior"] = prior, quantities(Center.of(prior.weights, fit.data.gram), fit.data)
+    return {**found, "posterior": (fit.draws, quantities(center, fit.data))}
 
 
 def of_groups(est: Any) -> dict[str, dict[str, np.ndarray]]:
-    """Return the quantities with draws of the prior, unless it is improper, and the posterior."""
-    fit: Fit = est.fit_
-    if not fit.draws.is_posterior:
+    """Return the quantities with draws, and the radius if it is a parameter, by group."""
+    if not est.fit_.draws.is_posterior:
         raise ValueError(f"{est!r} has one estimate of the weights and no posterior")
-    found = {}
-    for group, (draws, center) in centers(fit).items():
-        found[group] = quantities(center, fit.data)
-        if "radius" in draws.variables:
-            found[group]["radius"] = draws.flat("radius")
-    return found
+    return {
+        group: values | ({"radius": draws.flat("radius")} if "radius" in draws.variables else {})
+        for group, (draws, values) in groups(est.fit_).items()
+    }
 
 
 def table(est: Any) -> pd.DataFrame:
     """Return the table of ``est.summary()``."""
-    fit: Fit = est.fit_
-    found = pd.DataFrame(columns=["prior", "posterior", "low", "high"], dtype=float)
-    for group, of_group in of_groups(est).items():
-        for name, v in of_group.items():
-            found.loc[name, group] = np.median(v)
-            if group == "posterior":
-                found.loc[name, ["low", "high"]] = np.quantile(v, INTERVAL)
+    values, fit = of_groups(est), est.fit_
+    found = pd.DataFrame(index=list(values["posterior"]), columns=["prior"], dtype=float)
+    for group, of_group in values.items():
+        found[group] = {name: np.median(v) for name, v in of_group.items()}
+    for end, share in INTERVAL.items():
+        found[end] = {name: np.quantile(v, share) for name, v in values["posterior"].items()}
     rows, w = near_rows(fit, est._rescales_left_out), fit.draws.weights
-    one = {"variance_ratio": np.nan}
-    if fit.prior is not None and fit.prior.draws is not None:
-        one["variance_ratio"] = variance_ratio(rows, w, fit.prior.draws.weights)
-    one["spread"], one["pull"] = against_samples(rows, w, fit.data.gram.n0)
-    one |= {name: fit.diagnostics[name] for name in ("r_hat", "ess")}
-    for name, value in one.items():
-        found.loc[name, "posterior"] = value
-    return found.rename_axis("quantity")
+    drawn = "prior" in values
+    ratio = variance_ratio(rows, w, fit.prior.draws.weights) if drawn else np.nan
+    one = [ratio, *against_samples(rows, w, fit.data.gram.n0)]
+    one += [fit.diagnostics[name] for name in ("r_hat", "ess")]
+    numbers = pd.DataFrame({"posterior": dict(zip(NUMBERS, one, strict=True))})
+    return pd.concat([found, numbers]).rename_axis("quantity")
 
 
 def variables(fit: Fit, rescales: bool) -> dict[str, dict[Any, xr.DataArray]]:
@@ -210,16 +205,13 @@ def variables(fit: Fit, rescales: bool) -> dict[str, dict[Any, xr.DataArray]]:
     negative, else ``s``.
     """
     rows, found = near_rows(fit, rescales), {}
-    names = {"near": fit.data.row_names[rows.numbers]}
-    for group, (draws, center) in centers(fit).items():
-        s, name = rows.similarity(draws.weights), "s"
-        if cast(Center, fit.center).logarithmic:
-            with np.errstate(divide="ignore"):
-                s, name = np.log(s) + rows.log_scale, "log_s"
-        else:
-            s *= np.exp(rows.log_scale)
-        found[group] = {
-            **draws.by_draw(quantities(center, fit.data)).data_vars,
-            name: xr.DataArray(s.reshape(*draws.shape, -1), names, (*SAMPLE, "near")),
-        }
+    logarithmic = cast(Center, fit.center).logarithmic
+    for group, (draws, values) in groups(fit).items():
+        s = rows.similarity(draws.weights)
+        with np.errstate(divide="ignore"):
+            s = np.log(s) + rows.log_scale if logarithmic else s * np.exp(rows.log_scale)
+        near = {"near": fit.data.row_names[rows.numbers]}
+        of_near = xr.DataArray(s.reshape(*draws.shape, -1), near, (*SAMPLE, "near"))
+        name = "log_s" if logarithmic else "s"
+        found[group] = {**draws.by_draw(values).data_vars, name: of_near}
     return found

@@ -3,14 +3,18 @@ r"""Why a row is abnormal: shares of columns and of points in its surprise or in
 **The surprise.** If weights are at least 0 and the kernel is a product over columns, such as RBF
 and Laplacian, each draw of a centre has
 
-.. math:: S(z) = -\log \sum_j w_j k(u_j, z) = \sum_f E_q[-\log k_f(u_f, z_f)] +
-    \mathrm{KL}(q \,\|\, w), \qquad q_j = \frac{w_j k(u_j, z)}{\sum_l w_l k(u_l, z)}.
+.. math:: \log \frac{s_{\mathrm{cut}}}{s_z} = \log s_{\mathrm{cut}} + \sum_f
+    E_q[-\log k_f(u_f, z_f)] + \mathrm{KL}(q \,\|\, w), \qquad
+    q_j = \frac{w_j k(u_j, z)}{\sum_l w_l k(u_l, z)},
 
-This is exact: :math:`\log (q_j / w_j) = S - \sum_f c_{fj}` with :math:`c_{fj} = -\log k_f`, and the
-mean of both sides under q is the equation (Donsker and Varadhan 1975). For RBF
-:math:`c_{fj} = (z_f - u_{jf})^2 / (2 s^2)`. The term of column f says how far z lies from its
-neighbours in this column; q says which points are these neighbours; and KL, the *concentration*,
-how few they are. No term is negative if the weights sum to one or less. d_z rises with S.
+with :math:`s_z = \sum_j w_j k(u_j, z)`, and :math:`s_{\mathrm{cut}}` the similarity of the cutoff
+in this draw. This is exact: :math:`\log (q_j / w_j) = -\log s_z - \sum_f c_{fj}` with
+:math:`c_{fj} = -\log k_f`, and the mean of both sides under q is the equation (Donsker and Varadhan
+1975). For RBF :math:`c_{fj} = (z_f - u_{jf})^2 / (2 s^2)`. The term of column f says how far z lies
+from its neighbours in this column; q says which points are these neighbours; and KL, the
+*concentration*, how few they are. No term is negative if the weights sum to one or less, and shares
+are of the sum of all terms, :math:`-\log s_z`. A row at the cutoff has a sum of
+:math:`-\log s_{\mathrm{cut}}`, and a surprise of 0.
 
 **The distance.** Other kernels and signed weights have the squared distance, less the squared
 cutoff, in terms of single points,
@@ -33,45 +37,14 @@ doi:10.1002/cpa.3160280102
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
-
 import numpy as np
-from scipy.special import logsumexp
 
 from ...inference import threads
-from ...inference.center import UNDERFLOW, Center
+from ...inference.center import Center
 
-FEW = 10  # points that are chosen one after another
 BLOCK_VALUES = 2_000_000  # rows x points x columns in memory of a thread at once: 16 MB
 
-
-@dataclass(frozen=True, eq=False)
-class RowTerms:
-    """The terms of rows; each has its mean, lower and upper end over the draws, in this order.
-
-    Attributes
-    ----------
-    total : ndarray of shape (rows, 3)
-        The surprise, or the squared distance less the squared cutoff.
-    remainder : ndarray of shape (rows, 3)
-        What no column or point accounts for: the concentration, or the length
-        :math:`k(z, z) - T / n_0`.
-    columns, shares : ndarray of shape (rows, columns, 3)
-        Terms of the columns, and their shares of the surprise or of d_z^2; no columns if the kernel
-        has none.
-    point : ndarray of int, shape (rows, top)
-        The points with the largest mean shares or absolute mean terms, in descending order.
-    points : ndarray of shape (rows, top, 3)
-        Their shares :math:`q_j` or their terms.
-    """
-
-    total: np.ndarray
-    remainder: np.ndarray
-    columns: np.ndarray
-    shares: np.ndarray
-    point: np.ndarray
-    points: np.ndarray
+Terms = dict[str, np.ndarray]  # arrays with a line for each row
 
 
 def has_surprise(center: Center) -> bool:
@@ -84,14 +57,25 @@ def has_columns(center: Center) -> bool:
     return has_surprise(center) or center.gram.kernel.euclidean
 
 
+def cutoff_of(center: Center, draws: np.ndarray) -> np.ndarray:
+    """Return the value at the cutoff in some draws: one number if weights and cutoffs are apart.
+
+    It is the median where no finite value is at the cutoff of the draw.
+    """
+    threshold, middle = center.boundary.threshold, center.boundary.middle
+    if len(threshold) != len(center.weights):
+        return np.array([middle])
+    return np.where(np.isfinite(threshold), threshold, middle)[draws]
+
+
 def terms(
     center: Center,
     rows: np.ndarray,
-    cutoff: float,
+    cutoff: np.ndarray,
     prob: float,
     top: int,
     own: np.ndarray | None = None,
-) -> RowTerms:
+) -> Terms:
     """Return the terms of rows.
 
     Parameters
@@ -99,8 +83,8 @@ def terms(
     center : Center
         With the draws that the intervals are of; of training rows, ``center.leaving_out``.
     rows : ndarray of shape (rows, p)
-    cutoff : float
-        The value at the cutoff.
+    cutoff : ndarray of shape (draws,) or (1,)
+        The value at the cutoff, see :func:`cutoff_of`.
     prob : float
         Probability of the equal-tailed intervals.
     top : int
@@ -108,37 +92,51 @@ def terms(
     own : ndarray of int, shape (rows,), optional
         The points that the rows are, which leave their own sums; -1 for none. The other weights are
         rescaled in a surprise; in a distance the kernel value of the row itself is 0.
+
+    Returns
+    -------
+    dict of ndarray
+        The last axis of all but ``point`` has the mean over the draws, and the lower and the upper
+        end of the interval.
+
+        - ``total`` (rows, 3): the surprise, or the squared distance less the squared cutoff;
+        - ``remainder`` (rows, 3): what no column or point accounts for: the concentration, or the
+          length :math:`k(z, z) - T / n_0`;
+        - ``columns``, ``shares`` (rows, columns, 3): terms of the columns, and their shares of the
+          sum of all terms; no columns if the kernel has none;
+        - ``point`` (rows, top): the points with the largest mean shares or absolute mean terms, in
+          descending order;
+        - ``points`` (rows, top, 3): their shares :math:`q_j` or their terms.
     """
     top = min(top, len(center.support))
-    margin = _margin(center, cutoff)
+    of_rows = _surprise if has_surprise(center) else _distance
 
-    def of_block(block: slice) -> RowTerms:
-        points = None if own is None else own[block]
-        if has_surprise(center):
-            return _surprise(center, rows[block], prob, top, points)
-        return _distance(center, rows[block], margin, prob, top, points)
+    def of_block(block: slice) -> Terms:
+        itself = None if own is None else own[block]
+        return of_rows(center, rows[block], cutoff, prob, top, itself)
 
     wide = max(len(center.support), len(center.weights)) * (rows.shape[1] + 1)
     return joined(threads.each(of_block, len(rows), max(1, BLOCK_VALUES // wide)))
 
 
-def joined(parts: list[RowTerms]) -> RowTerms:
+def joined(parts: list[Terms]) -> Terms:
     """Return the terms of several blocks of rows as those of one."""
-    names = [field.name for field in fields(RowTerms)]
-    return RowTerms(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _margin(center: Center, cutoff: float) -> float:
-    """Return the cutoff's part of d^2 - D^2, twice its similarity."""
-    return 2.0 * (math.exp(cutoff) if center.logarithmic else cutoff)
-
-
-def base(center: Center, cutoff: float) -> float:
-    """Return B, the mean over the draws of d^2 - D^2 of normal training rows."""
-    margin = _margin(center, cutoff)
+def base(center: Center, cutoff: np.ndarray) -> float:
+    """Return what is added to the terms: log s_cut, or B, the mean over the draws."""
+    if has_surprise(center):
+        return float(cutoff.mean())
     gram, (weights, _) = center.gram, center.supported_points
     length = 0.0 if gram.kernel.normalized else gram.T / gram.n0
-    return float(length - 2.0 * weights.mean(axis=0) @ (gram.r[center.support] / gram.n0) + margin)
+    of_rows = float(weights.mean(axis=0) @ gram.r[center.support]) / gram.n0
+    return length - 2.0 * of_rows + float(_margin(center, cutoff).mean())
+
+
+def _margin(center: Center, cutoff: np.ndarray) -> np.ndarray:
+    """Return the cutoff's part of d^2 - D^2, twice its similarity."""
+    return 2.0 * (np.exp(cutoff) if center.logarithmic else cutoff)
 
 
 def typical_columns(center: Center, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
@@ -148,120 +146,68 @@ def typical_columns(center: Center, rows: np.ndarray, own: np.ndarray) -> np.nda
     stays in a centre whose weights may be negative: its other weights cannot be rescaled.
     """
     if not has_surprise(center):
-        terms = _linear_columns(center, rows, own)
-        return terms[np.isfinite(terms).all(axis=(1, 2))].mean(axis=(0, 1))
+        found = _linear_columns(center, rows, own)
+        return found[np.isfinite(found).all(axis=(1, 2))].mean(axis=(0, 1))
     mean = center.leaving_out.with_weights(center.weights.mean(axis=0, keepdims=True))
-    step = max(1, BLOCK_VALUES // (len(center.support) * rows.shape[1]))
-    columns = np.concatenate(
-        [
-            _Surprise.of(mean, rows[i : i + step], own[i : i + step]).columns[..., 0].T
-            for i in range(0, len(rows), step)
-        ]
-    )
+    columns = terms(mean, rows, np.zeros(1), 0.5, 1, own)["columns"][..., 0]
     return columns[np.isfinite(columns).all(axis=1)].mean(axis=0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Surprise:
-    """The surprise of a block of rows.
-
-    Attributes
-    ----------
-    total : ndarray of shape (rows, draws)
-    columns : ndarray of shape (columns, rows, draws)
-    weights : ndarray of shape (draws, M)
-    similarity : ndarray of shape (rows, M)
-        k(u_j, z), relative to the nearest point.
-    sums : ndarray of shape (rows, draws)
-        The sums of w_j with it.
-    far : dict of ndarray of shape (draws, M)
-        q of rows whose sums underflow in some draw.
-    """
-
-    total: np.ndarray
-    columns: np.ndarray
-    weights: np.ndarray
-    similarity: np.ndarray
-    sums: np.ndarray
-    far: dict[int, np.ndarray]
-
-    @classmethod
-    def of(cls, center: Center, rows: np.ndarray, own: np.ndarray | None = None) -> _Surprise:
-        """Return the surprise of rows.
-
-        ``own`` (rows,) has the numbers of the points that the rows are, which leave their own sums;
-        -1 for none. The other weights are rescaled.
-        """
-        weights, points = center.supported_points
-        kernel = center.gram.kernel
-        log_k = kernel.log(rows, points)
-        remaining = np.ones((len(rows), len(weights)))
-        if own is not None:
-            log_k[own[:, None] == center.support] = -np.inf
-            remaining[own >= 0] -= center.weights[:, own[own >= 0]].T
-        nearest = log_k.max(axis=1, keepdims=True)
-        nearest[np.isinf(nearest)] = 0.0  # no point is left
-        similarity = np.exp(log_k - nearest)
-        sums = similarity @ weights.T
-        far = {}
-        with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
-            total = np.log(remaining) - np.log(sums) - nearest
-            columns = np.stack([c * similarity @ weights.T for c in kernel.by_column(rows, points)])
-            columns /= sums
-            for i in map(int, np.flatnonzero((sums < UNDERFLOW).any(axis=1))):
-                log_terms = np.log(weights) + log_k[i]
-                log_sums = logsumexp(log_terms, axis=1)
-                total[i] = np.log(remaining[i]) - log_sums
-                far[i] = q = np.exp(log_terms - log_sums[:, None])
-                columns[:, i] = [q @ c[0] for c in kernel.by_column(rows[i : i + 1], points)]
-        return cls(total, columns, weights, similarity, sums, far)
-
-    def shares(self, top: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points with the largest mean q (rows, top), and q (rows, top, draws)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = self.similarity * ((1.0 / self.sums) @ self.weights)
-            for row, q in self.far.items():
-                mean[row] = q.sum(axis=0)
-            points = largest(mean, top)
-            similarity = np.take_along_axis(self.similarity, points, axis=1)[..., None]
-            shares = similarity * self.weights.T[points] / self.sums[:, None]
-        for row, q in self.far.items():
-            shares[row] = q[:, points[row]].T
-        return points, shares
-
-
 def _surprise(
-    center: Center, rows: np.ndarray, prob: float, top: int, own: np.ndarray | None
-) -> RowTerms:
-    of = _Surprise.of(center, rows, own)
-    point, of_points = of.shares(top)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(of.total > 0.0, of.columns / of.total, 0.0)
-    return RowTerms(
-        total=_summary(of.total, prob),
-        remainder=_summary(of.total - of.columns.sum(axis=0), prob),
-        columns=np.moveaxis(_summary(of.columns, prob), 0, 1),
-        shares=np.moveaxis(_summary(shares, prob), 0, 1),
-        point=center.support[point],
-        points=_summary(of_points, prob),
-    )
+    center: Center,
+    rows: np.ndarray,
+    cutoff: np.ndarray,
+    prob: float,
+    top: int,
+    own: np.ndarray | None,
+) -> Terms:
+    """Return the terms of the surprise; see :func:`terms`."""
+    weights, points = center.supported_points
+    kernel = center.gram.kernel
+    log_k = kernel.log(rows, points)
+    remaining = np.ones((len(rows), len(weights)))
+    if own is not None:
+        log_k[own[:, None] == center.support] = -np.inf
+        remaining[own >= 0] -= center.weights[:, own[own >= 0]].T
+    nearest = log_k.max(axis=1, keepdims=True)
+    nearest[np.isinf(nearest)] = 0.0
+    k = np.exp(log_k - nearest)
+    with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
+        sums = k @ weights.T
+        total = np.log(remaining) - np.log(sums) - nearest
+        columns = np.stack([cost * k @ weights.T for cost in kernel.by_column(rows, points)])
+        columns /= sums
+        shares = np.where(total > 0.0, columns / total, 0.0)
+        point = largest(k * ((1.0 / sums) @ weights), top)
+        of_points = np.take_along_axis(k, point, axis=1)[..., None] * weights.T[point]
+        of_points /= sums[:, None]
+    return {
+        "total": _summary(total + cutoff, prob),
+        "remainder": _summary(total - columns.sum(axis=0), prob),
+        "columns": np.moveaxis(_summary(columns, prob), 0, 1),
+        "shares": np.moveaxis(_summary(shares, prob), 0, 1),
+        "point": center.support[point],
+        "points": _summary(of_points, prob),
+    }
 
 
 def _distance(
     center: Center,
     rows: np.ndarray,
-    margin: float,
+    cutoff: np.ndarray,
     prob: float,
     top: int,
     own: np.ndarray | None,
-) -> RowTerms:
+) -> Terms:
+    """Return the terms of the squared distance; see :func:`terms`."""
     gram, (weights, points) = center.gram, center.supported_points
     K = gram.kernel(rows, points)
     if own is not None:
         K[own[:, None] == center.support] = 0.0
-    k_zz = np.zeros(len(rows)) if gram.kernel.normalized else gram.kernel.diag(rows)
-    length = k_zz - (0.0 if gram.kernel.normalized else gram.T / gram.n0)
-    total = k_zz[:, None] - 2.0 * K @ weights.T + margin
+    k_zz, length = np.zeros(len(rows)), np.zeros(len(rows))
+    if not gram.kernel.normalized:
+        k_zz = gram.kernel.diag(rows)
+        length = k_zz - gram.T / gram.n0
     excess = -2.0 * (K - gram.r[center.support] / gram.n0)
     point = largest(np.abs(excess * weights.mean(axis=0)), top)
     of_points = np.take_along_axis(excess, point, axis=1)[..., None] * weights.T[point]
@@ -271,20 +217,20 @@ def _distance(
         d2 = of_columns.sum(axis=1, keepdims=True)
         columns = _summary(of_columns, prob)
         shares = _summary(np.divide(of_columns, d2, where=d2 > 0.0, out=0.0 * of_columns), prob)
-    return RowTerms(
-        total=_summary(total, prob),
-        remainder=np.repeat(length[:, None], 3, axis=1),
-        columns=columns,
-        shares=shares,
-        point=center.support[point],
-        points=_summary(of_points, prob),
-    )
+    return {
+        "total": _summary(k_zz[:, None] - 2.0 * K @ weights.T + _margin(center, cutoff), prob),
+        "remainder": np.repeat(length[:, None], 3, axis=1),
+        "columns": columns,
+        "shares": shares,
+        "point": center.support[point],
+        "points": _summary(of_points, prob),
+    }
 
 
-def _linear_columns(center: Center, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+def _linear_columns(center: Center, rows: np.ndarray, own: np.ndarray | None) -> np.ndarray:
     """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns).
 
-    ``own`` as in :meth:`_Surprise.of`; a row stays in a centre whose weights may be negative.
+    ``own`` as in :func:`terms`; a row stays in a centre whose weights may be negative.
     """
     weights, points = center.supported_points
     inputs = center.gram.kernel.inputs
@@ -298,13 +244,7 @@ def _linear_columns(center: Center, rows: np.ndarray, own: np.ndarray | None = N
 
 def largest(values: np.ndarray, top: int) -> np.ndarray:
     """Return the columns of the largest values (rows, top), in descending order."""
-    if top <= FEW:  # as many passes, each much faster than a partition
-        remaining, chosen = values.copy(), np.empty((len(values), top), dtype=int)
-        for rank in range(top):
-            chosen[:, rank] = remaining.argmax(axis=1)
-            remaining[np.arange(len(values)), chosen[:, rank]] = -np.inf
-        return chosen
-    chosen = np.argpartition(values, values.shape[1] - top, axis=1)[:, -top:]
+    chosen = np.argpartition(values, values.shape[1] - top, axis=1)[:, values.shape[1] - top :]
     order = np.argsort(-np.take_along_axis(values, chosen, axis=1), axis=1, kind="stable")
     return np.take_along_axis(chosen, order, axis=1)
 

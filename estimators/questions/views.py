@@ -63,11 +63,9 @@ class ViewsExplanation:
     def of(
         cls,
         decided: pd.DataFrame,
-        p_values: pd.DataFrame,
+        p_values: Mapping[str, np.ndarray],
         values: pd.DataFrame,
-        near: pd.DataFrame,
-        larger: pd.DataFrame,
-        frequency: np.ndarray,
+        counts: np.ndarray,
         rarest: np.ndarray,
         itself: np.ndarray,
         parts: Mapping[str, Explanation],
@@ -78,10 +76,12 @@ class ViewsExplanation:
         Parameters
         ----------
         decided : pandas.DataFrame
-            The decision on the rows.
-        p_values, values, near, larger : pandas.DataFrame
-        frequency : ndarray of shape (rows, p)
-            The log frequencies of the values.
+            The decision on the rows, with their names.
+        p_values : dict of ndarray of shape (rows,)
+        values : pandas.DataFrame
+            As in the class.
+        counts : ndarray of shape (3, rows, p)
+            Of the values, see :meth:`bsvdd.models.rarity.Rarity.counts`.
         rarest : ndarray of shape (n,)
             The smallest log frequency of each left-out majority row, in ascending order.
         itself : ndarray of bool, shape (rows,)
@@ -89,37 +89,28 @@ class ViewsExplanation:
         parts, failed
             As in the class.
         """
-        names, columns, n = decided.index, near.columns, len(rarest)
-        others = ~itself[:, None]
+        near, larger, frequency = counts[0].astype(int), counts[1].astype(int), counts[2]
+        n, others = len(rarest), ~itself[:, None]
         as_rare = np.searchsorted(rarest, frequency, side="right") + others  # with the row itself
         odd = (as_rare <= RARE * (n + others)) | (as_rare == 1)
         first = frequency.argmin(axis=1)
         # ties: a description is sure of a row that a column alone explains too
-        order = [name for name in p_values if name not in COLUMN_VIEWS]
-        order += [name for name in p_values if name in COLUMN_VIEWS]
-        view = p_values[order].idxmin(axis=1)
-        cause = view.map(
-            lambda v: COMBINATION if v in parts else SEVERAL if v in COLUMN_VIEWS else v
-        )
+        p = pd.DataFrame(p_values, decided.index)
+        view = p[sorted(p, key=lambda name: name in COLUMN_VIEWS)].idxmin(axis=1)
+        causes = dict.fromkeys(parts, COMBINATION) | dict.fromkeys(COLUMN_VIEWS, SEVERAL)
         rows = decided[["normal", "p_value", "surprise"]].copy()
-        rows["view"], rows["cause"] = view, cause.mask(odd.any(axis=1), COLUMN)
-        at = np.arange(len(rows)), first
-        rows["column"] = pd.Series([columns[f] for f in first], names, dtype=object)
-        rows["near"], rows["of"] = near.to_numpy()[at], n - itself
+        rows["view"] = view
+        rows["cause"] = view.map(lambda v: causes.get(v, v)).mask(odd.any(axis=1), COLUMN)
+        rows["column"] = pd.Series([values.columns[f] for f in first], rows.index, dtype=object)
+        rows["near"], rows["of"] = near[np.arange(len(rows)), first], n - itself
         rare = np.maximum(np.log(n) - frequency, 0.0)
         total = rare.sum(axis=1, keepdims=True)
         rarity = np.divide(rare, total, where=total > 0.0, out=np.zeros_like(rare))
-        return cls(
-            rows,
-            p_values,
-            values,
-            near,
-            larger,
-            pd.DataFrame(rarity, names, columns),
-            pd.DataFrame(odd, names, columns),
-            parts,
-            failed,
+        near, larger, share, is_odd = (
+            pd.DataFrame(array, decided.index, values.columns)
+            for array in (near, larger, rarity, odd)
         )
+        return cls(rows, p, values, near, larger, share, is_odd, parts, failed)
 
     def __repr__(self) -> str:
         """Return a sentence or two for each of the first rows."""

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from ...inference.heartbeat import steps
+from ...inference.threads import steps
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
 from ...models.kernels.distance import DistanceKernel
@@ -208,7 +208,7 @@ def _prior_check(page: Page) -> None:
     for name, row in table[table["low"].notna()].iterrows():
         of_prior = "" if np.isnan(row["prior"]) else f"{row['prior']:.3g}"
         cells = [of_prior, "{posterior:.3g} [{low:.3g}, {high:.3g}]".format(**row)]
-        page.prior_check.append((plots.prior_check.LABELS[str(name)], cells))
+        page.prior_check.append((plots.weights.LABELS[str(name)], cells))
     try:
         figure = plots.plot_prior_check(page.est)
     except ValueError as error:  # an improper prior has no draws

@@ -18,11 +18,11 @@ from scipy.stats import binomtest
 
 from ...inference import diagnostics
 from ...inference.cutoff import Cutoff, as_cutoff
-from ...inference.joined import Joined
 from ...inference.warning import collected
 from ...models import kernels, priors
 from ...models.priors.foreign import describe
 from ..fit import Fit
+from ..joined import Joined
 from ..registry import ESTIMATORS, Record
 
 if TYPE_CHECKING:

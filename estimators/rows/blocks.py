@@ -8,20 +8,21 @@ rows.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, override
 
 import joblib
 import numpy as np
 import pandas as pd
+from rich.console import Console
+from rich.progress import Progress
 
 from ...inference import threads
 from ...models.gram import Sums
 from ...models.kernels import Kernel
 from ..messages import columns
-from .categories import encoded
+from .categories import codes
 from .columns import Dates
 
 BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
@@ -52,26 +53,13 @@ class Rows:
         """Return the positions of the columns that are categories by their type."""
         return ()
 
-    def blocks(self) -> Iterator[tuple[int, Any]]:
-        """Yield the blocks in order, each with the number of its first row."""
-        raise NotImplementedError
-
     def labels(self, name: str) -> np.ndarray:
         """Return the labels in the column ``name``, and remove it from the columns of the rows."""
-        raise ValueError(
-            f"y={name!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
-            "data frame); give one label for each row"
-        )
+        raise NotImplementedError
 
     def take(self, which: np.ndarray | slice) -> np.ndarray:
         """Return some rows in float64, (k, p); ``which`` is ascending."""
-        numbers = np.arange(self.n_rows)[which]
-        parts = []
-        for start, block in self.blocks():
-            in_block = numbers[(start <= numbers) & (numbers < start + len(block))]
-            if len(in_block):
-                parts.append(pick(block, start, in_block, self.categorical))
-        return np.concatenate(parts).astype(float, copy=False)
+        raise NotImplementedError
 
     def sums(
         self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
@@ -81,18 +69,7 @@ class Rows:
         Blocks are summed in float64 and in order, so the result does not depend on the number of
         threads, which is the number that BLAS would use.
         """
-        with _progress(int((~minority).sum()), progressbar) as advance, threads.one() as n:
-            tasks = (
-                joblib.delayed(sums_of_block)(
-                    kernel, points, start, block, minority[start : start + len(block)]
-                )
-                for start, block in self.blocks()
-            )
-            total = Sums(0, 0.0, np.zeros(len(points)))
-            for part in joblib.Parallel(n, backend="threading", return_as="generator")(tasks):
-                total += part
-                advance(part.n)
-        return total
+        raise NotImplementedError
 
 
 class ArrayRows(Rows):
@@ -109,8 +86,8 @@ class ArrayRows(Rows):
         self.X, self.is_checked = X, is_checked
         self.n_rows, self.n_columns = X.shape
 
-    @override
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the blocks in order, each with the number of its first row."""
         step = max(1, BLOCK_VALUES // self.n_columns)
         for start in range(0, self.n_rows, step):
             yield start, self.X[start : start + step]
@@ -120,8 +97,6 @@ class ArrayRows(Rows):
         if self.is_checked:
             return self.X[which]
         numbers = np.arange(self.n_rows)[which]
-        if not isinstance(self.X, np.memmap):
-            return checked(np.asarray(self.X[which]), numbers).astype(float, copy=False)
         rows = np.empty((len(numbers), self.n_columns))
         for start in range(0, len(numbers), SCATTERED):
             part = slice(start, start + SCATTERED)
@@ -129,12 +104,26 @@ class ArrayRows(Rows):
             release(self.X)
         return rows
 
-
-def pick(
-    block: Any, start: int, numbers: np.ndarray, categorical: tuple[int, ...] = ()
-) -> np.ndarray:
-    """Return the rows ``numbers`` of a block whose first row is ``start``."""
-    return checked(as_array(block, start, categorical)[numbers - start], numbers)
+    @override
+    def sums(
+        self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
+    ) -> Sums:
+        total = Sums(0, 0.0, np.zeros(len(points)))
+        with (
+            Progress(console=Console(stderr=True), disable=not progressbar) as progress,
+            threads.one() as n,
+        ):
+            task = progress.add_task("rows", total=int((~minority).sum()))
+            tasks = (
+                joblib.delayed(sums_of_block)(
+                    kernel, points, start, block, minority[start : start + len(block)]
+                )
+                for start, block in self.blocks()
+            )
+            for part in joblib.Parallel(n, backend="threading", return_as="generator")(tasks):
+                total += part
+                progress.advance(task, part.n)
+        return total
 
 
 def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
@@ -173,7 +162,9 @@ def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.nd
     """
     if not isinstance(block, pd.DataFrame):
         return np.asarray(block)
-    block = encoded(block, categorical)
+    block = block.copy(deep=False)
+    for i in categorical:
+        block.isetitem(i, codes(block.iloc[:, i]))
     others = [name for name in block if block[name].dtype.kind not in "fiub"]
     if others:
         raise TypeError(
@@ -187,29 +178,10 @@ def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.nd
     return block.to_numpy(float, na_value=np.nan)  # pandas' own types, which may have nulls
 
 
-def release(block: Any) -> None:
+def release(X: Any) -> None:
     """Free the pages of a memory map that were read; the system's cache still has them."""
-    if not isinstance(block, np.memmap) or block.mode == "c" or not block.flags.c_contiguous:
-        return  # freeing pages of a copy-on-write map would lose its changes
-    pages: Any = block
+    pages = X if isinstance(X, np.memmap) and X.mode != "c" else None  # "c": changes would be lost
     while isinstance(pages, np.ndarray):
         pages = pages.base
     if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        start = block.ctypes.data - np.frombuffer(pages, np.uint8).ctypes.data
-        first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
-        if start + block.nbytes > first:
-            pages.madvise(mmap.MADV_DONTNEED, first, start + block.nbytes - first)
-
-
-@contextmanager
-def _progress(n_rows: int, progressbar: bool) -> Iterator[Callable[[int], None]]:
-    """Give a function that counts rows as read, on stderr if ``progressbar`` is true."""
-    if not progressbar:
-        yield lambda length: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task("rows", total=n_rows)
-        yield lambda length: progress.advance(task, length)
+        pages.madvise(mmap.MADV_DONTNEED)

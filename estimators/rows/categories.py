@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -69,16 +68,20 @@ def _number(text: str) -> float | None:
     return number if text in written and abs(number) < EXACT else None
 
 
-def codes(values: Any) -> np.ndarray:
+def codes(column: pd.Series) -> np.ndarray:
     """Return the numbers of the categories in a column, shape (n,); NaN for missing ones.
 
-    Parameters
-    ----------
-    values : pandas.Series or array-like of shape (n,)
+    Raises
+    ------
+    TypeError
+        A category is neither a text nor a number; the message names the column.
     """
-    place, categories = pd.factorize(pd.Series(values).astype(object))
-    table = np.array([code(category) for category in categories] + [np.nan], dtype=float)
-    return table[place]  # the place of a missing one is -1
+    place, categories = pd.factorize(column.astype(object))
+    try:
+        table = [code(category) for category in categories]
+    except TypeError as error:
+        raise TypeError(f"column {str(column.name)!r}: {error}") from error
+    return np.array([*table, np.nan], dtype=float)[place]  # the place of a missing one is -1
 
 
 def are_categories(values: pd.Series) -> bool:
@@ -89,14 +92,3 @@ def are_categories(values: pd.Series) -> bool:
     return bool(pd.api.types.is_object_dtype(dtype)) and any(
         isinstance(value, str) for value in values
     )
-
-
-def encoded(frame: pd.DataFrame, positions: Iterable[int]) -> pd.DataFrame:
-    """Return a data frame whose columns at some positions are numbers of their categories."""
-    frame = frame.copy(deep=False)
-    for i in positions:
-        try:
-            frame.isetitem(i, codes(frame.iloc[:, i]))
-        except TypeError as error:
-            raise TypeError(f"column {str(frame.columns[i])!r}: {error}") from error
-    return frame

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ DAYS: tuple[str, ...] = ("%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-
 DAYS += ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
 OBJECTS = {kind: "dates" for kind in ("date", "datetime", "datetime64")}
 OBJECTS |= {kind: "numbers" for kind in ("decimal", "time", "integer", "boolean", "empty")}
+GOOD = ("numbers", "dates", "category", "other")
 FORMS = (ISO, *(day + clock for clock in ("", " %H:%M", " %H:%M:%S") for day in DAYS))
 
 
@@ -178,8 +179,8 @@ def date_forms(values: pd.Series) -> tuple[list[str], int]:
 def dates_of(values: pd.Series) -> Dates:
     """Return how a column of dates becomes numbers."""
     texts = values.dropna()
-    are_texts = not pd.api.types.is_datetime64_any_dtype(values) and isinstance(texts.iloc[0], str)
-    form = date_forms(texts)[0][0] if are_texts else ISO
+    is_text = not pd.api.types.is_datetime64_any_dtype(values) and _has_text(texts)
+    form = date_forms(texts)[0][0] if is_text else ISO
     return Dates(moments(texts, form).min().isoformat(), form)
 
 
@@ -299,6 +300,26 @@ def _cells_in_trouble(name: Any, column: pd.Series, what: str, decimal: str) -> 
     )
 
 
+def kinds_of(
+    table: pd.DataFrame, categories: Collection[Any] = (), decimal: str = "."
+) -> dict[Any, str]:
+    """Return what each column is, by its name; ``categories`` are known to be categories.
+
+    Raises
+    ------
+    ValueError
+        A column is in trouble; the message names it, its cells and what to do.
+    """
+    kinds = {c: "category" if c in categories else kind_of(table[c], decimal) for c in table}
+    trouble = {c: kind for c, kind in kinds.items() if kind not in GOOD}
+    if trouble:
+        raise ValueError(
+            f"{the_columns(trouble, 'is', 'are')} not numeric; "
+            + "; ".join(advice(table, trouble, decimal))
+        )
+    return kinds
+
+
 def found(
     frame: pd.DataFrame, named: Iterable[int] = (), takes_categories: bool = True
 ) -> tuple[tuple[int, ...], dict[int, Dates]]:
@@ -322,18 +343,9 @@ def found(
     DataWarning
         Whole numbers count the rows, as an id does.
     """
-    own = set(named)
-    kinds = {
-        i: "category" if i in own else kind_of(frame.iloc[:, i]) for i in range(frame.shape[1])
-    }
-    names = list(frame.columns)
-    trouble = {i: k for i, k in kinds.items() if k not in ("numbers", "dates", "category", "other")}
-    if trouble:
-        by_name = {names[i]: kind for i, kind in trouble.items()}
-        raise ValueError(
-            f"{the_columns(by_name, 'is', 'are')} not numeric; " + "; ".join(advice(frame, by_name))
-        )
-    categories = {i for i, kind in kinds.items() if kind == "category"}
+    own, names = set(named), list(frame.columns)
+    kinds = list(kinds_of(frame, {names[i] for i in own}).values())
+    categories = {i for i, kind in enumerate(kinds) if kind == "category"}
     others = [names[i] for i in sorted(categories - own)]
     if others and (own or not takes_categories):
         raise ValueError(
@@ -341,12 +353,12 @@ def found(
             "kernel=kernels.Tabular() (without categorical=, or with all of them), else convert or "
             "drop them; if one has the labels, name it: y='name'"
         )
-    warn_of_ids(frame.iloc[:, [i for i, kind in kinds.items() if kind == "numbers"]])
-    dates = {i: dates_of(frame.iloc[:, i]) for i, kind in kinds.items() if kind == "dates"}
+    _warn_of_ids(frame.iloc[:, [i for i, kind in enumerate(kinds) if kind == "numbers"]])
+    dates = {i: dates_of(frame.iloc[:, i]) for i, kind in enumerate(kinds) if kind == "dates"}
     return tuple(sorted(categories)), dates
 
 
-def warn_of_ids(numbers: pd.DataFrame) -> None:
+def _warn_of_ids(numbers: pd.DataFrame) -> None:
     """Warn of columns of whole numbers that count the rows."""
     ids = [c for c in numbers if _counts_rows(numbers[c])]
     if ids:
@@ -387,10 +399,7 @@ def numbers(
     for i, name in enumerate(frame.columns):
         column = frame.iloc[:, i]
         if i in named:
-            try:
-                frame.isetitem(i, codes(column))
-            except TypeError as error:
-                raise TypeError(f"column {str(name)!r}: {error}") from error
+            frame.isetitem(i, codes(column))
         elif i in dates or not pd.api.types.is_numeric_dtype(column):
             if i not in dates and not _has_text(column) and kind_of(column) != "numbers":
                 continue

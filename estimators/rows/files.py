@@ -72,9 +72,6 @@ class CsvFormat:
 COMMAS = CsvFormat()
 
 
-# CSV
-
-
 def read_csv(
     path: Path,
     form: CsvFormat = COMMAS,
@@ -103,30 +100,28 @@ def _csv(
     path: Path, form: CsvFormat, texts: Collection[str], raw: Collection[str] | None, size: int = 0
 ) -> Iterator[Any]:
     """Give the reader of a CSV file, in blocks of ``size`` values if it is not 0."""
-    with reading_csv(path) as file:
+    errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
+    kind = "CSV in UTF-8 with a header that names every field of the rows"
+    require_file(path)
+    with _readable(path, kind, *errors), io.BufferedReader(_Text(path)) as file:
         head = _head(file, path, form)
         names = list(head.columns)
+        codes = [c for c in names if head[c].str.fullmatch(r"0\d+", na=False).any()]
         raw = names if raw is None else raw
-        as_text = {
-            *texts,
-            *raw,
-            *(c for c in names if head[c].str.fullmatch(r"0\d+", na=False).any()),
-        }
-        gaps = {c: [] if c in raw else GAPS.split("|") for c in names}
-        options: Any = {
-            "sep": form.sep,
-            "decimal": form.decimal,
-            "dtype": dict.fromkeys(as_text & set(names), str),
-            "keep_default_na": False,
-            "na_values": gaps,
-            "index_col": False,
-            "skip_blank_lines": len(names) > 1,  # in one column a blank line is a missing value
-            "low_memory": False,
-            "chunksize": max(1, size // len(names)) if size else None,
-            "iterator": True,
-        }
         file.seek(0)
-        with pd.read_csv(file, **options) as pieces:
+        with pd.read_csv(
+            file,
+            sep=form.sep,
+            decimal=form.decimal,
+            dtype=dict.fromkeys({*texts, *codes, *raw} & set(names), str),
+            keep_default_na=False,
+            na_values={c: [] if c in raw else GAPS.split("|") for c in names},
+            index_col=False,
+            skip_blank_lines=len(names) > 1,  # in one column a blank line is a missing value
+            low_memory=False,
+            chunksize=max(1, size // len(names)) if size else None,
+            iterator=True,
+        ) as pieces:
             yield pieces
 
 
@@ -149,12 +144,6 @@ class _Text(io.FileIO):
                 f"{self.name} has NUL bytes, so it is not CSV in UTF-8; expected a text file"
             )
         return n
-
-
-def csv_head(path: Path, form: CsvFormat = COMMAS) -> pd.DataFrame:
-    """Return the first rows of a CSV file as text; a ValueError if its header is invalid."""
-    with reading_csv(path) as file:
-        return _head(file, path, form)
 
 
 def _head(file: BinaryIO, path: Path, form: CsvFormat) -> pd.DataFrame:
@@ -203,16 +192,6 @@ def _check_separator(file: BinaryIO, path: Path, form: CsvFormat) -> None:
 
 
 @contextmanager
-def reading_csv(path: Path) -> Iterator[BinaryIO]:
-    """Give an open CSV file, and turn errors on what is not CSV into ones that name the file."""
-    errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
-    kind = "CSV in UTF-8 with a header that names every field of the rows"
-    require_file(path)
-    with _readable(path, kind, *errors), io.BufferedReader(_Text(path)) as file:
-        yield file
-
-
-@contextmanager
 def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn the errors of a parser into a ValueError that names the file."""
     try:
@@ -231,9 +210,6 @@ def naming(X: Any) -> Iterator[None]:
         if not is_path or str(X) in str(error):
             raise
         raise type(error)(f"{X}: {error}") from error
-
-
-# any file
 
 
 def read(path: Path, y: Any = None) -> tuple[Any, Any]:
@@ -261,8 +237,8 @@ def read(path: Path, y: Any = None) -> tuple[Any, Any]:
     return X, read_labels(labels.tolist()) if path.suffix == ".csv" else labels
 
 
-def split(frame: pd.DataFrame, label: str, origin: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return a table without its column of labels, and this column."""
+def split(frame: Any, label: str, origin: str) -> tuple[Any, Any]:
+    """Return a table, of pandas or dask, without its column of labels, and this column."""
     if label not in frame.columns:
         raise ValueError(
             f"y={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, which has "

@@ -1,13 +1,13 @@
-"""Gaps in a table: rows that are left out, or values in their place."""
+"""Gaps in a table: values in their place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
-MISSING = ("error", "drop", "impute")
+from .columns import Dates
 
 
 def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.ndarray:
@@ -39,43 +39,33 @@ def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.
     >>> typical_values(np.array([[1.0, 7.0], [np.nan, 7.0], [4.0, 8.0]]), [1])
     array([2.5, 7. ])
     """
-    from sklearn.impute import SimpleImputer  # slow to import, and few tables have gaps
-
-    for i, gaps in enumerate(np.isnan(majority).T):
-        _require_value(i, gaps)
-    values: np.ndarray = SimpleImputer(strategy="median").fit(majority).statistics_
-    which = list(categorical)
-    if which:
-        frequent = SimpleImputer(strategy="most_frequent").fit(majority[:, which])
-        values[which] = frequent.statistics_
-    return values
-
-
-def filled_table(X: pd.DataFrame, majority: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the medians, or most frequent categories, of the majority in its gaps.
-
-    Raises
-    ------
-    ValueError
-        A column with gaps has no value in any majority row.
-    """
-    values = {}
-    for i, c in enumerate(X):
-        if X[c].isna().any():
-            _require_value(i, majority[c].isna().to_numpy())
-            frequent = isinstance(X[c].dtype, pd.CategoricalDtype)
-            values[c] = majority[c].mode()[0] if frequent else majority[c].median()
-    return X.fillna(values)
-
-
-def _require_value(column: int, gaps: np.ndarray) -> None:
-    if gaps.all():
+    empty = np.flatnonzero(np.isnan(majority).all(axis=0))
+    if len(empty):
         raise ValueError(
-            f"column {column} (counted from 0) has no value in any of {len(gaps)} majority "
+            f"column {empty[0]} (counted from 0) has no value in any of {len(majority)} majority "
             "rows, so there is nothing to impute its gaps by; leave the column out"
         )
+    values: np.ndarray = np.nanmedian(majority, axis=0)
+    for i in categorical:
+        values[i] = pd.Series(majority[:, i]).mode()[0]
+    return values
 
 
 def filled(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return rows (n, p) with values (p,) in place of NaN."""
     return np.where(np.isnan(rows), values, rows)
+
+
+def filled_table(
+    X: pd.DataFrame,
+    gaps: np.ndarray,
+    values: np.ndarray,
+    categorical: Collection[int],
+    dates: Mapping[int, Dates],
+) -> pd.DataFrame:
+    """Return a table with values (p,), numbers as in a fit, in place of its gaps (n, p)."""
+    X = X.astype({X.columns[i]: object for i in (*categorical, *dates)})
+    for i, value in enumerate(values):
+        shown = dates[i].moment(value) if i in dates else value
+        X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], shown))
+    return X

@@ -32,8 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cancellation import checkpoint
 from ..density import Density
+from ..threads import checkpoint
 from .coordinates import Coordinates, can_map, mapped
 
 QUARTER = math.pi / 2

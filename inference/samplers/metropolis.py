@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..cancellation import checkpoint
 from ..draws import Draws, SamplerReport, SamplerSettings
+from ..threads import checkpoint
 
 if TYPE_CHECKING:
     import pymc as pm

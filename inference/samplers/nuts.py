@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 from .. import threads
-from ..cancellation import checkpoint, stoppable
 from ..draws import Draws, SamplerReport, SamplerSettings
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def sample(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None
     """
     import nutpie
 
-    checkpoint()
+    threads.checkpoint()
     compiled = nutpie.compile_pymc_model(model, var_names=[v.name for v in model.free_RVs])
     seeds = np.random.SeedSequence(settings.seed).generate_state(settings.chains)
     runs: list[Any] = []
@@ -84,9 +83,9 @@ def sample(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None
 
 def _result(run: Any) -> Any:
     """Return the result of a nutpie run; stop if a newer request supersedes it."""
-    while stoppable():
+    while threads.stoppable():
         try:
             return run.wait(timeout=POLL)
         except TimeoutError:
-            checkpoint()
+            threads.checkpoint()
     return run.wait()

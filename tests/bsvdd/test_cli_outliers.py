@@ -206,9 +206,9 @@ def test_each_model_ranks_the_rows(csv, tmp_path, arguments, said):
 
 
 def test_rows_that_a_fit_with_landmarks_does_not_hold_are_decided_too(csv, tmp_path, monkeypatch):
-    from bsvdd.estimators import dictionary
+    from bsvdd.estimators import training
 
-    monkeypatch.setattr(dictionary, "KEPT_ROWS", 40)
+    monkeypatch.setattr(training, "KEPT_ROWS", 40)
     out = tmp_path / "o.csv"
     result = call(csv, "--id", "name", *FEW, "--dictionary", 20, "--out", out, "--given", "city")
     assert pd.read_csv(out)["p_given"].notna().all()

@@ -394,7 +394,7 @@ def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
     folder, tmp_path, monkeypatch
 ):
     """MAX_POINTS stands for a table that is too large: Bayesian models take landmarks."""
-    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 20)
+    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 20)
     monkeypatch.setattr("bsvdd.estimators.bayesian.MANY_POINTS", 20)
     monkeypatch.setattr("bsvdd.estimators.bayesian.AUTO_LANDMARKS", 10)
     ran = []

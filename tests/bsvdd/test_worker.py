@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from bsvdd.inference.cancellation import SupersededError, checkpoint, stoppable
+from bsvdd.inference.threads import SupersededError, checkpoint, stoppable
 
 from bsvdd.explorer.worker import LatestWorker
 

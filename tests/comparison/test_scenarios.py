@@ -1,11 +1,11 @@
-"""Scenarios: pairs with the counts, places and labels that were asked for."""
+"""Scenarios: pairs with the counts, places and labels that were asked for; the slides' formulas."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from bsvdd.comparison.run import studies
-from bsvdd.comparison.scenarios import datasets, designs
+from bsvdd.comparison.scenarios import datasets, kinds, slides
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.generators import (
     BORDER,
@@ -17,77 +17,50 @@ from bsvdd.comparison.scenarios.generators import (
     Shape,
     depth,
 )
+from bsvdd.comparison.scenarios.kinds import Clusters, KindSet, LabelledKind
 from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.comparison.scenarios.slides import Slides
-from scipy.stats import kstest
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import kstest, norm
+from sklearn.metrics import roc_auc_score
 
-KINDS = pytest.mark.parametrize("kind", SHAPES)
+SET = KindSet(
+    "toy",
+    np.random.default_rng(0).normal(size=(100, 2)),
+    np.repeat(["a", "b", "c", "d", "e"], [40, 30, 12, 15, 3]),
+)
+WINE, VAN = (datasets.embedded(name) for name in ("wine_cultivar3", "vehicle_van"))
 
 
-@KINDS
-@pytest.mark.parametrize("share", [1 / 10, 1 / 20, 1 / 100])
-def test_shapes_have_the_counts_and_seeds_that_are_asked_for(kind, share):
-    scenario = Shape(kind, n_train=200, n_test=500, share=share)
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        *(Shape(kind, n_train=200, n_test=500, share=1 / 20) for kind in SHAPES),
+        Shape("modes", share=0.07, mislabelled=0.3),
+        Shape("ring", labelled=False),
+        Slides(v=0, n_train=500, n_test=1000, share=1 / 50),
+        Real(WINE),
+        Real(VAN, 50),
+        Clusters(0.5),
+        LabelledKind(SET, "c"),
+    ],
+    ids=lambda scenario: scenario.name,
+)
+def test_counts_are_those_asked_for_and_seeds_give_equal_pairs(scenario):
+    scenario.check()
     pair, again, other = scenario.pair(1), scenario.pair(1), scenario.pair(2)
-    for data, n in ((pair.train, 200), (pair.test, 500)):
-        assert data.X.shape == (n, 2)
-        assert data.minority.sum() == round(share * n)
-    np.testing.assert_array_equal(pair.test.X, again.test.X)
-    np.testing.assert_array_equal(pair.train.minority, again.train.minority)
+    assert pair.train.minority.sum() == scenario.n_minority
+    for a, b in ((pair.train, again.train), (pair.test, again.test)):
+        np.testing.assert_array_equal(a.X, b.X)
+        np.testing.assert_array_equal(a.minority, b.minority)
     assert not np.array_equal(pair.train.X, other.train.X)
-    assert not set(map(tuple, pair.train.X)) & set(map(tuple, pair.test.X))
-
-
-def rows(kind, noise=0.15, n=20_000):
-    data = Shape(kind, 100, n, 0.5, noise).pair(3).test
-    return data.X[~data.minority], data.X[data.minority]
-
-
-def test_ring_is_a_ring_with_minority_in_and_around_it():
-    majority, minority = rows("ring")
-    r = np.linalg.norm(majority, axis=1)
-    assert r.mean() == pytest.approx(1, abs=0.01) and r.std() == pytest.approx(0.15, abs=0.01)
-    angle = np.arctan2(*majority.T)
-    assert kstest(angle, "uniform", (-np.pi, 2 * np.pi)).pvalue > 0.001
-    r = np.linalg.norm(minority, axis=1)
-    outside = r > 1.3
-    assert outside.mean() == pytest.approx(0.5, abs=0.01)
-    assert np.sqrt(np.mean(r[~outside] ** 2) / 2) == pytest.approx(0.35, abs=0.01)
-
-
-def test_moons_lie_on_half_circles():
-    majority, minority = rows("moons", noise=0.0)
-    np.testing.assert_allclose(np.linalg.norm(majority, axis=1), 1.0)
-    np.testing.assert_allclose(np.linalg.norm(minority - [1, 0.5], axis=1), 1.0)
-
-
-def test_modes_are_five_clusters_before_a_background():
-    majority, minority = rows("modes")
-    angle = 2 * np.pi * np.arange(MODES) / MODES
-    centers = 2 * np.column_stack([np.cos(angle), np.sin(angle)])
-    near = np.linalg.norm(majority[:, None] - centers, axis=2)
-    counts = np.bincount(near.argmin(axis=1)) / len(majority)
-    np.testing.assert_allclose(counts, 0.2, atol=0.02)
-    assert np.sqrt(np.mean(near.min(axis=1) ** 2) / 2) == pytest.approx(0.15, abs=0.005)
-    for column in minority.T:
-        assert kstest(column, "uniform", (-3, 6)).pvalue > 0.001
-
-
-@pytest.mark.parametrize(("kind", "maps"), [("clover", PETALS), ("paw", PADS)])
-@pytest.mark.parametrize("overlap", [0.0, 0.3])
-def test_clover_and_paw_have_their_minority_in_regions(kind, maps, overlap):
-    """Majority rows lie around the regions, and a share of the minority in their border."""
-    majority, minority = rows(kind, noise=overlap, n=1000)
-    assert (depth(maps, majority) >= 1).all() and np.abs(majority).max() <= SQUARE
-    inside = depth(maps, minority)
-    assert (inside >= 1).sum() == round(overlap * 500) and inside.max() < BORDER
-
-
-def test_depth_is_one_on_the_edge_of_an_ellipse():
-    angles, petal = np.linspace(0, 6, 7), PETALS[0]
-    edge = (petal[:, :2] @ np.array([np.cos(angles), np.sin(angles)])).T + petal[:, 2]
-    np.testing.assert_allclose(depth([petal], edge), 1.0)
-    np.testing.assert_allclose(depth([petal], petal[None, :, 2]), 0.0, atol=1e-15)
+    assert not np.array_equal(pair.train.X, pair.test.X[: len(pair.train.X)])
+    n = {name: getattr(scenario, name, None) for name in ("n_train", "n_test", "share")}
+    if n["share"]:
+        assert pair.test.minority.sum() == round(n["share"] * n["n_test"])
+    if n["n_train"] and scenario.labelled:
+        assert (len(pair.train.X), len(pair.test.X)) == (n["n_train"], n["n_test"])
 
 
 def test_options_hide_labels_of_training_rows_only():
@@ -107,9 +80,236 @@ def test_options_hide_labels_of_training_rows_only():
     assert none.name == f"{clean.name}, no minority in training"
 
 
+# shapes
+
+
+def rows(kind, noise=0.15, n=20_000):
+    data = Shape(kind, 100, n, 0.5, noise).pair(3).test
+    return data.X[~data.minority], data.X[data.minority]
+
+
+def test_ring_moons_and_modes_have_their_geometry():
+    majority, minority = rows("ring")
+    r = np.linalg.norm(majority, axis=1)
+    assert r.mean() == pytest.approx(1, abs=0.01) and r.std() == pytest.approx(0.15, abs=0.01)
+    assert kstest(np.arctan2(*majority.T), "uniform", (-np.pi, 2 * np.pi)).pvalue > 0.001
+    r = np.linalg.norm(minority, axis=1)
+    outside = r > 1.3
+    assert outside.mean() == pytest.approx(0.5, abs=0.01)
+    assert np.sqrt(np.mean(r[~outside] ** 2) / 2) == pytest.approx(0.35, abs=0.01)
+
+    majority, minority = rows("moons", noise=0.0)
+    np.testing.assert_allclose(np.linalg.norm(majority, axis=1), 1.0)
+    np.testing.assert_allclose(np.linalg.norm(minority - [1, 0.5], axis=1), 1.0)
+
+    majority, minority = rows("modes")
+    angle = 2 * np.pi * np.arange(MODES) / MODES
+    centers = 2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    near = np.linalg.norm(majority[:, None] - centers, axis=2)
+    np.testing.assert_allclose(np.bincount(near.argmin(axis=1)) / len(majority), 0.2, atol=0.02)
+    assert np.sqrt(np.mean(near.min(axis=1) ** 2) / 2) == pytest.approx(0.15, abs=0.005)
+    assert all(kstest(column, "uniform", (-3, 6)).pvalue > 0.001 for column in minority.T)
+
+
+@pytest.mark.parametrize(("kind", "maps"), [("clover", PETALS), ("paw", PADS)])
+@pytest.mark.parametrize("overlap", [0.0, 0.3])
+def test_clover_and_paw_have_their_minority_in_regions(kind, maps, overlap):
+    """Majority rows lie around the regions, and a share of the minority in their border."""
+    majority, minority = rows(kind, noise=overlap, n=1000)
+    assert (depth(maps, majority) >= 1).all() and np.abs(majority).max() <= SQUARE
+    inside = depth(maps, minority)
+    assert (inside >= 1).sum() == round(overlap * 500) and inside.max() < BORDER
+    angles, (first, *_) = np.linspace(0, 6, 7), maps
+    edge = (first[:, :2] @ np.array([np.cos(angles), np.sin(angles)])).T + first[:, 2]
+    np.testing.assert_allclose(depth([first], edge), 1.0)
+
+
+# real sets
+
+
+def test_halves_of_a_real_set_and_fewer_rows_of_a_large_one():
+    pair = Real(WINE).pair(3)
+    assert pair.train.minority.sum() == pair.test.minority.sum() == 24
+    both = np.concatenate([pair.train.X, pair.test.X])
+    np.testing.assert_array_equal(np.sort(both, axis=0), np.sort(WINE.X, axis=0))
+    scenario, whole = Real(VAN, 100), Real(VAN).pair(3)
+    pair = scenario.pair(3)
+    np.testing.assert_array_equal(pair.test.X, whole.test.X)
+    known, drawn = (
+        list(map(tuple, np.column_stack([d.X, d.minority]))) for d in (whole.train, pair.train)
+    )
+    assert len(drawn) == 100 and all(drawn.count(row) <= known.count(row) for row in drawn)
+    assert pair.train.minority.sum() == round(100 * 99 / 423)
+    names = ["wine_cultivar3", "vehicle_van, 89 training rows"]  # half of 178 rows are 89
+    plan = studies.real([WINE, VAN], rows=89)
+    assert all([s.name for s in study.scenarios] == names for study in plan.studies)
+
+
+@pytest.mark.parametrize(("rows", "n_train"), [(1000, 20), (7, 7)])
+def test_half_of_the_majority_trains_alone(rows, n_train):
+    """All other rows test: the other half, and every minority row."""
+    X = np.arange(50.0)[:, None]
+    scenario = Real(Dataset("d", X, np.arange(50) % 5 == 0), rows, labelled=False)
+    pair = scenario.pair(3)
+    assert len(pair.train.X) == n_train and not pair.train.minority.any()
+    assert (len(pair.test.X), int(pair.test.minority.sum())) == (30, 10)
+    assert len(set(np.concatenate([pair.train.X, pair.test.X])[:, 0])) == n_train + 30
+    names = {cell.candidate.name for cell in studies.one_class([scenario.data]).cells()}
+    assert {"SVDD", "BDD", "BSVDD", "OCSVM", "kNN", "KDE"} <= names
+    assert not names & {"BSVDD-M", "SVM", "LS-SVM"}
+
+
+def test_sets_are_equal_by_name_and_content():
+    one, same = datasets.moon(seed=1), datasets.moon(seed=1)
+    assert Real(one) == Real(same) and hash(Real(one)) == hash(Real(same))
+    assert Real(one) not in (Real(datasets.moon(seed=2)), Real(replace(one, name="other")))
+
+
+# kinds
+
+
+def test_only_the_labelled_kind_is_in_training():
+    pair = LabelledKind(SET, "d").pair(3)
+    assert set(pair.kinds[0]) == {"", "d"}
+    assert pair.train.minority.sum() == 4  # 35 / 10, rounded
+    assert (~pair.train.minority).sum() == 35
+    assert set(pair.kinds[1]) == {"", "c", "d", "e"}
+    np.testing.assert_array_equal(pair.unseen, np.isin(pair.kinds[1], ["c", "e"]))
+    rows = np.concatenate([pair.train.X, pair.test.X])
+    assert len(np.unique(rows, axis=0)) == len(rows) == 100
+
+
+def test_few_labelled_rows_are_of_the_same_kind():
+    digits = kinds.embedded("digits")
+    few, whole = (LabelledKind(digits, digits.kinds[0], labels=n) for n in (2, None))
+    pair, all_of = few.pair(3), whole.pair(3)
+    assert few.name == "digits, 9 labelled by 2 rows" and few.n_minority == 2
+    assert [(each.kinds[0] == "9").sum() for each in (pair, all_of)] == [2, 30]
+    normal = [each.train.X[each.kinds[0] == ""] for each in (pair, all_of)]
+    np.testing.assert_array_equal(*normal)
+
+
+def test_clusters_have_the_share_and_the_drift_that_are_asked_for():
+    for unseen in (0.0, 0.25, 0.5, 1.0):
+        pair = Clusters(unseen, n_test=1000).pair(1)
+        assert (pair.test.minority.sum(), pair.unseen.sum()) == (100, 100 * unseen)
+        assert pair.train.minority.sum() == 30
+    still, moved = (Clusters(0.5, drift, n_test=40_000).pair(2) for drift in (0.0, 2.0))
+    np.testing.assert_array_equal(still.train.X, moved.train.X)
+    for kind, length in (("kind A", 2.0), ("kind B", 2.0), ("kind C", 0.0)):
+        means = [p.test.X[p.kinds[1] == kind].mean(axis=0) for p in (still, moved)]
+        assert np.linalg.norm(means[1] - means[0]) == pytest.approx(length, abs=0.1)
+
+
+# the generator of the slides
+
+
+@pytest.mark.parametrize("s", [1e-9, 0.02, 0.999, 1.0, 1.7, 14.0, 300.0])
+@pytest.mark.parametrize("m", [-40.0, -3.0, 0.0, 5.0])
+def test_logistic_normal_is_the_integral(m, s):
+    def integrand(z):
+        return expit(m + s * z) * norm.pdf(z)
+
+    turn = -m / s
+    at = [p for p in (turn - 5 / s, turn, turn + 5 / s) if -12 < p < 12]
+    truth = quad(integrand, -12, 12, points=at or None, limit=500, epsabs=1e-13)[0]
+    got = slides.logistic_normal(np.array([m]), np.array([s]))[0]
+    assert got == pytest.approx(truth, abs=1e-9)
+
+
+@pytest.mark.parametrize("v", [5.0, 20.0])
+def test_probability_is_that_of_a_row_with_coefficients_of_its_own(v):
+    """y drawn by way of its own beta, as the slides say, has the probability used here."""
+    rng = np.random.default_rng(0)
+    x = np.array([6.0, 8.5, 7.2, 9.0, 0.3])
+    beta = slides.COEFFICIENTS + np.sqrt(v) * rng.normal(size=(200_000, 4))
+    drawn = expit(slides.INTERCEPT + beta @ x[:4]).mean()
+    assert slides.probability(x[None], np.sqrt(v))[0] == pytest.approx(drawn, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("v", "share", "near", "far"),
+    [(5, 0.433, 0.422, 0.540), (10, 0.452, 0.444, 0.528), (20, 0.466, 0.460, 0.520)],
+)
+def test_shares_of_the_classes_are_those_of_the_published_table(v, share, near, far):
+    """Shares, and their sd over pairs, that accuracy, FPR and FNR of the slides imply."""
+    shares = [Slides(v=v, n_train=2).pair(seed).test.base_rate for seed in range(10)]
+    assert np.mean(shares) == pytest.approx(share, abs=0.005)
+    assert 0.002 < np.std(shares, ddof=1) < 0.0085  # binomial: .005
+    for component, expected in ((0.0, near), (1.0, far)):
+        only = Slides(v=v, n_train=2, n_test=50_000, far=component).pair(3).test
+        assert only.base_rate == pytest.approx(expected, abs=0.006)
+    reading = Slides(v=v, n_train=2, n_test=500, coefficients="data set")  # of which they differ
+    assert np.std([reading.pair(seed).test.base_rate for seed in range(60)], ddof=1) > 0.38
+
+
+@pytest.mark.parametrize("share", [None, 0.3])
+def test_the_component_of_each_row_is_known(share):
+    """Means 7 and 10 of the signal, and as many far rows as drawn."""
+    pair = Slides(v=5, n_train=3000, n_test=4000, share=share).pair(2)
+    for data, far in zip((pair.train, pair.test), pair.far, strict=True):
+        signal = data.X[:, :4]
+        assert signal[~far].mean() == pytest.approx(7.0, abs=0.06)
+        assert signal[far].mean() == pytest.approx(10.0, abs=0.2)
+        if share is None:
+            assert far.mean() == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize(("v", "auc", "accuracy"), [(5, 0.559, 0.575), (20, 0.529, 0.538)])
+def test_the_bayes_ceiling_is_low(v, auc, accuracy):
+    pairs = [Slides(v=v, n_train=2, n_test=50_000).pair(seed) for seed in range(2)]
+    found = [roc_auc_score(p.test.minority, p.truth) for p in pairs]
+    assert np.mean(found) == pytest.approx(auc, abs=0.006)
+    right = [np.mean((p.truth > 0.5) == p.test.minority) for p in pairs]
+    assert np.mean(right) == pytest.approx(accuracy, abs=0.006)
+
+
+def test_without_spread_there_is_something_to_find():
+    pair = Slides(v=0, n_train=2, n_test=50_000).pair(0)
+    test = pair.test
+    assert test.base_rate == pytest.approx(0.116, abs=0.005)
+    assert roc_auc_score(test.minority, pair.truth) == pytest.approx(0.986, abs=0.003)
+    away, sd = np.zeros(50), np.ones(50)
+    away[:4], sd[:4] = slides.NEAR, np.sqrt(2)
+    for columns, expected in ((4, 0.945), (50, 0.820)):
+        d = np.linalg.norm(((test.X - away) / sd)[:, :columns], axis=1)
+        assert roc_auc_score(test.minority, d) == pytest.approx(expected, abs=0.01)
+
+
+def test_rows_of_a_controlled_share_are_rows_given_their_class(monkeypatch):
+    """E[x | y] is the same with and without control."""
+    free = Slides(v=0, n_train=2, n_test=60_000, p=4).pair(0).test
+    held = Slides(v=0, n_train=2, n_test=60_000, p=4, share=0.4).pair(1)
+    assert held.truth is None and Slides().n_minority is None
+    for y in (False, True):
+        a, b = (d.X[d.minority == y] for d in (free, held.test))
+        np.testing.assert_allclose(a.mean(axis=0), b.mean(axis=0), atol=0.08)
+    monkeypatch.setattr(slides, "MOST_DRAWS", 3)
+    with pytest.raises(ValueError, match="not met in 3000 draws; one class hardly occurs"):
+        Slides(v=0, n_train=1000, far=0.0, share=0.9).pair(0)
+
+
+def test_heavy_tails_keep_mean_and_covariance():
+    X = Slides(v=0, n_train=2, n_test=200_000, p=6, far=0.0, df=6.0).pair(0).test.X
+    np.testing.assert_allclose(X.mean(axis=0), [7, 7, 7, 7, 0, 0], atol=0.02)
+    covariance = np.cov(X, rowvar=False)
+    np.testing.assert_allclose(covariance, np.diag([2, 2, 2, 2, 1, 1]), atol=0.05)
+    z = (X[:, 4] - X[:, 4].mean()) / X[:, 4].std()
+    assert np.mean(np.abs(z) > 4) > 10 * 2 * norm.sf(4)  # P(|t_6| sqrt(4/6) > 4) = .0027
+
+
+def test_readings_of_the_slides_have_names_of_their_own():
+    readings = [{}, {"v": 10}, {"p": 100}, {"share": 0.02}, {"spread": "sd"}, {"df": 3.0}]
+    assert len({Slides(**each).name for each in readings}) == len(readings)
+    assert (Slides(v=4).sd, Slides(v=4, spread="sd").sd) == (2, 4)
+
+
+# the designs of the studies
+
+
 @pytest.mark.parametrize("quick", [True, False])
 def test_the_next_steps_of_the_slides_have_the_rows_that_their_levels_say(quick):
-    design = designs.generated_design(quick)
+    design = studies.generated_design(quick)
     for p, (scenario,) in design["features with v = 5"].items():
         train = scenario.pair(0).train
         assert train.X.shape == (200 if quick else 300, int(p))
@@ -117,70 +317,65 @@ def test_the_next_steps_of_the_slides_have_the_rows_that_their_levels_say(quick)
     for share, (scenario,) in design["minority share"].items():
         n = 200 if quick else 600
         assert scenario.pair(0).train.minority.sum() == round(n / int(share.partition("/")[2]))
+    for study in studies.settings(quick).studies:
+        study.check()
 
 
-def test_a_real_set_is_halved_and_checked():
-    data = datasets.embedded("wine_cultivar3")
-    pair = Real(data).pair(3)
-    assert pair.train.minority.sum() == pair.test.minority.sum() == 24 == Real(data).n_minority
-    both = np.concatenate([pair.train.X, pair.test.X])
-    np.testing.assert_array_equal(np.sort(both, axis=0), np.sort(data.X, axis=0))
-    X = data.X.copy()
-    X[7, 2] = X[9, 1] = np.nan
-    with pytest.raises(ValueError, match=r"w: row 7, column 2 .* is nan.* 2 row"):
-        Real(Dataset("w", X, data.minority)).check()
-    with pytest.raises(ValueError, match="w: a comparison needs at least 2 minority rows.* got 0"):
-        Real(Dataset("w", data.X, np.zeros(len(X), bool))).check()
+def test_designs_cover_what_is_asked_for():
+    design = studies.settings().design
+    shares = {"1/3", "1/5", "1/10", "1/20", "1/50", "1/100"}
+    assert {name: set(levels) for name, levels in design.items()} == {
+        "rows in training": {"100", "300", "1000"},
+        "features": {"50", "100", "200"},
+        "features with v = 5": {"50", "100", "200"},
+        "minority share": shares,
+        "boundary": {"linear", "ring", "moons", "clover", "modes"},
+        "tails": {"normal", "t, 3 degrees of freedom"},
+        "mislabelled minority": {"none", "10%", "30%", "10%, ring", "30%, ring"},
+        "labelled minority": {"all of it", "none"},
+    }
+    plan = studies.real([datasets.embedded(n) for n in ("wine_cultivar3", "yeast_ME2", "musk")])
+    assert {f: {k: len(v) for k, v in x.items()} for f, x in plan.design.items()} == {
+        "rows of the data set": {"up to 500": 1, "501 to 1500": 1, "above 1500": 1},
+        "features": {"up to 10": 1, "11 to 40": 1, "above 40": 1},
+        "minority share": {"up to 5%": 2, "above 15%": 1},
+        "data set": {"wine_cultivar3": 1, "yeast_ME2": 1, "musk, 1000 training rows": 1},
+    }
+    names = [s.name for s in studies.kinds([kinds.embedded("digits")]).scenarios]
+    wanted = {"digits, 7 labelled", "digits, 9 labelled by 2 rows", "clusters, 100% unseen"}
+    assert wanted | {"clusters, 25% unseen, drift 2"} <= set(names)
+    assert "digits, 7 labelled by 2 rows" not in names and len(set(names)) == len(names)
 
 
-def test_of_a_large_set_some_rows_train_and_the_whole_half_is_tested():
-    data = datasets.embedded("vehicle_van")
-    scenario, whole = Real(data, 100), Real(data)
-    pair, again, other = scenario.pair(3), scenario.pair(3), scenario.pair(4)
-    np.testing.assert_array_equal(pair.test.X, whole.pair(3).test.X)
-    np.testing.assert_array_equal(pair.train.X, again.train.X)
-    assert not np.array_equal(pair.train.X, other.train.X)
-    known = list(map(tuple, np.column_stack([whole.pair(3).train.X, whole.pair(3).train.minority])))
-    drawn = list(map(tuple, np.column_stack([pair.train.X, pair.train.minority])))
-    assert len(drawn) == 100 and all(drawn.count(row) <= known.count(row) for row in drawn)
-    assert pair.train.minority.sum() == round(100 * 99 / 423)
-    assert scenario.name == "vehicle_van, 100 training rows"
-
-
-def test_more_rows_than_asked_for_are_thinned_and_others_left_as_they_are():
-    data = [datasets.embedded("wine_cultivar3"), datasets.embedded("vehicle_van")]
-    small, large = designs.real_design(data, rows=89)["data set"].values()
-    assert (small[0].n_minority, large[0].n_minority) == (24, round(89 * 99 / 423))
-    plan = studies.real(data, rows=89)
-    names = ["wine_cultivar3", "vehicle_van, 89 training rows"]
-    assert all([s.name for s in study.scenarios] == names for study in plan.studies)
-
-
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        Real(datasets.embedded("vehicle_van"), 50),
-        Shape("modes", share=0.07),
-        Slides(v=0, n_train=300, n_test=10, share=0.05),
-        Shape("modes", share=0.07, mislabelled=0.3),
-        Shape("ring", labelled=False),
-    ],
-)
-def test_the_number_of_minority_rows_is_known_before_a_pair_is_drawn(scenario):
-    scenario.check()
-    assert scenario.pair(1).train.minority.sum() == scenario.n_minority
-    assert Slides().n_minority is None
+def nan(n0, n1):
+    X = np.arange(2.0 * (n0 + n1)).reshape(-1, 2)
+    X[7, 1] = X[9, 0] = np.nan
+    return Dataset("w", X, np.arange(n0 + n1) >= n0)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Shape("star"), "kind must be one of .*'ring'"),
-        (lambda: Shape("ring", share=0.0), "at least one row of each class"),
-        (lambda: Shape("ring", n_train=20, share=0.01), "at least one row of each class"),
-        (lambda: Shape("ring", noise=2.0), "noise must lie"),
-        (lambda: Shape("ring", mislabelled=1.0), "mislabelled must lie"),
-        (lambda: Real(datasets.embedded("yeast_ME2"), 4.5), "a whole number .* got 4.5"),
+        (lambda: Shape("star"), "kind must be one of ring"),
+        (lambda: Shape("ring", share=0.0), "share must be .* one row or more, got 0.0"),
+        (lambda: Shape("ring", n_train=20, share=0.01), "one row or more, got 0.01"),
+        (lambda: Shape("ring", noise=2.0), "noise must be in"),
+        (lambda: Shape("ring", mislabelled=1.0), "mislabelled must be in"),
+        (lambda: Clusters(-0.1), "Clusters: unseen must be in"),
+        (lambda: Clusters(0.5, share=0.0), "Clusters: share must be in"),
+        (lambda: LabelledKind(SET, "a"), "unknown kind of abnormal rows of toy 'a'; .* 'd', 'c'"),
+        (lambda: Slides(v=-1), "v must be at least 0"),
+        (lambda: Slides(p=3), "p must be at least 4"),
+        (lambda: Slides(share=1.0), "share must be in"),
+        (lambda: Slides(coefficients="row"), "coefficients must be 'observation'"),
+        (lambda: Slides(spread="precision"), "'variance' or 'sd'"),
+        (lambda: Slides(df=2), "df must be above 2"),
+        (lambda: Real(VAN, 4.5), "a whole number .* got 4.5"),
+        (lambda: Real(nan(20, 9)).check(), r"w: row 7, column 1 .* is nan.* 2 row"),
+        (
+            lambda: Real(Dataset("w", np.eye(9), np.zeros(9, bool))).check(),
+            "w: a comparison needs at least 2 minority rows and .* got 0",
+        ),
         (
             lambda: Real(Dataset("w", np.eye(20), np.arange(20) < 13), 6).check(),
             r"w: 6 training rows would be 4 minority and 2 majority",
@@ -198,22 +393,3 @@ def test_the_number_of_minority_rows_is_known_before_a_pair_is_drawn(scenario):
 def test_scenarios_that_make_no_sense_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-@pytest.mark.parametrize(("rows", "n_train"), [(1000, 20), (7, 7)])
-def test_half_of_the_majority_trains_alone(rows, n_train):
-    """All other rows test: the other half, and every minority row."""
-    X = np.arange(50.0)[:, None]
-    scenario = Real(Dataset("d", X, np.arange(50) % 5 == 0), rows, labelled=False)
-    assert not scenario.labelled and scenario.n_minority == 0
-    pair, other = scenario.pair(3), scenario.pair(4)
-    assert len(pair.train.X) == n_train and not pair.train.minority.any()
-    assert (len(pair.test.X), int(pair.test.minority.sum())) == (30, 10)
-    used = np.concatenate([pair.train.X, pair.test.X])[:, 0]
-    assert len(set(used)) == n_train + 30
-    assert not np.array_equal(pair.train.X, other.train.X)
-    np.testing.assert_array_equal(pair.train.X, scenario.pair(3).train.X)
-    study = studies.one_class([scenario.data])
-    names = {cell.candidate.name for cell in study.cells()}
-    assert {"SVDD", "BDD", "BSVDD", "OCSVM", "kNN", "KDE"} <= names
-    assert not names & {"BSVDD-M", "SVM", "LS-SVM"}

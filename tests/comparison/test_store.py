@@ -1,21 +1,50 @@
-"""The store: each cell once, whole files only, nothing of others touched."""
+"""The store: each cell once, whole files only, nothing of others touched; killed runs, full disks.
 
+Whatever dies, what is stored stays as it is, the same study goes on from there, and its table is
+that of a run that nothing disturbed.
+"""
+
+import errno
 import hashlib
 import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from bsvdd.comparison.run import store as stores
+from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.store import Store, describe
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.generators import Shape
+from bsvdd.comparison.scenarios.kinds import KindSet, LabelledKind
 from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.comparison.scenarios.slides import Slides
 
-from bsvdd import kernels, priors
-from tests.comparison.helpers import STUDY, N, assert_same, computed_cells
+from bsvdd import kernels, load, priors
+from tests.bsvdd.test_cli_study import call, small  # noqa: F401
+from tests.comparison.helpers import (
+    PROCESSES,
+    STUDY,
+    WAIT,
+    N,
+    assert_kept,
+    assert_same,
+    computed_cells,
+    kill,
+    run_and_die,
+    start_run,
+    stored,
+    wait_for,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -31,68 +60,66 @@ def finished(tmp_path_factory):
 @pytest.fixture
 def folder(finished, tmp_path):
     """A copy of the folder with all results, to change."""
-    for path in finished.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
-def test_one_file_a_cell_and_a_second_run_computes_nothing(alone, finished, monkeypatch):
-    assert len(list(finished.iterdir())) == N
+def test_one_file_a_cell_and_only_what_is_missing_is_computed(alone, folder, monkeypatch):
+    assert len(list(folder.iterdir())) == N
     cells, seen = computed_cells(monkeypatch), []
-    again = STUDY.run(Store(finished), on_cell=seen.append)
-    assert cells == []
-    assert [p.done for p in seen] == list(range(1, N + 1))
-    assert_same(alone, again)
-
-
-def test_only_what_is_missing_is_computed(alone, folder, monkeypatch):
+    assert_same(alone, STUDY.run(Store(folder), on_cell=seen.append))
+    assert cells == [] and [p.done for p in seen] == list(range(1, N + 1))
     gone = sorted(folder.iterdir())[2:5]
     for path in gone:
         path.unlink()
-    cells = computed_cells(monkeypatch)
     assert_same(alone, STUDY.run(Store(folder)))
-    assert len(cells) == 3
-    assert all(path.exists() for path in gone)
+    assert len(cells) == 3 and all(path.exists() for path in gone)
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "known"),
     [
-        {"seed": 1},
-        {"protocol": Protocol(draws=51, tune=50)},
-        {"protocol": Protocol(kernels.Standardized(kernels.RBF("median")), draws=50, tune=50)},
-        {"candidates": [Candidate("SVDD", "SVDD", {"C": 0.5}), Candidate("BDD", "SVDD")]},
-        {"scenarios": [Shape("ring", 60, 81), Slides(v=0.1, n_train=60, n_test=50, p=5)]},
+        ({}, N),
+        ({"replicates": 3}, N),
+        ({"seed": 1}, 0),
+        ({"protocol": Protocol(draws=51, tune=50)}, 0),
+        ({"protocol": Protocol(kernels.Standardized(kernels.RBF("median")), draws=50)}, 0),
+        ({"candidates": [Candidate("SVDD", "SVDD", {"C": 0.5}), Candidate("BDD", "SVDD")]}, 0),
+        ({"scenarios": [Shape("ring", 60, 81), Slides(v=0.1, n_train=60, n_test=50, p=5)]}, 0),
     ],
 )
-def test_other_studies_have_other_cells(change, finished):
+def test_other_studies_have_other_cells(change, known, finished):
     store = Store(finished)
-    assert all(map(store.get, store.keys(STUDY.cells())))
-    assert not any(map(store.get, store.keys(replace(STUDY, **change).cells())))
+    found = map(store.get, store.keys(replace(STUDY, **change).cells()))
+    assert sum(row is not None for row in found) == known
 
 
-def test_more_replicates_keep_what_is_there(finished):
-    store = Store(finished)
-    more = replace(STUDY, replicates=3).cells()
-    assert sum(store.get(key) is not None for key in store.keys(more)) == N
-
-
-def test_rows_of_a_real_set_are_part_of_its_name():
+def test_a_description_tells_what_differs_and_nothing_else():
     data = datasets.moon()
-    moved = datasets.Dataset(data.name, data.X + 1e-12, data.minority)
-    assert describe(Real(data)) == describe(Real(datasets.moon()))
-    assert describe(Real(data)) != describe(Real(moved))
-    assert describe(Real(data)) != describe(Real(datasets.Dataset("moon", data.X, ~data.minority)))
+    moved = replace(data, X=data.X + 1e-12)
+    classes = replace(data, minority=~data.minority)
+    named = replace(data, row_names=np.arange(len(data.X)))
+    assert describe(Real(data)) == describe(Real(datasets.moon())) == describe(Real(named))
+    assert describe(Real(data)) not in (describe(Real(moved)), describe(Real(classes)))
+    X, label = np.arange(60.0)[:, None], np.repeat(["a", "b", "c"], [40, 10, 10])
+    first, other = (KindSet("k", X, each) for each in (label, np.roll(label, 1)))
+    assert describe(LabelledKind(first, "c")) != describe(LabelledKind(other, "c"))
+    labelled = Candidate("BDD, flat", "BDD", choice="flat")
+    assert describe(labelled) == describe(Candidate("BDD, flat", "BDD"))
+    description = describe({"prior": priors.RowSum(sd=np.float64(2)), "df": float("inf")})
+    assert json.loads(json.dumps(description, allow_nan=False)) == {
+        "prior": {"type": "RowSum", "sd": 2.0, "exponent": 1.0},
+        "df": "inf",
+    }
+    with pytest.raises(TypeError, match="no permanent name"):
+        describe(Candidate("x", "BSVDD", {"prior": lambda gram, name, dims: None}))
 
 
 def test_data_that_cells_share_are_hashed_once(monkeypatch, tmp_path):
     hashed, sha256 = [], hashlib.sha256
-
-    def counted(content):
-        hashed.append(len(content))
-        return sha256(content)
-
-    monkeypatch.setattr(stores.hashlib, "sha256", counted)
+    monkeypatch.setattr(
+        stores.hashlib, "sha256", lambda content: hashed.append(len(content)) or sha256(content)
+    )
     data = datasets.moon()
     study = replace(STUDY, scenarios=[Real(data)])
     study.run(Store(tmp_path))
@@ -100,33 +127,34 @@ def test_data_that_cells_share_are_hashed_once(monkeypatch, tmp_path):
     assert len(list(tmp_path.iterdir())) == len(study.cells())
 
 
-def test_a_label_of_a_name_is_no_part_of_a_cell():
-    labelled = Candidate("BDD, flat", "BDD", choice="flat")
-    assert describe(labelled) == describe(Candidate("BDD, flat", "BDD"))
+NO_RESULT = "no result of a study"
+HOSTILE = {
+    "empty": b"",
+    "pickle": b"\x80\x04\x95cos\nsystem\n",
+    "object": b"{}",
+    "list": b"[1]",
+    "cut": b'{"format": 1',
+    "deep": b"[" * 200_000 + b"]" * 200_000,
+    "digits": b'{"format": ' + b"9" * 5_000 + b"}",
+}
 
 
-def test_functions_cannot_be_part_of_a_store():
-    with pytest.raises(TypeError, match="no permanent name"):
-        describe(Candidate("x", "BSVDD", {"prior": lambda gram, name, dims: None}))
-    description = describe({"prior": priors.RowSum(sd=np.float64(2)), "df": float("inf")})
-    assert json.loads(json.dumps(description, allow_nan=False)) == {
-        "prior": {"type": "RowSum", "sd": 2.0, "exponent": 1.0},
-        "df": "inf",
-    }
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"\x80\x04\x95cos\nsystem\n", b"{}", b"[1]", b'{"format": 1', b'"text"'],
-)
-def test_a_file_that_is_no_result_is_named_and_left(content, folder, monkeypatch):
-    (folder / "notes.txt").write_bytes(content)
+def test_files_that_are_no_results_are_named_and_left(folder, monkeypatch):
+    for name, content in HOSTILE.items():
+        (folder / name).write_bytes(content)
+    (folder / "large").write_bytes(b"[" + b"1," * 600_000 + b"1]")
+    os.mkfifo(folder / "pipe")
+    (folder / "holes").touch()
+    os.truncate(folder / "holes", 6 * 2**30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     store = Store(folder)
-    assert "no result of a study" in store.foreign["notes.txt"]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+    assert set(store.foreign) == {*HOSTILE, "large", "pipe", "holes"}
+    assert all(NO_RESULT in store.foreign[name] for name in HOSTILE)
     cells = computed_cells(monkeypatch)
     STUDY.run(store)
     assert cells == []
-    assert (folder / "notes.txt").read_bytes() == content
+    assert all((folder / name).read_bytes() == content for name, content in HOSTILE.items())
 
 
 def test_a_damaged_result_is_not_overwritten(folder, monkeypatch):
@@ -138,43 +166,186 @@ def test_a_damaged_result_is_not_overwritten(folder, monkeypatch):
     assert cells == [] and len(path.read_bytes()) == 100
 
 
-def test_a_result_under_the_name_of_another_is_none(folder):
+@pytest.mark.parametrize("edit", [0.99, True, float("nan"), "another set", None], ids=repr)
+def test_an_edited_or_renamed_result_is_not_believed(edit, folder):
     a, b = sorted(folder.iterdir())[:2]
-    a.write_bytes(b.read_bytes())
-    assert Store(folder).foreign == {a.name: "its name is not the hash of its content"}
+    record, said = json.loads(a.read_text()), "its values are not those that were written"
+    if edit is None:
+        record, said = json.loads(b.read_text()), "its name is not the hash of its content"
+    else:
+        record["row"]["data" if isinstance(edit, str) else "g_mean"] = edit
+    a.write_text(json.dumps(record))
+    assert Store(folder).foreign == {a.name: said}
 
 
-def test_a_store_of_another_version_is_explained(folder, monkeypatch):
+def test_folders_that_cannot_be_a_store(folder, monkeypatch):
+    (folder / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        Store(folder / "file" / "store")
     monkeypatch.setattr(stores, "version", lambda _: "9.9")
     with pytest.raises(ValueError, match=r"holds results of bsvdd 0\..* and this is bsvdd 9.9"):
         Store(folder)
-    assert len(list(folder.iterdir())) == N
+    assert len(list(folder.iterdir())) == N + 1
 
 
 def test_failed_cells_are_kept_and_computed_again_on_request(tmp_path, monkeypatch):
     study = replace(STUDY, candidates=[Candidate("SVDD", "SVDD", {"C": 1e-4})], replicates=1)
-    table = study.run(Store(tmp_path))
-    assert table["error"].str.contains("C").sum() == 2
-    cells = computed_cells(monkeypatch)
-    seen = []
+    assert study.run(Store(tmp_path))["error"].str.contains("C").sum() == 2
+    cells, seen = computed_cells(monkeypatch), []
     study.run(Store(tmp_path), on_cell=seen.append)
     assert cells == [] and seen[-1].failed == 2
     study.run(Store(tmp_path), retry=True)
     assert len(cells) == 2
 
 
-def test_a_folder_that_cannot_be_written_to_is_an_error(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="file"):
-        Store(tmp_path / "file" / "store")
+# killed runs
+
+MANY = replace(STUDY, replicates=11)
+FEW = replace(STUDY, replicates=3)
 
 
-@pytest.mark.parametrize("edit", [0.99, True, float("nan"), "another set"], ids=repr)
-def test_an_edited_value_is_not_believed(edit, tmp_path):
-    study = replace(STUDY, replicates=1)
-    study.run(Store(tmp_path))
-    path = sorted(tmp_path.glob("*.json"))[0]
-    record = json.loads(path.read_text())
-    record["row"]["data" if isinstance(edit, str) else "g_mean"] = edit
-    path.write_text(json.dumps(record))
-    assert "values are not those that were written" in Store(tmp_path).foreign[path.name]
+@pytest.fixture(scope="module")
+def many():
+    """Return the undisturbed table of MANY, and the seconds that a cell takes."""
+    start = time.monotonic()
+    table = MANY.run()
+    return table, (time.monotonic() - start) / len(MANY.cells())
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Return the undisturbed table of FEW."""
+    return FEW.run()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.usefixtures("forked")
+def test_a_runner_killed_many_times_loses_nothing_and_repeats_nothing(many, tmp_path, kills):
+    """At seeded moments between its start and the second cell after those that it finds."""
+    table, seconds = many
+    rng = np.random.default_rng(20)
+    seen = {}
+    for _ in range(kills):
+        runner, reports = start_run(MANY, tmp_path)
+        wait_for(reports, 1 + rng.choice([0, len(seen), len(seen) + 1]))
+        time.sleep(rng.uniform(0, seconds))
+        kill(runner)
+        seen = assert_kept(seen, tmp_path)
+        assert Store(tmp_path).foreign == {}
+    assert 0 < len(seen) < len(MANY.cells())
+    assert_same(table, MANY.run(Store(tmp_path)))
+    assert len(assert_kept(seen, tmp_path)) == len(MANY.cells())
+
+
+@pytest.mark.usefixtures("forked")
+def test_a_run_killed_while_it_writes_goes_on_from_there(few, tmp_path, monkeypatch):
+    runner = PROCESSES.Process(target=run_and_die, args=(FEW, tmp_path))
+    runner.start()
+    runner.join(WAIT)
+    assert runner.exitcode == -signal.SIGKILL
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    assert len(list(tmp_path.glob(".*.part"))) == 1
+    cells = computed_cells(monkeypatch)
+    assert_same(few, FEW.run(Store(tmp_path)))
+    assert len(cells) == len(FEW.cells()) - 2
+
+
+# full disks
+
+FULL = r"No space left on device; nothing was written.*unchanged: free some space and try again"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_disk_that_is_full_at_any_byte_leaves_a_whole_store(seed, few, tmp_path, monkeypatch):
+    """The third and the sixth write have room for some bytes only."""
+    rng = np.random.default_rng(seed)
+    write, written = Path.write_text, []
+
+    def full(path, text, **options):
+        written.append(path)
+        if len(written) in (3, 6):
+            write(path, text[: rng.integers(len(text))], **options)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    seen = {}
+    for n in (2, 4):
+        with pytest.raises(OSError, match=FULL) as caught:
+            FEW.run(Store(tmp_path))
+        assert caught.value.errno == errno.ENOSPC
+        seen = assert_kept(seen, tmp_path)
+        assert len(seen) == n == len(list(tmp_path.iterdir()))
+    assert_same(few, FEW.run(Store(tmp_path)))
+    assert len(assert_kept(seen, tmp_path)) == len(FEW.cells())
+
+
+class Disk:
+    """A small file system in memory, of which some may be taken by ballast."""
+
+    def __init__(self, folder):
+        self.folder, self.ballast = folder, folder / "ballast"
+
+    def leave(self, room):
+        """Leave ``room`` bytes, in whole pages."""
+        self.ballast.write_bytes(b"")
+        self.ballast.write_bytes(bytes(max(0, shutil.disk_usage(self.folder).free - room)))
+
+
+@pytest.fixture
+def disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk to fill needs the right to mount one (root)")
+    yield Disk(folder)
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_study_on_a_full_disk_goes_on_when_there_is_room(disk, few):
+    cells = disk.folder / "cells"
+    store = Store(cells)
+    disk.leave(6 * 4096)
+    with pytest.raises(OSError, match=FULL):
+        FEW.run(store)
+    seen = stored(cells)
+    assert 0 < len(seen) == len(list(cells.iterdir())) < len(FEW.cells())
+    disk.leave(2**20)
+    assert_same(few, FEW.run(Store(cells)))
+    assert len(assert_kept(seen, cells)) == len(FEW.cells())
+
+
+def test_tables_and_pages_on_a_full_disk_are_one_line_and_whole(disk, small, monkeypatch):  # noqa: F811
+    command = ("study", "slides", "--out", disk.folder / "out", "--jobs", 1)
+    out = disk.folder / "out"
+    assert call(*command).exit_code == 0
+    whole = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("computed again"))
+    for room in range(0, sum(map(len, whole.values())), 150_000):
+        for name in whole:
+            (out / name).unlink(missing_ok=True)
+        disk.leave(room)
+        result = call(*command)
+        assert result.exit_code == 1
+        assert "Traceback" not in result.output
+        assert len(re.findall(rf"^Error: .*{FULL}: '{disk.folder}", result.output, re.M)) == 1
+        assert all(path.read_bytes() == whole[path.name] for path in out.glob("*.csv"))
+        assert not list(out.glob(".*.part"))
+    disk.leave(2**21)
+    assert call(*command).exit_code == 0
+    assert {p.name for p in out.iterdir() if p.is_file()} == set(whole)
+
+
+def test_an_estimator_is_saved_whole_or_not_at_all(disk, fitted):
+    est, path = fitted("BDD"), disk.folder / "model.nc"
+    est.save(path)
+    whole = path.read_bytes()
+    for room in np.linspace(0, len(whole) - 8192, 8).astype(int):
+        disk.leave(room)
+        with pytest.raises(OSError, match=FULL):
+            est.save(path)
+        assert path.read_bytes() == whole
+    assert load(path).cutoff_ == est.cutoff_
+    assert sorted(p.name for p in disk.folder.iterdir()) == ["ballast", "model.nc"]

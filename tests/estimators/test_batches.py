@@ -45,12 +45,6 @@ def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
     np.testing.assert_array_equal(discoveries(p, fdr), by_definition(p, fdr))
 
 
-@pytest.mark.parametrize(("p", "fdr"), [(7 / 86, 0.1), (7 / 43, 0.2), (7 / 172, 0.05)])
-def test_discoveries_at_exactly_the_rate(p, fdr):
-    """35 equal p-values of 43: p 43 / 35 is the rate, and larger in floating point."""
-    assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35
-
-
 def orders(n, m):
     """All orders of n left-out and m normal rows: the p-values (orders, m)."""
     ranks = []
@@ -90,14 +84,6 @@ def test_bounds_grow_with_abnormal_rows_and_are_whole():
         false_discoveries(p, 200, 0.99999)
 
 
-@pytest.mark.parametrize("value", [0, 1, -0.1, 2.0, float("nan"), "a", None])
-def test_rates_lie_between_zero_and_one(value):
-    with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
-        discoveries(np.array([0.5]), value)
-    with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
-        false_discoveries(np.array([0.5]), 9, value)
-
-
 def test_three_ways_by_hand():
     p = np.array([0.0, 0.2, 0.21, 0.5, 0.79, 0.8, 1.0])
     exact = np.zeros(7)
@@ -108,28 +94,6 @@ def test_three_ways_by_hand():
     # .2 + 2 x .04 exceeds .2, and 0 and 1 have no error
     assert three_way(p, error, 0.2, 0.8).tolist() == ["abnormal"] + ["undecided"] * 5 + ["normal"]
     assert (probability_error(p, float("nan")) == 0).all()
-
-
-def test_three_ways_are_the_cheapest_by_their_costs():
-    """Inspection costs 1, a false alarm 5, a miss 4: expected costs of each answer."""
-    p, (false_alarm, miss) = np.linspace(0.0, 1.0, 100), (5.0, 4.0)
-    answers = three_way(p, np.zeros(100), 1 / false_alarm, 1 - 1 / miss)
-    costs = {"abnormal": false_alarm * p, "normal": miss * (1 - p), "undecided": np.ones(100)}
-    best = [min(costs, key=lambda answer, i=i: costs[answer][i]) for i in range(100)]
-    assert answers.tolist() == best
-
-
-def test_undecided_may_touch_its_bounds():
-    assert Cutoff(undecided=[0, 1]).undecided == (0.0, 1.0)
-    assert Cutoff(level=0.3, undecided=(0.3, 0.3)).undecided == (0.3, 0.3)
-
-
-@pytest.mark.parametrize(
-    "undecided", [(0.6, 0.8), (0.2, 0.4), (0.2,), (0.8, 0.2), ("a", "b"), 0.3, (-0.1, 0.9)]
-)
-def test_undecided_encloses_the_level(undecided):
-    with pytest.raises(ValueError, match="undecided"):
-        Cutoff(undecided=undecided)
 
 
 @given(
@@ -155,10 +119,19 @@ def test_the_expected_sum_of_e_values_is_at_most_the_number_of_normal_rows(fdr):
     assert 0.0 < np.mean(sums) <= 3.0 + 1e-12
 
 
-def test_without_a_discovery():
+def test_edges():
     e = e_values(np.array([5.0, 6.0]), np.arange(10.0), 0.1)
-    assert e.tolist() == [0.0, 0.0]
-    assert not discoveries_by_e_values(e, 0.1).any()
+    assert e.tolist() == [0.0, 0.0] and not discoveries_by_e_values(e, 0.1).any()
     none = discoveries(np.empty(0), 0.1)
-    assert (none.shape, none.dtype) == ((0,), bool)
-    assert not len(false_discoveries(np.empty(0), 9))
+    assert (none.shape, none.dtype) == ((0,), bool) and not len(false_discoveries(np.empty(0), 9))
+    for p, fdr in ((7 / 86, 0.1), (7 / 43, 0.2), (7 / 172, 0.05)):  # p 43 / 35 is the rate
+        assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35
+    for value in (0, 1, -0.1, float("nan"), "a", None):
+        with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
+            discoveries(np.array([0.5]), value)
+        with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+            false_discoveries(np.array([0.5]), 9, value)
+    assert Cutoff(undecided=[0, 1]).undecided == (0.0, 1.0)
+    for pair in ((0.6, 0.8), (0.2, 0.4), (0.2,), (0.8, 0.2), ("a", "b"), 0.3, (-0.1, 0.9)):
+        with pytest.raises(ValueError, match="undecided"):
+            Cutoff(undecided=pair)

@@ -111,12 +111,6 @@ def test_the_number_is_kept_and_goes_on(est, rows, tmp_path):
     assert number.with_prior(est.prior).likelihood_scale_ == est.likelihood_scale_
 
 
-def test_a_given_number_is_the_same_fit(est, rows):
-    given = type(est)(likelihood_scale=est.likelihood_scale_).fit(rows)
-    assert np.array_equal(given.distance(rows), est.distance(rows))
-    assert given.cutoff_ == est.cutoff_
-
-
 def test_single_estimates_have_the_lambda_of_the_draws(rows):
     draws = BDD().fit(rows)
     for one in (BDD(simplex=True), BDD(sampler="map")):
@@ -133,15 +127,6 @@ def test_the_models_with_minority_rows_keep_one(rows):
             model(likelihood_scale="calibrated").fit(rows, rows[:, 0] > 1)
     with pytest.raises(ValueError, match="'likelihood_scale' parameter"):
         BSVDD(likelihood_scale="calibrate").fit(rows)
-
-
-@pytest.mark.parametrize(
-    "parameters", [{"prior": student}, {"dictionary": 20}, {"sampler": "hmc"}], ids=range(3)
-)
-def test_any_prior_points_and_sampler_go_with_it(parameters, rows):
-    est = BSVDD(**parameters, draws=300).fit(rows)
-    assert est.likelihood_scale_ > 1.0
-    assert est.predict(rows).mean() > 0.5
 
 
 @pytest.mark.filterwarnings("ignore:too few draws")  # for small sensitivities
@@ -164,12 +149,6 @@ def test_the_data_count(est, rows):
     assert np.median(posterior.var(axis=0) / prior.var(axis=0)) <= 0.3
 
 
-def test_asked_false_alarms_hold(est):
-    new = np.random.default_rng(2).normal(size=(2000, COLUMNS))
-    assert (est.predict(new) == -1).mean() == pytest.approx(0.1, abs=0.06)
-    assert (est.p_value(new) <= 0.1).mean() == pytest.approx(0.1, abs=0.06)
-
-
 @pytest.mark.parametrize(
     ("X", "kernel", "reason"),
     [
@@ -184,17 +163,3 @@ def test_without_a_root_a_fit_says_so(X, kernel, reason):
     with pytest.warns(DiagnosticWarning, match=f"calibrated': .*{reason}"):
         est = BDD(kernel=kernel, cutoff=1.0).fit(X)
     assert est.likelihood_scale_ == pytest.approx((1 - 1.5**-2) * len(X))
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_other_rows_and_kernels_need_no_sentence(model, rows):
-    kernel = kernels.RBF("median")
-    plain = model(kernel=kernel, cutoff=1.0).fit(rows)
-    copies = model(kernel=kernel, cutoff=1.0).fit(np.repeat(rows[:30], 3, axis=0))
-    assert 0.3 < copies.likelihood_scale_ / plain.likelihood_scale_ < 3.0
-    K = plain.kernel_(rows)
-    given = model(kernel=kernels.Precomputed(), cutoff=1.0).fit(K)
-    assert given.likelihood_scale_ == pytest.approx(plain.likelihood_scale_)
-    hundredfold = kernels.Custom(lambda A, B: 100.0 * plain.kernel_(A, B))
-    large = model(kernel=hundredfold, cutoff=1.0).fit(rows)
-    assert large.likelihood_scale_ == pytest.approx(plain.likelihood_scale_ / 100.0)

@@ -12,8 +12,6 @@ import xarray as xr
 from bsvdd.estimators.registry import REGISTRY
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -161,13 +159,6 @@ def test_pointwise_log_likelihood(data, name, scale):
     assert loo.n_data_points == N0 and log_mean - 4 < loo.elpd < log_mean
 
 
-def test_model_is_the_pymc_model_of_the_fit(fitted):
-    est = fitted("BSVDD-M")
-    assert isinstance(est.model_, pm.Model)
-    assert {v.name for v in est.model_.free_RVs} == {"tau", "alpha1"}
-    np.testing.assert_array_equal(est.model_["K"].get_value(), est.gram_.K)
-
-
 GRAPHS = {
     "BDD": {"alpha0": "Normal"},
     "BDD-M": {"x": "Normal", "alpha1": "Truncated_normal"},
@@ -212,24 +203,6 @@ def test_learns_from_the_minority_or_needs_none(fitted, data, name):
         assert alone.cutoff_ == expected  # the default without minority rows
 
 
-def test_minority_rows_push_the_centre_away(data):
-    """Distances of minority rows from the centre grow against those of majority rows."""
-    X, y = data
-    ratio = []
-    for prior in (priors.Beta(20, 1, total=2.0), priors.Beta(1, 20, total=0.1)):
-        how = {"prior": priors.StandardizedRowSum(), "minority_prior": prior}
-        d = make("BSVDD-M", **how).fit(X, y).distance(X).mean(("chain", "draw")).values
-        ratio.append(d[y == 1].mean() / d[y == 0].mean())
-    assert ratio[0] > ratio[1] * 1.05
-
-
-def test_bandwidth_is_that_of_the_majority_rows(data):
-    X, y = data
-    est = make("BSVDD", kernel=kernels.RBF("median")).fit(X, y)
-    assert est.kernel_ == kernels.RBF("median").resolve(X[y == 0])
-    assert (est.kernel, est.kernel_.criterion) == (kernels.RBF("median"), "median")
-
-
 # outputs
 
 
@@ -266,13 +239,6 @@ def test_all_outputs_agree(fitted, data, new, name, level):
     assert (table["cutoff"] == est.cutoff_).all() and (table["level"] == est.level_).all()
     if level is None:
         np.testing.assert_allclose(table["distance"], distance_of(est, score), rtol=1e-9)
-
-
-@each_model
-def test_majority_scores_higher(fitted, data, name):
-    X, y = data
-    score = fitted(name).score_samples(X)
-    assert np.median(score[y == 0]) > np.median(score[y == 1])
 
 
 @pytest.mark.parametrize("name", ["SVDD", "BDD", "BSVDD-M"])
@@ -348,17 +314,6 @@ def test_with_cutoff(fitted, data, new, name, policy):
     np.testing.assert_allclose(other.p_value(new), (1 + at_most) / (N0 + 1))
     if policy == 0.25:
         assert other.cutoff_ == 0.25
-
-
-@each_bayesian
-def test_a_rate_on_training_rows_is_an_order_statistic_of_the_decisive_distance(fitted, name):
-    est = fitted(name)
-    how = dict(cv="train", false_alarm_rate=0.25, level=0.8, uncertain=False)
-    new = est.with_cutoff(Cutoff("false_alarm", **how))
-    d = np.sort(est.idata_["distance"]["d"].values.reshape(60, -1), axis=0)
-    decisive = np.sort(d[int(0.8 * len(d))][:N0])  # draws above .8 of them, majority rows
-    assert new.cutoff_ == pytest.approx(decisive[30], rel=1e-9)  # number .75 (40 + 1)
-    assert new.idata_["decision"]["normal"].values[:N0].sum() == 31
 
 
 @each_model
@@ -527,16 +482,6 @@ def test_fit_predict_reads_the_labels(fitted, data, name):
     table = est.training_decision()
     np.testing.assert_array_equal(table["normal"], expected == 1)
     np.testing.assert_array_equal(table["surprise"][known], -left_out[known])
-
-
-def test_minority_labels_reach_a_pipeline(data, new):
-    X, y = data
-    pipe = make_pipeline(StandardScaler(), make("BSVDD-M")).fit(X, y)
-    scaled = StandardScaler().fit(X)
-    alone = make("BSVDD-M").fit(scaled.transform(X), y)
-    expected = alone.probability_normal(scaled.transform(new))
-    np.testing.assert_array_equal(pipe[-1].probability_normal(scaled.transform(new)), expected)
-    np.testing.assert_array_equal(pipe.predict(new), np.where(expected > 0.5, 1, -1))
 
 
 # kernels

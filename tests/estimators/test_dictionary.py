@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from bsvdd.estimators import bayesian, dictionary
+from bsvdd.estimators import bayesian, training
 from bsvdd.inference.warning import DataWarning
 from bsvdd.models import Gram, bdd
 from sklearn.base import clone
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, Landmarks, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, Landmarks, kernels, priors
 from tests.scores import (
     as_values,
     distance_of,
@@ -151,7 +151,7 @@ def test_precomputed(method):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(dictionary, "KEPT_ROWS", 30)
+    monkeypatch.setattr(training, "KEPT_ROWS", 30)
 
 
 @pytest.mark.parametrize("name", ["BDD", "BDDM", "BSVDDM"])
@@ -217,25 +217,6 @@ def test_points_far_from_the_rows():
         BDD(**QUICK, dictionary=X[:9] * 1000).fit(X, Y)
 
 
-def tanh(A, B):
-    return np.tanh(A @ B.T - 1.0)
-
-
-@pytest.mark.parametrize("method", ["random", "leverage"])
-def test_a_kernel_of_zeros(method):
-    rows = np.zeros((30, 2))
-    with (
-        pytest.warns(DataWarning, match="all 30 majority rows are equal"),
-        pytest.raises(ValueError, match=r"Linear\(\) is not positive .*, as all its values are 0"),
-    ):
-        BDD(draws=40, kernel=kernels.Linear(), dictionary=Landmarks(1, method)).fit(rows)
-
-
-def test_a_kernel_that_is_not_positive():
-    with pytest.raises(ValueError, match="must be positive semi-definite, but its matrix of 70"):
-        BDD(draws=40, kernel=tanh, dictionary=Landmarks(20, "leverage")).fit(X, Y)
-
-
 @pytest.mark.parametrize("kernel", [KERNEL, kernels.Linear()], ids=repr)
 @pytest.mark.parametrize("dictionary", [None, 5])
 def test_equal_rows(kernel, dictionary):
@@ -246,13 +227,6 @@ def test_equal_rows(kernel, dictionary):
     (text,) = [str(w.message) for w in warned if w.category is DataWarning]
     assert text.startswith("all 30 majority rows are equal: ")
     np.testing.assert_array_equal(est.predict([[1.0, 1.0], [3.0, 3.0]]), [1, -1])
-
-
-@pytest.mark.parametrize("model", [BDD(**QUICK), SVDD(kernel=KERNEL)], ids=["BDD", "SVDD"])
-def test_too_many_rows_without_a_dictionary(monkeypatch, model):
-    monkeypatch.setattr(dictionary, "MAX_POINTS", 69)
-    with pytest.raises(ValueError, match=r"of 70 rows needs 0.0 GB, and up to 69 .*dictionary=500"):
-        model.fit(X, Y)
 
 
 MANY = np.random.default_rng(7).normal(size=(140, 2))

@@ -4,11 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, load, scorers
+from bsvdd import BDD, BSVDD, SVDD, kernels, load
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(60, 3))
@@ -32,23 +29,6 @@ def test_parameters_of_kernels_by_name():
         new.set_params(kernel__bandwidth=-1.0)
 
 
-@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Standardized(kernels.RBF())], ids=repr)
-def test_parameters_of_kernels_in_a_grid(kernel):
-    name = "bandwidth" if isinstance(kernel, kernels.RBF) else "kernel__bandwidth"
-    pipeline = make_pipeline(StandardScaler(), SVDD(kernel=kernel, minor_label="bad"))
-    grid = {f"svdd__kernel__{name}": [0.5, 5.0]}
-    search = GridSearchCV(pipeline, grid, scoring=scorers.roc_auc, cv=StratifiedKFold(2))
-    search.fit(X, Y)
-    by_hand = GridSearchCV(
-        pipeline,
-        {"svdd__kernel": [kernel.with_params(**{name: v}) for v in (0.5, 5.0)]},
-        scoring=scorers.roc_auc,
-        cv=StratifiedKFold(2),
-    ).fit(X, Y)
-    found, expected = (s.cv_results_["mean_test_score"] for s in (search, by_hand))
-    np.testing.assert_array_equal(found, expected)
-
-
 def test_the_column_of_the_labels_by_its_name():
     est = SVDD(minor_label="bad").fit(FRAME.assign(kind=Y), "kind")
     np.testing.assert_array_equal(
@@ -61,11 +41,6 @@ def test_the_column_of_the_labels_by_its_name():
         est.fit(FRAME[["a"]], "a")
     with pytest.raises(ValueError, match="y='kind': the name of a column is for rows with named"):
         est.fit(X, "kind")
-
-
-@pytest.mark.parametrize("minor", [["bad"], ("bad",), np.array(["bad"])], ids=repr)
-def test_the_label_of_the_minority_in_an_array(minor):
-    assert SVDD(minor_label=minor).fit(FRAME, Y).labels_ == ("bad", "ok")
 
 
 def test_columns_in_another_order():
@@ -98,16 +73,6 @@ def test_what_came_instead(case):
     est, rows, message = BAD[case]
     with pytest.raises((ValueError, TypeError), match=message):
         est.fit(rows)
-
-
-def test_values_that_no_kernel_or_cutoff_has():
-    for make in (kernels.RBF, kernels.Laplacian, lambda v: kernels.Polynomial(2, v)):
-        with pytest.raises((ValueError, TypeError)):
-            make(HUGE)
-    with pytest.raises((ValueError, TypeError)):
-        Cutoff(HUGE)
-    with pytest.raises(TypeError, match=r"kernel is the class RBF; make one: RBF\(\)"):
-        kernels.Standardized(kernels.RBF)
 
 
 @pytest.mark.parametrize("first", [2**53 + 1, 2**63 - 20, 2**64 + 1])

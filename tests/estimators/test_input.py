@@ -160,20 +160,6 @@ def test_rows_far_from_the_origin_leave_few_digits(make, table, name):
     make(name, kernel=kernels.Linear(), **prior).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        (TEXTS[["a", "b", "n"]], "column 'b' is not numeric: for columns of cat"),
-        (TEXTS, "columns 'b', 'd' are not numeric: for columns of cat"),
-    ],
-    ids=["text", "texts"],
-)
-def test_columns_of_text_are_for_a_kernel_that_knows_them(X, message):
-    for est in (SVDD(cutoff=1.0), BDD(draws=20, dictionary=1, cutoff=1.0)):
-        with pytest.raises(ValueError, match=message):
-            est.set_params(kernel=kernels.RBF(1.0)).fit(X)
-
-
 @each
 def test_constant_columns_warn_and_work(make, table, new_rows, name):
     """But for the default kernel, which says what they are worth."""
@@ -239,24 +225,6 @@ def test_tables_at_the_edge_of_what_columns_can_be(cls, case):
     assert (est.predict(X + 1e3) == -1).all()
 
 
-@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Linear()], ids=repr)
-@each
-def test_duplicate_rows_work(make, table, new_rows, name, kernel):
-    X, y = table
-    prior = {"prior": priors.StandardizedRowSum()} if name.startswith("BSVDD") else {}
-    est = make(name, kernel=kernel, **prior).fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
-    p = est.probability_normal(new_rows)
-    assert np.isfinite(est.score_samples(new_rows)).all()
-    assert ((p >= 0) & (p <= 1)).all()
-
-
-@pytest.mark.parametrize("cls", [SVDD, BDD, BSVDD])
-def test_all_rows_equal(cls):
-    message = "bandwidth='(modified_mean|likelihood)' gives 0.0 .*give the bandwidth as a number"
-    with pytest.warns(DataWarning), pytest.raises(ValueError, match=message):
-        cls().fit(np.ones((20, 2)))
-
-
 def test_the_kernel_of_a_fit_is_not_checked_twice():
     calls = []
 
@@ -271,25 +239,7 @@ def test_the_kernel_of_a_fit_is_not_checked_twice():
 # labels
 
 
-@each
-def test_one_class_only(make, table, name):
-    X, _ = table
-    with pytest.raises(ValueError, match="y has one class only, the label 0, .*minor_label="):
-        make(name).fit(X, np.zeros(30, dtype=int))
-    with pytest.raises(ValueError, match="every row is minority, and no majority row is left"):
-        make(name, minor_label=1).fit(X, np.ones(30, dtype=int))
-
-
 # parameters
-
-
-@pytest.mark.parametrize("bandwidth", ["nearest", -1.0, 0, np.nan, None, [1.0, 2.0]], ids=repr)
-def test_bandwidth(bandwidth):
-    """Found when the kernel is made, so that no estimator ever has such a kernel."""
-    message = r"bandwidth must be a positive number or one of \['auto', 'likelihood', .*, got "
-    for kernel in (kernels.RBF, kernels.Laplacian):
-        with pytest.raises(ValueError, match=message + re.escape(repr(bandwidth))):
-            kernel(bandwidth)
 
 
 def three(gram, name, dims):
@@ -398,16 +348,6 @@ def test_cutoffs_that_cannot_be(make, fitted, table, name, cutoff, error, messag
         est.with_cutoff(cutoff)
     assert (est.cutoff_, est.level_, est.cutoff) == before
     assert float(est.idata_["decision"]["cutoff"]) == est.cutoff_
-
-
-@pytest.mark.parametrize("name", ["SVDD", "BDD", "BDD simplex", "BSVDD"])
-@pytest.mark.parametrize("criterion", ["g_mean", "balanced_accuracy", "f1", "cost"])
-def test_criteria_of_two_classes_without_minority_rows(make, table, name, criterion):
-    X, y = table
-    message = f"criterion='{criterion}' compares .*no minority row; use criterion='false_alarm'"
-    for policy in (criterion, Cutoff(criterion, cv="train"), Cutoff(criterion, cv=3)):
-        with pytest.raises(ValueError, match=message):
-            make(name, cutoff=policy).fit(X[y == 0])
 
 
 # numbers of rows

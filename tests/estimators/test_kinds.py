@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from bsvdd.inference.warning import DataWarning
 from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
 
 import bsvdd
 from bsvdd import LSSVM, SVDD, SVDDM, SVM, kernels
@@ -65,19 +64,6 @@ def test_the_background_is_calibrated(background):
     assert np.mean(shares) == pytest.approx(background, abs=0.02)
 
 
-def test_a_larger_background_makes_unknown_likelier(fitted):
-    Z = RNG.normal(size=(20, 2)) * 3
-    found = [fitted.kinds(Z, background=b)["unknown"] for b in (0.001, 0.01, 0.1, 0.5)]
-    assert (np.diff(found, axis=0) >= -1e-12).all()
-
-
-@pytest.mark.parametrize("model", [SVM, SVDDM])
-def test_every_model_with_minority_rows_has_three_answers(model):
-    P = model(minor_label=LABELS).fit(X, Y).kinds(X)
-    np.testing.assert_allclose(P.sum(axis=1), 1.0)
-    assert (P.idxmax(axis=1) == "normal")[:120].mean() > 0.9
-
-
 def platt(scores, minority):
     """Return slope and intercept of the best likelihood of Platt's targets."""
     n1, n0 = minority.sum(), (~minority).sum()
@@ -90,26 +76,16 @@ def platt(scores, minority):
     return minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
 
 
-def test_without_a_background_it_is_platts_sigmoid_of_the_score(fitted):
+@pytest.mark.parametrize("model", [LSSVM, SVM, SVDDM])
+def test_without_a_background_it_is_platts_sigmoid_of_the_score(model):
     """Of the left-out scores, and beyond these no more extreme than they are."""
+    fitted = model(minor_label=LABELS).fit(X, Y)
     P = fitted.kinds(X, background=0)
     assert (P["unknown"] == 0).all()
     left_out, minority = fitted.left_out_scores(), np.isin(Y, LABELS)
     slope, intercept = platt(left_out, minority).x
     odds = slope * np.clip(fitted.score_samples(X), left_out.min(), left_out.max()) + intercept
     np.testing.assert_allclose(P["normal"], 1 / (1 + np.exp(odds)), rtol=1e-3)
-
-
-def test_sigmoid_is_logistic_regression_where_classes_overlap():
-    """With many rows Platt's targets are 0 and 1, up to 1/n."""
-    rng = np.random.default_rng(4)
-    rows, y = rng.normal(size=(400, 2)), rng.random(400) < 0.4
-    est = SVM(kernel=kernels.RBF(1.0)).fit(rows + 0.8 * y[:, None], y)
-    scores, new = est.left_out_scores(), est.score_samples(rows)
-    peer = LogisticRegression(C=np.inf).fit(scores[:, None], y)
-    clipped = np.clip(new, scores.min(), scores.max())
-    expected = peer.predict_proba(clipped[:, None])[:, 0]
-    np.testing.assert_allclose(est.kinds(rows, background=0)["normal"], expected, atol=0.02)
 
 
 def test_saved_fits_keep_the_kinds(fitted, tmp_path):
@@ -131,11 +107,8 @@ def test_a_kind_of_copies_of_majority_rows_is_named():
     assert (P["normal"] > P["copy"]).all()
 
 
-# bad input
-
-
 @pytest.mark.parametrize(
-    ("minor_label", "message"),
+    ("labels", "message"),
     [
         ([], "a list of different labels of one type, got \\[\\]"),
         (["leak", "leak"], "different labels"),
@@ -144,19 +117,18 @@ def test_a_kind_of_copies_of_majority_rows_is_named():
         (["leak", "crack", "ok", "fine"], "every row is minority"),
     ],
 )
-def test_bad_lists_of_labels(minor_label, message):
+def test_bad_lists_of_labels(labels, message):
     with pytest.raises(ValueError, match=message):
-        SVDD(minor_label=minor_label).fit(X, Y)
+        SVDD(minor_label=labels).fit(X, Y)
 
 
-@pytest.mark.parametrize("background", [1.0, -1.0, np.nan])
-def test_what_cannot_be_asked(fitted, background):
-    with pytest.raises(ValueError, match="background"):
-        fitted.kinds(X, background=background)
+def test_what_cannot_be_asked(fitted):
+    for background in (1.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="background"):
+            fitted.kinds(X, background=background)
     y = np.repeat(["ok", "unknown"], [120, 10])
     with pytest.raises(ValueError, match="a labelled kind has the name 'unknown'"):
         SVDD(minor_label="unknown").fit(X, y).kinds(X)
     K = kernels.RBF(1.0)(X)
-    est = SVDD(kernel=kernels.Precomputed()).fit(K, Y == "leak")
     with pytest.raises(ValueError, match="a precomputed kernel has no rows"):
-        est.kinds(K)
+        SVDD(kernel=kernels.Precomputed()).fit(K, Y == "leak").kinds(K)

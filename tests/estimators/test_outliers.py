@@ -75,7 +75,8 @@ def test_a_training_row_is_explained_without_itself(kernel):
         columns = np.stack(
             [q @ c[0] for c in learned.by_column(ROWS[[row]], data.gram.points)], axis=1
         )
-        assert why.rows["mean"][row] == pytest.approx(total.mean(), rel=1e-9)
+        surprise = total.mean() + est.fit_.center.boundary.threshold.mean()
+        assert why.rows["mean"][row] == pytest.approx(surprise, rel=1e-9)
         np.testing.assert_allclose(why.columns["mean"].sel(obs=row), columns.mean(axis=0))
         divergence = rel_entr(q, weights).sum(axis=1).mean()
         assert why.rows["remainder"][row] == pytest.approx(divergence, rel=1e-7)
@@ -101,10 +102,9 @@ def test_a_training_row_is_explained_without_itself(kernel):
 def test_all_models_explain_training_rows_and_the_parts_add_up(est):
     why = est.fit(ROWS, MINORITY).explain(top=60, changes=False)
     assert why.rows["normal"].tolist() == est.training_decision()["normal"].tolist()
-    if why.kind == "surprise":
-        parts = why.columns["mean"].sum("column").values + why.rows["remainder"]
-    else:
-        parts = why.points["mean"].sum("rank").values + why.rows["remainder"] + why.rows["base"]
+    of_columns = why.kind == "surprise"
+    terms = why.columns["mean"].sum("column") if of_columns else why.points["mean"].sum("rank")
+    parts = terms.values + why.rows["remainder"] + why.rows["base"]
     np.testing.assert_allclose(parts, why.rows["mean"], rtol=1e-8, atol=1e-10)
 
 

@@ -98,53 +98,48 @@ def test_weights_shows_the_largest(two):
     assert shown == sorted(majority[np.argsort(-w)[:5]].tolist())
 
 
-def test_bad_input_is_named(two):
-    with pytest.raises(ValueError, match="two columns, got X of shape"):
-        plots.plot_boundary(two, np.zeros((4, 3)))
-    with pytest.raises(ValueError, match="SVDD has one weight vector and no posterior"):
-        plots.plot_distance_posterior(two["SVDD"], DATA.X[:2])
-    with pytest.raises(ValueError, match="names must have one entry for each of 2 rows"):
-        plots.plot_distance_posterior(two["BDD"], DATA.X[:2], ["a"])
-    with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
-        plots.plot_prior_check(two["SVDD"])
-    for plot in (plots.plot_weights, plots.plot_distances):
-        with pytest.raises(ValueError, match="OCSVM has a hyperplane and no distance from a cent"):
-            plot(OCSVM())
-    hyperplane = OCSVM(kernel=kernels.RBF(0.4)).fit(DATA.X)
-    for call in (
-        lambda: plots.plot_weights_pair(hyperplane),
-        lambda: plots.plot_explanation(hyperplane, DATA.X[0]),
-    ):
-        with pytest.raises(ValueError, match="hyperplane"):
-            call()
-    with pytest.raises(ValueError, match="no posterior to show"):
-        plots.plot_weights_pair(two["SVDD"])
-    with pytest.raises(ValueError, match="prob must lie between 0.5 and 1"):
-        plots.plot_weights_pair(two["BDD"], prob=0.4)
-    for points in ((3, 3), (0, 40), (-1, 2), (1, 2, 3), (0.5, 1)):
-        with pytest.raises(ValueError, match="two different points from 0 to 39"):
-            plots.plot_weights_pair(two["BDD"], points)
-    with pytest.raises(ValueError, match="x must be one row, got 2"):
-        plots.plot_explanation(two["BDD"], DATA.X[:2])
-    with pytest.raises(TypeError, match="must be a fitted estimator, got Explanation; the second"):
-        plots.plot_explanation(two["SVDD"].explain(DATA.X[:1]), 0)
+HYPERPLANE = OCSVM(kernel=kernels.RBF(0.4))
+BAD = [
+    (lambda e: plots.plot_boundary(e, np.zeros((4, 3))), "two columns, got X of shape"),
+    (lambda e: plots.plot_distance_posterior(e["SVDD"], DATA.X), "one weight vector and no post"),
+    (lambda e: plots.plot_distance_posterior(e["BDD"], DATA.X, ["a"]), "one entry for each of 46"),
+    (lambda e: plots.plot_prior_check(e["SVDD"]), "one estimate of the weights and no posterior"),
+    (lambda e: plots.plot_weights(HYPERPLANE), "OCSVM has a hyperplane and no distance from a"),
+    (lambda e: plots.plot_distances(HYPERPLANE), "OCSVM has a hyperplane"),
+    (lambda e: plots.plot_weights_pair(HYPERPLANE), "OCSVM has a hyperplane"),
+    (lambda e: plots.plot_explanation(HYPERPLANE, DATA.X[0]), "OCSVM has a hyperplane"),
+    (lambda e: plots.plot_weights_pair(e["SVDD"]), "no posterior to show"),
+    (lambda e: plots.plot_weights_pair(e["BDD"], prob=0.4), "prob must lie between 0.5 and 1"),
+    *(
+        (lambda e, p=p: plots.plot_weights_pair(e["BDD"], p), "two different points from 0 to 39")
+        for p in ((3, 3), (0, 40), (-1, 2), (1, 2, 3), (0.5, 1))
+    ),
+    (lambda e: plots.plot_explanation(e["BDD"], DATA.X[:2]), "x must be one row, got 2"),
+    (lambda e: plots.plot_explanation(e["BDD"].explain(DATA.X[:1])), "must be a fitted estimator"),
+]
 
 
-def test_prior_check_shows_both_as_shares_of_draws(two):
-    est = two["BDD"]
-    figure = plots.plot_prior_check(est)
-    shown = [ax for ax in figure.axes if ax.get_visible()]
-    assert [ax.get_xlabel() for ax in shown] == [
+@pytest.mark.parametrize(("plot", "message"), BAD, ids=range(len(BAD)))
+def test_bad_input_is_named(two, plot, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        plot(two)
+
+
+def test_prior_check_has_a_density_of_both_for_each_quantity(two):
+    figure = plots.plot_prior_check(two["BDD"])
+    shown = {ax.get_title(): ax.lines for ax in figure.axes if ax.get_title()}
+    names = [
         "effective number of support points",
         "largest weight",
         "squared norm of the centre",
         "median distance of the majority",
     ]
-    for ax in shown:
-        prior, posterior = ax.containers
-        assert sum(bar.get_height() for bar in prior) == pytest.approx(1.0)
-        assert sum(bar.get_height() for bar in posterior) == pytest.approx(1.0)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["prior", "posterior"]
+    assert list(shown) == names
+    for lines in shown.values():
+        areas = [np.trapezoid(line.get_ydata(), line.get_xdata()) for line in lines]
+        assert areas == pytest.approx([1.0, 1.0], abs=0.05)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["prior", "posterior"]
 
 
 @pytest.mark.parametrize("name", [r"_hidden_$_per_$unit \frac", r"a\$b"])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators.report import report, words
-from bsvdd.inference.heartbeat import steps
+from bsvdd.inference.threads import steps
 from scipy.stats import beta
 
 from bsvdd import BSVDD, OCSVM, SVDD, Cutoff, Landmarks, kernels, load, plots, priors

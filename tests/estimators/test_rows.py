@@ -144,7 +144,7 @@ def test_progress_is_shown_on_stderr(capfd):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("kind", ["array", ".npy", "csv", "parquet", "dask", "dask frame"])
 def test_not_finite_in_the_seventh_block(monkeypatch, tmp_path, kind, value):
-    monkeypatch.setattr("bsvdd.estimators.dictionary.KEPT_ROWS", 5)  # the sample misses it
+    monkeypatch.setattr("bsvdd.estimators.training.KEPT_ROWS", 5)  # the sample misses it
     bad = np.where(np.arange(320)[:, None] == 311, [0, 0, value, 0], X)
     frame = pd.DataFrame(bad, columns=NAMES)
     np.save(tmp_path / "x.npy", bad)
@@ -279,7 +279,7 @@ def test_a_missing_value_is_found_in_its_block(expected):
 
 @pytest.mark.parametrize("kept", [5, 1000], ids=["in the sums", "in the sample"])
 def test_a_block_shorter_than_declared(monkeypatch, kept):
-    monkeypatch.setattr("bsvdd.estimators.dictionary.KEPT_ROWS", kept)
+    monkeypatch.setattr("bsvdd.estimators.training.KEPT_ROWS", kept)
     short = da.from_delayed(dask.delayed(X[:65]), (70, 4), float)
     data = da.concatenate([da.from_array(X[:70]), short, da.from_array(X[:70])])
     text = "block of X that starts with row 70 has 65 rows, but its chunk size is 70; give X its"

@@ -458,7 +458,7 @@ def test_headers_that_are_never_saved(originals, path, name, change):
 
 
 def test_more_points_than_are_accepted(originals, monkeypatch):
-    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 1)
+    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 1)
     for name, message in (("small", "gram/r: .* up to 2 points, got 4"), ("SVDD", "24 rows needs")):
         with pytest.raises(UnreadableFileError, match=message):
             bsvdd.load(originals / name)

@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from bsvdd.inference.metrics import evaluate
+from bsvdd.inference.decision import evaluate
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -84,14 +84,6 @@ def test_calibration_is_right_or_refused(method, coded):
     assert outside < 0.3 < 0.8 < inside
 
 
-def test_the_advice_reaches_the_user_of_cross_validation():
-    with pytest.warns(
-        UserWarning, match="use scoring=scorers.roc_auc, or another of bsvdd.scorers"
-    ):
-        found = cross_val_score(SVDD(cutoff="g_mean"), X, MINORITY, scoring="roc_auc", cv=FOLDS)
-    assert np.isnan(found).all()
-
-
 def test_model_selection_with_any_labels_chooses_the_same():
     pipeline = make_pipeline(StandardScaler(), SVDD(cutoff="g_mean"))
     grid = {"svdd__kernel": [kernels.RBF(s) for s in (0.5, 1.0)]}
@@ -103,27 +95,11 @@ def test_model_selection_with_any_labels_chooses_the_same():
     np.testing.assert_array_equal(found, found[:1] * 3)
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_models_that_learn_from_the_minority_have_scores(fitted, table):
-    assert scorers.roc_auc(fitted("BSVDDM"), *table) > 0.7
-
-
 def test_a_fit_without_labels_is_an_outlier_detector_of_scikit_learn():
     est = SVDD().fit(X[~MINORITY])
     assert est.labels_ == () and est.classes_.tolist() == [-1, 1]
     y = np.where(MINORITY, -1, 1)
     assert get_scorer("roc_auc")(est, X, y) == scorers.roc_auc(est, X, MINORITY)
-
-
-def test_many_labels_are_known_and_saved(tmp_path):
-    y = np.where(MINORITY, -1, np.arange(len(X)))
-    est = SVDD(cutoff="g_mean", minor_label=-1).fit(X, y)
-    assert len(est.labels_) == 61 and est.labels_[0] == -1
-    with pytest.raises(AttributeError, match=r"-1 for abnormal and 0, 1, 2, \.\.\. for normal"):
-        _ = est.classes_
-    est.save(tmp_path / "model.nc")
-    same = load(tmp_path / "model.nc")
-    assert same.labels_ == est.labels_ and scorers.roc_auc(same, X, y) == scorers.roc_auc(est, X, y)
 
 
 def test_every_kind_of_the_minority_is_abnormal(tmp_path):

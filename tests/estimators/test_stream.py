@@ -81,20 +81,15 @@ def test_a_change_is_told_at_its_row(est):
     assert 100 < monitor.alarm < 140
     assert f"they differ from the training rows, told at row {monitor.alarm} (" in str(monitor)
     assert not len(monitor.update(np.empty((0, 3))))
-
-
-def test_an_alarm_takes_14_rows(est):
-    monitor = est.monitor()
-    monitor.update(np.full((13, 3), 99.0) + RNG.normal(size=(13, 3)))
-    assert monitor.alarm is None and ": no alarm that they differ" in str(monitor)
-    monitor.update(np.full((7, 3), 999.0))
-    assert monitor.alarm >= 13
-
-
-def test_rows_that_are_too_usual_are_a_change_too(est):
-    monitor = est.monitor()
-    monitor.update(np.zeros((200, 3)) + 0.01 * RNG.normal(size=(200, 3)))
-    assert monitor.alarm is not None
+    usual, far = est.monitor(), est.monitor()
+    usual.update(0.01 * RNG.normal(size=(200, 3)))  # too usual is a change too
+    assert usual.alarm is not None
+    far.update(np.full((13, 3), 99.0) + RNG.normal(size=(13, 3)))
+    assert far.alarm is None  # 14 rows are the fewest
+    far.update(np.full((7, 3), 999.0))
+    assert far.alarm >= 13
+    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+        est.monitor(level=1.0)
 
 
 def test_a_batch_with_a_gap_is_an_error_and_not_taken(est):
@@ -106,8 +101,3 @@ def test_a_batch_with_a_gap_is_an_error_and_not_taken(est):
     with pytest.raises(TypeError, match="give one batch after another"):
         monitor.update(da.from_array(Z))
     np.testing.assert_array_equal(monitor.update(Z), est.monitor().update(Z))
-
-
-def test_a_level_is_a_probability(est):
-    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-        est.monitor(level=1.0)

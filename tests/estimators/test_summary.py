@@ -3,10 +3,9 @@
 import warnings
 
 import arviz as az
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from bsvdd.inference import prior
+from bsvdd.inference import density
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
@@ -107,18 +106,10 @@ def test_quantities_with_draws_are_variables_for_arviz(case):
     assert table.index.name == "quantity"
 
 
-def test_arviz_draws_prior_and_posterior():
-    est = MODELS["BSVDD"].fit(ROWS[:20])
-    for names in (["log_s", "effective_support"], ["beta"]):
-        figure = az.plot_prior_posterior(est.idata_, var_names=names)
-        assert figure.viz["dist"]
-    plt.close("all")
-
-
 def test_draws_of_the_prior_are_made_when_they_are_asked_for(monkeypatch, tmp_path):
     """The warning of a posterior that is its prior asks for them, once for all fits of a model."""
-    asked, genuine = [], prior.prior_draws
-    monkeypatch.setattr(prior, "prior_draws", lambda *a, **k: asked.append(1) or genuine(*a, **k))
+    asked, genuine = [], density.prior_draws
+    monkeypatch.setattr(density, "prior_draws", lambda *a, **k: asked.append(1) or genuine(*a, **k))
     est = BSVDD(**QUICK).fit(ROWS[:20])
     est.save(tmp_path / "fit.nc")
     other = est.with_cutoff(0.9)

@@ -4,7 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
 
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
 
@@ -57,22 +56,3 @@ def test_one_estimator_scores_in_threads(fitted, new_rows):
         ):
             np.testing.assert_array_equal(p, alone[0])
             np.testing.assert_array_equal(labels, alone[1])
-
-
-def test_a_grid_search_in_threads(table):
-    """The threading backend of joblib, in which fits once ended with NaN for a score."""
-    from joblib import parallel_backend
-
-    X = table[0][:24]
-    grid = {"likelihood_scale": [0.5, 1.0, 2.0]}
-    est = BSVDD(draws=30, tune=30, kernel=kernels.RBF(1.5))
-
-    def score(fitted, X, y=None):
-        return float(fitted.score_samples(X).mean())
-
-    def search():
-        return GridSearchCV(est, grid, scoring=score, cv=3, error_score="raise").fit(X)
-
-    alone = search().cv_results_["mean_test_score"]
-    with parallel_backend("threading", n_jobs=4):
-        np.testing.assert_array_equal(search().cv_results_["mean_test_score"], alone)

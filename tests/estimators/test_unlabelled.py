@@ -138,18 +138,6 @@ def test_label_column_of_a_file(table, tmp_path, ending):
         make(BDD, prior=priors.Flat(), minor_label="bad").fit(path, "state")
 
 
-def test_large_labels_beside_gaps_stay_apart_in_a_parquet_file(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(30, 2))
-    minority, large = np.arange(30) % 6 == 0, 2**53
-    y = pd.array([large + 1 if each else large for each in minority], dtype="Int64")
-    y[1] = pd.NA
-    pd.DataFrame(rows, columns=["a", "b"]).assign(y=y).to_parquet(tmp_path / "rows.parquet")
-    est = BDD(prior=priors.GraphLaplacian(), minor_label=large + 1, dictionary=None)
-    est.fit(tmp_path / "rows.parquet", "y")
-    assert est.labels_ == (large + 1, large)
-    assert est.idata_["constant_data"]["minority"].values.sum() == minority.sum()
-
-
 def test_categories_of_unlabelled_rows(table):
     X, y = table
     gap = np.isnan(y)
@@ -159,15 +147,6 @@ def test_categories_of_unlabelled_rows(table):
     est = make(BDD, kernel=kernel).fit(frame, y)
     codes = make(BDD, kernel=kernel).fit(frame[gap]).idata_["constant_data"]["X"].values
     assert_same(est, make(BDD, codes, kernel=kernel).fit(frame[~gap], y[~gap]), frame)
-
-
-def test_majority_and_unlabelled_rows_only(table):
-    X, y = table
-    gap = np.isnan(y)
-    est = make(BDD, minor_label=1).fit(X, np.where(gap, np.nan, 0.0))
-    assert_same(est, make(BDD, X[gap]).fit(X[~gap]), X)
-    p = est.p_value(X[:5], "cross")
-    np.testing.assert_array_equal(p, make(BDD, X[gap]).fit(X[~gap]).p_value(X[:5], "cross"))
 
 
 # errors
@@ -181,7 +160,7 @@ def test_majority_and_unlabelled_rows_only(table):
         (
             make(BDD, dictionary=5),
             {},
-            r"18 row\(s\), but a fit with landmarks reads rows in bl.*"
+            r"18 row\(s\), and a fit with landmarks reads rows in bl.*"
             r"priors.GraphLaplacian\(unlabelled=rows\), or use dictionary=None",
         ),
         (make(BDD), {"y": np.full(45, np.nan)}, "y has no label in any row; omit y if all rows"),
@@ -200,6 +179,6 @@ def test_errors(table, est, change, message):
 def test_rows_that_no_graph_takes(monkeypatch, table):
     with pytest.raises(ValueError, match="y has no label in 18 .* with a precomputed kernel"):
         make(BDD, kernel=kernels.Precomputed()).fit(kernels.RBF(1.0)(table[0]), table[1])
-    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 39)
+    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 39)
     with pytest.raises(ValueError, match=r"graph of 40 majority and unlabelled rows needs"):
         make(BDD).fit(*table)

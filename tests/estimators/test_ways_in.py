@@ -20,7 +20,7 @@ import pytest
 from bsvdd.estimators.rows import blocks
 from bsvdd.estimators.rows.columns import as_numbers
 from bsvdd.estimators.rows.files import CsvFormat
-from bsvdd.estimators.rows.tables import features, read_table
+from bsvdd.estimators.rows.tables import Layout, features, read_table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -77,7 +77,7 @@ def by_csv(table: pd.DataFrame, folder: Path) -> Any:
 
 def by_csv_command(table: pd.DataFrame, folder: Path) -> Any:
     """As the command line reads it."""
-    return features(read_table(by_csv(table, folder)))
+    return features(read_table(by_csv(table, folder)), Layout(may_have_classes=False))
 
 
 def by_parquet(table: pd.DataFrame, folder: Path) -> Any:
@@ -185,7 +185,7 @@ def test_oddities_of_csv(tmp_path, text, error):
     if error is None:
         rows = est.fit(path).idata_["constant_data"]["X"].values
         assert rows.tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
-        assert features(read_table(path)).to_numpy().tolist() == rows.tolist()
+        assert features(read_table(path), Layout()).to_numpy().tolist() == rows.tolist()
     else:
         with pytest.raises((ValueError, TypeError), match=error):
             est.fit(path)

@@ -79,7 +79,7 @@ def test_files_lazy_rows_and_many_rows_score_alike(fitted, tmp_path, name, monke
     """No kernel matrix limits the rows; with it or without it the decision is the same."""
     est = fitted[name]
     est.save(tmp_path / "model.nc")
-    monkeypatch.setattr("bsvdd.estimators.dictionary.MAX_POINTS", 20)
+    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 20)
     monkeypatch.setattr("bsvdd.estimators.yardsticks.DENSE_ROWS", 20)
     many = make(name).fit(X)
     assert not isinstance(many.gram_.K, np.ndarray)

@@ -159,9 +159,9 @@ def test_citation_names_this_version():
     assert CITATION["license"] == PYPROJECT["project"]["license"]
 
 
-def test_changelog_starts_with_what_is_unreleased():
+def test_changelog_starts_with_this_version():
     headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings[0] == "Unreleased"
+    assert headings[0] == PYPROJECT["project"]["version"]
 
 
 def test_licence_is_whole():

@@ -1,4 +1,4 @@
-"""A new model enters the house by one file and one line in the registry."""
+"""A new model enters the house by one file and one record in the registry."""
 
 import os
 import shutil
@@ -10,10 +10,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ["models", "inference", "estimators", "comparison"]
-LINE = (
-    'Record("SoftplusDD", "bsvdd.estimators.softplus:SoftplusDD", "Softplus weights", '
-    '"An example", 2026, bayesian=True),'
-)
+RECORD = """
+[[models]]
+name = "SoftplusDD"
+path = "bsvdd.estimators.softplus:SoftplusDD"
+title = "Softplus weights"
+reference = "An example"
+year = 2026
+bayesian = true
+"""
 
 USE = """
 import sys
@@ -53,10 +58,8 @@ def house(tmp_path_factory):
     code = code[: code.index("RECORD = ")].replace("from bsvdd.", "from ..")
     code = code.replace("import REGISTRY, Record", "import Record")
     (copy / "bsvdd" / "estimators" / "softplus.py").write_text(code, encoding="utf-8")
-    registry = copy / "bsvdd" / "estimators" / "registry.py"
-    text = registry.read_text(encoding="utf-8")
-    assert text.index("REGISTRY: dict") < text.index("for record in [") < text.index("YARDSTICKS")
-    registry.write_text(text.replace("for record in [", f"for record in [\n{LINE}", 1), "utf-8")
+    with open(copy / "bsvdd" / "estimators" / "registry.toml", "a", encoding="utf-8") as registry:
+        registry.write(RECORD)
     return copy
 
 

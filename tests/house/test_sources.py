@@ -69,9 +69,9 @@ RULES = [
 TITLES = [
     (path, title, title, 48)
     for title, paths in {
-        TURKOZ: ["estimators/registry.py", "estimators/bdd.py", "models/priors/minority.py"],
-        OH: ["estimators/registry.py", "estimators/bsvdd.py", "models/priors/row_sums.py"],
-        BAE: ["estimators/registry.py", "estimators/bsvdd.py", "models/priors/minority.py"],
+        TURKOZ: ["estimators/registry.toml", "estimators/bdd.py", "models/priors/minority.py"],
+        OH: ["estimators/registry.toml", "estimators/bsvdd.py", "models/priors/row_sums.py"],
+        BAE: ["estimators/registry.toml", "estimators/bsvdd.py", "models/priors/minority.py"],
     }.items()
     for path in [*paths, "paper/paper.bib"]
 ]

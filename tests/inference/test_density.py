@@ -4,9 +4,15 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytest
-from bsvdd.inference.density import Density, NoDensityError, PackagePrior
+from bsvdd.inference.density import (
+    Density,
+    NoDensityError,
+    PackagePrior,
+    log_prior,
+    prior_draws,
+    weights,
+)
 from bsvdd.inference.draws import Draws, SamplerReport
-from bsvdd.inference.prior import log_prior, prior_draws, weights
 from bsvdd.inference.prior_density import PriorDensity
 from bsvdd.inference.sampling import sample
 from bsvdd.models import bsvdd, bsvdd_m
@@ -134,18 +140,6 @@ def test_the_map_of_a_stranger_is_asked_through_pytensor(prior):
     assert_same(Density.of(softplus(prior)), np.random.default_rng(65).normal(size=(4, N0)))
 
 
-def test_a_subclass_with_a_variable_of_its_own_is_a_stranger():
-    class Heavy(priors.Flat):
-        def __call__(self, gram, name, dims):
-            return pm.StudentT(name, 3, sigma=self.sd, dims=dims)
-
-    density = Density.of(bsvdd.build(ONE, Heavy(), SCALE))
-    assert isinstance(density.prior, PriorDensity)
-    x = np.zeros((1, N0))
-    expected = Density.of(cases.build("BSVDD, student")).value_and_gradient(x)[0]
-    np.testing.assert_allclose(density.value_and_gradient(x)[0], expected)
-
-
 def test_a_likelihood_without_numbers_has_no_density():
     with pm.Model(coords={"point": range(N0)}) as model:
         w = pm.Deterministic("w", pm.Normal("beta", dims="point"), dims="point")
@@ -154,12 +148,3 @@ def test_a_likelihood_without_numbers_has_no_density():
         Density.of(model)
     with pytest.raises(ValueError, match="sampler='hmc' cannot be used: .*; use 'nuts'"):
         sample(model, "hmc", draws=10, tune=10, chains=1, seed=1)
-
-
-def test_named_quantities_that_are_the_same_in_all_draws():
-    def prior(gram, name, dims):
-        pm.Deterministic("fixed", pm.math.constant(np.arange(3.0)))
-        return pm.Normal(name, dims=dims)
-
-    named = Density.of(bsvdd.build(ONE, prior)).named(np.zeros((5, N0)))
-    np.testing.assert_array_equal(named["fixed"], np.tile(np.arange(3.0), (5, 1)))

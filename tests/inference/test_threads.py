@@ -1,5 +1,6 @@
-"""BLAS has one thread beside threads of Python, and as many as before afterwards."""
+"""BLAS has one thread beside threads of Python; and what a long task says on stderr."""
 
+import re
 import threading
 import time
 
@@ -66,18 +67,11 @@ def test_blocks_have_a_thread_each_and_their_results_are_in_order(two_threads):
 
     (first, within, one), (second, _, other) = threads.each(of_block, n=5, step=3)
     assert (first, second, within) == (slice(0, 3), slice(3, 5), 1) and one != other
-    assert blas_threads() == 2
-
-
-def test_one_block_has_all_threads_of_blas(two_threads):
-    assert threads.each(lambda block: (block, blas_threads()), 2, 3) == [(slice(0, 2), 2)]
-    assert threads.each(str, 0, 3) == []
-
-
-def test_an_error_of_a_block_is_raised(two_threads):
     with pytest.raises(ZeroDivisionError):
         threads.each(lambda block: 1 / (block.start - 1), 3, 1)
     assert blas_threads() == 2
+    assert threads.each(lambda block: (block, blas_threads()), 2, 3) == [(slice(0, 2), 2)]
+    assert threads.each(str, 0, 3) == []
 
 
 def test_a_function_of_the_user_is_called_by_one_thread_at_a_time(two_threads):
@@ -93,3 +87,18 @@ def test_a_function_of_the_user_is_called_by_one_thread_at_a_time(two_threads):
     est = SVDD(kernel=kernel).fit(np.random.default_rng(0).normal(size=(20, 2)))
     Z = np.random.default_rng(1).normal(size=(3000, 2))  # several blocks
     assert est.probability_normal(Z).shape == (len(Z),)
+
+
+def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
+    with threads.steps("report", every=0.05) as step:
+        for name in ("first", "second"):
+            step(name)
+            time.sleep(0.2)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines and all(re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines)
+    assert [any(name in a for a in lines) for name in ("first", "second")] == [True, True]
+    with threads.steps("report") as step, threads.heartbeat(lambda: None, every=0.001):
+        step("first")
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+    assert [threads.duration(t) for t in (4.4, 200, 9000)] == ["4 s", "3 min", "2.5 h"]

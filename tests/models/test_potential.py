@@ -9,7 +9,6 @@ from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m, svdd
 from bsvdd.models.potential import KernelLikelihood, likelihood_of
 from scipy import stats
-from scipy.optimize import minimize
 
 from bsvdd import kernels, priors
 from tests import cases
@@ -218,11 +217,3 @@ def of_points(points):
 def test_what_is_refused(use, message):
     with pytest.raises(ValueError, match=message):
         use()
-
-
-@pytest.mark.parametrize("prior", ["InverseRowSum", "StandardizedRowSum", "GaussianProcess"])
-def test_mode_of_bsvdd_is_where_an_independent_search_of_the_pymc_model_ends(prior):
-    prior = cases.NORMAL[prior]
-    density = bsvdd.build(cases.ONE, prior, 30.0).compile_logp(mode="FAST_COMPILE")
-    found = minimize(lambda b: -density({"beta": b}), np.zeros(9), options={"gtol": 1e-7})
-    assert bsvdd.mode(cases.ONE, prior, 30.0) == pytest.approx(softmax(found.x), abs=1e-4)

@@ -6,8 +6,7 @@ import numpy as np
 import preliz
 import pymc as pm
 import pytest
-from bsvdd.inference.density import Density
-from bsvdd.inference.prior import prior_draws
+from bsvdd.inference.density import Density, prior_draws
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bsvdd, bsvdd_m
 from scipy import stats

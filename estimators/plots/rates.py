@@ -1,4 +1,4 @@
-"""Calibration: p-values against uniform, which is realised against asked false alarms."""
+"""Rates of the decisions: false alarms realised and asked, ROC and precision-recall curves."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from scipy.stats import betabinom
 from sklearn.base import clone
+from sklearn.metrics import (
+    average_precision_score,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
 
 from ...inference.left_out import folds
 from ...models.kernels import as_kernel
+from ..labels import minority_rows
 from .common import Fitted, by_name, plain, with_feature_names
 
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 LEFT_OUT_FOLDS = 5
 SMALL_RATES = 0.2  # the second panel shows rates up to it
 
@@ -133,3 +141,92 @@ def _p_values(
         new.fit(with_feature_names(est, rows), y)
         p[test] = new.p_value(with_feature_names(est, data.rows[test]), method)
     return p[~data.minority]
+
+
+def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -> Figure:
+    """Show the ROC curve and the precision-recall curve, with the point of the cutoff.
+
+    Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC is the
+    probability that a minority row is ranked above a majority row; AP is the average precision,
+    and the base rate is that of random ranks.
+
+    Parameters
+    ----------
+    est : fitted estimator, or dict of them by name
+    X : array-like of shape (m, p), optional
+        New rows. Without them, the training rows are ranked by their left-out scores.
+    y : array-like of shape (m,), optional
+        Labels of X, with the rules of ``fit``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        There are no rows of one of the classes, or X is given without y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, plots
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(50, 2)), rng.normal(3.0, 1.0, size=(9, 2))])
+    >>> est = SVDD().fit(X, np.repeat([0, 1], [50, 9]))
+    >>> figure = plots.plot_roc(est)
+    """
+    curves = {name: scored(each, X, y) for name, each in by_name(est).items()}
+    figure, (roc, pr) = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained")
+    rates, of_roc, of_pr = [], [], []
+    for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
+        color = COLORS[i % len(COLORS)]
+        false_alarms, hits, _ = roc_curve(minority, score)
+        precision, recall, _ = precision_recall_curve(minority, score)
+        auc = f"{plain(name)}: AUC {roc_auc_score(minority, score):.3f}"
+        ap = f"{plain(name)}: AP {average_precision_score(minority, score):.3f}"
+        # the curves of random ranks lie below these lines, so the labels have room there
+        of_roc += roc.plot(false_alarms, hits, color, label=auc, drawstyle="steps-post", lw=1.8)
+        of_pr += pr.plot(recall, precision, color, label=ap, drawstyle="steps-pre", lw=1.8)
+        found = (minority & flagged).sum() / minority.sum()
+        alarms = (~minority & flagged).sum() / (~minority).sum()
+        at_cutoff: dict[str, Any] = {
+            "marker": "o", "markersize": 8, "color": color, "markeredgecolor": "white",
+            "linestyle": "", "clip_on": False, "zorder": 4,
+        }  # fmt: skip
+        roc.plot(alarms, found, **at_cutoff)
+        if flagged.any():
+            pr.plot(found, (minority & flagged).sum() / flagged.sum(), **at_cutoff)
+        rates.append(minority.mean())
+    random: dict[str, Any] = {"color": "#777777", "linestyle": ":"}
+    of_roc += roc.plot([0, 1], [0, 1], label="random ranks: AUC 0.5", **random)
+    base = float(np.mean(rates))
+    of_pr += [pr.axhline(base, label=f"base rate {base:.3g}", **random)]
+    hit = "hits: share of the minority called abnormal"
+    roc.set(xlabel="false alarms: share of the majority called abnormal", ylabel=hit)
+    pr.set(xlabel=hit, ylabel="precision: share of minority rows among those")
+    for ax, lines, title in ((roc, of_roc, "ROC"), (pr, of_pr, "Precision and recall")):
+        ax.set(xlim=(0, 1), ylim=(0, 1.02), title=f"{title}; the dot is the cutoff")
+        # by its lines, as a label that starts with "_" hides a line
+        ax.legend(handles=lines, frameon=False, fontsize=9, loc="best")
+    return figure
+
+
+def scored(est: Fitted, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return of each row whether it is minority, its abnormality, and whether it is flagged."""
+    if X is None:
+        minority, score = est.fit_.data.minority, est.left_out_scores()
+        known = ~np.isnan(score)
+        minority, score = minority[known], score[known]
+    else:
+        if y is None:
+            raise ValueError("plot_roc needs the labels y of X: which rows are minority")
+        score = est.score_samples(X)
+        minority = minority_rows(y, len(score), est.minor_label)
+    if minority.all() or not minority.any():
+        raise ValueError(
+            "ROC and precision need majority and minority rows, got "
+            f"{int((~minority).sum())} and {int(minority.sum())}; give labelled rows, "
+            "plot_roc(est, X, y)"
+        )
+    return minority, -score, score < 0.0

@@ -1,0 +1,183 @@
+"""What the measurements share: rows, real sets, cells in processes, one command, whole files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.atomic import atomic
+from bsvdd.inference.warning import DataWarning, DiagnosticWarning
+from joblib import Parallel, delayed
+from rich.progress import track
+from scipy.stats import betabinom
+
+DOCS = Path(__file__).parents[1] / "docs"
+MOST_TRAINING, MOST_TEST = 800, 2000  # rows of a real set
+RealSet = tuple[str, np.ndarray, np.ndarray, np.ndarray]
+
+
+@contextmanager
+def quietly():
+    """Leave out our own warnings, which are about small samples."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiagnosticWarning)
+        warnings.simplefilter("ignore", DataWarning)
+        yield
+
+
+def quiet(function: Callable[[], Any]) -> Any:
+    """Return the value of ``function`` without our own warnings."""
+    with quietly():
+        return function()
+
+
+def in_turn(sides: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, float]:
+    """Return the median seconds of each side, called in turn after one call to warm up.
+
+    What else the machine does then falls on all sides alike.
+    """
+    for side in sides.values():
+        side()
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(repeats):
+        for name, side in sides.items():
+            start = time.perf_counter()
+            side()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: float(np.median(s)) for name, s in seconds.items()}
+
+
+def ratio(sides: dict[str, Callable[[], Any]], repeats: int = 5) -> tuple[float, dict[str, float]]:
+    """Return the seconds of the first side over those of the last, and those of all."""
+    seconds = in_turn(sides, repeats)
+    first, *_, last = seconds.values()
+    return first / last, seconds
+
+
+# real sets
+
+
+def real_sets(folder: Path | None) -> list[RealSet]:
+    """Return name, training rows, test rows and test labels of the real sets, thinned."""
+    return [_thinned(*each) for each in raw_sets(folder)]
+
+
+def raw_sets(folder: Path | None) -> list[RealSet]:
+    """Return the embedded sets and those of ``folder``: half of the normal rows train.
+
+    Files of a folder are .npz of train, test and test_labels.
+    """
+    sets = []
+    for name in datasets.names():
+        data = datasets.embedded(name)
+        order = np.random.default_rng(0).permutation(np.flatnonzero(~data.minority))
+        train, test = order[: len(order) // 2], order[len(order) // 2 :]
+        test = np.concatenate([test, np.flatnonzero(data.minority)])
+        sets.append((name, data.X[train], data.X[test], data.minority[test]))
+    for number, path in enumerate(sorted(folder.glob("*.npz")) if folder else [], 1):
+        with np.load(path) as file:
+            if "test_labels" in file:
+                name = f"other {number}"  # the results name no set of others
+                rows = np.nan_to_num(file["train"]), np.nan_to_num(file["test"])
+                sets.append((name, *rows, file["test_labels"] > 0))
+    return sets
+
+
+def _thinned(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> RealSet:
+    rng = np.random.default_rng(0)
+    if len(X) > MOST_TRAINING:
+        X = X[rng.choice(len(X), MOST_TRAINING, replace=False)]
+    if len(Z) > MOST_TEST:
+        share = MOST_TEST / len(Z)
+        kept = [
+            rng.choice(np.flatnonzero(y == c), int(share * (y == c).sum()), False) for c in (0, 1)
+        ]
+        Z, y = Z[np.concatenate(kept)], y[np.concatenate(kept)]
+    return name, X, Z, y
+
+
+def band(n: int, m: int, rate: float, levels: list[float]) -> np.ndarray:
+    """Return quantiles of the share of m new rows beyond an order statistic of n rows."""
+    above = int(rate * (n + 1) + 1e-9)
+    quantiles: np.ndarray = betabinom.ppf(levels, m, above, n + 1 - above) / m
+    return quantiles
+
+
+# cells, commands, files
+
+
+def computed(
+    function: Callable[..., Any], cells: Iterable[tuple[Any, ...]], jobs: int, what: str = "cells"
+) -> list[Any]:
+    """Return ``function(*cell)`` of each cell, in their order, by ``jobs`` processes."""
+    waiting = list(cells)
+    results = Parallel(jobs, return_as="generator")(delayed(function)(*c) for c in waiting)
+    return list(track(results, what, total=len(waiting)))
+
+
+def options(
+    name: str, doc: str | None, arguments: list[str] | None = None, **numbers: float
+) -> argparse.Namespace:
+    """Return the options of a measurement: jobs, data-dir, out, and ``numbers`` of its own."""
+    return _parser(name, doc, numbers).parse_args(arguments)
+
+
+def _parser(name: str, doc: str | None, numbers: dict[str, float]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(f"python -m benchmarks.{name}", description=doc)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--data-dir", type=Path, help="folder of further sets, .npz")
+    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
+    for option, default in numbers.items():
+        parser.add_argument(f"--{option}", type=type(default), default=default)
+    return parser
+
+
+Parts = dict[str, Callable[[argparse.Namespace], Any]]
+
+
+def by_part(
+    name: str, doc: str | None, parts: Parts, arguments: list[str] | None = None, **numbers: float
+) -> tuple[argparse.Namespace, dict[str, Any]]:
+    """Compute the parts that are asked for, all by default, and store each when it is done.
+
+    Parameters
+    ----------
+    name, doc : str
+        Of the measurement; the file is docs/``name``.json.
+    parts : dict
+        What takes the options and returns what is stored; None, as of a picture, is not stored.
+    arguments : list of str, optional
+    numbers
+        Options of its own, with their defaults.
+    """
+    parser = _parser(name, doc, numbers)
+    parser.add_argument("--part", action="append", choices=list(parts), help="default: all")
+    chosen = parser.parse_args(arguments)
+    path = chosen.out / f"{name}.json"
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for part in chosen.part or parts:
+        found = parts[part](chosen)
+        if found is not None:
+            stored[part] = found
+            write(path, stored)
+    return chosen, stored
+
+
+def write(path: Path, content: Any, indent: int | None = 1) -> None:
+    """Write JSON, a text or a figure to ``path``, all or nothing."""
+    with atomic(path) as temporary:
+        if isinstance(content, plt.Figure):
+            content.savefig(temporary, format="png", dpi=110, metadata={"Software": None})
+            plt.close(content)
+        else:
+            text = content if isinstance(content, str) else json.dumps(content, indent=indent)
+            temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8")

@@ -1,0 +1,823 @@
+"""All timings as one table: ``uv run python -m benchmarks``.
+
+Each row is a ratio of two sides measured in the same run, in turn (medians of at least 5), or a
+number, beside the most it is to be. With names only those rows are measured, and replace theirs
+in the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pymc as pm
+import threadpoolctl
+import xarray as xr
+from bsvdd.comparison.run import studies
+from bsvdd.comparison.run.workers import Workers
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.inference.center import Center
+from bsvdd.inference.density import Density
+from bsvdd.models import Gram, bsvdd
+from rich.console import Console
+from rich.table import Table
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import SGDOneClassSVM
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import OneClassSVM
+
+from bsvdd import BSVDD, BSVDDM, SVDD, kernels, priors
+
+from .browser import chromium, served
+from .shared import DOCS, in_turn, quietly, ratio, write
+
+Measured = tuple[float, dict[str, float]]  # the value, and the numbers behind it
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Attributes
+    ----------
+    measure : callable
+        Takes whether sizes are to be small; returns the value and the numbers behind it.
+    what, against : str
+        What is measured, and what it is compared with.
+    target : float
+        The most that the value is to be.
+    unit : str
+        Empty for a ratio.
+    """
+
+    measure: Callable[[bool], Measured]
+    what: str
+    target: float
+    unit: str
+    against: str
+
+
+ROWS: dict[str, Row] = {}
+
+
+def row(
+    name: str, what: str, target: float, unit: str = "", against: str = ""
+) -> Callable[[Callable[..., Measured]], Callable[..., Measured]]:
+    """Add the row that a function measures."""
+
+    def added(measure: Callable[..., Measured]) -> Callable[..., Measured]:
+        ROWS[name] = Row(measure, what, target, unit, against)
+        return measure
+
+    return added
+
+
+# what is measured
+
+
+def rows(n0: int = 900, p: int = 50, seed: int = 0) -> np.ndarray:
+    """Return standard normal rows, (n0, p)."""
+    return np.random.default_rng(seed).normal(size=(n0, p))
+
+
+def gram(n0: int = 900, p: int = 50, kernel: kernels.Kernel = kernels.RBF()) -> Gram:
+    """Return the statistics of :func:`rows`."""
+    X = rows(n0, p)
+    return Gram.from_rows(kernel.resolve(X), X)
+
+
+def dirichlet(draws: int, points: int) -> np.ndarray:
+    """Return weights of sum one that no sampler makes, (draws, points)."""
+    return np.random.default_rng(1).dirichlet(np.ones(points), size=draws)
+
+
+def in_new_process(code: str, *arguments: Any) -> dict[str, float]:
+    """Run ``code`` in a process of its own; return the dictionary ``found`` that it leaves."""
+    run = [sys.executable, "-c", f"{PREAMBLE}{code}\n{REPORT}", *map(str, arguments)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"a measured process failed:\n{done.stderr}")
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+# The peak of a process itself: ru_maxrss would count that of the one it was forked from.
+PREAMBLE = """
+import sys, time
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+clock, found = time.perf_counter, {}
+"""
+REPORT = "import json; print(json.dumps(found))"
+
+
+def exponent(sizes: list[int], costs: list[float]) -> float:
+    """Return b of cost = a size^b, by least squares on logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
+
+
+def growing(cost: Callable[[int], float], sizes: list[int]) -> Measured:
+    """Return the exponent with which a cost grows, and the costs."""
+    costs = [cost(n) for n in sizes]
+    return exponent(sizes, costs), {f"n = {n:,}": c for n, c in zip(sizes, costs, strict=True)}
+
+
+def command(*arguments: object) -> float:
+    """Return the seconds of a command in a process of its own."""
+    start = time.perf_counter()
+    program = Path(sys.executable).parent / "bsvdd"
+    subprocess.run([program, *map(str, arguments)], capture_output=True, check=True)
+    return time.perf_counter() - start
+
+
+# start, commands, whole fits
+
+
+@row("import_time", "import bsvdd", 0.3, "s")
+def import_time(quick: bool) -> Measured:
+    """And what a process does before it can score."""
+    codes = ("import bsvdd", "from bsvdd import load, BSVDD", "import pymc, arviz")
+    timed = "start = clock(); {}; found = {{'s': clock() - start}}"
+    seconds = {
+        code: float(np.median([in_new_process(timed.format(code))["s"] for _ in range(5)]))
+        for code in codes
+    }
+    return seconds[codes[0]], seconds
+
+
+@row("lists", "the slowest of bsvdd --help, models and data", 0.5, "s")
+def lists(quick: bool) -> Measured:
+    seconds = {
+        name: float(np.median([command(name) for _ in range(6)][1:]))
+        for name in ("--help", "models", "data")
+    }
+    return max(seconds.values()), seconds
+
+
+@row("score_command", "bsvdd score of 10,000 rows", 2.0, "s")
+def score_command(quick: bool) -> Measured:
+    with tempfile.TemporaryDirectory() as folder:
+        model, table = Path(folder) / "model.safetensors", Path(folder) / "new.csv"
+        names = [f"x{i}" for i in range(10)]
+        BSVDD().fit(pd.DataFrame(rows(300, 10), columns=names)).save(model)
+        new = pd.DataFrame(rows(1000 if quick else 10_000, 10, 1), columns=names)
+        new.to_csv(table, index=False)
+        runs = [command("score", model, table, "--out", f"{folder}/{i}.csv") for i in range(6)]
+    return float(np.median(runs[1:])), {"first": runs[0]}
+
+
+@row("compare_command", "bsvdd compare with its defaults", 60.0, "s")
+def compare_command(quick: bool) -> Measured:
+    few = ["--replicates", 1] if quick else []
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = (command("compare", "--out", folder, *few) for _ in range(2))
+    return second, {"first": first}
+
+
+@row(
+    "slowest_fit",
+    "the slowest default fit of BSVDD, 13 embedded sets and 2,457 skewed rows",
+    *(15.0, "s"),
+)
+def slowest_fit(quick: bool) -> Measured:
+    sets = {name: datasets.embedded(name) for name in datasets.names()}
+    tables = {name: data.X[~data.minority] for name, data in sets.items()}
+    rng = np.random.default_rng(0)
+    skewed = np.exp(rng.normal(size=(2457, 10)) * rng.uniform(0.3, 1.5, 10))
+    tables["skewed, 2457 x 10"] = skewed.round(2)  # heavy tails and near copies
+    seconds = {}
+    for name, X in tables.items():
+        est = BSVDD(kernel=kernels.Standardized(kernels.RBF("likelihood")))
+        with quietly():
+            est.fit(X[:100])
+            start = time.perf_counter()
+            est.fit(X[:500] if quick else X)
+        seconds[name] = time.perf_counter() - start
+    return max(seconds.values()), seconds
+
+
+@row("fit_20000", "fit of BSVDD(), 20,000 x 20", 30.0, "s")
+def fit_20000(quick: bool) -> Measured:
+    code = """
+import numpy as np, warnings
+from bsvdd import BSVDD
+warnings.simplefilter("ignore")  # it says that it takes landmarks
+X = np.random.default_rng(0).normal(size=(int(sys.argv[1]), 20))
+start = clock()
+BSVDD().fit(X)
+found = {"seconds": clock() - start, "MB": peak()}
+"""
+    found = in_new_process(code, 5000 if quick else 20_000)
+    return found["seconds"], found
+
+
+@row("study_seconds", "study of the slides, 120 cells, 2 processes", 300.0, "s")
+def study_seconds(quick: bool) -> Measured:
+    start = time.perf_counter()
+    results = studies.slides(quick).run(workers=Workers(2))
+    seconds = time.perf_counter() - start
+    fits = results.groupby("model", sort=False)["fit_seconds"].sum().dropna()
+    failed = {"failed": float((results["error"] != "").sum())}
+    return seconds, failed | {f"{m}: seconds of all fits": float(s) for m, s in fits.items()}
+
+
+# density, scoring, SVDD, prior
+
+
+def density_sides(n0: int, p: int = 50) -> dict[str, Callable[[], Any]]:
+    """Return the log density of 16 vectors with its gradient, and one product w @ K."""
+    g = gram(n0, p)
+    density = Density.of(bsvdd.build(g, priors.StandardizedRowSum()))
+    x, w = np.random.default_rng(2).normal(size=(16, n0)), dirichlet(16, n0)
+    calls = range(max(1, 180_000 // n0))
+    return {
+        "logp and gradient": lambda: [density.value_and_gradient(x) for _ in calls],
+        "w @ K": lambda: [w @ g.K for _ in calls],
+    }
+
+
+@row("density", "logp and gradient of 16 vectors, n0 = 900", 1.3, against="one product w @ K")
+def density(quick: bool) -> Measured:
+    return ratio(density_sides(900), 11)
+
+
+@row(
+    "distances",
+    "distances, 4,000 draws x 10,000 rows, n0 = 900",
+    *(1.4, "", "one matrix product of that shape"),
+)
+def distances(quick: bool) -> Measured:
+    """And what predict and probability_normal make of them."""
+    g = gram(900, 20)
+    center = Center.of(dirichlet(1000 if quick else 4000, 900), g)
+    center = center.deciding(center.within(0.9))
+    Z = rows(4000 if quick else 10_000, 20, seed=1)
+    K = g.kernel(g.points, Z)
+    return ratio(
+        {
+            "distances": lambda: center.distances(Z),
+            "predict": lambda: center.is_normal(Z),
+            "probability_normal": lambda: center.probability_normal(Z),
+            "product": lambda: center.weights @ K,
+        }
+    )
+
+
+@row(
+    "memory",
+    "peak of a process that scores 1,000,000 x 20 rows by 2,000 draws, n0 = 900",
+    *(300.0, "MB more", "the rows themselves"),
+)
+def memory(quick: bool) -> Measured:
+    code = """
+import numpy as np, bsvdd
+est = bsvdd.load(sys.argv[1])
+X = np.random.default_rng(0).normal(size=(int(sys.argv[2]), 20))
+before = peak()
+est.predict(X), est.probability_normal(X)
+found = {"rows": X.nbytes / 2**20, "before": before, "peak": peak()}
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        BSVDD(draws=1000, chains=2, cutoff=0.9).fit(rows(900, 20)).save(path)
+        found = in_new_process(code, path, 100_000 if quick else 1_000_000)
+    return found["peak"] - found["rows"], found
+
+
+@row("svdd", "SVDD, RBF, 5,000 rows, 20 columns", 1.3, against="OneClassSVM at its default tol")
+def svdd(quick: bool) -> Measured:
+    """Scikit-learn's one-class SVM is the same problem."""
+    n, nu, details = (1000 if quick else 5000), 0.1, {}
+    for p in (5, 20):
+        X, est = rows(n, p), SVDD(C=1 / (nu * n), kernel=kernels.RBF())
+        theirs = functools.partial(OneClassSVM, nu=nu, gamma=est.fit(X).kernel_.gamma)
+        sides = {
+            "SVDD": lambda est=est, X=X: est.fit(X),
+            # its weights sum to nu n, ours to 1
+            "equal tol": lambda X=X, make=theirs: make(tol=1e-8 * nu * n).fit(X),
+            "default tol": lambda X=X, make=theirs: make().fit(X),
+        }
+        value, seconds = ratio(sides)
+        details |= {f"{name}, {p} columns": s for name, s in seconds.items()}
+    return value, details
+
+
+@row("new_prior", "new prior to probabilities of 1,000 rows, n0 = 300", 0.15, "s")
+def new_prior(quick: bool) -> Measured:
+    """Beside the first fit of the process."""
+    code = """
+import numpy as np, warnings
+from bsvdd import BSVDD, priors
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(300, 10)), rng.normal(size=(1000, 10))
+start = clock()
+est = BSVDD().fit(X)
+found["first fit"] = clock() - start
+seconds = []
+for sd in (0.7, 0.8, 0.9, 1.1, 1.2, 1.3):
+    start = clock()
+    est.with_prior(priors.StandardizedRowSum(sd=sd)).probability_normal(Z)
+    seconds.append(clock() - start)
+found["new prior"] = float(np.median(seconds[1:]))
+"""
+    seconds = in_new_process(code)
+    return seconds["new prior"], seconds
+
+
+@row(
+    "explain",
+    "explain of 10,000 x 10, n0 = 900, intervals from 50 draws",
+    *(3.0, "", "probability_normal"),
+)
+def explain(quick: bool) -> Measured:
+    """Of new rows, about a tenth of them abnormal, with all its parts."""
+    est, Z = BSVDD().fit(rows(900, 10)), rows(1000 if quick else 10_000, 10, seed=1)
+    return ratio(
+        {
+            "explain": lambda: est.explain(Z),
+            "explain without the smallest changes": lambda: est.explain(Z, changes=False),
+            "probability_normal": lambda: est.probability_normal(Z),
+        }
+    )
+
+
+# how costs grow
+
+
+def sizes(quick: bool) -> list[int]:
+    """Return numbers of rows."""
+    return [500, 1000, 2000] if quick else [1000, 2000, 4000, 8000]
+
+
+def seconds_of(make: Callable[[int], Callable[[], Any]]) -> Callable[[bool], Measured]:
+    """Return the growth of the seconds of what ``make`` gives for n rows."""
+    return lambda quick: growing(lambda n: in_turn({"it": make(n)}, 5)["it"], sizes(quick))
+
+
+def _gram(n: int) -> Callable[[], Any]:
+    X = rows(n, 20)
+    kernel = kernels.RBF().resolve(X)
+    return lambda: Gram.from_rows(kernel, X)
+
+
+def _svdd(n: int) -> Callable[[], Any]:
+    X = rows(n, 20)
+    return lambda: SVDD().fit(X)
+
+
+def _scoring(n: int) -> Callable[[], Any]:
+    center, Z = Center.of(dirichlet(1000, n), gram(n, 20)), rows(1000, 20, seed=1)
+    return lambda: center.scores(Z, 0.5)
+
+
+row("growth_gram", "Gram statistics: exponent of n0", 2.2)(seconds_of(_gram))
+row("growth_svdd", "SVDD, the whole fit: exponent of n0", 2.5)(seconds_of(_svdd))
+row("growth_scoring", "predict 1,000 rows by 1,000 draws: exponent of n0", 1.2)(
+    seconds_of(_scoring)
+)
+
+
+@row("growth_memory", "memory of SVDD, the whole fit: exponent of n0", 2.2)
+def growth_memory(quick: bool) -> Measured:
+    """Above that of the imports."""
+    code = """
+import numpy as np
+from bsvdd import SVDD
+X = np.random.default_rng(0).normal(size=(int(sys.argv[1]), 20))
+SVDD().fit(X[:100])
+before = peak()
+SVDD().fit(X)
+found["MB"] = peak() - before
+"""
+    return growing(lambda n: in_new_process(code, n)["MB"], sizes(quick))
+
+
+# landmarks, and more rows than memory holds
+
+LANDMARKS = 500
+
+
+@row(
+    "million",
+    "fit of BSVDD with 500 landmarks, 1,000,000 x 20",
+    *(1 / 5, "", "Nystroem(500) + SGDOneClassSVM"),
+)
+def million(quick: bool) -> Measured:
+    X = rows(50_000 if quick else 1_000_000, 20)
+    est = BSVDD(dictionary=LANDMARKS, kernel=kernels.RBF())
+    gamma = est.fit(X[:2000]).kernel_.gamma
+    features = Nystroem(gamma=gamma, n_components=LANDMARKS, random_state=0)
+    linear = make_pipeline(features, SGDOneClassSVM(nu=0.1, random_state=0))
+    return ratio({"BSVDD": lambda: est.fit(X), "Nystroem + SGDOneClassSVM": lambda: linear.fit(X)})
+
+
+@functools.cache
+def from_a_file(quick: bool, dtype: str) -> dict[str, float]:
+    """Return the seconds and the peak of a fit of rows in a file, beside a read and a product."""
+    code = """
+import numpy as np
+from bsvdd import BSVDD
+path, landmarks, repeats = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+X = np.load(path, mmap_mode="r")
+U = np.array(X[:landmarks]).T
+BSVDD(dictionary=landmarks).fit(X[:20_000])
+ours, plain = [], []
+for _ in range(repeats):
+    start = clock()
+    BSVDD(dictionary=landmarks).fit(path)
+    ours.append(clock() - start)
+    found.setdefault("MB", peak())  # before the plain product maps the whole file
+    start = clock()
+    for i in range(0, len(X), 10_000):
+        X[i : i + 10_000] @ U
+    plain.append(clock() - start)
+found |= {"fit": np.median(ours), "read and product": np.median(plain)}
+"""
+    n, repeats = (200_000, 1) if quick else (10_000_000, 5)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npy"
+        X = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(n, 20))
+        rng = np.random.default_rng(0)
+        for i in range(0, n, 100_000):
+            X[i : i + 100_000] = rng.normal(size=X[i : i + 100_000].shape)
+        X.flush()
+        del X
+        return in_new_process(code, path, LANDMARKS, repeats)
+
+
+def _from_a_file(dtype: str) -> Callable[[bool], Measured]:
+    def measure(quick: bool) -> Measured:
+        found = from_a_file(quick, dtype)
+        return found["fit"] / found["read and product"], found
+
+    return measure
+
+
+for _name, _dtype in (("file_double", "float64"), ("file_single", "float32")):
+    _what = f"fit with 500 landmarks, 10,000,000 x 20 {_dtype} from a memory map"
+    row(_name, _what, 4.0, against="one plain read and product X @ U")(_from_a_file(_dtype))
+
+
+@row(
+    "file_memory",
+    "peak of a process that fits 10,000,000 x 20 from a memory map",
+    *(1500.0, "MB"),
+)
+def file_memory(quick: bool) -> Measured:
+    found = from_a_file(quick, "float64")
+    return found["MB"], found
+
+
+@row("growth_landmarks", "fit of BSVDD with M landmarks: exponent of M", 2.2)
+def growth_landmarks(quick: bool) -> Measured:
+    """And what more landmarks change."""
+    of = [50, 100, 200] if quick else [100, 200, 400, 800]
+    X, Z = rows(20_000 if quick else 100_000, 5), rows(5000, 5, seed=1)
+    fits = {M: BSVDD(dictionary=M) for M in of}
+    value, details = growing(lambda M: in_turn({"it": lambda: fits[M].fit(X)}, 5)["it"], of)
+    for few, more in itertools.pairwise(of):
+        first, second = (fits[M].decision(Z, p_value=None) for M in (few, more))
+        gap = np.sqrt(np.square(first["distance"] - second["distance"]).mean())
+        details[f"M = {few} to {more}: root mean square change of d_z"] = float(gap)
+        changed = float((first["normal"] != second["normal"]).mean())
+        details[f"M = {few} to {more}: decisions changed"] = changed
+    return value, details
+
+
+# samplers: seconds for each effective draw of d_z, and whether chains agree
+
+# the published prior collapses with the bandwidth "scale", and does not with the default one
+CASES: dict[str, tuple[kernels.Kernel, priors.GaussianPrior, dict[str, int]]] = {
+    "default": (kernels.RBF(), priors.StandardizedRowSum(), dict(draws=2000, chains=4)),
+    "published": (kernels.RBF("scale"), priors.RowSum(), dict(draws=4000)),
+}
+
+
+def naive(gram: Gram, prior: priors.GaussianPrior) -> pm.Model:
+    """Return BSVDD as one would first write it: alpha @ K @ alpha, numbers as constants."""
+    with pm.Model() as model:
+        beta = pm.Normal("beta", prior.mean(gram), float(prior.sd), shape=gram.n_points)
+        alpha = pm.Deterministic("w", pm.math.softmax(beta))
+        quadratic = alpha @ gram.K @ alpha
+        pm.Potential("kernel", -0.5 * (gram.T - 2.0 * alpha @ gram.r + gram.n0 * quadratic))
+    return model
+
+
+def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100, method: str = "bulk") -> float:
+    """Return the smallest ESS of d_z over training rows; w has shape (chain, draw, M)."""
+    center = Center.of(w.reshape(-1, w.shape[-1]), gram)
+    chosen = gram.points[np.linspace(0, gram.n_points - 1, points).astype(int)]
+    d = center.distances(chosen).reshape(*w.shape[:2], -1)
+    data = xr.Dataset({"d": (("chain", "draw", "obs"), d)})
+    return float(az.ess(data, method=method)["d"].min())
+
+
+def touch_memory() -> None:
+    """Use a gigabyte and free it, so that what is measured next has memory at once.
+
+    A virtual machine gives free memory back to its host within seconds, and waits for it when it is
+    used again: .9 s for 400 MB, against .05 s.
+    """
+    np.ones(2**27)
+
+
+def rate_of_pymc(model: pm.Model, g: Gram, seed: int, **settings: Any) -> float:
+    """Return effective draws a second of ``pm.sample``."""
+    touch_memory()
+    quiet = {"progressbar": False, "compute_convergence_checks": False, "chains": 2}
+    start = time.perf_counter()
+    tree = pm.sample(model=model, random_seed=seed, **quiet, **settings)
+    seconds = time.perf_counter() - start
+    return smallest_ess(tree["posterior"]["w"].values, g) / seconds
+
+
+def rate_of_fit(case: str, n0: int, seed: int) -> float:
+    """Return effective draws a second of a whole fit."""
+    touch_memory()
+    kernel, prior, settings = CASES[case]
+    est = BSVDD(kernel=kernel, prior=prior, random_state=seed, **settings)
+    start = time.perf_counter()
+    with quietly():
+        est.fit(rows(n0))
+    seconds = time.perf_counter() - start
+    return smallest_ess(est.fit_.draws.w, est.gram_) / seconds
+
+
+def against_pymc(case: str, sampler: str) -> Callable[[bool], Measured]:
+    """Return the medians of five fits and of a sampler of PyMC in turn, warm caches."""
+
+    def measure(quick: bool) -> Measured:
+        n0, repeats = (200, 1) if quick else (900, 5)
+        kernel, prior, _ = CASES[case]
+        g = gram(n0, kernel=kernel)
+        model = naive(g, prior)
+        settings: dict[str, Any] = {"draws": 1000, "tune": 500}
+        if (
+            sampler == "pm.Metropolis"
+        ):  # moves one weight after the other: a draw takes n0 densities
+            settings = {"draws": 20, "tune": 20, "step": pm.Metropolis(model=model)}
+        rate_of_fit(case, n0, 0)
+        rate_of_pymc(model, g, 0, **settings | {"draws": 10, "tune": 10})
+        pairs = [
+            (rate_of_fit(case, n0, seed), rate_of_pymc(model, g, seed, **settings))
+            for seed in range(repeats)
+        ]
+        ours, theirs = np.median(pairs, axis=0).tolist()
+        return theirs / ours, {"effective draws a second": ours, f"of {sampler}": theirs}
+
+    return measure
+
+
+for _name, _case, _target, _sampler in (
+    ("seconds_default", "default", 1 / 60, "pm.sample"),
+    ("seconds_published", "published", 1 / 20, "pm.sample"),
+    ("seconds_metropolis", "default", 1 / 1000, "pm.Metropolis"),
+):
+    _what = f"seconds for each effective draw of d_z, whole fit of BSVDD, {_case} prior"
+    _against = f"{_sampler} of the naive model"
+    row(_name, _what, _target, against=_against)(against_pymc(_case, _sampler))
+
+
+@row(
+    "parallel_chains",
+    "seconds of sampling for each effective draw of d_z, parallel chains, largest ratio",
+    *(0.5, "", "NUTS"),
+)
+def parallel_chains(quick: bool) -> Measured:
+    """On posteriors that are far from normal."""
+    n0, many = (100, 5_000) if quick else (300, 200_000)
+    published = dict(kernel=kernels.RBF("scale"), prior=priors.RowSum())
+    stiff = BSVDD(
+        kernel=kernels.RBF("mean"), prior=priors.StandardizedRowSum(), likelihood_scale=100.0
+    )
+    both = np.concatenate([rows(n0), rows(40, seed=1) + 1.5]), np.repeat([0, 1], [n0, 40])
+    curved: dict[str, tuple[Any, tuple[np.ndarray, ...]]] = {
+        "500 landmarks of 200,000 rows": (BSVDD(dictionary=500), (rows(many, 20),)),
+        "published prior, 300 rows": (BSVDD(**published), (rows(n0),)),
+        "lambda = 100, 300 rows": (stiff, (rows(n0),)),
+        "lambda = 100, 900 rows": (stiff, (rows(3 * n0),)),
+        "BSVDD-M, published priors, 300 + 40 rows": (
+            BSVDDM(**published, minority_prior=priors.Beta()),
+            both,
+        ),
+    }
+
+    def rate(est: Any, data: tuple[np.ndarray, ...], **settings: Any) -> float:
+        with quietly():
+            drawn = est.set_params(**settings).fit(*data).fit_.draws
+        ess = min(smallest_ess(drawn.w, est.gram_, 20, method) for method in ("bulk", "tail"))
+        return ess / drawn.report.seconds
+
+    details, ratios = {}, []
+    for name, (est, data) in curved.items():
+        medians = {}
+        for sampler in ("hmc", "nuts"):
+            rate(est, data, sampler=sampler, draws=10, tune=10)  # NUTS compiles
+            found = [
+                rate(est, data, sampler=sampler, draws=1000, tune=500, random_state=seed)
+                for seed in range(1 if quick else 5)
+            ]
+            medians[sampler] = float(np.median(found))
+            details[f"{name}, {sampler}: effective draws a second"] = medians[sampler]
+        ratios.append(medians["nuts"] / medians["hmc"])
+    return max(ratios), details
+
+
+def mixing(model: type[Any]) -> Callable[[bool], Measured]:
+    """Return the largest R-hat of d_z over the embedded data sets, all settings at default."""
+
+    def measure(quick: bool) -> Measured:
+        details = {}
+        for name in datasets.names()[:: 6 if quick else 1]:
+            data, rng, est = datasets.embedded(name), np.random.default_rng(0), model()
+            halves = [rng.permutation(np.flatnonzero(c)) for c in (~data.minority, data.minority)]
+            train = np.concatenate([half[: min(900, len(half) // 2)] for half in halves])
+            with quietly():
+                est.fit(data.X[train], data.minority[train])
+            details[f"{name}: R-hat"] = float(est.fit_.diagnostics["r_hat"])
+        return max(details.values()), details
+
+    return measure
+
+
+for _model in (BSVDD, BSVDDM):
+    _what = f"largest R-hat of d_z, {_model.__name__}, defaults, embedded data sets"
+    _name = {BSVDD: "mixing_bsvdd", BSVDDM: "mixing_bsvdd_m"}[_model]
+    row(_name, _what, 1.01)(mixing(_model))
+
+
+# the explorer in a browser
+
+CELL = """
+import time
+from IPython.display import HTML, display
+started = time.time()
+import numpy as np
+import bsvdd
+X = np.random.default_rng(0).normal(size=({n0} + {n0} // 10, 10))
+X[{n0}:] += 1.5
+explorer = bsvdd.explore(X, np.repeat([0, 1], [{n0}, {n0} // 10]))
+display(HTML(f'<span class="started" data-seconds="{{started}}"></span>'))
+explorer
+"""
+READY = """() => {
+    const image = document.querySelector("img.bsvdd-picture");
+    if (!image || !image.complete || !image.naturalWidth) return null;
+    const started = document.querySelector(".started");
+    return started && {seconds: Date.now() / 1000 - Number(started.dataset.seconds)};
+}"""
+WATCH = """() => {
+    const image = document.querySelector("img.bsvdd-picture");
+    window.measured = [];
+    let pressed = 0;
+    document.addEventListener("keydown", () => { pressed = performance.now(); }, true);
+    image.addEventListener("load", () => {
+        window.measured.push((performance.now() - pressed) / 1000);
+    });
+}"""
+MOVED = 9  # times that a slider is moved
+
+
+@functools.cache
+def in_browser(quick: bool) -> tuple[list[float], list[float]]:
+    """Return the seconds from the cell's start to its picture, and from a key to the next."""
+    first: list[float] = []
+    cells = [CELL.format(n0=100 if quick else 300)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(cells, Path(folder)) as address,
+        chromium() as page,
+    ):
+        for _ in range(3):
+            page.goto(address, timeout=240_000)
+            ready = page.wait_for_function(READY, timeout=240_000, polling=50)
+            first.append(ready.json_value()["seconds"])
+        page.evaluate(WATCH)
+        handle = page.locator(".bsvdd-sd .noUi-handle")
+        for i in range(MOVED):
+            handle.press("ArrowRight" if i % 2 else "ArrowLeft")
+            page.wait_for_function(f"() => window.measured.length > {i}", timeout=90_000)
+        moved: list[float] = page.evaluate("window.measured")
+    return first, moved
+
+
+@row(
+    "first_picture",
+    "cell of a new kernel, with imports, to the explorer's picture in a browser, n0 = 300",
+    *(5.0, "s"),
+)
+def first_picture(quick: bool) -> Measured:
+    first, _ = in_browser(quick)
+    return float(np.median(first[1:])), {f"page {i}": s for i, s in enumerate(first, 1)}
+
+
+@row(
+    "slider_in_browser",
+    "slider to picture in a browser, n0 = 300, median of 9 changes of the prior's sd",
+    *(0.4, "s"),
+)
+def slider_in_browser(quick: bool) -> Measured:
+    _, moved = in_browser(quick)
+    return float(np.median(moved)), {"shortest": min(moved), "longest": max(moved)}
+
+
+# the table
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print, save."""
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"rows: {', '.join(ROWS)}")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes; saves nothing")
+    parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
+    chosen = parser.parse_args(arguments)
+    unknown = set(chosen.names) - set(ROWS)
+    if unknown:
+        parser.error(f"no rows {sorted(unknown)}; there are {', '.join(ROWS)}")
+    console = Console()
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    path = chosen.out / "benchmarks.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else {}
+    measured = {}
+    for name in chosen.names or ROWS:
+        of = ROWS[name]
+        with console.status(name):
+            value, details = of.measure(chosen.quick)
+        measured[name] = {
+            **{"what": of.what, "against": of.against, "value": value, "target": of.target},
+            **{"unit": of.unit, "details": details, "date": date.today().isoformat()},
+            **{"processor": processor(), "threads": threads()},
+        }
+        console.print(f"{name}: {shown(value, of.unit)}", highlight=False)
+        if not chosen.quick:
+            together = {name: row for name, row in (kept | measured).items() if name in ROWS}
+            write(path, {"rows": {name: together[name] for name in ROWS if name in together}})
+            write(path.with_suffix(".png"), picture(together))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("row", "what", "against", "value", "target"):
+        table.add_column(title, justify="right" if title in ("value", "target") else "left")
+    for name, each in measured.items():
+        value, target = (shown(each[key], each["unit"]) for key in ("value", "target"))
+        style = "red" * (each["value"] > each["target"])
+        table.add_row(name, each["what"], each["against"], value, f"≤ {target}", style=style)
+    console.print(table)
+    pools = ", ".join(f"{name} {n}" for name, n in threads().items())
+    console.print(f"{processor()}; threads: {pools}")
+
+
+def picture(measured: dict[str, dict[str, Any]]) -> plt.Figure:
+    """Show each value as a share of its target."""
+    each = list(measured.values())
+    figure, ax = plt.subplots(figsize=(9, 0.8 + 0.42 * len(each)), layout="constrained")
+    labels = [r["what"] + (f"\nagainst {r['against']}" if r["against"] else "") for r in each]
+    share = [r["value"] / r["target"] for r in each]
+    color = ["#0072B2" if s <= 1 else "#D55E00" for s in share]
+    bars = ax.barh(range(len(each)), share, color=color, height=0.6)
+    texts = [f"{shown(r['value'], r['unit'])}  (≤ {shown(r['target'], r['unit'])})" for r in each]
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # over the line, not under it
+    ax.bar_label(bars, texts, padding=4, fontsize=8, bbox=box)
+    ax.axvline(1, color="#333333", linestyle="--", linewidth=1, zorder=1.5)
+    ax.margins(y=0.01)
+    ax.set_yticks(range(len(each)), labels, fontsize=8)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1.45 * max(1.0, *share))
+    ax.set(xlabel="value / target; the dashed line is the target")
+    return figure
+
+
+def shown(value: float, unit: str) -> str:
+    """Return a number with its unit; a ratio as a multiple."""
+    number = f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{number} {unit}".rstrip()
+
+
+def processor() -> str:
+    """Return the kind of processor."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return (named or [platform.processor() or platform.machine()])[0]
+
+
+def threads() -> dict[str, int]:
+    """Return the number of threads of each library that has a pool of them."""
+    pools = threadpoolctl.threadpool_info()
+    return {f"{p['internal_api']} ({p['prefix']})": p["num_threads"] for p in pools}

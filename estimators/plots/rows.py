@@ -1,0 +1,349 @@
+"""What rows are: their distances and surprises, the odd ones, and the decision boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .. import new_rows
+from ..inputs import row_names
+from ..labels import minority_rows
+from .common import (
+    MAJORITY,
+    MINORITY,
+    Fitted,
+    RowClass,
+    by_name,
+    label_rows,
+    require_center,
+    row_classes,
+    show_probability,
+    surprise_axis,
+    with_feature_names,
+)
+
+LENGTH = 80  # characters of a reason
+
+
+def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = None) -> Figure:
+    """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
+
+    P(normal) counts the uncertainty of the cutoff too; with ``Cutoff(uncertain=False)`` it is the
+    share of the posterior at or below D_opt.
+
+    Parameters
+    ----------
+    est : fitted Bayesian estimator
+    X : array-like of shape (n, p)
+        A few rows z.
+    names : sequence of str, optional
+        Titles of the panels, one per row. Default: the index of X if X is a data frame, else the
+        numbers of the rows.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre, the model has no posterior, or
+        the number of names differs from the number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_distance_posterior(est, X[:2], ["one row", "another"])
+    """
+    import arviz as az
+
+    require_center(est)
+    d = est.distance(X)
+    if d.sizes["draw"] == 1:
+        raise ValueError(
+            f"{type(est).__name__} has one weight vector and no posterior of d_z; "
+            "plot a Bayesian estimator such as BSVDD"
+        )
+    if names is None:
+        names = [f"row {name}" for name in row_names(X, d.sizes["obs"])]
+    names = list(names)
+    if len(names) != d.sizes["obs"]:
+        raise ValueError(
+            f"names must have one entry for each of {d.sizes['obs']} rows of X, got {len(names)}"
+        )
+    p = est.probability_normal(X)
+    tree = xr.DataTree.from_dict({"posterior": d.assign_coords(obs=names).to_dataset(name="d")})
+    size = 3.4 * min(3, len(names)), 2.5 * -(-len(names) // 3)
+    panels = az.plot_dist(
+        tree,
+        backend="matplotlib",
+        col_wrap=3,
+        visuals={"title": False, "point_estimate": False, "point_estimate_text": False},
+        figure_kwargs={"figsize": size, "layout": "constrained"},
+    )
+    low, high = min(d.values.min(), est.cutoff_), max(d.values.max(), est.cutoff_)
+    space = 0.04 * (high - low)
+    for name, probability in zip(names, p, strict=True):
+        ax = panels.viz["plot"]["d"].sel(obs=name).item()
+        ax.set_ylim(top=1.15 * ax.get_ylim()[1])  # room for the label of the cutoff
+        ax.axvline(est.cutoff_, color=MINORITY, linestyle="--", linewidth=1.4)
+        ax.annotate(
+            r"$D_{\mathrm{opt}}$",
+            (est.cutoff_, 0.98),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 0),
+            textcoords="offset points",
+            color=MINORITY,
+            fontsize=8,
+            va="top",
+        )
+        ax.set_xlim(low - space, high + space)  # one scale for all panels
+        ax.set_title(f"{name}: P(normal) = {probability:.2f}", fontsize=10, parse_math=False)
+        ax.set_xlabel(r"$d_z$")
+    return panels.viz["figure"].item()
+
+
+def plot_distances(
+    est: Fitted,
+    X: Any = None,
+    y: Any = None,
+    prob: float = 0.9,
+    names: Sequence[Any] | None = None,
+) -> Figure:
+    """Show the surprise of each row with its interval; the cutoff is at 0.
+
+    The surprise is that of ``est.decision``: it has the order of the distances, and all digits.
+
+    Parameters
+    ----------
+    est : fitted estimator
+    X : array-like of shape (n, p), optional
+        The rows to show; by default the training rows, each left out.
+    y : array-like of shape (n,), optional
+        Labels of X, with the rules of ``fit``.
+    prob : float, default=0.9
+        Probability of the interval of the surprise.
+    names : sequence, optional
+        Names of the rows. Default: their index in the data frame, else their numbers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = BDD().fit(X)
+    >>> figure = plots.plot_distances(est)
+    """
+    require_center(est)
+    fit = est.fit_
+    if X is None:
+        minority, own_names = fit.data.minority, fit.data.row_names
+        score, _, low, high = est._training(prob)
+    else:
+        rows = new_rows.table(est, X)
+        minority, own_names = minority_rows(y, len(rows), est.minor_label), row_names(X, len(rows))
+        score, _, low, high = fit.center.decision(rows, fit.level, prob)
+    figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
+    _surprises(ax, -score, low, high, row_classes(minority))
+    ax.set_title(f"{type(est).__name__}: surprise by row")
+    label_rows(ax, own_names if names is None else np.asarray(names))
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def plot_outliers(est: Fitted, most: int = 10) -> Figure:
+    """Show the surprise of each training row, left out, and the columns of the oddest rows.
+
+    Parameters
+    ----------
+    est : fitted estimator
+    most : int, default=10
+        Number of rows on the right side.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        The model has a hyperplane and no distance from a centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> X[7, 1] = 9.0
+    >>> figure = plots.plot_outliers(BSVDD().fit(X))
+    """
+    if not hasattr(est, "views_"):
+        require_center(est)
+    found = est.training_decision()
+    order = np.argsort(-found["surprise"].to_numpy(), kind="stable")[:most]
+    why = est.explain(rows=order, changes=False)
+    reasons = [why.reason(i) for i in range(len(order))]
+    figure = draw_outliers(found, found.index.to_numpy(), order, reasons, type(est).__name__)
+    if not est.fit_.has_center:
+        figure.axes[0].set_ylabel("surprise")
+    return figure
+
+
+def draw_outliers(
+    found: pd.DataFrame, names: np.ndarray, order: np.ndarray, reasons: list[str], model: str
+) -> Figure:
+    """Draw the picture of decisions on rows.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        As ``est.training_decision()`` has it.
+    names : ndarray of shape (n,)
+    order : ndarray of int
+        Positions of the rows on the right side, the oddest first.
+    reasons : list of str
+        What is said of these.
+    model : str
+    """
+    height = max(3.8, 1.0 + 0.36 * len(order))
+    figure, (ax, words) = plt.subplots(
+        1, 2, figsize=(12, height), width_ratios=[5, 4], layout="constrained"
+    )
+    surprise, odd = found["surprise"].to_numpy(), ~found["normal"].to_numpy()
+    # a hyperplane has no intervals
+    low, high = (
+        found.get(f"surprise_{end}", found["surprise"]).to_numpy() for end in ("low", "high")
+    )
+    classes = [
+        (~odd, MAJORITY, "o", "within the cutoff"),
+        (odd, MINORITY, "o", "beyond the cutoff"),
+    ]
+    _surprises(ax, surprise, low, high, classes)
+    for rank, i in enumerate(order):
+        ax.annotate(str(rank + 1), (i, surprise[i]), (3, 2), textcoords="offset points", fontsize=8)
+    ax.set_title(f"{model}: each row judged by the others")
+    label_rows(ax, names)
+    ax.legend(frameon=False, loc="upper right", fontsize=8)
+    words.set_axis_off()
+    words.set_title(f"the {len(order)} oddest rows, with the shares of columns", loc="left")
+    words.set_ylim(len(order) - 0.5, -0.5)
+    for rank, (i, reason) in enumerate(zip(order, reasons, strict=True)):
+        text = f"{rank + 1}  {names[i]}, p = {found['p_value'].iloc[i]:.3f}"
+        words.text(0.0, rank - 0.2, text, fontsize=9, weight="bold", va="center", parse_math=False)
+        words.text(0.03, rank + 0.2, _short(reason), fontsize=8, va="center", parse_math=False)
+    return figure
+
+
+def _surprises(
+    ax: Axes, surprise: np.ndarray, low: np.ndarray, high: np.ndarray, classes: list[RowClass]
+) -> None:
+    """Show surprises with their intervals, in the colours of the classes, and the cutoff at 0."""
+    index = np.arange(len(surprise))
+    for members, color, marker, label in classes:
+        if members.any():
+            ax.vlines(index[members], low[members], high[members], color=color, alpha=0.3, lw=1)
+            at = index[members], surprise[members]
+            ax.scatter(*at, s=12, color=color, marker=marker, label=label)
+    ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
+    ax.set(xlabel="row", ylabel=r"surprise $\log(s_{\mathrm{cut}} / s_z)$")
+    surprise_axis(ax, surprise)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LENGTH else f"{text[: LENGTH - 1]}…"
+
+
+def plot_boundary(
+    estimators: Fitted | Mapping[str, Fitted],
+    X: Any,
+    y: Any = None,
+    minor_label: Any = None,
+    resolution: int = 120,
+    margin: float = 0.15,
+) -> Figure:
+    """Show P(normal) over two columns, the decision boundary and the rows, one panel per model.
+
+    Parameters
+    ----------
+    estimators : estimator or dict of name: estimator
+        Fitted on two columns.
+    X : array-like of shape (n, 2)
+        The rows to show.
+    y : array-like of shape (n,), optional
+        Labels, with the rules of ``fit``.
+    minor_label : optional
+        Label of the minority in y.
+    resolution : int, default=120
+        Grid points along each axis.
+    margin : float, default=0.15
+        Space around the rows, as a share of their range.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        X does not have two columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = SVDD().fit(X)
+    >>> figure = plots.plot_boundary({"SVDD": est}, X, resolution=20)
+    """
+    fits = by_name(estimators)
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"plot_boundary shows two columns, got X of shape {X.shape}")
+    minority = minority_rows(y, len(X), minor_label)
+    low, high = X.min(axis=0), X.max(axis=0)
+    low, high = low - margin * (high - low), high + margin * (high - low)
+    x1, x2 = np.meshgrid(*(np.linspace(a, b, resolution) for a, b in zip(low, high, strict=True)))
+    grid = np.column_stack([x1.ravel(), x2.ravel()])
+
+    n_columns = min(2, len(fits))
+    n_lines = -(-len(fits) // n_columns)
+    size = 4.2 * n_columns + 0.8, 3.6 * n_lines
+    shape: dict[str, Any] = {"sharex": True, "sharey": True, "squeeze": False}
+    figure, axes = plt.subplots(n_lines, n_columns, figsize=size, layout="constrained", **shape)
+    for ax, (name, est) in zip(axes.flat, fits.items(), strict=False):
+        decision = est.decision(with_feature_names(est, grid), p_value=None)
+        p = decision["probability_normal"].to_numpy().reshape(x1.shape)
+        show_probability(ax, p, (low[0], high[0], low[1], high[1]))
+        surprise = decision["surprise"].to_numpy().reshape(x1.shape)
+        ax.contour(x1, x2, surprise, [0.0], colors="#333333", linewidths=1.4)
+        for members, color, marker, label in row_classes(minority):
+            # a black edge is visible on the orange of P = 0
+            edge, width, dot = ("white", 0.4, 18) if marker == "o" else ("black", 0.8, 30)
+            mark: dict[str, Any] = {"color": color, "marker": marker, "s": dot, "label": label}
+            ax.scatter(*X[members].T, edgecolors=edge, linewidths=width, **mark)
+        ax.set_title(name, parse_math=False)
+    for ax in axes.flat[len(fits) :]:
+        ax.set_visible(False)
+    figure.colorbar(axes.flat[0].images[0], ax=axes, label="P(normal | data)", shrink=0.7)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    return figure

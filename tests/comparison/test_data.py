@@ -1,0 +1,262 @@
+"""Data sets: those that are embedded, and files of the user's, hostile ones too."""
+
+import hashlib
+import io
+import os
+import re
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.scenarios import collection, datasets, kinds
+from bsvdd.comparison.scenarios.kinds import KindSet
+from bsvdd.estimators.rows.files import read
+from click.testing import CliRunner
+
+from bsvdd import SVDD, kernels
+from bsvdd.cli import main
+
+DATA, KINDS = collection.DATA, kinds.FOLDER
+ROW = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+)% \|", re.MULTILINE)
+TABLE = {row[0]: row[1:] for row in ROW.findall((DATA / "README.md").read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize(("folder", "n"), [(DATA, 13), (KINDS, 8)])
+def test_files_are_those_that_are_pinned_and_have_sources(folder, n):
+    lines = (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    sums = dict(reversed(line.split(None, 1)) for line in lines)
+    found = collection.sources(folder)
+    files = {path.name for path in folder.iterdir() if path.name.endswith(".npz")}
+    assert files == set(sums) == {f"{name}.npz" for name in found} and len(files) == n
+    for name, digest in sums.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    for source in found.values():
+        assert source.url.startswith("https://archive.ics.uci.edu/dataset/")
+        assert source.origin and source.licence and source.copy and source.conversion
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_embedded_sets_are_as_their_table_says(name):
+    n, p, n1, share = TABLE[name]
+    data = datasets.embedded(name)
+    assert data.X.dtype == np.float64 and data.X.shape == (int(n), int(p))
+    assert np.isfinite(data.X).all()
+    assert data.minority.sum() == int(n1)
+    assert 100 * data.base_rate == pytest.approx(float(share), abs=0.051)
+    assert set(datasets.DEFAULT) | set(datasets.QUICK) <= set(datasets.names()) == set(TABLE)
+
+
+def test_classes_belong_to_the_rows_of_the_set_with_two_classes():
+    of_two = {
+        "glass": ("glass_headlamps", "headlamps"),
+        "ecoli": ("ecoli_imU", "imU"),
+        "yeast": ("yeast_ME2", "ME2"),
+        "vehicle": ("vehicle_van", "van"),
+        "digits": ("digits_0", "0"),
+        "landsat": ("landsat_cotton71", "cotton crop"),
+    }
+    for name in kinds.names():
+        data = kinds.embedded(name)
+        assert len(data.X) == len(data.label) and np.isfinite(data.X).all()
+        assert len(data.kinds) >= 2
+        if name in of_two:
+            two = datasets.embedded(of_two[name][0])
+            np.testing.assert_array_equal(data.X, two.X)
+            np.testing.assert_array_equal(data.label == of_two[name][1], two.minority)
+
+
+def test_the_fewest_largest_classes_with_more_than_half_of_the_rows_are_normal():
+    for label, counts, normal, others in (
+        ("abcde", [40, 30, 12, 15, 3], ("a", "b"), ("d", "c")),
+        ("ab", [10, 10], ("a", "b"), ()),
+    ):
+        each = np.repeat(list(label), counts)
+        data = KindSet("toy", np.zeros((len(each), 1)), each)
+        assert (data.normal, data.kinds) == (normal, others)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: datasets.embedded("iris"), "unknown data set 'iris'.*wine_cultivar3"),
+        (lambda: kinds.embedded("glas"), "unknown set of several classes 'glas'.*'glass'"),
+    ],
+)
+def test_an_unknown_name_lists_the_known_ones(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# files of the user's
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = datasets.moon(n0=20, n1=5)
+    np.savez(tmp_path / "b.npz", X=data.X, y=data.minority.astype(int))
+    table = pd.DataFrame(data.X, columns=["u", "v"]).assign(kind=data.minority.astype(int))
+    table.to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "notes.txt").write_text("no data")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def test_a_folder_gives_its_npz_and_csv_files(folder):
+    truth = datasets.moon(n0=20, n1=5)
+    assert (truth.minority.sum(), truth.X.shape) == (5, (25, 2))
+    for data, name in zip(datasets.from_folder(folder, "kind", None), "ab", strict=True):
+        assert data.name == name
+        np.testing.assert_allclose(data.X, truth.X)
+        np.testing.assert_array_equal(data.minority, truth.minority)
+    with pytest.raises(ValueError, match=r"has no .npz and no .csv file"):
+        datasets.from_folder(folder / "empty", None, None)
+    with pytest.raises(ValueError, match=r"a.csv needs .* --label COLUMN"):
+        datasets.from_folder(folder, None, None)
+
+
+def test_archives_of_text_labels_and_of_constant_columns_are_read(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.eye(3), y=np.array(["in", "out", "in"]))
+    assert datasets.from_npz(tmp_path / "x.npz", "out").minority.tolist() == [False, True, False]
+    path, y = tmp_path / "constant.npz", np.repeat([0, 1], [90_000, 10_000])
+    np.savez_compressed(path, X=np.ones((100_000, 5)), y=y)
+    assert path.stat().st_size < 5_000_000 / 100
+    assert datasets.from_npz(path).base_rate == 0.1
+
+
+class Loud:
+    def __reduce__(self):
+        return print, ("executed",)
+
+
+def header(*shape):
+    """Return the bytes of a .npy file that says it has ``shape`` and has one value."""
+    file = io.BytesIO()
+    of = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(file, of)
+    return file.getvalue() + bytes(8)
+
+
+def claim(*shape):
+    def write(path):
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("X.npy", header(*shape))
+            file.writestr("y.npy", header(10))
+
+    return write
+
+
+def damaged(path):
+    np.savez_compressed(path, X=np.random.default_rng(0).normal(size=(50, 2)), y=np.zeros(50))
+    content = bytearray(path.read_bytes())
+    content[300:320] = bytes(20)
+    path.write_bytes(content)
+
+
+def savez(**arrays):
+    return lambda path: np.savez(path, **arrays)
+
+
+def bomb(path):
+    np.savez_compressed(path, X=np.zeros((1_200_000, 10)), y=np.zeros(10))
+    assert path.stat().st_size < 200_000
+
+
+UNREADABLE = "cannot be read as .npz with arrays X and y"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (savez(X=np.eye(2)), UNREADABLE),
+        (savez(X=np.eye(2), y=np.zeros(3)), r"got X \(2, 2\) of float64, y \(3,\)"),
+        (savez(X=np.array([["a"]]), y=np.zeros(1)), "must be a table of numbers"),
+        (savez(X=np.eye(2), y=np.zeros(2)), ".*minor_label="),
+        (savez(X=np.array([[Loud()]], dtype=object), y=np.zeros(1)), UNREADABLE),
+        (lambda path: path.write_bytes(b""), UNREADABLE),
+        (lambda path: path.write_bytes(b"PK\x03\x04 no zip"), UNREADABLE),
+        (lambda path: path.write_bytes(b"\x80\x04cos"), UNREADABLE),
+        (bomb, r"need 9.6e\+07 bytes, expected at most 6.71e\+07 for a file"),
+        (claim(10**9, 10**3), UNREADABLE),
+        (claim(10**15, 2), UNREADABLE),
+        (claim(*[1] * 10_000), UNREADABLE),  # NumPy advises to trust it
+        (damaged, UNREADABLE),
+        (os.mkfifo, "is no regular file"),
+    ],
+)
+def test_bad_archives_are_refused_at_once_and_named(tmp_path, make, message, capsys):
+    path, start = tmp_path / "x.npz", time.monotonic()
+    make(path)
+    with pytest.raises(ValueError, match=message) as raised:
+        datasets.from_folder(tmp_path, None, None)
+    text = str(raised.value)
+    assert str(path) in text and len(text) < 600 and "trust" not in text
+    assert capsys.readouterr().out == "" and time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.npy", "rows.parquet"])
+def test_a_pipe_does_not_block(name, tmp_path):
+    path = tmp_path / name
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match=f"{name} is no regular file"):
+        read(path)
+
+
+MANY = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "message"),
+    [
+        ("a" * 1_000_000 + ",b\n1,2\n", datasets.from_csv, "'y' .*is not in the table"),
+        (f"a,y\n{MANY},0\n", datasets.from_csv, r"but not '9{39} of row 0 .counted from 0.: mend"),
+        (
+            f"a,y\n{MANY},0\n",
+            lambda p, y, _: SVDD(kernel=kernels.Standardized(kernels.RBF())).fit(p, y),
+            "rows.csv: column 'a' is not numeric",
+        ),
+        (f"a,y\n1,{MANY}\n", lambda p, y, _: SVDD().fit(p, y), "rows.csv: .*y has the labels '99"),
+    ],
+)
+def test_names_and_numbers_without_end_are_shown_in_part(head, call, message, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(head + "1,0\n3,1\n" * 9, encoding="utf-8")
+    with pytest.raises((ValueError, TypeError), match=message) as raised:
+        call(path, "y", "1")
+    assert len(str(raised.value)) < 1000
+
+
+def test_the_name_of_a_file_says_nothing_to_a_terminal(tmp_path):
+    path = tmp_path / "a\x1b[2Jb.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(9)), encoding="utf-8")
+    assert datasets.from_csv(path, "y", None).name == r"a\x1b[2Jb"
+    result = CliRunner().invoke(main, ["compare", str(path), "--label", "z"], color=True)
+    assert result.exit_code == 1 and "\x1b" not in result.output
+    assert r"a\x1b[2Jb.csv: label column 'z'" in result.output
+
+
+def test_a_file_with_holes_is_refused_in_little_memory(tmp_path):
+    path = tmp_path / "holes.csv"
+    path.write_text("a,b,y\n1,2,0\n", encoding="utf-8")
+    os.truncate(path, 6 * 2**30)
+    code = f"""
+import resource
+from bsvdd.comparison.scenarios import datasets
+from bsvdd import SVDD
+import pandas, sklearn.model_selection
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for call in (lambda p: datasets.from_csv(p, "y", "1"), lambda p: SVDD().fit(p, "y")):
+    try:
+        call({str(path)!r})
+    except ValueError as error:
+        print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    *errors, kilobytes = done.stdout.splitlines()
+    assert errors == [f"{path} has NUL bytes, so it is not CSV in UTF-8; expected a text file"] * 2
+    assert int(kilobytes) < 200_000

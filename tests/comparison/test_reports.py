@@ -1,0 +1,428 @@
+"""Tables and pages: formats, ranks and intervals, winners, votes, kinds, the published table."""
+
+import io
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.report import (
+    comparison_page,
+    own_data,
+    paired,
+    published,
+    reproduction,
+    table,
+    unlabelled,
+)
+from bsvdd.comparison.report import kinds as report
+from bsvdd.comparison.run import runner, studies
+from bsvdd.comparison.run.cell import replicate_seed
+from bsvdd.comparison.run.protocol import Protocol
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.datasets import Dataset
+from bsvdd.comparison.scenarios.scenario import halves
+from bsvdd.estimators.report.words import none_beyond
+from bsvdd.inference.cutoff import rows_for
+from bsvdd.inference.decision import evaluate
+from scipy.stats import studentized_range, ttest_rel
+from scipy.stats import t as student
+
+from bsvdd import SVDD, Cutoff
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+# one table in four formats
+
+
+def test_the_formats_hold_the_same_numbers_with_base_rate_and_failures():
+    rows = [
+        {
+            "data": data,
+            "model": model,
+            "replicate": i,
+            "base_rate": 0.25,
+            "auc": None if (model, i) == ("B_1", 1) else value + i / 4,
+            "error": "ValueError: no" if (model, i) == ("B_1", 1) else "",
+        }
+        for i in range(2)
+        for data in ("50% a_b", "c")
+        for model, value in (("A & A", 0.25), ("B_1", 0.5))
+    ]
+    made = table.formats(runner.frame(rows))
+    read = pd.read_csv(io.StringIO(made["csv"]), index_col=["setting", "model"])
+    assert read.index.tolist() == [(d, m) for d in ("50% a_b", "c") for m in ("A & A", "B_1")]
+    a, b = read.loc[("50% a_b", "A & A")], read.loc[("c", "B_1")]
+    assert (a["base_rate"], a["auc_mean"]) == (0.25, 0.375)
+    assert a["auc_sd"] == pytest.approx(0.25 / np.sqrt(2))  # n - 1
+    assert (b["fits"], b["auc_mean"]) == ("1 of 2", 0.5)
+    for shown in ("txt", "html", "tex"):
+        assert all(words in made[shown] for words in ("0.375 (0.177)", "1 of 2", "0.250"))
+    assert r"50\% a\_b" in made["tex"] and r"A \& A" in made["tex"]
+    assert "A &amp; A" in made["html"]
+    shown = table.summary(runner.frame(rows))
+    assert shown.loc[("c", "B_1"), ["AUC", "PPV"]].tolist() == ["0.500", "-"]
+
+
+# ranks over scenarios, differences over replicates
+
+
+@pytest.fixture(scope="module")
+def values():
+    rng = np.random.default_rng(1)
+    return rng.normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4))
+
+
+def results_of(values, models="ABCD"):
+    return pd.DataFrame(
+        [
+            {"data": f"set {i}", "model": m, "replicate": r, "g": x + (-1) ** r * 0.1}
+            for i, row in enumerate(values)
+            for m, x in zip(models, row, strict=True)
+            for r in range(2)
+        ]
+    )
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_ranks_friedman_and_nemenyi_follow_their_formulas(values, larger):
+    ranking = paired.rank(results_of(values), "g", larger)
+    n, k = values.shape
+    ranks = ((-1) ** larger * values).argsort(axis=1).argsort(axis=1) + 1
+    mean = dict(zip("ABCD", ranks.mean(axis=0), strict=True))
+    assert ranking.ranks.to_dict() == pytest.approx(mean)
+    assert list(ranking.ranks.index) == sorted(mean, key=mean.get)
+    chi2 = 12 * n / (k * (k + 1)) * (sum(r**2 for r in mean.values()) - k * (k + 1) ** 2 / 4)
+    assert ranking.agreement == pytest.approx(chi2 / (n * (k - 1)))
+    assert ranking.pvalue < 1e-4
+    for a in "ABCD":
+        for b in set("ABCD") - {a}:
+            q = abs(mean[a] - mean[b]) / np.sqrt(k * (k + 1) / (6 * n)) * np.sqrt(2)
+            expected = studentized_range.sf(q, k, np.inf)
+            assert ranking.nemenyi.loc[a, b] == pytest.approx(expected, abs=1e-6)
+    near = {"B", "D"} if larger else {"A", "C"}
+    assert set(ranking.indistinguishable(ranking.best)) == near - {ranking.best}
+    effects, best = ranking.effects(), "ABCD".index(ranking.best)
+    for j, m in enumerate("ABCD"):
+        gap = values[:, j] - values[:, best]
+        better = (gap > 0 if larger else gap < 0).sum()
+        assert effects.loc[m, "median difference to the best"] == pytest.approx(np.median(gap))
+        assert effects.loc[m, "settings where it is better than the best"] == better
+
+
+def test_models_without_a_result_somewhere_are_named(values):
+    some = results_of(values)
+    some.loc[(some["data"] == "set 3") & (some["model"] == "B"), "g"] = np.nan
+    ranking = paired.rank(some, "g")
+    assert ranking.incomplete == ["B"] and "B" not in ranking.ranks
+    with pytest.raises(ValueError, match=r"at least 3 models .* got 2 models and 12 settings"):
+        paired.rank(some[some["model"] != "A"], "g")
+
+
+def test_a_lead_has_the_interval_of_the_paired_t_test(values):
+    blocks = pd.DataFrame(values, columns=list("ABCD"))
+    ranking = paired.lead(blocks)
+    best = ranking.best
+    assert best == blocks.mean().idxmax()
+    assert (ranking.mean, ranking.blocks) == (pytest.approx(blocks[best].mean()), 12)
+    for m, row in ranking.others.iterrows():
+        expected = ttest_rel(blocks[m], blocks[best]).confidence_interval(0.95)
+        assert [row["low"], row["high"]] == pytest.approx([expected.low, expected.high])
+        assert row["significant"] == (expected.high < 0)
+    assert set(ranking.indistinguishable) == {"B", "D"} - {best}
+
+
+def test_the_interval_of_halves_is_that_of_nadeau_and_bengio():
+    gap = np.array([0.1, 0.3, 0.2, 0.0, 0.4])
+    blocks = pd.DataFrame({"A": 0.9 + 0.0 * gap, "B": 0.9 - gap})
+    row = paired.lead(blocks, 1.0).others.loc["B"]
+    half = student.ppf(0.975, 4) * np.sqrt((1 / 5 + 1) * gap.var(ddof=1))
+    assert [row["low"], row["high"]] == pytest.approx([-0.2 - half, -0.2 + half])
+    assert not row["significant"]
+    assert paired.lead(blocks).others.loc["B", "significant"]  # as if the halves were independent
+
+
+def test_one_block_shows_no_difference_and_equal_differences_have_no_width():
+    one = paired.lead(pd.DataFrame([[0.5, 0.9, np.nan]], columns=list("ABC")))
+    assert (one.best, one.indistinguishable) == ("B", ["A"])
+    same = paired.lead(pd.DataFrame({"A": [0.5, 0.6], "B": [0.25, 0.35], "C": [0.5, 0.6]}))
+    assert same.others.loc["B", ["low", "high"]].tolist() == pytest.approx([-0.25, -0.25])
+    assert same.indistinguishable == ["C"]
+
+
+# the user's own data
+
+
+NAMES = ["SVDD", "OCSVM", "kNN"]
+
+
+@pytest.fixture(scope="module")
+def moon():
+    return datasets.moon(n0=60, n1=12)
+
+
+@pytest.fixture(scope="module")
+def results(moon):
+    return runner.compare([moon], NAMES, replicates=3)
+
+
+def test_the_winner_has_the_largest_mean(results):
+    by_auc, by_g_mean = own_data.winners(results)
+    means = results[results["model"].isin(NAMES)].groupby("model")[["auc", "g_mean"]].mean()
+    assert by_auc.lead.best == means["auc"].idxmax()
+    assert by_g_mean.lead.best == means["g_mean"].idxmax()
+    assert f"{means['auc'].max():.3f} on average over 3 halves" in by_auc.sentence
+    first = own_data.winners(results[results["replicate"] == 0])
+    assert all("One half says nothing" in each.sentence for each in first)
+
+
+@pytest.mark.parametrize(
+    ("models", "end"),
+    [
+        ("SVDD BDD kNN", "told apart from kNN; it is not told apart from BDD."),
+        ("SVDD kNN", "It is told apart from all other models."),
+        ("SVDD BDD", "It is told apart from no other model: its lead may be chance."),
+        ("SVDD", "over 3 halves."),
+    ],
+)
+def test_the_sentence_says_what_the_winner_is_told_apart_from(models, end):
+    values = {"SVDD": [0.9, 0.91, 0.92], "BDD": [0.91, 0.89, 0.9], "kNN": [0.1, 0.11, 0.12]}
+    rows = [
+        {"model": model, "replicate": r, "auc": value, "g_mean": np.nan}
+        for model in models.split()
+        for r, value in enumerate(values[model])
+    ]
+    (by_auc,) = own_data.winners(pd.DataFrame(rows))
+    assert by_auc.sentence.endswith(end)
+
+
+def test_models_that_are_nearly_equal():
+    names = ["A", "B", "C", "BDD", "BSVDD"]
+    near = pd.DataFrame(np.eye(5) == 1, names, names)
+    assert own_data.alike(near) == []
+    near.loc["A", "C"] = near.loc["BDD", "BSVDD"] = True
+    first, second = own_data.alike(near)
+    assert first == "A and C decide alike."
+    assert second.startswith("BDD and BSVDD decide alike: the default priors of")
+
+
+def test_pictures_and_page_are_of_the_rows_of_the_first_half(moon, results, tmp_path):
+    figures = own_data.pictures([moon], results, Protocol())
+    assert list(figures) == ["differences_1", "roc_1", "distances_1"]
+    first = results[results["replicate"] == 0].set_index("model")["auc"]
+    legend = figures["roc_1"][0].axes[0].get_legend().get_texts()
+    best = own_data.winners(results)[0].lead.best
+    assert {t.get_text() for t in legend[:-1]} == {
+        f"{name}: AUC {first[name]:.3f}" for name in {best, "SVDD"}
+    }
+    page = comparison_page.write(tmp_path, results, [moon], Protocol(), 0, figures)
+    text = page.read_text(encoding="utf-8")
+    for words in ("Which model won", "Nadeau and Bengio", "What P(normal) is", "first test half"):
+        assert words in text
+    assert "<td>kNN (yardstick)</td>" in text and '<tr class="trivial"><td>flag all' in text
+    assert "A two-dimensional example" not in text  # it was not given
+    assert (tmp_path / "roc_1.png").exists()
+
+
+@pytest.mark.filterwarnings("ignore:1 of 72 rows have gaps")
+def test_rows_have_the_ids_of_the_users_file(moon, results, tmp_path):
+    rows = pd.DataFrame(moon.X, columns=["a", "b"]).assign(
+        name=[f"id {i}" for i in range(len(moon.X))], y=moon.minority.astype(int)
+    )
+    rows.loc[3, "a"] = np.nan
+    rows.to_csv(tmp_path / "moon.csv", index=False)
+    by_number = datasets.from_csv(tmp_path / "moon.csv", "y", None, drop=("name",), missing="drop")
+    assert by_number.row_names.tolist() == [i for i in range(len(rows)) if i != 3]
+    named = datasets.from_csv(tmp_path / "moon.csv", "y", None, id="name", missing="drop")
+    ax = own_data.pictures([named], results, Protocol())["distances_1"][0].axes[0]
+    ax.figure.canvas.draw()
+    ticks = dict(zip(ax.get_xticks(), [t.get_text() for t in ax.get_xticklabels()], strict=True))
+    test_rows = np.sort(halves(named, replicate_seed(0, 0))[1])
+    shown = {int(place): text for place, text in ticks.items() if text}
+    assert shown == {i: f"id {test_rows[i] + (test_rows[i] >= 3)}" for i in shown} and shown
+
+
+# a table without labels
+
+DATA = Dataset("t", np.random.default_rng(0).normal(size=(60, 2)), np.zeros(60, dtype=bool))
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return runner.compare([DATA], NAMES)
+
+
+def test_each_row_is_judged_by_the_others(judged):
+    found = unlabelled.votes(judged, DATA)
+    expected = SVDD(random_state=0).fit(DATA.X).training_decision()
+    decided = found.odd["SVDD"].sort_index()
+    assert (decided == ~expected["normal"]).all() and decided.any()
+    np.testing.assert_allclose(found.p_values["SVDD"].sort_index(), expected["p_value"], rtol=1e-5)
+    assert judged["model"].tolist() == NAMES  # once each, and no rule that needs classes
+    assert len(runner.to_csv(judged).splitlines()) == 4
+
+
+def test_votes_and_agreement_are_those_of_sets(judged):
+    sets = {"SVDD": {1, 2, 3}, "OCSVM": {1, 2, 3}, "kNN": {3, 4}}
+    odd = {m: "".join("1" if i in rows else "0" for i in range(60)) for m, rows in sets.items()}
+    p = {m: " ".join(str((i + 1) / 60) for i in range(60)) for m in sets}
+    made = judged.assign(odd=judged["model"].map(odd), p_values=judged["model"].map(p))
+    found = unlabelled.votes(made, DATA)
+    assert found.models.index.tolist() == ["SVDD", "OCSVM", "kNN"]
+    assert found.models["agrees"].tolist() == pytest.approx([0.625, 0.625, 0.25])  # 1/4 and 1
+    assert found.models["odd"].tolist() == [3, 3, 2] and found.by_most == 3
+    assert found.rows["row"].tolist()[:5] == [3, 1, 2, 4, 0]
+    assert found.rows["odd_by"].tolist()[:5] == [3, 2, 2, 1, 0]
+    assert found.lines(0.1)[1].startswith("SVDD and OCSVM decide alike: SVDD and OCSVM are one")
+    assert "p_value kNN" in unlabelled.all_rows(found).splitlines()[0]
+
+
+def test_where_no_row_is_odd_nothing_agrees(judged):
+    made = judged.assign(odd=["0" * 60, "0" * 60, "0" * 59 + "1"])
+    found = unlabelled.votes(made, DATA)
+    assert np.isnan(found.agreement.at["SVDD", "OCSVM"])
+    assert found.models["agrees"].tolist() == [0.0, 0.0, 0.0]  # with kNN
+    assert found.odd_rows["row"].tolist() == [59]
+    assert found.count == "No row is odd by most of the 3 models" and len(found.lines(0.1)) == 1
+    none = unlabelled.votes(made.iloc[:2], DATA)
+    assert none.odd_rows.empty and none.models["agrees"].isna().all()
+    plt.close(unlabelled.plot_agreement(none))
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.1, 0.25, 0.3])
+def test_too_few_rows_for_one_beyond_the_cutoff(rate):
+    for n in range(rows_for(rate), 60):
+        distance = np.arange(float(n))
+        cutoff = Cutoff("false_alarm", false_alarm_rate=rate).choose(distance, distance < 0.0)
+        assert (none_beyond(n, rate) == "") == (distance > cutoff).any()
+
+
+def test_gaps_are_filled_and_failed_models_have_no_vote():
+    X = DATA.X.copy()
+    X[3, 0] = np.nan
+    gaps = Dataset("t", X, DATA.minority, imputed=True)
+    found = unlabelled.votes(runner.compare([gaps], ["SVDD"]), gaps)
+    filled = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    expected = SVDD(random_state=0).fit(filled).training_decision()["p_value"]
+    np.testing.assert_allclose(found.p_values["SVDD"].sort_index(), expected, rtol=1e-5)
+    wide = Dataset("t", np.random.default_rng(0).normal(size=(12, 13)), np.zeros(12, dtype=bool))
+    made = runner.compare([wide], ["SVDD", "robust Gaussian"])
+    assert unlabelled.votes(made, wide).models.index.tolist() == ["SVDD"]
+    with pytest.raises(ValueError, match="no model could be fitted: ValueError: a robust"):
+        unlabelled.votes(made[made["model"] != "SVDD"], wide)
+    for rows, said in ((5, "at least 6 rows, got 5"), (9, "drop or impute")):
+        X = np.full((rows, 2), np.nan if rows == 9 else 0.0)
+        with pytest.raises(ValueError, match=said):
+            runner.compare([Dataset("t", X, np.zeros(rows, dtype=bool))], NAMES)
+
+
+# labelled and unseen kinds
+
+
+def of_kinds():
+    rng, rows = np.random.default_rng(0), []
+    values = {"LS-SVM": (0.95, 0.75), "BSVDD": (0.85, 0.85), "BSVDD-M": (0.9, 0.84)}
+    for model, (seen, unseen) in values.items():
+        for data in ("a, x labelled", "a, y labelled", "b, z labelled", "clusters, 50% unseen"):
+            row = {name: rng.uniform(0.1, 0.2) for name in report.SUMMARY if "mean" not in name}
+            shift = 0.02 if data.startswith("a, x") else 0.0
+            row |= {"auc_seen": seen + shift, "auc_unseen": unseen, "g_mean_seen": 0.8}
+            row |= {"g_mean_unseen": 0.7, "data": data, "model": model, "auc": 0.8, "r_hat": 1.004}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def test_each_data_set_counts_once_and_the_best_models_are_named(tmp_path):
+    rows = of_kinds()
+    means, best = report.summary(rows), report.verdicts(rows)
+    assert means.loc["LS-SVM", "auc_seen"] == pytest.approx(((0.97 + 0.95) / 2 + 0.95) / 2)
+    assert best["best"][["AUC, seen", "AUC, unseen", "AUC, mean"]].tolist() == [
+        *("LS-SVM", "BSVDD", means.index[0])
+    ]
+    unseen = best.loc["AUC, unseen", ["value", "next", "next value"]].tolist()
+    assert unseen == [pytest.approx(0.85), "BSVDD-M", pytest.approx(0.84)]
+    assert (best.loc["Brier, 25%", "value"]) < best.loc["Brier, 25%", "next value"]
+    report.save(tmp_path, rows)
+    assert pd.read_csv(tmp_path / "kinds_summary.csv").shape[0] == 3
+    assert "AUC in generated data" in (tmp_path / "kinds_tables.txt").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="no real data set"):
+        report.verdicts(rows[~rows["data"].str.endswith("labelled")])
+
+
+def test_labels_are_counted_on_the_same_kinds():
+    rows = of_kinds()
+    few = rows[rows["data"] == "a, y labelled"].assign(data="a, y labelled by 2 rows")
+    few["auc_seen"] -= 0.1
+    rows = pd.concat([rows, few])
+    by_rows = report.by_labelled_rows(rows)
+    assert by_rows.index.tolist() == ["2", "all"]
+    assert by_rows["LS-SVM"].tolist() == pytest.approx([0.85, 0.95])  # not "a, x", nor "b, z"
+    assert report.summary(rows).equals(report.summary(of_kinds()))
+    assert "by 2 rows" not in report.generated(rows).index
+
+
+def test_in_the_stored_study_of_kinds_no_fit_failed():
+    stored = runner.read(DOCS / "study" / "kinds_results.csv")
+    assert (stored["error"] == "").all()
+    default = stored[stored["model"] == "BSVDD-M"]
+    assert len(default) == 132 and default["r_hat"].max() <= 1.01
+    assert (stored["r_hat"] > 1.01).sum() <= 1  # of 396 fits with a posterior; the largest is 1.011
+
+
+# the published table
+
+PRINTED = published.table()
+
+
+def test_implied_shares_are_those_of_the_generator_and_bdd_has_the_other_class():
+    assert PRINTED.shape == (12, 12) and PRINTED.loc[("BSVDD", 10), "f1"] == 0.6262
+    share = published.implied_share(PRINTED)
+    for model in ("SVDD", "BSVDD", "BSVDD-M"):
+        assert share.loc[model].to_numpy() == pytest.approx([0.444, 0.455, 0.460], abs=0.0015)
+    assert share.loc["BDD"].to_numpy() == pytest.approx([0.556, 0.545, 0.541], abs=0.0015)
+    turned = published.other_class_positive(PRINTED)
+    assert turned[turned].index.tolist() == ["BDD"]
+    f1 = published.flag_all_f1(share.loc["BSVDD"]).to_numpy()
+    assert f1 == pytest.approx(PRINTED.loc["BSVDD", "f1"].to_numpy(), abs=0.001)
+
+
+def test_recasting_turns_the_metrics_of_one_class_into_those_of_the_other():
+    rng = np.random.default_rng(0)
+    y, flagged = rng.random(5000) < 0.44, rng.random(5000) < 0.6
+    straight, turned = evaluate(y, flagged), evaluate(~y, ~flagged)
+    keys = pd.MultiIndex.from_tuples([("A", 1), ("B", 1), ("C", 1)], names=["model", "v"])
+    got = published.recast(pd.DataFrame([straight, turned, straight], index=keys)).loc[("B", 1)]
+    for name in published.COMPARED:
+        assert got[name] == pytest.approx(straight[name])
+    found = published.recast(PRINTED)
+    assert found.loc["BDD", "f1"].to_numpy() == pytest.approx([0.396, 0.389, 0.377], abs=0.001)
+    others = [key for key in found.index if key[0] != "BDD"]
+    pd.testing.assert_frame_equal(found.loc[others], PRINTED.loc[others, list(published.COMPARED)])
+
+
+def test_distance_is_the_mean_absolute_difference():
+    moved = PRINTED.copy()
+    moved.loc[["SVDD"], "f1"] += 0.06
+    moved.loc[("BDD", 5), "ppv"] = np.nan
+    found = published.distances(PRINTED, moved)
+    assert found["SVDD"] == pytest.approx(0.01)
+    assert found[["BDD", "BSVDD", "BSVDD-M"]].tolist() == [0, 0, 0]
+
+
+def test_rows_that_flag_everything_are_called_so():
+    """By the stored study of the slides."""
+    ours, sd = reproduction.by_v(
+        studies.slides(), runner.read(DOCS / "study" / "slides_results.csv")
+    )
+    said = reproduction.verdicts(ours, ours.loc["flag all", "f1"] + 0.001)
+    words = said["verdict"].xs("published", level="source")
+    assert words["BSVDD"] == words["BSVDD-M"] == "as flagging all"
+    assert words["SVDD"] == "other than flagging all"
+    assert words["BDD"] == "other than flagging all; calls the other class positive"
+    assert said.loc[("Bayes rule", "ours"), "F1 - F1 of flagging all"] == "0.001, 0.001, 0.001"
+    both = reproduction.beside(ours, sd)
+    assert both.loc[("SVDD", 5.0, "slides"), "F1"] == "0.167 (0.034)"
+    assert both.loc[("flag all", 5.0, "ours"), "FPR"] == "1.000 (0.000)"
+    assert [s for m, _, s in both.index if m == "BDD"] == ["slides", "slides, recast", "ours"] * 3

@@ -1,0 +1,295 @@
+"""Runs of the comparison: one protocol, independent cells, metrics against other definitions."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.report.comparison_page import warnings_of
+from bsvdd.comparison.run import cell, measures, runner
+from bsvdd.comparison.run.cell import FLAG_ALL, FLAG_NONE, Cell, replicate_seed
+from bsvdd.comparison.run.protocol import Candidate, Protocol
+from bsvdd.comparison.scenarios import datasets, kinds
+from bsvdd.comparison.scenarios.datasets import Dataset
+from bsvdd.comparison.scenarios.kinds import LabelledKind
+from bsvdd.comparison.scenarios.scenario import Real, halves
+from bsvdd.comparison.scenarios.slides import Slides
+from bsvdd.estimators.detector import Detector
+from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
+    roc_auc_score,
+)
+
+from benchmarks import imbalance
+from bsvdd import Cutoff, kernels, priors
+
+SMALL = Protocol(draws=150, tune=150)
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+@pytest.fixture(scope="module")
+def moon():
+    return datasets.moon(n0=60, n1=12)
+
+
+@pytest.fixture(scope="module")
+def results(moon):
+    seen = []
+    frame = runner.compare(
+        [moon], replicates=2, protocol=SMALL, on_cell=lambda p: seen.append(p.cell.candidate.name)
+    )
+    assert seen == [*REGISTRY, *YARDSTICKS] * 2
+    assert frame["error"][~frame["error"].str.contains("density weights")].eq("").all()
+    return frame
+
+
+def test_every_model_and_both_trivial_rules_are_in_every_replicate(results):
+    expected = [*runner.DEFAULT_MODELS, FLAG_ALL, FLAG_NONE]
+    for _, rows in results.groupby("replicate"):
+        assert rows["model"].tolist() == expected
+    rows, share = results.set_index("model"), 6 / 36
+    assert rows.loc[FLAG_ALL, "accuracy"].tolist() == pytest.approx([share] * 2)
+    assert rows.loc[FLAG_ALL, "f1"].tolist() == pytest.approx([2 * share / (1 + share)] * 2)
+    assert rows.loc[FLAG_NONE, "accuracy"].tolist() == pytest.approx([1 - share] * 2)
+    assert rows.loc[FLAG_NONE, "ppv"].isna().all()
+
+
+def test_a_row_is_what_the_estimator_says_on_the_test_half(results, moon):
+    seed = replicate_seed(1, 0)
+    train, test = halves(moon, seed)
+    est = SMALL.estimator("BDD", seed).fit(moon.X[train], moon.minority[train].astype(int))
+    row = results[(results.model == "BDD") & (results.replicate == 1)].iloc[0]
+    flagged = est.predict(moon.X[test]) == -1
+    assert row["f1"] == pytest.approx(f1_score(moon.minority[test], flagged))
+    score = -est.score_samples(moon.X[test])
+    assert row["auc"] == pytest.approx(roc_auc_score(moon.minority[test], score))
+
+
+def test_the_cutoff_of_the_protocol_reaches_every_model():
+    protocol = Protocol(cutoff=Cutoff("f1", level=0.3), draws=50, tune=50)
+    for name, record in REGISTRY.items():
+        est = protocol.estimator(name, 7)
+        assert (est.cutoff, est.random_state) == (Cutoff("f1", level=0.3), 7)
+        assert type(est) is record.estimator()
+
+
+def test_every_replicate_of_every_seed_has_a_seed_of_its_own():
+    seeds = [replicate_seed(replicate, seed) for replicate in range(40) for seed in range(40)]
+    assert len(set(seeds)) == 1600
+    assert all(0 <= seed < 2**31 for seed in seeds)  # what scikit-learn takes
+
+
+@pytest.mark.parametrize(
+    ("change", "models", "message"),
+    [
+        ({}, ["BDD", "SVDD", "BDD"], "model 'BDD' is given twice"),
+        ({}, ["XGBoost"], "unknown model 'XGBoost'.*BSVDD-M"),
+        ({"X": np.ones((72, 2))}, ["SVDD"], "data set 'moon' is given twice"),
+        (
+            {"name": "few", "minority": np.arange(72) == 0},
+            None,
+            "few: a comparison needs at least 2 minority rows",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_fails_before_a_fit(moon, change, models, message, monkeypatch):
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
+    data = [moon, replace(moon, **change)] if change else [moon]
+    with pytest.raises(ValueError, match=message):
+        runner.compare(data, models)
+
+
+def test_each_finished_cell_is_told_with_its_row(moon):
+    told = []
+    frame = runner.compare([moon], ["SVDD"], 2, SMALL, seed=3, on_cell=told.append)
+    assert [(p.done, p.failed, p.total) for p in told] == [(1, 0, 2), (2, 0, 2)]
+    assert [p.cell.replicate for p in told] == [0, 1]
+    fitted = frame[frame["model"] == "SVDD"]
+    assert [p.row["f1"] for p in told] == fitted["f1"].tolist()
+    assert [p.row["cutoff"] for p in told] == fitted["cutoff"].tolist()
+
+
+def test_warnings_of_fits_are_notes_and_never_shown(moon, monkeypatch):
+    """The text may have another number each time: scikit-learn warned 235 times in a comparison."""
+    data = Dataset("constant", np.column_stack([moon.X, np.ones(len(moon.X))]), moon.minority)
+    scaled = replace(SMALL, kernel=kernels.Standardized(kernels.RBF(1.0)))
+    row = Cell(Real(data), Candidate("SVDD", "SVDD"), scaled, 0, seed=0).run()
+    assert "constant over the majority rows (2)" in row["notes"]
+    fit = Protocol.fit
+
+    def noisy(*arguments):
+        for number in range(3):
+            warnings.warn(f"the determinant is {number}e-{number}", RuntimeWarning, stacklevel=1)
+        return fit(*arguments)
+
+    monkeypatch.setattr(Protocol, "fit", noisy)
+    results = runner.compare([moon], ["kNN"], replicates=2, protocol=SMALL)  # else an error here
+    assert (results["error"] == "").all()
+    told = warnings_of(results[results["model"] == "kNN"])
+    assert told == ["kNN (6 x): RuntimeWarning: the determinant is 0e-0"]
+
+
+def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon, monkeypatch):
+    """Four minority rows in a fold are too few for the density weights of DSVM-CIL."""
+    told = []
+    results = runner.compare([moon], ["DSVM-CIL", "SVM"], 1, SMALL, on_cell=told.append)
+    assert [p.failed for p in told] == [1, 1]
+    results = results.set_index("model")
+    error = results.loc["DSVM-CIL", "error"]
+    assert error.startswith("ValueError: cutoff: a fold with 28 of 36 rows cannot be fitted")
+    assert "density weights with neighbors=5 need at least 6 rows" in error
+    assert np.isnan(results.loc["DSVM-CIL", ["accuracy", "auc"]].astype(float)).all()
+    assert results.loc["SVM", "auc"] > 0.5 and results.loc["SVM", "error"] == ""
+
+    def broken(*_):
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setattr(Protocol, "fit", broken)
+    row = Cell(Real(moon), Candidate("SVDD", "SVDD"), SMALL, 0, seed=0).run()
+    assert row.pop("error") == "LinAlgError: singular"
+    assert row == {"data": "moon", "model": "SVDD", "replicate": 0}
+
+
+def test_priors_of_a_grid_share_one_fit_for_each_kernel(moon, monkeypatch):
+    """And the chosen fit is the one that a fit of its own gives."""
+    kernels_fitted, own_fit = [], Detector.fit
+    monkeypatch.setattr(
+        Detector, "fit", lambda est, X, y: kernels_fitted.append(est.kernel) or own_fit(est, X, y)
+    )
+    wide = kernels.Standardized(kernels.RBF("mean"))
+    grid = {"prior": (priors.RowSum(), priors.Flat(), priors.Flat(sd=0.5))}
+    protocol = replace(SMALL, alternatives=(wide,), tuned=True)
+    tuned = Candidate("BDD", "BDD", {}, grid)
+    est, chosen = protocol.fit(tuned, moon.X, moon.minority, 3)
+    assert kernels_fitted == [protocol.kernel_of(tuned), wide]
+    again = protocol.estimator("BDD", 3, prior=est.prior, kernel=est.kernel)
+    again.fit(moon.X, moon.minority.astype(int))
+    assert (again.cutoff_, str(again.kernel_)) == (est.cutoff_, chosen["kernel"])
+    np.testing.assert_array_equal(again.fit_.left_out, est.fit_.left_out)
+
+
+@pytest.mark.parametrize("names", [["007", "12"], ["None", "NA"], ["a,b", 'say "x"\nand y']])
+def test_results_are_read_as_they_were_given(tmp_path, moon, names):
+    data = [Dataset(name, moon.X, moon.minority) for name in names]
+    given = runner.compare(data, ["SVDD", "BDD"], 1, SMALL)
+    (tmp_path / "x.csv").write_text(runner.to_csv(given))
+    pd.testing.assert_frame_equal(runner.read(tmp_path / "x.csv"), given)
+
+
+def test_two_sets_are_not_taken_for_each_other():
+    """Each row of results is of its own data set, also where replicates meet back to back."""
+    data = [datasets.embedded(name) for name in ("wine_cultivar3", "abalone_9v18")]
+    together = runner.compare(data, ["SVDD"], replicates=1)
+    for each in data:
+        alone = runner.compare([each], ["SVDD"], replicates=1)
+        mine = together[together["data"] == each.name].reset_index(drop=True)
+        columns = ["model", "n", "base_rate", "auc"]
+        pd.testing.assert_frame_equal(mine[columns], alone[columns])
+    assert together["base_rate"].nunique() == 2
+
+
+def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypatch):
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
+    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 33)
+    landmarks = Candidate("few points", "BSVDD", {"dictionary": 10})
+    candidates = [Candidate(name, name) for name in ("SVDD", "SVDD-M", "LS-SVM")] + [landmarks]
+    study = runner.comparison([moon], None, 2, SMALL, 0, candidates)
+    refused = study.refusals()
+    assert list(refused) == [("moon", "SVDD-M")]
+    assert "the kernel matrix of 36 rows" in refused["moon", "SVDD-M"]  # 30 of them majority
+    smaller = replace(study, left_out=frozenset(refused))
+    kept = [c.candidate.name for c in smaller.cells()]
+    assert kept == 2 * ["SVDD", "LS-SVM", "few points"]
+    assert smaller.refusals() == {}
+
+
+@pytest.mark.slow
+def test_the_table_of_supervised_models_has_the_true_g_mean_and_balanced_accuracy():
+    data = imbalance.sets([0.0])
+    assert [d.name for d in data[:2]] == ["clover_5to1_overlap0%", "clover_7to1_overlap0%"]
+    protocol = Protocol(cutoff=Cutoff("model"))
+    results = runner.compare(data[1:4], imbalance.MODELS, 2, protocol)
+    tpr, tnr = 1 - results["fnr"], 1 - results["fpr"]
+    np.testing.assert_allclose(results["g_mean"], np.sqrt(tpr * tnr))
+    np.testing.assert_allclose(results["balanced_accuracy"], (tpr + tnr) / 2)
+    paw = data[2]  # one row again by hand
+    train, test = halves(paw, replicate_seed(1, 0))
+    est = protocol.estimator("IDLSSVM-CIL", 0).fit(paw.X[train], paw.minority[train].astype(int))
+    expected = balanced_accuracy_score(paw.minority[test], est.predict(paw.X[test]) == -1)
+    row = results.set_index(["data", "model", "replicate"]).loc[(paw.name, "IDLSSVM-CIL", 1)]
+    assert row["balanced_accuracy"] == pytest.approx(expected)
+    # class weights do what density weights alone do not: find the minority
+    means = results.groupby("model")["g_mean"].mean()
+    assert means["SVM"] > means["DSVM-CIL"]
+
+
+# metrics
+
+
+def test_measures_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    P = rng.beta(0.5, 1.5, 5000)
+    y = rng.random(5000) < P
+    found = measures.measure(y, P > 0.5, P, P)
+    assert found["brier"] == pytest.approx(np.mean((P - y) ** 2))
+    assert found["average_precision"] == pytest.approx(average_precision_score(y, P))
+    for p in (P, P**2, 1 - P):
+        observed, said = calibration_curve(y, p, n_bins=10)
+        n = np.histogram(p, bins=np.linspace(0, 1, 11))[0]
+        expected = np.sum(n[n > 0] / len(p) * np.abs(observed - said))
+        assert measures.calibration_error(y, p) == pytest.approx(expected)
+    assert measures.calibration_error(y, P) < 0.02
+    assert measures.calibration_error(y, y.astype(float)) == 0
+    assert measures.calibration_error(y, 1.0 - y) == 1
+
+
+def test_trivial_rules_and_the_rule_that_knows_the_truth():
+    scenario = Slides(v=0, n_train=2, n_test=4000)
+    flag_all, flag_none, bayes = cell.trivial_rules(scenario, 0, 1)
+    share = flag_all["base_rate"]
+    assert flag_all["fpr"] == flag_none["fnr"] == 1 and flag_none["ppv"] is None
+    assert flag_all["brier"] == pytest.approx(1 - share)
+    assert flag_none["brier"] == flag_none["calibration_error"] == pytest.approx(share)
+    assert flag_all["average_precision"] == pytest.approx(share)
+    assert bayes["auc"] > 0.97 and bayes["calibration_error"] < 0.02
+    assert bayes["accuracy"] > flag_none["accuracy"] + 0.05
+
+
+def test_metrics_of_seen_and_of_unseen_kinds_leave_the_others_out():
+    minority, unseen = np.arange(6) >= 3, np.arange(6) >= 4
+    score = np.array([0.1, 0.4, 0.6, 0.9, 0.5, 0.0])
+    found = measures.measure_kinds(minority, unseen, score > 0.45, score)
+    assert found["auc_seen"] == roc_auc_score([0, 0, 0, 1], score[:4])
+    assert found["auc_unseen"] == pytest.approx(2 / 6)
+    assert found["g_mean_unseen"] == pytest.approx(np.sqrt(2 / 3 * 1 / 2))
+
+
+def test_scores_are_weighted_to_the_base_rate_and_the_share():
+    answers = np.array([[0.8, 0.1, 0.1], [0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.4, 0.0, 0.6]])
+    minority, unseen = np.arange(4) >= 2, np.arange(4) == 3
+    found = measures.scores_of_answers(answers, minority, unseen, 0.1, "x_")
+    normal = -np.log([0.8, 0.5]).mean()
+    expected = 0.9 * normal - 0.1 * (0.75 * np.log(0.8) + 0.25 * np.log(0.6))
+    assert found["x_log_score_25"] == pytest.approx(expected)
+    expected = 0.9 * np.mean([0.04, 0.25]) + 0.1 * (0.5 * 0.04 + 0.5 * 0.16)
+    assert found["x_brier_50"] == pytest.approx(expected)
+    expected = 0.9 * normal - 0.1 * (0.5 * np.log(0.7) + 0.5 * np.log(0.6))
+    assert found["x_answers_log_score_50"] == pytest.approx(expected)
+    without = measures.scores_of_answers(answers[1:3], minority[1:3], unseen[1:3], 0.1, "")
+    assert np.isnan(list(without.values())).all()  # no row of an unseen kind
+
+
+def test_only_cells_with_kinds_have_their_metrics():
+    of_kinds = ("auc_seen", "auc_unseen", "log_score_25", "platt_brier_50", "answers_auc_seen")
+    data = kinds.embedded("glass")
+    scenarios = LabelledKind(data, data.kinds[0]), Real(datasets.embedded("wine_cultivar3"))
+    with_kinds, without = (
+        Cell(each, Candidate("SVDD", "SVDD"), Protocol(), 0, 0).run() for each in scenarios
+    )
+    assert all(isinstance(with_kinds[name], float) for name in of_kinds)
+    assert not any(name in without for name in of_kinds)
