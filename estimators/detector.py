@@ -558,8 +558,7 @@ class Detector(OutlierMixin, BaseEstimator):
             X has another number of columns than in ``fit``, NaN or infinity.
         sklearn.exceptions.NotFittedError
         """
-        check_is_fitted(self)
-        return new_rows.by_row(self, X, new_rows.probability_normal)
+        return new_rows.by_row(self, X, lambda center, rows: center.probability_normal(rows))
 
     def score_samples(self, X: Any) -> np.ndarray:
         r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
@@ -585,7 +584,8 @@ class Detector(OutlierMixin, BaseEstimator):
         Hyndman, R. J. (2026). arXiv:2603.09318.
         """
         check_is_fitted(self)
-        return new_rows.by_row(self, X, partial(new_rows.scores, level=self.level_))
+        level = self.level_
+        return new_rows.by_row(self, X, lambda center, rows: center.scores(rows, level))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``score_samples(X)``, shape (n,): at least 0 for normal rows."""
@@ -597,8 +597,9 @@ class Detector(OutlierMixin, BaseEstimator):
         Shape (n,). X and errors are those of :meth:`probability_normal`.
         """
         check_is_fitted(self)
-        summary = partial(new_rows.labels, level=self.level_)
-        return new_rows.by_row(self, X, summary)
+        level = self.level_
+        is_normal = new_rows.by_row(self, X, lambda center, rows: center.is_normal(rows, level))
+        return is_normal * 2 - 1
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
         """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, by its left-out score.

@@ -94,8 +94,7 @@ class Fit:
     @property
     def normal(self) -> np.ndarray:
         """Which training rows are normal, shape (n,)."""
-        is_normal: np.ndarray = self.decision[0] >= 0.0
-        return is_normal
+        return self.center.is_normal(self.data.rows, self.level)
 
     @property
     def left_out_by_default(self) -> np.ndarray | None:
@@ -187,7 +186,12 @@ def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
     )
     source = rows_of(X) if in_blocks and not kernel.pairwise else None
     if isinstance(y, str):
-        y = (source or Rows()).labels(y)  # an error where columns have no names
+        if source is None or source.names is None:
+            raise ValueError(
+                f"y={y!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
+                "data frame); give one label for each row"
+            )
+        y = source.labels(y)
     if source is None:
         X, categorical, dates = numbers_of(kernel, X)
         X = validated(est, X, True, kernel.pairwise)

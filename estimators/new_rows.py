@@ -87,21 +87,3 @@ def _without_label(est: Any, X: Any) -> Any:
     if label is not None and hasattr(X, "columns") and label in X.columns:
         return X[[name for name in X.columns if name != label]]
     return X
-
-
-# functions of this module, which can be sent to workers
-
-
-def probability_normal(center: Score, rows: np.ndarray) -> np.ndarray:
-    """Return P(normal)."""
-    return center.probability_normal(rows)
-
-
-def scores(center: Score, rows: np.ndarray, level: float) -> np.ndarray:
-    """Return the scores."""
-    return center.scores(rows, level)
-
-
-def labels(center: Score, rows: np.ndarray, level: float) -> np.ndarray:
-    """Return +1 for normal rows and -1 for abnormal ones."""
-    return np.where(center.is_normal(rows, level), 1, -1)

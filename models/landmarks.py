@@ -216,7 +216,10 @@ def as_landmarks(dictionary: Any) -> Landmarks | np.ndarray:
     array = np.asarray(dictionary)
     if array.dtype.kind in "cmM" or np.ma.is_masked(dictionary):
         raise ValueError(f"{expected}masked values or an array of type {array.dtype}")
-    points = array.astype(float)
+    try:
+        points = array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{expected}{dictionary!r:.80}") from error
     if points.ndim != 2 or not len(points) or not np.isfinite(points).all():
         raise ValueError(f"{expected}an array of shape {points.shape}")
     return points

@@ -7,22 +7,6 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=[
-        "call",
-        "controls",
-        "explorer",
-        "panels",
-        "picture",
-        "plane",
-        "ranges",
-        "refit",
-        "start",
-        "state",
-        "summary",
-        "typed_row",
-        "view",
-        "widgets",
-        "worker",
-    ],
+    submodules=["explorer", "page", "picture", "state", "view", "worker"],
     submod_attrs={"explorer": ["Explorer", "explore"]},
 )

@@ -1,7 +1,7 @@
 """Change a prior and see at once what it changes: the explorer, for Jupyter.
 
 The state of the controls is an :class:`.state.ExplorerState`. :mod:`.view` computes the numbers,
-:mod:`.panels` draws the picture, :mod:`.widgets` is the page, and :mod:`.worker` delivers only the
+:mod:`.picture` draws them, :mod:`.page` has the widgets, and :mod:`.worker` delivers only the
 newest request.
 """
 
@@ -23,15 +23,9 @@ from ..estimators.bayesian import Bayesian
 from ..estimators.rows.categories import code
 from ..estimators.rows.source import is_lazy
 from ..inference.threads import checkpoint
-from . import panels, summary
-from .plane import Plane
-from .ranges import Range
-from .refit import FitResult, refit
-from .start import first_fit
-from .state import CRITERIA_WITHOUT_MINORITY, ExplorerState, models
-from .typed_row import as_text, parsed
-from .view import View
-from .widgets import PENDING, Widgets
+from . import picture
+from .state import ExplorerState, Range, allowed, first_fit, refit
+from .view import Plane, View
 from .worker import LatestWorker
 
 WAIT = 600.0  # seconds, the default timeout of wait()
@@ -96,14 +90,6 @@ def explore(
     >>> explorer.wait().estimator.prior
     Flat(sd=2.0)
     """
-    try:  # their absence is an error before the fit, not after it
-        import anywidget  # noqa: F401
-        import ipywidgets  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "bsvdd.explore needs anywidget and ipywidgets, which come with the extra jupyter: "
-            "pip install 'bsvdd[jupyter]'"
-        ) from error
     is_number = isinstance(dictionary, int) and not isinstance(dictionary, bool)
     if not (is_number or dictionary in ("auto", None)):
         raise TypeError(
@@ -121,13 +107,13 @@ def explore(
 
 
 @dataclass(frozen=True, eq=False)
-class _Screen:
-    """All that one request puts on the screen."""
+class Screen:
+    """What the explorer shows: a view, the one that it is compared with, and their picture."""
 
-    fit: FitResult
     view: View
+    before: View | None
+    pinned: bool  # whether the picture has the plane of ``before``
     picture: bytes
-    pinned: bool  # whether the picture has the plane of the pinned setting
     seconds: float
 
 
@@ -139,69 +125,58 @@ class Explorer:
     widget : ipywidgets.Widget
         Controls, picture and numbers.
     controls : dict of str: ipywidgets.Widget
-        The control of each field of :class:`bsvdd.explorer.state.ExplorerState`.
-    ranges : dict of str: Range
-        The numbers that each slider can reach.
-    choices : dict of str: tuple
-        The values that each other control can take.
+        The controls, by the fields of :class:`bsvdd.explorer.state.ExplorerState`.
+    allowed : dict of str: Range or tuple
+        The numbers that each slider can reach, and the values that each other control can take.
     """
 
     def __init__(self, X: Any, y: Any, options: dict[str, Any]):
+        try:  # their absence is an error before the fit, not after it
+            from . import page
+        except ImportError as error:
+            raise ImportError(
+                "bsvdd.explore needs anywidget and ipywidgets, which come with the extra jupyter: "
+                "pip install 'bsvdd[jupyter]'"
+            ) from error
         self._X, self._y = _own(X), _own(y)
-        self._fit, start, bandwidth_limits = first_fit(self._X, self._y, options)
-        self._categories = _categories(self._X, self._fit.est)
-        self._plane = Plane.of(self._fit.est)
-        self._grid = self._plane.grid()[2]
-        self._view = View.of(start, self._fit, self._grid)
-        self._before: View | None = None
-        minority = self._view.minority
-        self.ranges = ExplorerState.RANGES | {
-            "bandwidth": bandwidth_limits,
-            "row": Range(0, len(minority) - 1, 1, whole=True),
-        }
-        self.choices = ExplorerState.choices()
-        if not minority.any():
-            self.choices["criterion"] = CRITERIA_WITHOUT_MINORITY
-            self.choices["model"] = tuple(
-                name for name, record in models().items() if not record.needs_minority
-            )
-        self._requested = start
-        self._paused = False
-        self._own_prior: Any = None
-        self._z: tuple[float, ...] | None = None
-        self._pinned_is_shown = False
-        self._typed_point: tuple[int, Any] | None = None
+        fit, self._requested = first_fit(self._X, self._y, options)
+        self.allowed = allowed(self._requested, fit)
+        self._plane = Plane.of(fit.est)
+        self._grid = self._plane.grid()
+        self._categories = _categories(self._X, fit.est)
         self._pinned: View | None = None
         self._since = 0.0
         self._worker = LatestWorker(self._show, self._show_error)
-        self._widgets = Widgets(start, self.choices, self.ranges)
-        self.controls, self.widget = self._widgets.controls, self._widgets.page
-        if self._view.est.fit_.data.names is not None:
+        self._texts = page
+        self._page = page.Page(self._requested, self.allowed)
+        self.controls, self.widget = self._page.controls, self._page.widget
+        if fit.est.fit_.data.names is not None:
             self.controls["row"].description = "point z: position"
-        self._widgets.show_controls(start.relevant)
+        self._page.show_controls(self._requested.relevant)
         self._connect()
-        picture = panels.draw(self._plane, self._view, None)
-        self._show(_Screen(self._fit, self._view, picture, False, 0.0))
+        view = View.of(self._requested, fit, self._grid)
+        self._screen = Screen(view, None, False, picture.draw(self._plane, view, None), 0.0)
+        self._show(self._screen)
 
     @property
     def estimator(self) -> Bayesian:
         """The fitted estimator on the screen."""
-        return self._view.est
+        return self._screen.view.est
 
     @property
     def setting(self) -> ExplorerState:
         """The state of the controls that the screen shows."""
-        return self._view.state
+        return self._screen.view.state
 
     @property
     def before(self) -> ExplorerState | None:
         """The setting before, or the pinned one, which the screen shows in grey."""
-        return None if self._before is None else self._before.state
+        return None if self._screen.before is None else self._screen.before.state
 
     @property
     def picture(self) -> bytes:
         """The picture on the screen, as PNG."""
-        return bytes(self._widgets.image.value)
+        return self._screen.picture
 
     def code(self) -> str:
         """Return the constructor call of the estimator on the screen."""
@@ -221,19 +196,14 @@ class Explorer:
         if unknown:
             raise ValueError(f"no controls {sorted(unknown)}; there are {sorted(self.controls)}")
         for name, value in values.items():
-            if name in self.ranges:
-                self.ranges[name].check(name, value)
-            elif value not in self.choices[name]:
-                raise ValueError(f"{name} must be one of {list(self.choices[name])}, got {value!r}")
-        self._paused = True
-        try:
-            for name, value in values.items():
-                self.controls[name].value = value
-        finally:
-            self._paused = False
-        if "row" in values:
-            self._z = None
-        self._request()
+            possible = self.allowed[name]
+            if isinstance(possible, Range):
+                possible.check(name, value)
+                values[name] = possible.rounded(value)
+            elif value not in possible:
+                raise ValueError(f"{name} must be one of {list(possible)}, got {value!r}")
+        self._request(**values, **({"z": None} if "row" in values else {}))
+        self._set_controls()
 
     def use_row(self, values: Any) -> None:
         """Take a new row as the point z, and show why it is normal or abnormal.
@@ -261,14 +231,16 @@ class Explorer:
         >>> bool(explorer.wait().estimator.predict([new])[0] == -1)
         True
         """
-        if values is None:
-            self._z = None
-        else:
+        z = None
+        if values is not None:
             named = isinstance(values, pd.Series | dict)
             table = pd.DataFrame([dict(values)]) if named else np.asarray(values)[None]
             (row,) = new_rows.table(self.estimator, table)
-            self._z = tuple(float(v) for v in row)
-        self._request()
+            z = tuple(float(v) for v in row)
+            if named:
+                for i, texts in self._categories.items():
+                    texts.setdefault(z[i], str(values[self._column_names[i]]))
+        self._request(z=z)
 
     def use_prior(self, prior: Any) -> None:
         """Take a prior that is typed in a cell, in place of the controls of the prior.
@@ -289,8 +261,7 @@ class Explorer:
         >>> "my_prior" in explorer.wait().code()
         True
         """
-        self._own_prior = prior
-        self._request()
+        self._request(own_prior=prior)
 
     def elicit(self, **stated: Any) -> None:
         """Set the controls of the prior to what is stated, see ``est.elicit_prior``.
@@ -307,23 +278,15 @@ class Explorer:
         """
         found = self.estimator.elicit_prior(self._X, self._y, **stated)
         names = [name for name in ("sd", "exponent", "power") if hasattr(found, name)]
-        self.change(**{n: self.ranges[n].rounded(getattr(found, n)) for n in names})
+        self.change(**{name: getattr(found, name) for name in names})
 
     def cancel(self) -> None:
         """Stop the fit that runs; the controls go back to the setting on the screen."""
         with self._worker.lock:
-            if not self._worker.cancel():
-                return
-            self._requested = self.setting
-            self._paused = True
-            try:
-                for name, widget in self.controls.items():
-                    widget.value = getattr(self.setting, name)
-            finally:
-                self._paused = False
-            self._own_prior, self._z = self.setting.own_prior, self.setting.z
-            self._widgets.show_controls(self._requested.relevant)
-            self._ready("cancelled; the picture shows the setting before")
+            if self._worker.cancel():
+                self._requested = self.setting
+                self._set_controls()
+                self._page.end("cancelled; the picture shows the setting before")
 
     def close(self) -> None:
         """Stop the fit that runs and take the explorer from the page.
@@ -333,8 +296,8 @@ class Explorer:
         """
         self._worker.cancel()
         with self._worker.lock:
-            self._widgets.cancel.disabled = True  # which ends the clock
-            self._widgets.close()
+            self._page.cancel.disabled = True  # which ends the clock
+            self._page.close()
 
     def pin(self, other: Explorer | None = None) -> None:
         """Show a setting left of all further ones, on the same axes, until :meth:`unpin`.
@@ -350,48 +313,39 @@ class Explorer:
         ValueError
             The other explorer has other rows, labels or units.
         """
-        with self._worker.lock:
-            view = self._view if other is None else other._view
-            if other is not None:
-                self._check_same_data(other)
-            self._pinned = view
-            self._show_pinned()
+        if other is not None:
+            self._check_same_data(other)
+        self._pin((other or self)._screen.view)
 
     def unpin(self) -> None:
         """Compare each further setting with the one before it."""
-        with self._worker.lock:
-            self._pinned = None
-            self._show_pinned()
+        self._pin(None)
 
-    def _show_pinned(self) -> None:
-        self._paused = True
-        try:
-            self._widgets.pin.value = self._pinned is not None
-        finally:
-            self._paused = False
-        self._start()
+    def _pin(self, view: View | None) -> None:
+        with self._worker.lock:
+            self._pinned = view
+            self._page.pin.value = view is not None
+            self._start()
 
     def _pin_pressed(self, pressed: bool) -> None:
-        if not self._paused:
-            self.pin() if pressed else self.unpin()
+        if pressed != (self._pinned is not None):  # else the button follows
+            self._pin(self._screen.view if pressed else None)
 
     def _check_same_data(self, other: Explorer) -> None:
-        rows, of_other = (e.estimator.fit_.data.rows for e in (self, other))
-        here, there = (" x ".join(map(str, table.shape)) for table in (rows, of_other))
-        if here != there:
-            what = f"other rows, {there} and not {here}"
-        elif not np.array_equal(rows, of_other):
-            what = "other rows"
-        elif self.setting.standardize != other.setting.standardize:
-            what = "another standardize"
-        elif not np.array_equal(self._view.minority, other._view.minority):
-            what = "other labels"
-        else:
-            return
-        raise ValueError(
-            "two settings stand side by side only if they are of the same data; the other "
-            f"explorer has {what}. Call bsvdd.explore for both with the same X, y and standardize"
-        )
+        mine, its = self.estimator.fit_.data, other.estimator.fit_.data
+        here, there = (" x ".join(map(str, data.rows.shape)) for data in (mine, its))
+        same = {
+            f"other rows, {there} and not {here}": here == there,
+            "other rows": np.array_equal(mine.rows, its.rows),
+            "another standardize": self.setting.standardize == other.setting.standardize,
+            "other labels": np.array_equal(mine.minority, its.minority),
+        }
+        if not all(same.values()):
+            raise ValueError(
+                "two settings stand side by side only if they are of the same data; the other "
+                f"explorer has {next(what for what, is_same in same.items() if not is_same)}. "
+                "Call bsvdd.explore for both with the same X, y and standardize"
+            )
 
     def wait(self, timeout: float = WAIT) -> Self:
         """Wait until the picture shows the state of the controls, and return this explorer.
@@ -411,52 +365,51 @@ class Explorer:
 
     def _connect(self) -> None:
         """Give the widgets their callbacks."""
-        widgets = self._widgets
-        for control in self.controls.values():
-            control.observe(self._control_moved, names="value")
-        widgets.image.on_click(self._clicked)
-        widgets.show_row.on_click(lambda _: self._show_typed())
-        widgets.cancel.on_click(lambda _: self.cancel())
-        widgets.pin.observe(lambda change: self._pin_pressed(change["new"]), names="value")
-        widgets.show_code.on_click(lambda _: self._show_code())
+        page = self._page
+        for name, control in self.controls.items():
+            control.observe(partial(self._moved, name), names="value")
+        page.image.on_click(self._clicked)
+        page.show_row.on_click(lambda _: self._show_typed())
+        page.cancel.on_click(lambda _: self.cancel())
+        page.pin.observe(lambda change: self._pin_pressed(change["new"]), names="value")
+        page.show_code.on_click(lambda _: self._show_code())
 
-    def _read_controls(self) -> ExplorerState:
-        values = {name: widget.value for name, widget in self.controls.items()}
-        values |= {name: limits.rounded(values[name]) for name, limits in self.ranges.items()}
-        return replace(self._requested, own_prior=self._own_prior, z=self._z, **values)
+    def _moved(self, name: str, change: Any) -> None:
+        value, possible = change["new"], self.allowed[name]
+        if isinstance(possible, Range):
+            value = possible.rounded(value)
+        if value != getattr(self._requested, name):  # else the control follows the state
+            self._request(**{name: value}, **({"z": None} if name == "row" else {}))
 
-    def _request(self) -> None:
-        """Request the picture of the controls, unless it is requested already."""
-        if self._paused:
-            return
-        state = self._read_controls()
-        if state == self._requested:
-            return
-        self._requested = state
-        self._widgets.show_controls(self._requested.relevant)
-        self._start()
+    def _set_controls(self) -> None:
+        """Let the controls show the requested state."""
+        for name, control in self.controls.items():
+            control.value = getattr(self._requested, name)
+        self._page.show_controls(self._requested.relevant)
 
-    def _control_moved(self, change: Any) -> None:
-        if not self._paused:
-            if change["owner"] is self.controls["row"]:
-                self._z = None
-            self._request()
+    def _request(self, **changes: Any) -> None:
+        """Request the picture of a changed state."""
+        state = replace(self._requested, **changes)
+        if state != self._requested:
+            self._requested = state
+            self._page.show_controls(state.relevant)
+            self._start()
 
     def _clicked(self, x: float, y: float) -> None:
         """Choose the row at this place of the picture."""
-        row = panels.row_at(self._plane, x, y, self._pinned_is_shown)
+        row = picture.row_at(self._plane, x, y, self._screen.pinned)
         if row is not None:
             self.change(row=row)
 
     def _show_typed(self) -> None:
         """Take the row of the text box as the point z."""
+        names = self._column_names
         try:
-            names = self._column_names
-            values = parsed(self._widgets.typed_row.value, names, self._categories)
+            row = self._texts.parsed(self._page.typed_row.value, names, self._categories)
             has_names = hasattr(self.estimator, "feature_names_in_")
-            self.use_row(dict(zip(names, values, strict=True)) if has_names else values)
+            self.use_row(dict(zip(names, row, strict=True)) if has_names else row)
         except ValueError as error:
-            self._widgets.messages.value = summary.message("error", f"The new row: {error}.")
+            self._page.messages.value = self._texts.message("error", f"The new row: {error}.")
 
     @property
     def _column_names(self) -> list[Any]:
@@ -465,85 +418,64 @@ class Explorer:
 
     def _start(self) -> None:
         """Start to compute the screen of the requested state."""
-        state = self._requested
         with self._worker.lock:  # an older result must not set "up to date" in between
-            self.widget.add_class(PENDING)
-            if self._widgets.cancel.disabled:
+            self.widget.add_class(self._texts.PENDING)
+            if self._page.cancel.disabled:
                 self._since = time.perf_counter()
-                self._widgets.cancel.disabled = False
+                self._page.cancel.disabled = False
                 self._show_time()
-            self._worker.request(partial(self._compute, state, self._fit, self._view))
+            compute = partial(self._compute, self._requested, self._screen, self._pinned)
+            self._worker.request(compute)
 
     def _show_time(self) -> None:
         """Show how long the fit has run, each second until it ends."""
         with self._worker.lock:
-            if self._widgets.cancel.disabled:
+            if self._page.cancel.disabled:
                 return
             seconds = time.perf_counter() - self._since
-            self._widgets.set_status(f"fitting … {seconds:.0f} s", "bsvdd-busy")
+            self._page.set_status(f"fitting … {seconds:.0f} s", "busy")
         timer = threading.Timer(1.0, self._show_time)
         timer.daemon = True
         timer.start()
 
-    def _ready(self, text: str, css_class: str = "bsvdd-ready") -> None:
-        self.widget.remove_class(PENDING)
-        self._widgets.cancel.disabled = True
-        self._widgets.set_status(text, css_class)
-
-    def _compute(self, state: ExplorerState, fit: FitResult, current: View) -> _Screen:
-        """Return the screen of ``state``; ``fit`` and ``current`` are on the screen now."""
+    def _compute(self, state: ExplorerState, shown: Screen, pinned: View | None) -> Screen:
+        """Return the screen of ``state``, which comes after ``shown``."""
         start = time.perf_counter()
-        fit = refit(state.estimator(), fit, self._X, self._y)
+        fit = refit(state.estimator(), shown.view.fit, self._X, self._y)
         checkpoint()
-        view = View.of(state, fit, self._grid, current)
+        view = View.of(state, fit, self._grid, shown.view)
         checkpoint()
-        before, pinned = self._compared(state, current), self._pinned is not None
-        picture = panels.draw(self._plane, view, before, pinned)
-        return _Screen(fit, view, picture, pinned, time.perf_counter() - start)
+        before = pinned or (shown.view if shown.view.state != state else shown.before)
+        image = picture.draw(self._plane, view, before, pinned is not None)
+        return Screen(view, before, pinned is not None, image, time.perf_counter() - start)
 
-    def _compared(self, state: ExplorerState, current: View) -> View | None:
-        """Return the view that a new one is compared with: the pinned one, or the one before."""
-        if self._pinned is not None:
-            return self._pinned
-        return current if current.state != state else self._before
-
-    def _show(self, screen: _Screen) -> None:
-        self._fit, view = screen.fit, screen.view
-        self._before = self._compared(view.state, self._view)
-        self._view = view
-        self._widgets.image.value, self._pinned_is_shown = screen.picture, screen.pinned
-        self._widgets.numbers.value = summary.tables(view, self._before, self._plane, screen.pinned)
-        point = (view.state.row, view.state.z)
-        if point != self._typed_point:  # else it may be half typed
-            self._widgets.typed_row.value = as_text(
+    def _show(self, screen: Screen) -> None:
+        shown, self._screen = self._screen.view.state, screen
+        view, texts = screen.view, self._texts
+        self._page.image.value = screen.picture
+        self._page.numbers.value = texts.numbers(
+            view, screen.before, self._plane.caption, screen.pinned
+        )
+        same_point = (view.state.row, view.state.z) == (shown.row, shown.z)
+        if not (same_point and self._page.typed_row.value):  # else it may be half typed
+            self._page.typed_row.value = texts.as_text(
                 self._column_names, view.point[0], self._categories
             )
-            self._typed_point = point
-        self._widgets.messages.value = "".join(summary.message("warning", w) for w in view.warnings)
-        if self._widgets.code_is_shown:
+        warnings = dict.fromkeys(text for text, _ in view.fit.warnings)
+        self._page.messages.value = "".join(texts.message("warning", each) for each in warnings)
+        if self._page.code_box.layout.display is None:
             self._show_code()
         seconds = f", in {screen.seconds:.2f} s" if screen.seconds else ""
-        self._ready(f"up to date{seconds}")
+        self._page.end(f"up to date{seconds}")
 
     def _show_error(self, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}. The picture shows the last setting without error."
-        self._widgets.messages.value = summary.message("error", text)
-        self._widgets.cancel.disabled = True
-        self._widgets.set_status("not up to date", "bsvdd-failed")
+        self._page.messages.value = self._texts.message("error", text)
+        self._page.end("not up to date", "failed")
 
     def _show_code(self) -> None:
-        model = type(self.estimator)
-        package = __name__.partition(".")[0]
-        if self.setting.is_published:
-            imports = "from bsvdd import as_published, kernels\n"
-        elif model.__module__.startswith(f"{package}."):
-            imports = f"from bsvdd import {model.__name__}, Cutoff, kernels, priors\n"
-        else:  # a user's own model
-            imports = (
-                "from bsvdd import Cutoff, kernels, priors\n"
-                f"from {model.__module__} import {model.__name__}\n"
-            )
-        self._widgets.set_code(f"{imports}\nest = {self.code()}\nest.fit(X, y)\n")
+        self._page.code.value = self.setting.cell()
+        self._page.code_box.layout.display = None
 
 
 def _categories(X: Any, est: Bayesian) -> dict[int, dict[float, str]]:

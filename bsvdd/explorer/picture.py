@@ -1,56 +1,256 @@
-"""The widget of the picture, which says where it was clicked."""
+"""The picture of the explorer: the panels of one view, with the view before, or a pinned one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import threading
+from functools import cache
 from typing import Any
 
-import anywidget
-import traitlets
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+from scipy.stats import gaussian_kde
+
+from ..estimators.plots.common import (
+    MAJORITY,
+    MINORITY,
+    P_NORMAL,
+    row_classes,
+    show_probability,
+)
+from ..inference.diagnostics import MIN_SUPPORT
+from .view import Plane, View
+
+KDE_POINTS = 200
+KDE_DRAWS = 1000
+LEAST_RANGE = 0.01  # of an axis of distances, as a share of the largest
+BARS = 60  # weights that are shown one by one
+MARK, MANY = 6.0, 400  # size of a row's mark; more rows of a class have smaller marks
+MOST_TICKED = 180  # points up to which the axis of effective support has room for all its ticks
+BEFORE = "#8A8A8A"
+INK = "#333333"
+LIGHT_MAJORITY, LIGHT_MINORITY = "#8FBFDD", "#EBA77C"
+CHOSEN = "#FFD400"
+OF_BEFORE: dict[str, Any] = {"color": BEFORE, "linestyle": "--", "linewidth": 1.4}
+WIDTH, HEIGHT, PINNED_HEIGHT = 1120, 680, 860  # pixels
+NEAR = 22.0  # pixels from a row within which a click is on it
+Box = tuple[float, float, float, float]  # left, bottom, width, height as shares of the picture
+PLANES = ("plane", "pinned plane")  # a click on one of them chooses a row
+BOXES: dict[str, Box] = {
+    "plane": (0.055, 0.16, 0.385, 0.77),
+    "distance": (0.51, 0.60, 0.205, 0.33),
+    "support": (0.775, 0.60, 0.205, 0.33),
+    "weights": (0.51, 0.17, 0.47, 0.27),
+}
+PINNED_BOXES: dict[str, Box] = {
+    "pinned plane": (0.055, 0.48, 0.425, 0.48),
+    "plane": (0.555, 0.48, 0.425, 0.48),
+    "distance": (0.055, 0.13, 0.26, 0.24),
+    "support": (0.365, 0.13, 0.24, 0.24),
+    "weights": (0.68, 0.13, 0.30, 0.24),
+}
+_drawing = threading.Lock()  # matplotlib's caches of fonts and formulas are for one thread
 
 
-class Picture(anywidget.AnyWidget):
-    """A PNG that sends the place of each click, as shares of its width and height.
+def draw(plane: Plane, view: View, before: View | None, pinned: bool = False) -> bytes:
+    """Return the picture as PNG.
 
-    Attributes
+    Parameters
     ----------
-    value : bytes
-        The PNG.
+    plane : Plane
+    view : View
+    before : View, optional
+        The view that ``view`` is compared with.
+    pinned : bool, default=False
+        Whether ``before`` is pinned: its plane then stands left of that of ``view``, on the same
+        axes.
     """
+    title = "Decision boundary, and P(normal | data) in colour"
+    with _drawing:
+        canvas, axes = _canvas(pinned)
+        for ax in axes.values():  # axes and ticks take long to make anew
+            for artist in (*ax.images, *ax.collections, *ax.lines, *ax.patches):
+                artist.remove()
+            ax.relim()
+            ax.autoscale()
+        canvas.figure.legends.clear()
+        if pinned and before is not None:
+            _plane(axes["pinned plane"], plane, before, None, "Pinned setting")
+            title = "This setting (dashed: boundary of the pinned one)"
+        _plane(axes["plane"], plane, view, before, title)
+        _distance(axes["distance"], view, before)
+        _support(axes["support"], view, before)
+        _weights(axes["weights"], view, before)
+        _legend(canvas.figure, view, before, "pinned setting" if pinned else "setting before")
+        out = io.BytesIO()
+        canvas.print_png(out, pil_kwargs={"compress_level": 1})
+    return out.getvalue()
 
-    _esm = """
-    function render({ model, el }) {
-      const image = document.createElement("img");
-      image.className = "bsvdd-picture";
-      image.alt = "boundary, distances, support and weights of this setting";
-      let url = "";
-      const draw = () => {
-        URL.revokeObjectURL(url);
-        url = URL.createObjectURL(new Blob([model.get("value")], { type: "image/png" }));
-        image.src = url;
-      };
-      image.addEventListener("click", event => {
-        const box = image.getBoundingClientRect();
-        model.send({
-          x: (event.clientX - box.left) / box.width,
-          y: (event.clientY - box.top) / box.height,
-        });
-      });
-      model.on("change:value", draw);
-      draw();
-      el.append(image);
-      return () => { model.off("change:value", draw); URL.revokeObjectURL(url); };
-    }
-    export default { render };
+
+def row_at(plane: Plane, x: float, y: float, pinned: bool = False) -> int | None:
+    """Return the row at a place of the picture, or None if there is none.
+
+    Parameters
+    ----------
+    plane : Plane
+    x, y : float
+        Shares of the width and height, from the upper left corner.
+    pinned : bool, default=False
+        As the picture was drawn.
     """
-    _css = ".bsvdd-picture {max-width: 100%; cursor: crosshair}"
+    boxes, height = (PINNED_BOXES, PINNED_HEIGHT) if pinned else (BOXES, HEIGHT)
+    for name in PLANES[: 1 + pinned]:
+        left, bottom, wide, tall = boxes[name]
+        share = np.array([(x - left) / wide, (1.0 - y - bottom) / tall])
+        if (share < 0).any() or (share > 1).any():
+            continue
+        of_rows = (plane.xy - plane.low) / (plane.high - plane.low)
+        distance = np.linalg.norm((of_rows - share) * [wide * WIDTH, tall * height], axis=1)
+        nearest = int(distance.argmin())
+        return nearest if distance[nearest] <= NEAR else None
+    return None
 
-    value = traitlets.Bytes().tag(sync=True)
 
-    def on_click(self, receive: Callable[[float, float], None]) -> None:
-        """Call ``receive(x, y)`` at each click: shares from the left and from the top, 0 to 1."""
+@cache
+def _canvas(pinned: bool) -> tuple[FigureCanvasAgg, dict[str, Axes]]:
+    height, boxes = (PINNED_HEIGHT, PINNED_BOXES) if pinned else (HEIGHT, BOXES)
+    figure = Figure(figsize=(WIDTH / 100, height / 100), dpi=100, facecolor="white")
+    canvas = FigureCanvasAgg(figure)
+    axes = {name: figure.add_axes(box) for name, box in boxes.items()}
+    for name, ax in axes.items():
+        ax.tick_params(labelsize=10)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.yaxis.set_visible(name not in ("distance", "support"))
+    bar = figure.add_axes((0.84, 22 / height, 0.14, 14 / height))
+    colors = ScalarMappable(Normalize(0, 1), P_NORMAL)
+    figure.colorbar(colors, cax=bar, orientation="horizontal", ticks=[0, 0.5, 1])
+    bar.tick_params(labelsize=10, length=2, pad=2)
+    bar.set_ylabel("P(normal)", fontsize=10, rotation=0, ha="right", va="center")
+    return canvas, axes
 
-        def of_message(_: Any, content: Any, buffers: Any) -> None:
-            receive(float(content["x"]), float(content["y"]))
 
-        self.on_msg(of_message)
+def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) -> None:
+    x1, x2 = plane.ticks
+    show_probability(ax, view.p, (x1[0], x1[-1], x2[0], x2[-1]))
+    if before is not None:
+        ax.contour(x1, x2, before.score, [0.0], colors=BEFORE, linewidths=1.4, linestyles="--")
+    ax.contour(x1, x2, view.score, [0.0], colors=INK, linewidths=1.8)
+    for members, color, marker, label in row_classes(view.minority):
+        size = MARK * min(1.0, max(0.4, (MANY / members.sum()) ** 0.5))
+        edge = "white" if label == "majority" else "black"
+        ax.plot(*plane.xy[members].T, marker, color=color, ms=size, mec=edge, mew=0.1 * size)
+    z = plane.project(view.point)[0]
+    ax.plot(*z, "*", color=CHOSEN, ms=15, mec="black", mew=0.9, zorder=5, clip_on=False)
+    ax.set_xlabel(plane.names[0], fontsize=11, parse_math=False)
+    ax.set_ylabel(plane.names[1], fontsize=11, parse_math=False)
+    ax.set_title(title, fontsize=11, loc="left")
+
+
+def _distance(ax: Axes, view: View, before: View | None) -> None:
+    cutoff, views = view.est.cutoff_, [v for v in (view, before) if v is not None]
+    low = min(min(v.d.min(), v.est.cutoff_) for v in views)
+    high = max(max(v.d.max(), v.est.cutoff_) for v in views)
+    # far rows of a narrow kernel differ in no digit that an axis could show
+    space = max(0.05 * (high - low), (LEAST_RANGE * high - (high - low)) / 2)
+    x = np.linspace(low - space, high + space, KDE_POINTS)
+    if before is not None:
+        ax.plot(x, _curve(before.d, x), **OF_BEFORE)
+        ax.axvline(before.est.cutoff_, **OF_BEFORE | {"linestyle": ":"})
+    if len(view.prior_d):
+        ax.plot(x, _curve(view.prior_d, x), color=INK, linewidth=1.0)
+    y = _curve(view.d, x)
+    color = {True: MINORITY, False: MAJORITY, None: INK}[view.is_minority]
+    ax.plot(x, y, color=color, linewidth=1.6)
+    ax.fill_between(x, y, where=x <= cutoff, color=LIGHT_MAJORITY, linewidth=0)
+    ax.fill_between(x, y, where=x >= cutoff, color=LIGHT_MINORITY, linewidth=0)
+    ax.axvline(cutoff, color=INK, linewidth=1.4)
+    ax.set_ylim(bottom=0)
+    ax.xaxis.set_major_locator(MaxNLocator(4))
+    ax.ticklabel_format(axis="x", useOffset=False)
+    ax.set_xlabel("d_z (filled: posterior, thin: prior)\nupright: the cutoff D_opt", fontsize=10)
+    what = view.name if view.state.z is not None else f"{view.name}, {view.class_name}"
+    title = f"z: {what}; P(normal) {view.decision['probability_normal']:.2f}"
+    ax.set_title(title, fontsize=10, loc="left", parse_math=False)
+
+
+def _curve(d: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the density of d at x over its largest value: a narrow one hides no other."""
+    y = _density(d, x)
+    return y / (y.max() or 1.0)
+
+
+def _density(d: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return a kernel estimate of the density of d at x, with a bandwidth of at least a step."""
+    step = x[1] - x[0]
+    if not d.std() > step:  # too narrow to show: a normal density as wide as a step
+        return np.exp(-(((x - d.mean()) / step) ** 2) / 2) / (step * np.sqrt(2 * np.pi))
+    return gaussian_kde(d[:: max(1, len(d) // KDE_DRAWS)])(x)
+
+
+def _support(ax: Axes, view: View, before: View | None) -> None:
+    M = max(v.weights.shape[1] for v in (view, before) if v is not None)
+    bins = np.linspace(0.0, np.log10(M), 41)  # of the logarithm, as a log axis is slow to draw
+
+    def bars(draws: np.ndarray, **style: Any) -> None:
+        inside = np.clip(np.log10(draws), bins[0], bins[-1])  # rounding can cross the ends
+        ax.stairs(np.histogram(inside, bins)[0] / len(draws), bins, **style)
+
+    if before is not None:
+        bars(before.support, **OF_BEFORE)
+    if len(view.prior_support):
+        bars(view.prior_support, color=INK, linewidth=1.2)
+    bars(view.support, fill=True, color=MAJORITY, alpha=0.75)
+    ax.axvspan(0.0, np.log10(min(MIN_SUPPORT, M / 4)), color=MINORITY, alpha=0.13, linewidth=0)
+    ax.set_xlim(0.0, np.log10(M))
+    numbers = (1, 2, 5, 10, 20, 50, 100) if M <= MOST_TICKED else (1, 5, 20, 100, 500, 2000)
+    ticks = [t for t in numbers if t <= M]
+    ax.set_xticks(np.log10(ticks), [str(t) for t in ticks])
+    ax.set_xlabel("outline prior, filled posterior", fontsize=10)
+    ax.set_title("Effective support points", fontsize=11, loc="left")
+
+
+def _weights(ax: Axes, view: View, before: View | None) -> None:
+    n0, M = view.est.gram_.n_majority_points, view.weights.shape[1]
+    for part, color, light in (
+        (slice(0, n0), MAJORITY, LIGHT_MAJORITY),
+        (slice(n0, M), MINORITY, LIGHT_MINORITY),
+    ):
+        x, (mean, low, high) = np.arange(M)[part], view.weights[:, part]
+        order = np.argsort(-mean, kind="stable")
+        if len(x) <= BARS:
+            ax.vlines(x, low[order], high[order], color=light, linewidth=2.0)
+            ax.plot(x, mean[order], ".", color=color, markersize=7)
+        else:  # more bars than can be told apart
+            ax.fill_between(x, low[order], high[order], color=light, linewidth=0, step="mid")
+            ax.plot(x, mean[order], color=color, linewidth=2.0)
+        if before is not None and before.est.gram_.n_majority_points == n0:
+            mean = np.sort(before.weights[0][part])[::-1]
+            ax.plot(x[: len(mean)], mean[: len(x)], **OF_BEFORE)
+    ax.axhline(0.0, color="#999999", linewidth=0.8)
+    ax.axhline(1.0 / n0, color=INK, linewidth=0.8, linestyle=":")
+    ax.set_xlim(-0.01 * M - 1, 1.01 * M)
+    after = f", minority from {n0}" if n0 < M else ""
+    ax.set_xlabel(f"points, the heaviest first{after}\n(dotted: equal weights 1/{n0})", fontsize=10)
+    ax.set_title("Weights: posterior mean and 90 % interval", fontsize=11, loc="left")
+
+
+def _legend(figure: Figure, view: View, before: View | None, name_before: str) -> None:
+    handles = [
+        Line2D([], [], marker=marker, color=color, label=label, linestyle="")
+        for _, color, marker, label in row_classes(view.minority)
+    ]
+    star: dict[str, Any] = {"marker": "*", "linestyle": "", "mec": "black", "mew": 0.8, "ms": 11}
+    handles += [
+        Line2D([], [], color=CHOSEN, label="z", **star),
+        Line2D([], [], color=INK, linewidth=1.8, label="boundary, this setting"),
+    ]
+    if before is not None:
+        handles.append(Line2D([], [], label=name_before, **OF_BEFORE))
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.05, 0.005)}
+    figure.legend(handles=handles, ncols=5, frameon=False, fontsize=10, **place)

@@ -1,55 +1,113 @@
-"""The state of the explorer: all that its controls set, as an estimator and as code."""
+"""The state of the explorer: what its controls set, as an estimator, as code and as a fit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, override
+
+import numpy as np
 
 from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
 from ..estimators.registry import REGISTRY, Record
 from ..inference.cutoff import Cutoff
+from ..inference.warning import DataWarning, Messages, collected
 from ..models import kernels, priors
-from .call import Call, Given
-from .ranges import Range
 
 DEFAULT_MODEL = "BSVDD"
-# Which numbers of a prior deserve a slider is a choice: GraphLaplacian, for one, needs rows too.
-FAMILIES: dict[str, tuple[type, tuple[str, ...]]] = {
-    "StandardizedRowSum": (priors.StandardizedRowSum, ("sd",)),
-    "InverseRowSum": (priors.InverseRowSum, ("sd", "power")),
-    "RowSum": (priors.RowSum, ("sd", "exponent")),
-    "Flat": (priors.Flat, ("sd",)),
-    "EqualWeights": (priors.EqualWeights, ("sd",)),
-    "GaussianProcess": (priors.GaussianProcess, ("sd",)),
-}
-CRITERIA = ("g_mean", "balanced_accuracy", "f1", "cost", "false_alarm")
-CRITERIA_WITHOUT_MINORITY = ("false_alarm",)
-# what a published model leaves to the controls
-OPEN = (
-    *("model", "published", "bandwidth", "row", "z"),
-    *("standardize", "random_state", "minor_label"),
+DIGITS = 3  # of a number on a slider; the code has the same digits
+REUSES_STATISTICS = {"prior", "minority_prior", "likelihood_scale", "cutoff"}
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers that a slider can reach.
+
+    Attributes
+    ----------
+    low, high : float
+        The smallest and the largest number.
+    step : float
+        Distance between two numbers; with ``log``, between their logarithms to base 10.
+    log : bool
+        Whether the slider is logarithmic.
+    whole : bool
+        Whether the slider has whole numbers only.
+    """
+
+    low: float
+    high: float
+    step: float
+    log: bool = False
+    whole: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise an error unless ``value`` is a number in the range."""
+        number = int | np.integer if self.whole else int | float | np.number
+        if isinstance(value, bool) or not isinstance(value, number):
+            kind = "a whole number" if self.whole else "a number"
+            raise TypeError(f"{name} must be {kind}, got {value!r}")
+        if not self.low <= value <= self.high:
+            raise ValueError(
+                f"{name} must lie between {self.low:g} and {self.high:g}, got {value!r}"
+            )
+
+    def rounded(self, value: float) -> float | int:
+        """Return ``value`` as the slider shows it."""
+        return int(value) if self.whole else min(max(_rounded(value), self.low), self.high)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+# Which priors have controls is a choice: GraphLaplacian, for one, needs rows too.
+FAMILIES = (
+    *("StandardizedRowSum", "InverseRowSum", "RowSum", "Flat", "EqualWeights"),
+    "GaussianProcess",
 )
-LABELS = {
-    "model": "model",
-    "published": "as published",
-    "prior": "prior",
-    "sd": "prior sd",
-    "exponent": "exponent ν",
-    "power": "power ν",
-    "a": "Beta a",
-    "b": "Beta b",
-    "bounded": "bound Σα1 by c",
-    "total": "total c",
-    "calibrated": "calibrate λ",
-    "likelihood_scale": "likelihood scale λ",
-    "bandwidth": "bandwidth s",
-    "criterion": "cutoff by",
-    "false_alarm_rate": "false-alarm rate",
-    "miss_cost": "cost of a miss",
-    "level": "normal above P",
-    "row": "point z: row",
+WITHOUT_MINORITY = ("false_alarm",)  # criteria
+# The label of each control, and what it can take; the models are those of the registry, and
+# bandwidths and rows follow from the data.
+CONTROLS: dict[str, tuple[str, Range | tuple[Any, ...]]] = {
+    "model": ("model", ()),
+    "published": ("as published", (False, True)),
+    "prior": ("prior", FAMILIES),
+    "sd": ("prior sd", Range(0.1, 10.0, 0.05, log=True)),
+    "exponent": ("exponent ν", Range(0.05, 1.0, 0.05)),
+    "power": ("power ν", Range(0.05, 1.0, 0.05)),
+    "a": ("Beta a", Range(0.1, 10.0, 0.05, log=True)),
+    "b": ("Beta b", Range(0.1, 10.0, 0.05, log=True)),
+    "bounded": ("bound Σα1 by c", (False, True)),
+    "total": ("total c", Range(0.1, 10.0, 0.05, log=True)),
+    "calibrated": ("calibrate λ", (False, True)),
+    "likelihood_scale": ("likelihood scale λ", Range(0.01, 100.0, 0.1, log=True)),
+    "bandwidth": ("bandwidth s", ()),
+    "criterion": ("cutoff by", ("g_mean", "balanced_accuracy", "f1", "cost", *WITHOUT_MINORITY)),
+    "false_alarm_rate": ("false-alarm rate", Range(0.01, 0.5, 0.01)),
+    "miss_cost": ("cost of a miss", Range(1.0, 100.0, 0.1, log=True)),
+    "level": ("normal above P", Range(0.05, 0.95, 0.05)),
+    "row": ("point z: row", ()),
 }
+
+
+class Code(NamedTuple):
+    """An object, and the code that makes it."""
+
+    value: Any
+    text: str
+
+
+def _call(
+    constructor: Callable[..., Any], name: str, arguments: dict[str, Any], block: bool = False
+) -> Code:
+    """Return what a constructor gives, and its call; a block has a line for each argument."""
+    known = {k: v if isinstance(v, Code) else Code(v, repr(v)) for k, v in arguments.items()}
+    texts = [f"{k}={v.text}" for k, v in known.items()]
+    text = "\n" + "".join(f"    {each},\n" for each in texts) if block else ", ".join(texts)
+    return Code(constructor(**{k: v.value for k, v in known.items()}), f"{name}({text})")
 
 
 @dataclass(frozen=True)
@@ -74,17 +132,12 @@ class ExplorerState:
     bounded : bool, default=False
         Whether the minority weights sum to ``total`` at most.
     total : float, default=1
-        Bound on the sum of the minority weights.
     calibrated : bool, default=True
         Whether lambda is calibrated, for models whose default it is; ``likelihood_scale`` is then
         not used.
     likelihood_scale : float, default=1
     criterion : str, default="g_mean"
-        Criterion of the cutoff.
-    false_alarm_rate : float, default=0.1
-        For the criterion ``"false_alarm"``.
-    miss_cost : float, default=10
-        For the criterion ``"cost"``.
+        Criterion of the cutoff, with ``false_alarm_rate`` or ``miss_cost``.
     level : float, default=0.5
         A row is normal if P(normal) exceeds this level.
     row : int, default=0
@@ -127,129 +180,76 @@ class ExplorerState:
     level: float = 0.5
     row: int = 0
     z: tuple[float, ...] | None = None
+    own_prior: Any = None
     standardize: bool = True
     dictionary: int | str | None = "auto"
     draws: int = 1000
     chains: int = 2
     random_state: int = 0
     minor_label: Any = None
-    own_prior: Any = None
-
-    RANGES: ClassVar[dict[str, Range]] = {
-        "sd": Range(0.1, 10.0, 0.05, log=True),
-        "exponent": Range(0.05, 1.0, 0.05),
-        "power": Range(0.05, 1.0, 0.05),
-        "a": Range(0.1, 10.0, 0.05, log=True),
-        "b": Range(0.1, 10.0, 0.05, log=True),
-        "total": Range(0.1, 10.0, 0.05, log=True),
-        "likelihood_scale": Range(0.01, 100.0, 0.1, log=True),
-        "false_alarm_rate": Range(0.01, 0.5, 0.01),
-        "miss_cost": Range(1.0, 100.0, 0.1, log=True),
-        "level": Range(0.05, 0.95, 0.05),
-    }
-
-    def __post_init__(self) -> None:
-        for name, values in self.choices().items():
-            if getattr(self, name) not in values:
-                raise ValueError(
-                    f"{name} must be one of {list(values)}, got {getattr(self, name)!r}"
-                )
-        for name, limits in self.RANGES.items():
-            limits.check(name, getattr(self, name))
-
-    @staticmethod
-    def choices() -> dict[str, tuple[Any, ...]]:
-        """Return the values of each field that has a few only."""
-        return {
-            "model": tuple(models()),
-            "published": (False, True),
-            "prior": tuple(FAMILIES),
-            "bounded": (False, True),
-            "calibrated": (False, True),
-            "criterion": CRITERIA,
-            "standardize": (False, True),
-        }
-
-    @property
-    def relevant(self) -> frozenset[str]:
-        """The fields that have an effect with this model, prior and criterion."""
-        names = {f.name for f in fields(self)}
-        if self.model not in PUBLICATIONS:  # a user's model
-            names -= {"published"}
-        elif self.published:
-            return frozenset(OPEN)
-        names -= {"exponent", "power", "false_alarm_rate", "miss_cost"}
-        if self.own_prior is None:
-            names |= set(FAMILIES[self.prior][1])
-        else:
-            names -= {"prior", "sd"}
-        names |= {"cost": {"miss_cost"}, "false_alarm": {"false_alarm_rate"}}.get(
-            self.criterion, set()
-        )
-        if not self._has_beta_prior:
-            names -= {"a", "b", "bounded", "total"}
-        elif not self.bounded:
-            names -= {"total"}
-        if not self._can_calibrate:
-            names -= {"calibrated"}
-        elif self.calibrated:
-            names -= {"likelihood_scale"}
-        return frozenset(names)
-
-    @property
-    def _record(self) -> Record:
-        return models()[self.model]
-
-    @property
-    def _has_beta_prior(self) -> bool:
-        """Whether the controls set the minority prior; another than Beta keeps its default."""
-        return isinstance(self._record.parameters.get("minority_prior"), priors.Beta)
-
-    @property
-    def _can_calibrate(self) -> bool:
-        return bool(self._record.parameters["likelihood_scale"] == CALIBRATED)
 
     @property
     def is_published(self) -> bool:
         """Whether the estimator is that of :func:`bsvdd.as_published`."""
-        return self.published and "published" in self.relevant
+        return self.published and self.model in PUBLICATIONS
 
-    def _call(self) -> Call:
-        kernel = Call(kernels.RBF, "kernels.RBF", {"bandwidth": self.bandwidth})
-        if self.standardize:
-            kernel = Call(kernels.Tabular, "kernels.Tabular", {"kernel": kernel})
-        defaults = self._record.parameters
+    @property
+    def relevant(self) -> set[str]:
+        """The controls that have an effect with this model, prior and criterion."""
+        names = {"model", "bandwidth", "row"}
+        if self.model in PUBLICATIONS:
+            names |= {"published"}
         if self.is_published:
-            named: dict[str, Any] = {"name": self.model, "kernel": kernel}
-            for name in ("random_state", "minor_label"):
-                if getattr(self, name) != defaults[name]:
-                    named[name] = getattr(self, name)
-            return Call(as_published, "as_published", named)
-        family, parameters = FAMILIES[self.prior]
-        prior: Call | Given = Call(
-            family, f"priors.{self.prior}", {p: getattr(self, p) for p in parameters}
+            return names
+        if self.own_prior is None:
+            numbers = {field.name for field in fields(getattr(priors, self.prior))}
+            names |= {"prior"} | (numbers & set(CONTROLS))
+        names |= {"criterion", "level"}
+        names |= {"cost": {"miss_cost"}, "false_alarm": {"false_alarm_rate"}}.get(
+            self.criterion, set()
         )
-        if self.own_prior is not None:
-            prior = Given(self.own_prior, "my_prior")
-        arguments: dict[str, Any] = {"kernel": kernel, "prior": prior}
-        if self._has_beta_prior:
-            beta = {"a": self.a, "b": self.b} | ({"total": self.total} if self.bounded else {})
-            arguments["minority_prior"] = Call(priors.Beta, "priors.Beta", beta)
-        calibrated = self.calibrated and self._can_calibrate
-        arguments["likelihood_scale"] = CALIBRATED if calibrated else self.likelihood_scale
-        policy: dict[str, Any] = {"criterion": self.criterion, "level": self.level}
-        for name in ("false_alarm_rate", "miss_cost"):
-            if name in self.relevant:
-                policy[name] = getattr(self, name)
-        arguments["cutoff"] = Call(Cutoff, "Cutoff", policy)
-        for name in ("dictionary", "draws", "chains", "random_state", "minor_label"):
-            if getattr(self, name) != defaults[name]:
-                arguments[name] = getattr(self, name)
-        return Call(self._record.estimator(), self._record.class_name, arguments)
+        defaults = models()[self.model].parameters
+        if isinstance(defaults.get("minority_prior"), priors.Beta):  # another keeps its default
+            names |= {"a", "b", "bounded"} | ({"total"} if self.bounded else set())
+        if defaults["likelihood_scale"] == CALIBRATED:
+            names |= {"calibrated"}
+        if not (self.calibrated and "calibrated" in names):
+            names |= {"likelihood_scale"}
+        return names
+
+    def _estimator(self) -> Code:
+        record, relevant = models()[self.model], self.relevant
+
+        def shown(*names: str) -> dict[str, Any]:
+            return {name: getattr(self, name) for name in names if name in relevant}
+
+        def changed(*names: str) -> dict[str, Any]:
+            values = {name: getattr(self, name) for name in names}
+            return {n: value for n, value in values.items() if value != record.parameters[n]}
+
+        kernel = _call(kernels.RBF, "kernels.RBF", shown("bandwidth"))
+        if self.standardize:
+            kernel = _call(kernels.Tabular, "kernels.Tabular", {"kernel": kernel})
+        arguments: dict[str, Any] = {"kernel": kernel}
+        if self.is_published:
+            arguments = {"name": self.model} | arguments | changed("random_state", "minor_label")
+            return _call(as_published, "as_published", arguments, block=True)
+        arguments["prior"] = Code(self.own_prior, "my_prior")
+        if self.own_prior is None:
+            family, numbers = getattr(priors, self.prior), shown("sd", "exponent", "power")
+            arguments["prior"] = _call(family, f"priors.{self.prior}", numbers)
+        if "a" in relevant:
+            beta = _call(priors.Beta, "priors.Beta", shown("a", "b", "total"))
+            arguments["minority_prior"] = beta
+        arguments |= {"likelihood_scale": CALIBRATED} | shown("likelihood_scale")
+        cutoff = shown("criterion", "level", "false_alarm_rate", "miss_cost")
+        arguments["cutoff"] = _call(Cutoff, "Cutoff", cutoff)
+        arguments |= changed("dictionary", "draws", "chains", "random_state", "minor_label")
+        return _call(record.estimator(), record.class_name, arguments, block=True)
 
     def estimator(self) -> Bayesian:
         """Return the estimator, not yet fitted."""
-        est: Bayesian = self._call().value()
+        est: Bayesian = self._estimator().value
         return est
 
     def code(self) -> str:
@@ -258,7 +258,20 @@ class ExplorerState:
         The names in it are the estimator's class, ``Cutoff``, ``kernels`` and ``priors``, or
         ``as_published`` and ``kernels``.
         """
-        return self._call().block()
+        return self._estimator().text
+
+    def cell(self) -> str:
+        """Return the code of a cell: imports, constructor call and fit."""
+        model = models()[self.model].estimator()
+        names, of_user = ["Cutoff", "kernels", "priors"], ""
+        if self.is_published:
+            names = ["as_published", "kernels"]
+        elif model.__module__.startswith(f"{__name__.partition('.')[0]}."):
+            names.insert(0, model.__name__)
+        else:
+            of_user = f"from {model.__module__} import {model.__name__}\n"
+        imports = f"from bsvdd import {', '.join(names)}\n{of_user}"
+        return f"{imports}\nest = {self.code()}\nest.fit(X, y)\n"
 
 
 def models() -> dict[str, Record]:
@@ -271,3 +284,94 @@ def models() -> dict[str, Record]:
     home = REGISTRY[DEFAULT_MODEL].estimator().__module__
     records.sort(key=lambda record: record.estimator().__module__ != home)
     return {record.name: record for record in records}
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted estimator, with message and category of each warning of its fit."""
+
+    est: Bayesian
+    warnings: Messages
+
+
+def refit(new: Bayesian, previous: Fitted | None, X: Any, y: Any = None) -> Fitted:
+    """Fit ``new`` to X and y, with as little work as its changed parameters allow.
+
+    Parameters
+    ----------
+    new : Bayesian
+        Not fitted.
+    previous : Fitted or None
+        A fit to the same X and y. If only the cutoff has changed, its draws are reused; if only
+        priors or the likelihood scale have changed, its Gram statistics are reused.
+    X, y
+        Training rows and labels.
+    """
+    with collected() as warnings:
+        if previous is None or type(previous.est) is not type(new):
+            return Fitted(new.fit(X, y), warnings)
+        before, after = previous.est.get_params(deep=False), new.get_params(deep=False)
+        changed = {name for name, value in after.items() if before[name] != value}
+        if not changed:
+            return previous
+        if changed == {"cutoff"}:
+            est = previous.est.with_cutoff(new.cutoff)
+            return Fitted(est, list(dict.fromkeys(previous.warnings + warnings)))
+        if changed - REUSES_STATISTICS:
+            return Fitted(new.fit(X, y), warnings)
+        est = copy.copy(previous.est)
+        est.set_params(likelihood_scale=new.likelihood_scale, cutoff=new.cutoff)
+        est = est.with_prior(**{k: v for k, v in after.items() if k in ("prior", "minority_prior")})
+        of_rows = [warning for warning in previous.warnings if warning[1] is DataWarning]
+        return Fitted(est, of_rows + warnings)
+
+
+@dataclass(frozen=True, repr=False)
+class _RoundedRBF(kernels.RBF):
+    """An RBF kernel that rounds the bandwidth of its criterion as the slider shows it."""
+
+    @override
+    def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Any:
+        return kernels.RBF(_rounded(float(super().resolve(X, dimensions).bandwidth)))
+
+
+def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[Fitted, ExplorerState]:
+    """Return the first fit and its state.
+
+    The bandwidth and the criterion of the cutoff depend on the rows, which only ``fit`` reads and
+    checks. So the kernel of the fit finds the bandwidth, and the criterion is set after the fit;
+    neither needs a second fit.
+
+    Parameters
+    ----------
+    X, y
+        Training rows and labels.
+    options : dict
+        Fields of the state that have no control.
+    """
+    state = ExplorerState(bandwidth=1.0, **options)  # the kernel of the fit is another one
+    kernel: kernels.Kernel = _RoundedRBF(
+        REGISTRY[DEFAULT_MODEL].parameters["kernel"].kernel.bandwidth
+    )
+    kernel = kernels.Tabular(kernel) if state.standardize else kernel
+    # any number is a cutoff here: the criterion is not known yet
+    fit = refit(state.estimator().set_params(kernel=kernel, cutoff=1.0), None, X, y)
+    found: Any = fit.est.kernel_
+    state = replace(state, bandwidth=(found.kernel if state.standardize else found).bandwidth)
+    if not fit.est.fit_.data.minority.any():
+        state = replace(state, criterion=WITHOUT_MINORITY[0])
+    fit.est.set_params(kernel=state.estimator().kernel)
+    return refit(state.estimator(), fit, X, y), state
+
+
+def allowed(state: ExplorerState, fit: Fitted) -> dict[str, Range | tuple[Any, ...]]:
+    """Return what each control can take, from the state and the rows of the first fit."""
+    minority = fit.est.fit_.data.minority
+    names = [name for name, r in models().items() if minority.any() or not r.needs_minority]
+    low, high = _rounded(state.bandwidth / 5), _rounded(state.bandwidth * 10)
+    found = {name: values for name, (_, values) in CONTROLS.items()} | {
+        "model": tuple(names),
+        "bandwidth": Range(low, high, 0.02, log=True),
+        "row": Range(0, len(minority) - 1, 1, whole=True),
+    }
+    return found if minority.any() else found | {"criterion": WITHOUT_MINORITY}

@@ -65,8 +65,9 @@ def plot_explanation(
     >>> figure = plots.plot_explanation(est, [0.0, 6.0, 0.0])
     """
     require_center(est)
+    asked: dict[str, Any] = {"rows": [row]}
     if row is not None:
-        X, asked = with_feature_names(est, est.fit_.data.rows[[row]]), {"rows": [row]}
+        X = with_feature_names(est, est.fit_.data.rows[[row]])
     else:
         X = x if isinstance(x, pd.DataFrame) else np.atleast_2d(np.asarray(x, dtype=float))
         if len(X) != 1:

@@ -9,7 +9,7 @@ import pytest
 from bsvdd.comparison import datasets
 
 from benchmarks.browser import CHROMIUM, SERVER, chromium, served
-from bsvdd.explorer import explore, panels
+from bsvdd.explorer import explore, picture
 
 ARTIFACTS = Path(__file__).parents[2] / "test-artifacts"
 FIRST, CHANGE = 240, 90  # seconds until a first fit, a change
@@ -47,31 +47,28 @@ class Screen:
     def __init__(self, page):
         self.page = page
 
-    def wait_until(self, selector, seconds, what):
+    def wait(self, seconds, what, code, arg):
+        """Wait until a function of the page is true of ``arg``."""
         from playwright.sync_api import TimeoutError
 
         try:
-            self.page.wait_for_selector(selector, timeout=1000 * seconds)
+            self.page.wait_for_function(code, arg=arg, timeout=1000 * seconds)
         except TimeoutError:
             self.keep("failed")
             seen = self.page.inner_text("body")
             pytest.fail(f"{what} not seen within {seconds} s; the page says:\n{seen}")
 
-    def wait_for_change(self, since):
-        """Wait until the picture is another one than ``since``, and up to date."""
-        from playwright.sync_api import TimeoutError
+    def wait_for(self, text, seconds=CHANGE):
+        code = "text => document.body.innerText.includes(text)"
+        self.wait(seconds, f"the text {text!r}", code, text)
 
-        try:
-            self.page.wait_for_function(
-                """since => document.querySelector("img.bsvdd-picture").src !== since
-                    && document.querySelector(".bsvdd-ready") !== null""",
-                arg=since,
-                timeout=1000 * CHANGE,
-            )
-        except TimeoutError:
-            self.keep("failed")
-            seen = self.page.inner_text("body")
-            pytest.fail(f"no other picture within {CHANGE} s; the page says:\n{seen}")
+    def wait_for_change(self, since=None, seconds=CHANGE):
+        """Wait until the picture is another one than ``since``, and up to date."""
+        code = """since => {
+            const image = document.querySelector("img.bsvdd-picture");
+            return image && image.src !== since && document.querySelector(".bsvdd-ready");
+        }"""
+        self.wait(seconds, "another picture", code, since)
 
     @property
     def source(self):
@@ -89,16 +86,12 @@ class Screen:
             )
         )
 
+    def column(self, selector):
+        return self.page.locator(f".bsvdd-summary {selector}").all_inner_texts()
+
     @property
     def figures(self):
         return self.column("tr td:nth-of-type(1)")
-
-    @property
-    def before(self):
-        return self.column(".bsvdd-before")
-
-    def column(self, selector):
-        return self.page.locator(f".bsvdd-summary {selector}").all_inner_texts()
 
     def click(self, x, y):
         """Click on the picture at shares of its width and height."""
@@ -133,8 +126,7 @@ def screen(address, page):
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(address, timeout=1000 * FIRST)
     screen = Screen(page)
-    screen.wait_until("img.bsvdd-picture", FIRST, "the picture")
-    screen.wait_until(".bsvdd-ready", FIRST, "the status 'up to date'")
+    screen.wait_for_change(seconds=FIRST)
     yield screen
     assert not errors
 
@@ -144,16 +136,16 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     screen.keep("start")
     source, picture, figures = screen.source, screen.picture, screen.figures
     assert picture.startswith(b"\x89PNG")
-    assert figures and not screen.before
+    assert figures and not screen.column(".bsvdd-before")
 
     screen.press("sd", "ArrowRight")
     screen.wait_for_change(source)
-    screen.wait_until("text=prior sd 1.5 → 1.78", CHANGE, "the change of the prior sd")
+    screen.wait_for("prior sd 1.5 → 1.78")
     screen.keep("changed")
     assert screen.picture != picture
     assert screen.figures != figures
     assert page.locator("text=Grey is the setting before").count()
-    assert screen.before == ["setting before", *figures]
+    assert screen.column(".bsvdd-before") == ["setting before", *figures]
 
     page.click(".bsvdd-copy")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
@@ -167,11 +159,11 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     }"""
     page.evaluate("() => { navigator.clipboard.writeText = async () => { throw Error('no') } }")
     page.click(".bsvdd-clipboard")
-    screen.wait_until("text=selected: press Ctrl+C", CHANGE, "a refused clipboard")
+    screen.wait_for("selected: press Ctrl+C")
     assert page.evaluate(selected) == code
     page.evaluate("() => { navigator.clipboard.writeText = async t => { window.copied = t } }")
     page.click(".bsvdd-clipboard")
-    screen.wait_until("text=copied", CHANGE, "the clipboard")
+    screen.wait_for("copied")
     assert page.evaluate("window.copied") == code
     with page.expect_download() as download:
         page.click(".bsvdd-save")
@@ -182,7 +174,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     source = screen.source
     screen.type_number("level", "7")
     screen.wait_for_change(source)
-    screen.wait_until("text=normal above P 0.5 → 0.95.", CHANGE, "the end of the slider")
+    screen.wait_for("normal above P 0.5 → 0.95.")
     screen.press("level", "ArrowRight")
     assert float(page.inner_text(".bsvdd-level .widget-readout")) == 0.95
     screen.keep("end")
@@ -192,9 +184,8 @@ def place_of(row):
     """Where the picture has a row, as shares of its width and height."""
     data = datasets.embedded("wine_cultivar3")
     plane = explore(data.X, data.minority, draws=100)._plane
-    x1, x2, _ = plane.grid()
-    share = (plane.xy[row] - [x1[0], x2[0]]) / [x1[-1] - x1[0], x2[-1] - x2[0]]
-    left, bottom, wide, tall = panels.BOXES["plane"]
+    share = (plane.xy[row] - plane.low) / (plane.high - plane.low)
+    left, bottom, wide, tall = picture.BOXES["plane"]
     return left + share[0] * wide, 1.0 - bottom - share[1] * tall
 
 
@@ -203,7 +194,7 @@ def test_a_row_is_clicked_and_another_one_typed(screen):
     lone = 158  # the highest minority row
     screen.click(*place_of(lone))
     screen.wait_for_change(source)
-    screen.wait_until(f"text=why row {lone} is", CHANGE, "the explanation of the clicked row")
+    screen.wait_for(f"why row {lone} is")
     assert page.inner_text(".bsvdd-row .widget-readout") == str(lone)
     assert f"(row {lone}, " in page.inner_text(".bsvdd-summary")
     screen.keep("clicked")
@@ -215,14 +206,14 @@ def test_a_row_is_clicked_and_another_one_typed(screen):
     box.fill("\n".join(["0 = 99", *lines[1:]]))
     page.click(".bsvdd-show-row")
     screen.wait_for_change(source)
-    screen.wait_until("text=why the new row is abnormal", CHANGE, "the typed row's explanation")
+    screen.wait_for("why the new row is abnormal")
     first = page.locator(".bsvdd-why tr").nth(1).inner_text()
     assert first.startswith("column 0")
     screen.keep("typed")
 
     box.fill("0 = no number")
     page.click(".bsvdd-show-row")
-    screen.wait_until("text=a row has 13 lines", CHANGE, "what is wrong with the typed row")
+    screen.wait_for("a row has 13 lines")
 
 
 def test_two_settings_stand_side_by_side(screen):
@@ -232,12 +223,12 @@ def test_two_settings_stand_side_by_side(screen):
     source = screen.source
     screen.type_number("bandwidth", "1.5")
     screen.wait_for_change(source)
-    screen.wait_until("text=Grey is the pinned setting", CHANGE, "what grey is")
+    screen.wait_for("Grey is the pinned setting")
     size = page.evaluate(
         """() => { const i = document.querySelector("img.bsvdd-picture");
                    return [i.naturalWidth, i.naturalHeight]; }"""
     )
-    assert size == [panels.WIDTH, panels.PINNED_HEIGHT]
+    assert size == [picture.WIDTH, picture.PINNED_HEIGHT]
     screen.keep("pinned")
 
 
@@ -245,11 +236,11 @@ def test_a_cancelled_fit_leaves_the_screen_as_it_was(screen):
     page = screen.page
     source, picture, figures = screen.source, screen.picture, screen.figures
     page.click(".bsvdd-published input")  # random-walk Metropolis, for a minute or longer
-    screen.wait_until("text=fitting", CHANGE, "that it fits")
+    screen.wait_for("fitting")
     page.wait_for_timeout(3000)
     assert page.locator(".bsvdd-cancel").is_enabled()
     page.click(".bsvdd-cancel")
-    screen.wait_until("text=cancelled; the picture shows the setting before", 20, "the end")
+    screen.wait_for("cancelled; the picture shows the setting before")
     assert not page.locator(".bsvdd-published input").is_checked()
     page.wait_for_timeout(3000)  # nothing of it comes late
     assert (screen.source, screen.picture, screen.figures) == (source, picture, figures)

@@ -4,8 +4,6 @@ BSVDD_SESSIONS is their number: BSVDD_SESSIONS=9 uv run pytest -n 0 -m long -s F
 """
 
 import os
-import time
-from queue import Empty
 
 import psutil
 import pytest
@@ -32,7 +30,7 @@ explorer = bsvdd.explore(X, y, draws=200)
 display(explorer)
 explorer.change(sd={sd})
 explorer.wait()
-explorer.change(bandwidth=explorer.ranges["bandwidth"].low)
+explorer.change(bandwidth=explorer.allowed["bandwidth"].low)
 {last}
 explorer.close()
 del explorer
@@ -45,22 +43,15 @@ COUNT = "print(sum(issubclass(type(each), Widget) for each in gc.get_objects()))
 def run(client, code):
     """Run a cell to its end, and return what it printed."""
     said = []
-    message = client.execute(code)
-    deadline = time.monotonic() + WAIT
-    while time.monotonic() < deadline:
-        try:
-            got = client.get_iopub_msg(timeout=1)
-        except Empty:
-            continue
-        if got["parent_header"].get("msg_id") != message:
-            continue
-        kind, content = got["msg_type"], got["content"]
+
+    def hear(message):
+        kind, content = message["msg_type"], message["content"]
         assert kind != "error", "\n".join(content["traceback"])
         if kind == "stream":
             said.append(content["text"])
-        if kind == "status" and content["execution_state"] == "idle":
-            return "".join(said)
-    raise AssertionError(f"the cell has run for {WAIT} s")
+
+    client.execute_interactive(code, timeout=WAIT, output_hook=hear)
+    return "".join(said)
 
 
 @pytest.mark.long

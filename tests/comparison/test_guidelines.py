@@ -10,11 +10,9 @@ import pytest
 from bsvdd.comparison.report import guidelines
 from bsvdd.comparison.report.table import model_rows
 from bsvdd.comparison.run import runner, studies
-from bsvdd.comparison.run.cell import trivial_rules
 from bsvdd.comparison.run.protocol import PRIORS, Candidate
-from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.generators import Shape
-from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
+from bsvdd.estimators.registry import REGISTRY
 
 plt.switch_backend("agg")
 
@@ -89,8 +87,11 @@ def test_the_planted_order_is_what_the_tables_say(plan, order):
                 assert details["difference"].iloc[1:].max() < 0
 
 
-def test_differences_over_two_blocks_are_not_tested():
+def test_verdicts_count_the_models_not_told_apart_and_two_blocks_are_not_tested():
     """Intervals of one degree of freedom would join what lies far apart."""
+    words = {(): "best alone", ("A",): "as good: 1 of 3", tuple("ABC"): "none told apart"}
+    assert {same: guidelines.verdict(same, 3) for same in words} == words
+    assert guidelines.verdict([], 0) == "no other model"
     setting = Shape("ring", labelled=False)
     rows = [
         {"data": setting.name, "model": model, "replicate": i, "g_mean": value + 0.01 * i, "auc": 1}
@@ -103,19 +104,6 @@ def test_differences_over_two_blocks_are_not_tested():
     ]
     assert (said[0]["blocks"], said[0]["verdict"]) == ("2 replicates", "too few to test")
     assert (said[1]["not told apart"], said[1]["verdict"]) == ("B", "none told apart")
-
-
-@pytest.mark.parametrize(
-    ("same", "others", "word"),
-    [
-        ([], 3, "best alone"),
-        (["A"], 3, "as good: 1 of 3"),
-        (list("ABC"), 3, "none told apart"),
-        ([], 0, "no other model"),
-    ],
-)
-def test_verdicts_count_the_models_that_are_not_told_apart(same, others, word):
-    assert guidelines.verdict(same, others) == word
 
 
 def test_models_that_tie_do_not_differ_significantly(plan):
@@ -240,51 +228,3 @@ def test_the_page_is_self_contained_and_shows_every_verdict(plan, tmp_path):
     assert page.count("data:image/png;base64,") == 4
     pictures = {p.name for p in tmp_path.glob("*.png")}
     assert {"overview.png", "time.png", "critical_difference_g_mean.png"} <= pictures
-
-
-def test_designs_cover_what_is_asked_for():
-    plan = studies.settings()
-    assert set(plan.design) == {
-        "rows in training",
-        "features",
-        "features with v = 5",
-        "minority share",
-        "boundary",
-        "tails",
-        "mislabelled minority",
-        "labelled minority",
-    }
-    assert {"50", "100", "200"} <= set(plan.design["features"])
-    assert set(plan.design["minority share"]) == {"1/3", "1/5", "1/10", "1/20", "1/50", "1/100"}
-    with_v = [s for (s,) in plan.design["features with v = 5"].values()]
-    assert [(s.v, s.p, s.share) for s in with_v] == [(5, 50, None), (5, 100, None), (5, 200, None)]
-    assert {s.name for s in with_v}.isdisjoint(s.name for (s,) in plan.design["features"].values())
-    assert set(plan.design["boundary"]) == {"linear", "ring", "moons", "clover", "modes"}
-    assert [c.name for c in plan.main.candidates] == [*REGISTRY, *YARDSTICKS]
-    assert any(not s.labelled for s in plan.main.scenarios)
-    for each in plan.studies:
-        each.check()
-    bayesian = [n for n, r in REGISTRY.items() if r.bayesian]
-    assert {c.model for c in plan.priors.candidates} == set(bayesian)
-
-
-def test_real_sets_are_grouped_by_size_features_and_share():
-    data = [datasets.embedded(name) for name in ("wine_cultivar3", "yeast_ME2", "musk")]
-    plan = studies.real(data)
-    level = {
-        factor: {s.name: level for level, members in levels.items() for s in members}
-        for factor, levels in plan.design.items()
-    }
-    assert level["rows of the data set"] == {
-        "wine_cultivar3": "up to 500",
-        "yeast_ME2": "501 to 1500",
-        "musk, 1000 training rows": "above 1500",
-    }
-    assert level["features"]["musk, 1000 training rows"] == "above 40"
-    assert level["minority share"]["wine_cultivar3"] == "above 15%"
-    assert level["minority share"]["yeast_ME2"] == "up to 5%"
-
-
-def test_trivial_rules_are_no_candidates(plan):
-    rows = list(trivial_rules(plan.main.scenarios[0], 0, 0))
-    assert model_rows(pd.DataFrame(rows)).empty

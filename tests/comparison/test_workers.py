@@ -26,6 +26,7 @@ from tests.comparison.helpers import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+NOWHERE = "tcp://127.0.0.1:9"
 
 
 @pytest.fixture
@@ -35,12 +36,6 @@ def cluster():
         yield cluster
 
 
-@pytest.mark.parametrize("jobs", [0, -2])
-def test_jobs_that_are_none_are_refused(jobs):
-    with pytest.raises(ValueError, match="jobs must be at least 1, or -1"):
-        Workers(jobs)
-
-
 @pytest.mark.slow
 def test_processes_and_a_cluster_give_the_same_table(alone, cluster, tmp_path):
     for where in (Workers(2), Workers(scheduler=cluster.scheduler_address)):
@@ -48,8 +43,8 @@ def test_processes_and_a_cluster_give_the_same_table(alone, cluster, tmp_path):
         assert_same(alone, STUDY.run(store, where, on_cell=seen.append))
         assert [each.done for each in seen] == list(range(1, N + 1))
         assert len(stored(store.folder)) == N
-    nowhere = Workers(scheduler="tcp://127.0.0.1:9")  # a finished study asks for no scheduler
-    assert_same(alone, STUDY.run(Store(store.folder), nowhere))
+    # a finished study asks for no scheduler
+    assert_same(alone, STUDY.run(Store(store.folder), Workers(scheduler=NOWHERE)))
 
 
 def test_a_cell_that_kills_its_process_is_named_and_the_rest_is_stored(tmp_path):
@@ -79,9 +74,6 @@ def test_processes_of_a_killed_runner_end_too(alone, forked, tmp_path):
     assert psutil.wait_procs(theirs, timeout=WAIT)[1] == []
     assert_same(alone, STUDY.run(Store(tmp_path)))
     assert_kept(seen, tmp_path)
-
-
-# --- clusters -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -135,16 +127,21 @@ def test_clusters_that_will_not_do_are_refused(options, version, message, monkey
         STUDY.run(workers=Workers(scheduler=cluster.scheduler_address))
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
-def test_a_scheduler_that_cannot_be_reached_fails_in_seconds(address, monkeypatch):
+@pytest.mark.parametrize(
+    ("options", "dask", "message"),
+    [
+        ({"jobs": 0}, True, "jobs must be at least 1, or -1"),
+        ({"jobs": -2}, True, "jobs must be at least 1, or -1"),
+        ({"scheduler": NOWHERE}, True, "no dask scheduler answers at"),
+        ({"scheduler": "nonsense://x"}, True, "no dask scheduler answers at"),
+        ({"scheduler": NOWHERE}, False, r"pip install 'bsvdd\[dask\]'"),
+    ],
+)
+def test_workers_that_cannot_be_had_fail_in_seconds(options, dask, message, monkeypatch):
     monkeypatch.setattr(workers, "CONNECT", 1)
+    if not dask:
+        monkeypatch.setitem(sys.modules, "dask.distributed", None)
     start = time.monotonic()
-    with pytest.raises(ValueError, match="no dask scheduler answers at"):
-        STUDY.run(workers=Workers(scheduler=address))
+    with pytest.raises(ValueError, match=message):
+        STUDY.run(workers=Workers(**options))
     assert time.monotonic() - start < 10
-
-
-def test_dask_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dask.distributed", None)
-    with pytest.raises(ValueError, match=r"pip install 'bsvdd\[dask\]'"):
-        STUDY.run(workers=Workers(scheduler="tcp://127.0.0.1:9"))

@@ -1,6 +1,5 @@
 """Every model of the registry keeps one contract."""
 
-import inspect
 from functools import partial
 
 import arviz as az
@@ -241,21 +240,6 @@ def test_all_outputs_agree(fitted, data, new, name, level):
         np.testing.assert_allclose(table["distance"], distance_of(est, score), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["SVDD", "BDD", "BSVDD-M"])
-def test_data_frames(fitted, data, new, name):
-    X, y = data
-    columns = ["a", "b", "c"]
-    est = make(name).fit(pd.DataFrame(X, range(100, 152), columns), pd.Series(y))
-    np.testing.assert_array_equal(est.feature_names_in_, columns)
-    shuffled = pd.DataFrame(new, columns=columns).sample(frac=1, random_state=0)
-    decision = est.decision(shuffled)
-    pd.testing.assert_index_equal(decision.index, shuffled.index)
-    expected = fitted(name).score_samples(new)[shuffled.index]
-    np.testing.assert_allclose(decision["surprise"], -expected, rtol=1e-12)
-    with pytest.raises(ValueError, match="X lacks column 'a', which the fit has"):
-        est.predict(shuffled.rename(columns={"a": "z"}))
-
-
 @pytest.mark.parametrize("name", ["SVDD", "BDD", "BDD-M", "BSVDD"])
 def test_predictions_as_a_group_of_the_tree(fitted, new, name):
     est = fitted(name)
@@ -456,19 +440,12 @@ def test_save_and_load(fitted, data, new, tmp_path, name):
 
 
 @each_model
-def test_parameters_are_stored_and_shown(name):
+def test_parameters_are_keywords_and_shown(name):
     est = make(name, random_state=3, minor_label="rare")
-    params = est.get_params(deep=False)
-    for key, value in params.items():
-        assert getattr(est, key) is value
-    assert type(est)().set_params(**params).get_params() == est.get_params()
-    assert set(params) == set(inspect.signature(type(est)).parameters)
-    with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
-        est.set_params(nonsense=1)
-    with pytest.raises(TypeError):
-        type(est)(RBF)  # keywords only
-    assert repr(est).startswith(REGISTRY[name].class_name + "(")
+    assert repr(est).startswith(f"{REGISTRY[name].class_name}(")
     assert "minor_label='rare'" in repr(est)
+    with pytest.raises(TypeError):
+        type(est)(RBF)
 
 
 @each_model

@@ -205,26 +205,6 @@ def test_a_raw_kernel_of_columns_of_very_different_scales_warns(kernel):
     SVDD(kernel=kernel, cutoff=1.0).fit(X / [1.0, 2.0, 1.0])
 
 
-COLUMNS = {
-    "few rows": np.random.default_rng(1).normal(size=(10, 2)),
-    "one column": np.random.default_rng(1).normal(size=(40, 1)),
-    "two values": np.random.default_rng(1).integers(0, 2, (40, 3)).astype(float),
-    "constant but for one row": np.column_stack([np.arange(40) % 7, np.arange(40) == 3]) * 1.0,
-    "copies": np.repeat(np.random.default_rng(1).normal(size=(10, 2)), 4, axis=0),
-}
-
-
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-@pytest.mark.parametrize("case", COLUMNS)
-@pytest.mark.parametrize("cls", [SVDD, BDD, BSVDD])
-def test_tables_at_the_edge_of_what_columns_can_be(cls, case):
-    X = COLUMNS[case]
-    est = cls().fit(X)
-    scores = est.score_samples(np.concatenate([X[:4], X[:4] + 1e3]))
-    assert np.isfinite(scores).all() and scores[:4].min() > scores[4:].max()
-    assert (est.predict(X + 1e3) == -1).all()
-
-
 def test_the_kernel_of_a_fit_is_not_checked_twice():
     calls = []
 

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ["models", "inference", "estimators", "comparison", "bsvdd"]  # from the ground up
+PUBLIC = {f"bsvdd.{name}" for name in ("load", "explore", "kernels", "priors", "plots", "scorers")}
 
 
 def module_of(path):
@@ -21,22 +22,22 @@ def module_of(path):
 
 
 FILES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
-MODULES = {module_of(path): path for path in FILES}
+MODULES = {module_of(path): path.read_text(encoding="utf-8") for path in FILES}
+PACKAGES = {module_of(path) for path in FILES if path.name == "__init__.py"}
 
 
-def imported(source, module, is_package=False):
-    """Return the full names that ``source`` imports anywhere in it, but for types only."""
+def imported(source, module, types=True):
+    """Return the full names that ``source`` imports anywhere in it."""
     names, tree = set(), ast.parse(source)
-    types_only = {
+    skipped = {
         inner
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for statement in node.body
-        for inner in ast.walk(statement)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types
+        for inner in ast.walk(node)
     }
-    package = module.split(".") if is_package else module.split(".")[:-1]
+    package = module.split(".") if module in PACKAGES else module.split(".")[:-1]
     for node in ast.walk(tree):
-        if node in types_only:
+        if node in skipped:
             continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -47,67 +48,39 @@ def imported(source, module, is_package=False):
     return names
 
 
-def modules_imported(source, module, modules, is_package=False):
-    """Return which of ``modules`` the source imports: the longest part of each name that is one."""
-    found = set()
-    for name in imported(source, module, is_package):
-        parts = name.split(".")
-        known = [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
-        found |= set([known for known in known if known in modules][-1:])
-    return found - {module}
-
-
-def graph(files, types=False):
+def graph(modules, types):
     """Return the modules that each module imports; packages only list theirs, so they stay out."""
-
-    def source(path):
-        text = path.read_text(encoding="utf-8")
-        return text.replace("if TYPE_CHECKING:", "if True:") if types else text
-
-    return {
-        name: {
-            other
-            for other in modules_imported(source(path), name, files)
-            if files[other].name != "__init__.py"
-        }
-        for name, path in files.items()
-        if path.name != "__init__.py"
-    }
+    found = {}
+    for name in modules.keys() - PACKAGES:
+        parts = [each.split(".") for each in imported(modules[name], name, types)]
+        known = [
+            {".".join(each[:n]) for n in range(1, len(each) + 1)} & set(modules) for each in parts
+        ]
+        longest = {max(each, key=len) for each in known if each}
+        found[name] = longest - PACKAGES - {name}
+    return found
 
 
-def floor(module):
-    part = module.split(".")[1] if "." in module else "bsvdd"
-    return FLOORS.index(part) if part in FLOORS else FLOORS.index("bsvdd")
-
-
-def upwards(source, module, is_package=False):
+def upwards(source, module):
     """Return the names of upper floors that ``source`` imports, for types too, or has in a text."""
+
+    def floor(name):
+        part = name.split(".")[1] if "." in name else "bsvdd"
+        return FLOORS.index(part if part in FLOORS else "bsvdd")
+
     tree = ast.parse(source)
-    everything = source.replace("if TYPE_CHECKING:", "if True:")
-    names = imported(everything, module, is_package)
     documentation = {
         node.body[0].value
         for node in ast.walk(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-        and isinstance(node.body[0].value, ast.Constant)
+        and isinstance(next(iter(node.body), None), ast.Expr)
     }
-    texts = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node not in documentation
-    ]
-    names |= {found for text in texts for found in re.findall(r"\bbsvdd\.[\w.]+", text)}
-    short = ("load", "explore", "kernels", "priors", "plots", "scorers")
-    public = {f"bsvdd.{name}" for name in short}
-    return {
-        name
-        for name in names - public
-        if name.split(".")[0] == "bsvdd" and floor(name) > floor(module)
-    }
+    names = imported(source, module)
+    for node in set(ast.walk(tree)) - documentation:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names |= set(re.findall(r"\bbsvdd\.[\w.]+", node.value))
+    ours = {name for name in names - PUBLIC if name.split(".")[0] == "bsvdd"}
+    return {name for name in ours if floor(name) > floor(module)}
 
 
 @pytest.mark.parametrize("types", [False, True], ids=["when run", "for types too"])
@@ -118,19 +91,21 @@ def test_no_import_is_in_a_circle(types):
         pytest.fail(" -> ".join(error.args[1]))
 
 
-def test_a_circle_by_a_late_import_is_seen(tmp_path):
-    (tmp_path / "a.py").write_text("def f():\n    from .b import g\n")
-    (tmp_path / "b.py").write_text("from . import a\n")
-    files = {"bsvdd.models.a": tmp_path / "a.py", "bsvdd.models.b": tmp_path / "b.py"}
+def test_a_circle_by_a_late_import_is_seen():
+    files = {
+        "bsvdd.models.a": "def f():\n    from .b import g",
+        "bsvdd.models.b": "from . import a",
+    }
     with pytest.raises(CycleError):
-        TopologicalSorter(graph(files)).prepare()
+        TopologicalSorter(graph(files, False)).prepare()
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_no_import_goes_up(name):
-    path = MODULES[name]
-    is_package = path.name == "__init__.py"
-    assert not upwards(path.read_text(encoding="utf-8"), name, is_package)
+def test_no_import_goes_up_and_those_inside_are_relative():
+    assert len(MODULES) > 100
+    assert {name: up for name, source in MODULES.items() if (up := upwards(source, name))} == {}
+    absolute = re.compile(r"^\s*(?:from|import) bsvdd\b", re.MULTILINE)
+    code = {name: re.sub(r'(?s)""".*?"""', "", source) for name, source in MODULES.items()}
+    assert [name for name, source in code.items() if absolute.search(source)] == []
 
 
 @pytest.mark.parametrize(
@@ -149,15 +124,6 @@ def test_an_arrow_upwards_is_seen(line):
     assert upwards(line, "bsvdd.models.gram")
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_imports_inside_are_relative(name):
-    source = MODULES[name].read_text(encoding="utf-8")
-    tree = ast.parse(source)
-    absolute = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
-    absolute |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level}
-    assert not {name for name in absolute if name.partition(".")[0] == "bsvdd"}
-
-
 def test_what_is_imported_is_a_dependency():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project.get("optional-dependencies", {}).values()
@@ -167,8 +133,8 @@ def test_what_is_imported_is_a_dependency():
     }
     names = {
         each.partition(".")[0]
-        for name, path in MODULES.items()
-        for each in imported(path.read_text(encoding="utf-8"), name, path.name == "__init__.py")
+        for name, source in MODULES.items()
+        for each in imported(source, name, types=False)
     }
     needed = names - {"bsvdd"} - sys.stdlib_module_names
     assert {{"sklearn": "scikit_learn"}.get(name, name) for name in needed} <= declared

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY
 
@@ -31,16 +30,6 @@ def test_the_example_runs_as_written(tmp_path):
     assert not run.stderr  # a warning would be the first thing that a reader sees
 
 
-def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 150
-
-
-@pytest.mark.parametrize("command", ["uv run --no-dev bsvdd compare", "uv run pytest"])
-def test_both_ways_in_have_both_commands(command):
-    assert f"\n    pip install uv && {command}\n" in README
-    assert f"\n    pipx run {command}\n" in README
-
-
 def test_ci_runs_the_test_command_of_the_readme():
     assert (
         "pip install --quiet --root-user-action=ignore uv && uv run pytest"
@@ -48,7 +37,8 @@ def test_ci_runs_the_test_command_of_the_readme():
     )
 
 
-def test_links_of_the_readme_exist():
+def test_the_readme_is_short_and_its_links_exist():
+    assert len(README.splitlines()) <= 150
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / link).exists(), link
 
