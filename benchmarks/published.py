@@ -110,14 +110,17 @@ def outcomes(frame: pd.DataFrame) -> str:
         values = f1(name)
         rises = values[0] < values[1] < values[2]
         rows.append((f"F1 of {name}, rises with v", rises, said(values)))
-    for share, where in ((0.0, "as it comes"), (0.1, "share 1/10")):
-        p = [means.loc[(share, v, "SVDD"), "share of the minority"] for v in (5.0, 10.0, 20.0)]
-        flag_all = [float(2 * each / (1 + each)) for each in p]
-        for name in bayes:
-            gain = [a - b for a, b in zip(f1(name, share), flag_all, strict=True)]
-            better = all(each > 0.01 for each in gain)
-            what = f"{name}, {where}: F1 is above that of flagging every row ({said(flag_all)})"
-            rows.append((what, better, said(f1(name, share))))
+    share = "share of the minority"
+    p = [float(means.loc[(0.0, v, "SVDD"), share]) for v in (5.0, 10.0, 20.0)]
+    flag_all = [2 * each / (1 + each) for each in p]
+    for name in bayes:
+        more = all(a - b > 0.01 for a, b in zip(f1(name), flag_all, strict=True))
+        what = f"{name}: F1 is above that of flagging every row ({said(flag_all)}) by .01"
+        rows.append((what, more, said(f1(name))))
+    for name in bayes:
+        lost = min(a - b for a, b in zip(f1(name), f1(name, 0.1), strict=True))
+        what = f"{name}, is robust: F1 with the share 1/10 is as large"
+        rows.append((what, lost < 0.01, said(f1(name, 0.1))))
     lines = [f"| {what} | {'yes' if holds else '**no**'} | {said} |" for what, holds, said in rows]
     return "\n".join(["| outcome | here | F1 at v = 5, 10, 20 |", "|---|---|---|", *lines])
 

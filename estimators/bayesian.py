@@ -161,31 +161,22 @@ class Bayesian(Detector):
 
     @override
     def _learn(self, data: TrainingData) -> None:
-        self._calibrated_scale = self._calibrated(data)
+        self._calibrated_scale = self._calibrated(data.gram, data)
 
     @override
     def _for_points(self, gram: Gram) -> Self:
         new = copy.copy(self)
-        new._calibrated_scale = self._calibrated_by(gram)
+        new._calibrated_scale = self._calibrated(gram)
         return new
 
-    def _calibrated(self, data: TrainingData) -> float:
-        """Return the calibrated lambda of these rows; 0 if a number was given."""
-        if data.dictionary.points_are_rows:
-            return self._calibrated_by(data.gram)
-        majority = np.flatnonzero(~data.minority)
-        is_point = np.isin(majority, data.row_of_point)
-        return self._calibrated_by(data.gram, data.rows[majority], is_point)
-
-    def _calibrated_by(
-        self,
-        gram: Gram,
-        rows: np.ndarray | None = None,
-        is_point: np.ndarray | None = None,
-    ) -> float:
-        """Return the calibrated lambda; rows are given if they are not the points."""
+    def _calibrated(self, gram: Gram, data: TrainingData | None = None) -> float:
+        """Return the calibrated lambda of the points, or of ``data``; 0 if a number was given."""
         if self.likelihood_scale != CALIBRATED:
             return 0.0
+        rows = is_point = None
+        if data is not None and not data.dictionary.points_are_rows:
+            majority = np.flatnonzero(~data.minority)
+            rows, is_point = data.rows[majority], np.isin(majority, data.row_of_point)
         found = calibration.calibrated(gram, rows, is_point, self._on_simplex)
         if found.reason is not None:
             warn(
@@ -330,7 +321,7 @@ class Bayesian(Detector):
         new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
         data = self.fit_.data
         if not new._calibrated_scale:  # that of other settings was a number
-            new._calibrated_scale = new._calibrated(data)
+            new._calibrated_scale = new._calibrated(data.gram, data)
         return new._described(data, new._draw(data.gram, data.seed))
 
     def reweighted(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:

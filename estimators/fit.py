@@ -22,14 +22,7 @@ from ..models.kernels import Kernel, as_kernel
 from ..models.potential import Likelihood
 from . import training
 from .inputs import numbers_of, training_names, validated, warn_of_columns
-from .labels import (
-    kinds_seen,
-    labels_of,
-    labels_seen,
-    minority_rows,
-    missing_labels,
-    warn_of_classes,
-)
+from .labels import labels_of, minority_rows, missing_labels, seen, warn_of_classes
 from .rows import files
 from .rows.blocks import ArrayRows, Rows
 from .rows.files import naming
@@ -139,7 +132,8 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
         gram, row_of_point = dictionary.statistics(
             kernel, rows, minority, source, minority_of_all, seed
         )
-    kind, kind_labels = kinds_seen(labels, minority_of_all, est.minor_label)
+    of_labels = seen(labels, minority_of_all, est.minor_label)
+    of_labels["kind"] = of_labels["kind"][held]
     return TrainingData(
         rows=rows,
         minority=minority,
@@ -149,9 +143,7 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
         seed=seed,
         all_rows=len(minority) == n,
         label=y if isinstance(y, str) else None,
-        labels=labels_seen(labels, minority_of_all, est.minor_label),
-        kind=kind[held],
-        kind_labels=kind_labels,
+        **of_labels,
         names=training_names(X, row_numbers, len(rows)),
         dates=source.dates,
     )

@@ -195,10 +195,8 @@ def _are_several(minor_label: Any) -> bool:
     )
 
 
-def kinds_seen(
-    y: Any, minority: np.ndarray, minor_label: Any = None
-) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Return the kind of each row, and the labels of the kinds.
+def seen(y: Any, minority: np.ndarray, minor_label: Any = None) -> dict[str, Any]:
+    """Return what a fit keeps of its labels, by the names of ``TrainingData``.
 
     Parameters
     ----------
@@ -210,38 +208,24 @@ def kinds_seen(
 
     Returns
     -------
-    ndarray of int, shape (n,)
-        0 for majority rows, and k for rows with the k-th label of the minority.
-    tuple
-        The labels of the minority, in the order of ``minor_label``.
+    dict
+        ``kind``, of shape (n,): 0 for majority rows, and k for rows with the k-th label of the
+        minority. ``kind_labels``: the labels of the minority, in the order of ``minor_label``; none
+        without minority rows. ``labels``: the distinct labels of y, those of the minority first.
     """
-    if not minority.any():
-        return np.zeros(len(minority), dtype=int), ()
-    if not _are_several(minor_label):
-        return minority.astype(int), tuple(np.asarray(y)[minority][:1].tolist())
-    y, kind, labels = np.asarray(y), np.zeros(len(minority), dtype=int), _kinds(minor_label)
-    for k, label in enumerate(labels):
-        kind[y == label] = k + 1
-    return kind, tuple(v.item() if isinstance(v, np.generic) else v for v in labels)
-
-
-def labels_seen(y: Any, minority: np.ndarray, minor_label: Any) -> tuple[Any, ...]:
-    """Return the distinct labels of y, those of the minority first; none without labels.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,) or None
-        Labels that :func:`minority_rows` accepts.
-    minority : ndarray of bool, shape (n,)
-        Its result.
-    minor_label : optional
-        The first label if no row is minority.
-    """
+    kind = minority.astype(int)
     if y is None:
-        return ()
+        return {"kind": kind, "kind_labels": (), "labels": ()}
     y = np.asarray(y)
-    first = kinds_seen(y, minority, minor_label)[1] if minority.any() else _kinds(minor_label)
-    return (*first, *np.unique(y[~minority]).tolist())
+    if minority.any() and not _are_several(minor_label):
+        first = tuple(y[minority][:1].tolist())
+    else:
+        named = _kinds(minor_label)
+        first = tuple(v.item() if isinstance(v, np.generic) else v for v in named)
+        for k, label in enumerate(named):
+            kind[y == label] = k + 1
+    labels = (*first, *np.unique(y[~minority]).tolist())
+    return {"kind": kind, "kind_labels": first if minority.any() else (), "labels": labels}
 
 
 def to_save(labels: tuple[Any, ...], as_text: bool = False) -> list[Any]:

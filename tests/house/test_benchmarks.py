@@ -1,14 +1,18 @@
-"""The frame of the stopwatch: rows by name, one table, files written at once."""
+"""The frame of the stopwatch: rows by name, one table; files written at once."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from bsvdd.inference.density import Density
 from bsvdd.models import bsvdd
 
-from benchmarks import shared, stopwatch
+from benchmarks import published, shared, stopwatch
 from benchmarks.stopwatch import Row, gram, naive
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
@@ -61,3 +65,20 @@ def test_the_naive_model_is_the_same_posterior(case):
     log_density = naive(g, prior).compile_logp(mode="FAST_COMPILE")
     theirs = [log_density({"beta": each}) for each in x]
     assert np.diff(ours) == pytest.approx(np.diff(theirs), rel=1e-9)
+
+
+def test_the_page_of_the_slides_has_the_stored_study():
+    frame = pd.read_json(DOCS / "published.json", orient="records")
+    page = (DOCS / "published.md").read_text(encoding="utf-8")
+    assert published.table(frame) in page and published.outcomes(frame) in page
+    by_metropolis = frame["model"].str.endswith("Metropolis")
+    many = (frame["r_hat"] > 1.01).groupby(by_metropolis).sum()
+    assert f"in each of its {many[True]} fits" in page and many[True] == by_metropolis.sum()
+    fits = frame["model"].str.endswith("default sampler").sum()
+    assert f"in {many[False]} of {fits}\nfits" in page
+    first = frame[frame["pair"] == 0].fillna({"share": 0.0})
+    f1 = first.pivot_table(index=["share", "v"], columns="model", values="f1")
+    for model in ("BSVDD", "BSVDD-M"):
+        apart = (f1[f"{model}, Metropolis"] - f1[f"{model}, default sampler"]).abs().max()
+        assert apart <= 0.0145
+    assert "differs by .014 at most" in page

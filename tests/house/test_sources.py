@@ -75,7 +75,7 @@ TITLES = [
     }.items()
     for path in [*paths, "paper/paper.bib"]
 ]
-STATEMENTS = [*NORMAL, *CONVEX, *RATIO, *RULES, *TITLES]
+STATEMENTS = [*NORMAL, *CONVEX, *RATIO, *RULES, *TITLES, *OUTCOMES]
 
 
 @cache
