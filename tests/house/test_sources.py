@@ -75,6 +75,7 @@ TITLES = [
     }.items()
     for path in [*paths, "paper/paper.bib"]
 ]
+OUTCOMES = [("docs/published.md", "The outcomes of slide 32", "robustness", 32)]
 STATEMENTS = [*NORMAL, *CONVEX, *RATIO, *RULES, *TITLES, *OUTCOMES]
 
 
