@@ -103,31 +103,12 @@ def checkpoint() -> None:
 
 
 @contextmanager
-def heartbeat(say: Callable[[], str | None], every: float = HEARTBEAT) -> Iterator[None]:
-    """Write a line to stderr each ``every`` seconds; none where ``say`` returns None."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(every):
-            line = say()
-            if line is not None:
-                print(line, file=sys.stderr, flush=True)
-
-    thread = threading.Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
-@contextmanager
-def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]:
+def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     """Give a function that names the step of a task that begins.
 
     Each ``every`` seconds the step and the time so far are written to stderr; a task that takes
-    less writes nothing.
+    less writes nothing. With ``said_already=True`` the step was told
+    already, and the seconds count anew.
 
     Examples
     --------
@@ -135,17 +116,31 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]
     >>> with steps("report") as step:
     ...     step("distances")
     """
-    start, current = time.monotonic(), ""
+    start, current, done, said = time.monotonic(), "", False, threading.Event()
 
-    def step(name: str) -> None:
+    def named(name: str, said_already: bool = False) -> None:
         nonlocal current
         current = name
+        if said_already:
+            said.set()
 
-    def line() -> str:
-        return f"{task}: {current}, {duration(time.monotonic() - start)} so far"
+    def beat() -> None:
+        while not done:
+            if not said.wait(every):
+                so_far = f"{duration(time.monotonic() - start)} so far"
+                text = f"{task}: {current}, {so_far}" if current else f"{task}: {so_far}"
+                print(text, file=sys.stderr, flush=True)
+            elif not done:
+                said.clear()
 
-    with heartbeat(line, every):
-        yield step
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield named
+    finally:
+        done = True
+        said.set()
+        thread.join()
 
 
 def duration(seconds: float) -> str:

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
+from ..comparison import report, run, scenarios
+from ..estimators import messages, registry
 from . import options
+from .console import print_lines, progress, table_of
 from .errors import check_output_folder, plain_errors
-from .progress import progress
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 GAPS = "to the best: paired difference in AUC, ± half of its 95 % interval."
@@ -39,7 +43,7 @@ SUMS_OVER_PAIRS = "KDE"  # the yardstick that scores each row by all training ro
     type=click.IntRange(1),
     help="Random halves, each of which trains once.",
 )
-@options.sampling
+@options.of_sampler
 @options.seed
 @options.jobs
 @click.option(
@@ -59,9 +63,7 @@ def compare(
     own: options.ModelOptions,
     published: bool,
     replicates: int | None,
-    draws: int,
-    tune: int,
-    chains: int,
+    sampling: dict[str, int],
     seed: int,
     jobs: int,
     out: Path,
@@ -90,88 +92,73 @@ def compare(
             f"--published has each model as its source has it, without {' and '.join(of_source)}"
         )
 
-    from rich.console import Console
-
     console, log = Console(), Console(stderr=True)
     with plain_errors(), log.status("loading"):
         import matplotlib
 
         matplotlib.use("agg")
-        from ..comparison import report
-        from ..comparison.report import own_data, pages
-        from ..comparison.report import unlabelled as votes
-        from ..comparison.run import runner
-        from ..comparison.run.protocol import Candidate, Protocol, as_published
-        from ..comparison.run.store import ensure_writable
-        from ..comparison.run.workers import Workers
-        from ..comparison.scenarios import datasets
-        from ..estimators.messages import quoted
-        from ..estimators.registry import MODELS
-
-        chosen = list(models) or [
-            name
-            for name in runner.DEFAULT_MODELS
-            if not (unlabelled and MODELS[name].needs_minority)
-        ]
+        needing = [name for name, record in registry.MODELS.items() if record.needs_minority]
+        refused = needing if unlabelled else []
+        chosen = list(models) or [n for n in run.runner.DEFAULT_MODELS if n not in refused]
         parameters = own.for_models(chosen)
-        cutoff = own.cutoff()
-        needing = [name for name in chosen if unlabelled and MODELS[name].needs_minority]
-        if needing:
+        if without := [name for name in chosen if name in refused]:
             raise ValueError(
-                f"{quoted(needing)} learn{'s' * (len(needing) == 1)} from minority rows; name the "
-                "column of the classes by --label"
+                f"{messages.quoted(without)} learn{'s' * (len(without) == 1)} from minority rows; "
+                "name the column of the classes by --label"
             )
-        if csv is not None:
-            check_output_folder(out, csv, ("results.csv", "rows.csv", "report.html"))
-            layout = table.layout(label)
-            options_of_csv = (
-                layout.id,
-                layout.drop,
-                layout.form,
-                layout.categories,
-                table.missing or "error",
-            )
-            data = [datasets.from_csv(csv, label, minor, *options_of_csv)]
+        layout = table.layout(label)
+        if csv is None:
+            embedded = scenarios.collection.embedded
+            data = [embedded(name) for name in names or scenarios.collection.DEFAULT]
         else:
-            data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
+            check_output_folder(out, csv, ("results.csv", "rows.csv", "report.html"))
+            columns = table.id, table.drop, layout.form, table.category, table.missing or "error"
+            data = [scenarios.datasets.from_csv(csv, label, minor, *columns)]
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES
-        protocol = Protocol(cutoff=cutoff, draws=draws, tune=tune, chains=chains)
-        given = options.given("draws", "tune", "chains")
-        candidates = [Candidate(name, name, parameters[name]) for name in chosen]
+        protocol = run.protocol.Protocol(cutoff=own.cutoff(), **sampling)
+        given = options.given(*sampling)
+        candidates = [run.protocol.Candidate(n, n, parameters[n]) for n in chosen]
         if published:
-            candidates = as_published(list(models) or None, given)
-        study = runner.comparison(data, None, replicates, protocol, seed, candidates)
+            candidates = run.protocol.as_published(list(models) or None, given)
+        study = run.runner.comparison(data, None, replicates, protocol, seed, candidates)
         study.check()
-        refused = _left_out(study, bool(models))
-        study = replace(study, left_out=frozenset(refused))
-        ensure_writable(out)
-    of_columns = [] if csv is None else _columns(csv, table.layout(label), data[0])
-    for line in [*of_columns, *_plan(study, refused)]:
+        left_out = _left_out(study, bool(models))
+        study = replace(study, left_out=frozenset(left_out))
+        run.store.ensure_writable(out)
+    of_columns = [] if csv is None else _columns(layout, data[0])
+    changed, reasons = _changed(study), _grouped(left_out)
+    notes = [f"{messages.columns(table.drop)} left out"] if table.drop else []
+    notes += [f"column {table.id!r} names the rows, and is no feature"] if table.id else []
+    notes = [*of_columns, *notes, *changed, *(f"not fitted: {reason}" for reason in reasons)]
+    plan = [f"left out: {reason}" for reason in reasons]
+    plan += [f"parameters: {text}" for text in changed]
+    for line in [*of_columns, *plan, _plan(study)]:
         click.echo(line, err=True)
 
     with plain_errors():
-        with progress(log) as display:
+        with progress("compare", log) as display:
             on_cell = display.cells("fits", len(study.cells()))
-            results = study.run(workers=Workers(jobs), on_cell=on_cell)
-        pages.save(out / "results.csv", runner.to_csv(results).encode())
-        notes = [*of_columns, *_notes(study, table, refused)]
+            results = study.run(workers=run.workers.Workers(jobs), on_cell=on_cell)
+        save = report.pages.save
+        save(out / "results.csv", run.runner.to_csv(results).encode())
         if unlabelled:
+            votes = report.unlabelled
             found = votes.votes(results, data[0], table.id or "row")
-            pages.save(out / "rows.csv", votes.all_rows(found).encode())
-            print_votes(console, found, data[0], cutoff.false_alarm_rate)
+            save(out / "rows.csv", votes.all_rows(found).encode())
+            print_votes(console, found, data[0], protocol.cutoff.false_alarm_rate)
             page = votes.write(out, results, found, data[0], protocol, seed, notes)
         else:
             print_results(console, results, data)
-            with progress(log) as display, warnings.catch_warnings():
+            with progress("compare", log) as display, warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of fits that only make a picture
                 display.step("pictures of an example")
-                pictured = as_published(own=given) if published else None
-                default = replace(protocol, cutoff=Protocol().cutoff)
+                pictured = run.protocol.as_published(own=given) if published else None
+                default = replace(protocol, cutoff=run.protocol.Protocol().cutoff)
                 figures = report.pictures(default, seed, pictured)
                 display.step("pictures of the data")
-                figures |= own_data.pictures(data, results, protocol, seed, study.candidates)
+                figures |= report.own_data.pictures(data, results, protocol, seed, study.candidates)
             page = report.write(out, results, data, protocol, seed, figures, published, notes)
     click.echo(f"report: {page}")
 
@@ -197,9 +184,14 @@ def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
 
 def _slow(study: Any) -> dict[tuple[str, str], str]:
     """Return the models that could be fitted to all rows, but take long for many."""
-    from ..estimators.registry import YARDSTICKS
     from ..estimators.training import MAX_POINTS
 
+    quick = [c.name for c in study.candidates if c.model in registry.YARDSTICKS]
+    quick += [
+        c.name
+        for c in study.candidates
+        if "dictionary" in registry.MODELS[c.model].parameters  # landmarks
+    ]
     trained = {s: len(s.data.X) // (2 if s.labelled else 1) for s in study.scenarios}
     return {
         (each.name, c.name): f"{n} rows train, and without landmarks more than {MAX_POINTS} take "
@@ -207,101 +199,69 @@ def _slow(study: Any) -> dict[tuple[str, str], str]:
         for each, n in trained.items()
         if n > MAX_POINTS
         for c in study.candidates
-        if c.model == SUMS_OVER_PAIRS or not (_takes_landmarks(c) or c.model in YARDSTICKS)
+        if c.model == SUMS_OVER_PAIRS or c.name not in quick
     }
-
-
-def _takes_landmarks(candidate: Any) -> bool:
-    from ..estimators.registry import MODELS
-
-    return "dictionary" in MODELS[candidate.model].parameters
 
 
 def _grouped(refused: dict[tuple[str, str], str]) -> list[str]:
     """Return each reason once, with the models and data sets that it is about."""
-    from ..estimators.messages import quoted
-
     groups: dict[tuple[str, str], list[str]] = {}
     for (data, model), reason in refused.items():
         groups.setdefault((data, reason), []).append(model)
-    return [f"{quoted(models)} on {data}: {reason}" for (data, reason), models in groups.items()]
+    return [
+        f"{messages.quoted(models)} on {data}: {reason}"
+        for (data, reason), models in groups.items()
+    ]
 
 
-def _plan(study: Any, refused: dict[tuple[str, str], str]) -> list[str]:
-    """Return what will be computed, and what will not."""
-    models = list(dict.fromkeys(cell.candidate.name for cell in study.cells()))
+def _plan(study: Any) -> str:
+    """Return what will be computed."""
+    models = {cell.candidate.name for cell in study.cells()}
     sizes = [
         f"{each.name} ({len(each.data.X)} rows, {each.data.X.shape[1]} columns, "
         f"{int(each.data.minority.sum()) if each.labelled else 'no'} "
         f"{'minority' if each.labelled else 'labels'})"
         for each in study.scenarios
     ]
-    lines = [f"left out: {reason}" for reason in _grouped(refused)]
-    lines += [f"parameters: {text}" for text in _changed(study)]
     trained = f", {study.replicates} random halves each" if study.scenarios[0].labelled else ""
-    lines.append(
-        f"plan: {len(study.cells())} fits of {len(models)} models on {', '.join(sizes)}{trained}"
-    )
-    return lines
+    return f"plan: {len(study.cells())} fits of {len(models)} models on {', '.join(sizes)}{trained}"
 
 
-def _columns(csv: Path, layout: Any, data: Any) -> list[str]:
+def _columns(layout: Any, data: Any) -> list[str]:
     """Return which columns are categories, and which may be classes that are not named."""
-    import numpy as np
-
-    from ..estimators.messages import columns
-    from ..estimators.rows.files import read_csv
     from ..models.kernels import Tabular
 
-    names = [c for c in read_csv(csv, layout.form) if c not in layout.others]
     lines = []
     if data.categorical is not None:
-        found = columns([names[i] for i in data.categorical], "is a category", "are categories")
+        named = [data.columns[i] for i in data.categorical]
         lines.append(
-            f"{found}: kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other "
+            f"{messages.columns(named, 'is a category', 'are categories')}: "
+            f"kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other "
             f"columns by {Tabular.rho:g} for each category in which two rows differ"
         )
-    two = [c for c, values in zip(names, data.X.T, strict=True) if len(np.unique(values)) == 2]
+    two = [c for c, x in zip(data.columns, data.X.T, strict=True) if len(set(x.tolist())) == 2]
     if layout.label is None and two:
-        verb = columns(two, "has two values and is a feature", "have two values and are features")
-        lines.append(f"{verb}; if these are classes, name the column by --label")
+        verbs = "has two values and is a feature", "have two values and are features"
+        lines.append(
+            f"{messages.columns(two, *verbs)}; if these are classes, name the column by --label"
+        )
     return lines
 
 
 def _changed(study: Any) -> list[str]:
     """Return the parameters that are not the defaults, with their models."""
-    from ..estimators.messages import quoted
-
     models: dict[str, list[str]] = {}
     for candidate in study.candidates:
         for name, value in candidate.parameters.items():
             models.setdefault(f"{name}={value!r}", []).append(candidate.name)
-    return [f"{parameter} of {quoted(names, 20)}" for parameter, names in models.items()]
+    return [f"{parameter} of {messages.quoted(names, 20)}" for parameter, names in models.items()]
 
 
-def _notes(
-    study: Any, table: options.TableOptions, refused: dict[tuple[str, str], str]
-) -> list[str]:
-    """Return what the report says of columns, parameters and models."""
-    from ..estimators.messages import columns
-
-    dropped = [f"{columns(table.drop)} left out"] if table.drop else []
-    ids = [f"column {table.id!r} names the rows, and is no feature"] if table.id else []
-    return [
-        *dropped,
-        *ids,
-        *_changed(study),
-        *(f"not fitted: {reason}" for reason in _grouped(refused)),
-    ]
-
-
-def print_results(console: Any, results: Any, data: list[Any]) -> None:
+def print_results(console: Console, results: Any, data: list[Any]) -> None:
     """Print a table for each data set, the best model by AUC first, and what tells it apart."""
-    from ..comparison.report import own_data
-    from ..comparison.report.table import moments
-
+    own_data = report.own_data
     shown = {"g_mean": "G-mean", "f1": "F1", "fpr": "FPR", "fnr": "FNR", "fit_seconds": "fit, s"}
-    means = moments(own_data.ordered(results), {"auc": "AUC"} | shown)[0]
+    means = report.table.moments(own_data.ordered(results), {"auc": "AUC"} | shown)[0]
     for each in data:
         mine = results[results["data"] == each.name]
         winners = own_data.winners(mine)
@@ -313,32 +273,26 @@ def print_results(console: Any, results: Any, data: list[Any]) -> None:
                 mean, high = others.loc[model, ["difference", "high"]]
                 gap = f"{mean:.3f}" + (f" ± {high - mean:.3f}" if high == high else "")
             numbers = [_number(value) for value in row[list(shown)]]
-            rows.append([model, _number(row["auc"]), gap, *numbers])
+            rows.append([str(model), _number(row["auc"]), gap, *numbers])
         title = (
             f"{each.name}: {len(each.X)} rows, {each.X.shape[1]} columns, base rate "
             f"{each.base_rate:.3f}; positive = minority"
         )
         _print(console, title, ["model", "AUC", "to the best", *shown.values()], rows)
-        for line in [*(w.sentence for w in winners), GAPS, *own_data.same_decisions(mine)]:
-            console.print(line, markup=False, highlight=False)
-        console.print()
+        told = [w.sentence for w in winners]
+        print_lines(console, [*told, GAPS, *own_data.same_decisions(mine), ""])
 
 
-def print_votes(console: Any, found: Any, data: Any, rate: float, top: int = 10) -> None:
+def print_votes(console: Console, found: Any, data: Any, rate: float, top: int = 10) -> None:
     """Print how far models agree on the odd rows of a table, and the rows that most call odd."""
-    from ..comparison.report.table import number
-    from ..comparison.report.unlabelled import LEGEND
-
-    n = len(found.models)
+    number, n = report.table.number, len(found.models)
     rows = [
-        [m, f"{r.odd:.0f}", _number(r.share), number(r.agrees, 2), f"{r.seconds:.2f}"]
+        [str(m), f"{r.odd:.0f}", _number(r.share), number(r.agrees, 2), f"{r.seconds:.2f}"]
         for m, r in found.models.iterrows()
     ]
     title = f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} columns, no labels"
     _print(console, title, ["model", "odd", "share", "agrees", "fit, s"], rows)
-    for line in [LEGEND, *found.lines(rate)]:
-        console.print(line, markup=False, highlight=False)
-    console.print()
+    print_lines(console, [report.unlabelled.LEGEND, *found.lines(rate), ""])
     rows = [
         [str(r.row), f"{r.odd_by} of {n}", f"{r.p_value:.3f}"]
         for _, r in found.odd_rows.head(top).iterrows()
@@ -348,28 +302,13 @@ def print_votes(console: Any, found: Any, data: Any, rate: float, top: int = 10)
         return
     title = f"{found.count}; the first {len(rows)} that at least one model calls odd:"
     _print(console, title, [found.name, "odd by", "p, median"], rows)
-    console.print(
-        "bsvdd outliers names the columns that make a row odd.", markup=False, highlight=False
-    )
+    print_lines(console, ["bsvdd outliers names the columns that make a row odd."])
 
 
 def _number(value: float) -> str:
     return "-" if value != value else f"{value:.3f}"
 
 
-def _print(console: Any, title: str, head: list[str], rows: list[list[str]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from ..estimators.messages import printable
-
+def _print(console: Console, title: str, head: list[str], rows: list[list[str]]) -> None:
     console.print(Text(title))
-    block = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    block.add_column(Text(printable(head[0])), overflow="fold", min_width=16)
-    for name in head[1:]:
-        block.add_column(Text(name), justify="right", no_wrap=True)
-    for first, *cells in rows:
-        style = "dim" if first.startswith("flag ") else None
-        block.add_row(Text(printable(first)), *cells, style=style)
-    console.print(block)
+    console.print(table_of(head, rows, [row[0].startswith("flag ") for row in rows], min_width=16))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..comparison import run
+from ..estimators import messages, rows
 from . import options
+from .console import time_so_far
 from .errors import check_outputs, plain_errors
-from .progress import time_so_far
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @options.of_table
 @click.option("--model", default="BSVDD", show_default=True)
 @options.of_model
-@options.sampling
+@options.of_sampler
 @options.seed
 @click.option(
     "--out",
@@ -53,9 +54,7 @@ def fit(
     table: options.TableOptions,
     model: str,
     own: options.ModelOptions,
-    draws: int,
-    tune: int,
-    chains: int,
+    sampling: dict[str, int],
     seed: int,
     out: Path,
     report: Path | None,
@@ -65,7 +64,6 @@ def fit(
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
         check_outputs({"--out": out, "--report": report}, csv)
-        sampling = {"draws": draws, "tune": tune, "chains": chains}
         est, X, y = prepared(
             csv, table.layout(label), minor, table.missing, model, own, sampling, seed
         )
@@ -75,18 +73,14 @@ def fit(
     n0 = len(X) if y is None else int((y == 0).sum())
     without = f"; {len(X) - n0 - n1} unlabelled rows" if n0 + n1 < len(X) else ""
     doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
-    from ..estimators.messages import columns, quoted
-
     text = [X.columns[i] for i in est.kernel_.categorical_columns]
-    left_out = {"categories": quoted(text) or None, "label": label, "id": table.id}
-    left_out["dropped"] = quoted(table.drop) or None
-    others = [f"; {what} {name}" for what, name in left_out.items() if name is not None]
+    others = {"categories": messages.quoted(text) or None, "label": label, "id": table.id}
+    others["dropped"] = messages.quoted(table.drop) or None
     click.echo(
-        f"{n0} majority and {n1} minority rows{doubt}{without}; {columns(X.columns)}"
-        + "".join(others)
+        f"{n0} majority and {n1} minority rows{doubt}{without}; {messages.columns(X.columns)}"
+        + "".join(f"; {what} {name}" for what, name in others.items() if name is not None)
     )
-    click.echo(f"{est.kernel_}")
-    click.echo(f"cutoff {est.cutoff_:.6g}; saved {out}")
+    click.echo(f"{est.kernel_}\ncutoff {est.cutoff_:.6g}; saved {out}")
     if report is not None:
         with plain_errors():
             import matplotlib
@@ -103,36 +97,28 @@ def prepared(
     missing: str | None,
     model: str,
     own: options.ModelOptions,
-    sampling: dict[str, Any],
+    sampling: dict[str, int],
     seed: int,
 ) -> tuple[Any, pd.DataFrame, np.ndarray | None]:
     """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
 
     The labels are 1 for the minority, 0 for the majority, and NaN for rows without a label.
     """
-    from ..comparison.run.protocol import Candidate, Protocol
-    from ..estimators.rows.columns import dates_of, kind_of, numbers
-    from ..estimators.rows.files import naming
-    from ..estimators.rows.gaps import filled_table, typical_values
-    from ..estimators.rows.tables import read_features
     from ..models.priors import GraphLaplacian
 
     parameters, cutoff = own.for_models([model])[model], own.cutoff()
     unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
-    X, minority = read_features(csv, layout, minor, missing or "error", unlabelled)
-    # numbers, with NaN in rows without a label
-    y = minority.astype(int) if minority is not None and minority.dtype == bool else minority
-    text = X.select_dtypes("category").columns
-    positions = tuple(X.columns.get_indexer(text).tolist()) or None
+    X, y = rows.tables.read_features(csv, layout, minor, missing or "error", unlabelled)
+    if y is not None and y.dtype == bool:
+        y = y.astype(int)
+    categorical = X.columns.get_indexer(X.select_dtypes("category").columns).tolist()
     if missing == "impute":
-        categories = X.columns.get_indexer(text).tolist()
-        dates = {i: dates_of(X[c]) for i, c in enumerate(X) if kind_of(X[c]) == "dates"}
-        majority = numbers(X if y is None else X[y == 0], categories, dates).to_numpy(float)
-        with naming(csv):
-            values = typical_values(majority, categories)
-        X = filled_table(X, X.isna().to_numpy(), values, categories, dates)
-    protocol = Protocol(cutoff=cutoff, categorical=positions, **sampling)
-    est = protocol.estimator(Candidate(model, model, parameters), seed)
+        with rows.files.naming(csv):
+            X = rows.gaps.filled_by_majority(X, X if y is None else X[y == 0], categorical)
+    protocol = run.protocol.Protocol(
+        cutoff=cutoff, categorical=tuple(categorical) or None, **sampling
+    )
+    est = protocol.estimator(run.protocol.Candidate(model, model, parameters), seed)
     if "progressbar" in est.get_params():
         est.set_params(progressbar=sys.stderr.isatty())
     return est, X, y
@@ -140,5 +126,5 @@ def prepared(
 
 def fit_in_time(est: Any, X: pd.DataFrame, y: np.ndarray | None) -> None:
     """Fit an estimator, and say on stderr what it does."""
-    with nullcontext() if sys.stderr.isatty() else time_so_far(f"fit of {type(est).__name__}"):
+    with time_so_far(f"fit of {type(est).__name__}"):
         est.fit(X, y)

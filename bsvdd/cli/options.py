@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..comparison import run
+from ..estimators import messages, registry, rows
+from .prior import read_prior
+
 if TYPE_CHECKING:
     from ..estimators.rows.tables import Layout
     from ..inference.cutoff import Cutoff
 
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-seed = click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
+
+
+def grouped(name: str, kind: Callable[..., Any], options: dict[str, Any]) -> Decorator:
+    """Return a decorator that adds options, which the command gets as ``name=kind(...)``."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_options(**values: Any) -> None:
+            own = {each: values.pop(each) for each in options}
+            command(**{name: kind(**own)}, **values)
+
+        result: Callable[..., None] = with_options
+        for option in reversed(options.values()):
+            result = option(result)
+        return result
+
+    return add
 
 
 @dataclass(frozen=True)
@@ -31,13 +52,13 @@ class TableOptions:
     category: tuple[str, ...]
     missing: str | None
 
-    def layout(self, label: str | None = None) -> Layout:
+    def layout(self, label: str | None = None, may_have_classes: bool = True) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
-        from ..estimators.rows.files import CsvFormat
-        from ..estimators.rows.tables import Layout
-
-        form = CsvFormat(self.sep, self.decimal)
-        return Layout(label, self.id, self.drop, form, self.category)
+        form = rows.files.CsvFormat(self.sep, self.decimal)
+        layout: Layout = rows.tables.Layout(
+            label, self.id, self.drop, form, self.category, may_have_classes
+        )
+        return layout
 
 
 @dataclass(frozen=True)
@@ -51,11 +72,7 @@ class ModelOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of estimators that were given."""
-        from .prior import read_prior
-
-        given: dict[str, Any] = {}
-        if self.dictionary is not None:
-            given["dictionary"] = self.dictionary
+        given: dict[str, Any] = {} if self.dictionary is None else {"dictionary": self.dictionary}
         for name in ("prior", "minority_prior"):
             text = getattr(self, name)
             if text is not None:
@@ -81,18 +98,15 @@ class ModelOptions:
         ValueError
             No model has one of the parameters.
         """
-        from ..comparison.run.protocol import Candidate
-        from ..estimators.messages import quoted
-        from ..estimators.registry import MODELS
-
+        candidates = {name: run.protocol.Candidate(name, name) for name in models}  # known names
         parameters = self.parameters()
-        known = {name: MODELS[Candidate(name, name).model].parameters for name in models}
+        known = {name: registry.MODELS[c.model].parameters for name, c in candidates.items()}
         for parameter in parameters:
             if not any(parameter in own for own in known.values()):
-                having = [name for name, record in MODELS.items() if parameter in record.parameters]
+                having = [n for n, each in registry.MODELS.items() if parameter in each.parameters]
                 raise ValueError(
-                    f"{quoted(models)} {'has' if len(models) == 1 else 'have'} no "
-                    f"{as_option(parameter)}; it is for {quoted(having)}"
+                    f"{messages.quoted(models)} {'has' if len(models) == 1 else 'have'} no "
+                    f"{as_option(parameter)}; it is for {messages.quoted(having)}"
                 )
         return {
             name: {key: value for key, value in parameters.items() if key in own}
@@ -103,97 +117,6 @@ class ModelOptions:
 def as_option(parameter: str) -> str:
     """Return the option that sets a parameter."""
     return f"--{parameter.replace('_', '-')}"
-
-
-_OF_TABLE = (
-    click.option("--id", metavar="COLUMN", help="Column that names the rows; no feature."),
-    click.option("--drop", metavar="COLUMN", multiple=True, help="Column left out; repeatable."),
-    click.option(
-        "--sep", default=",", show_default=True, help="Sign between two fields of CSV; or 'tab'."
-    ),
-    click.option(
-        "--decimal",
-        default=".",
-        show_default=True,
-        type=click.Choice([".", ","]),
-        help="Decimal sign of CSV.",
-    ),
-    click.option(
-        "--category",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column of numbers that name categories; repeatable. Columns of text are categories.",
-    ),
-    click.option(
-        "--missing",
-        type=click.Choice(["error", "drop", "impute"]),
-        help="What to do with gaps: stop, leave the row out, or fill them by the median (most "
-        "frequent category) of the majority's training rows. Default: error; score leaves the "
-        "numbers of such a row empty.",
-    ),
-)
-_OF_MODEL = (
-    click.option(
-        "--dictionary",
-        type=click.IntRange(1),
-        metavar="NUMBER",
-        help="Landmarks in place of all rows, for models with a posterior; for many rows.",
-    ),
-    click.option(
-        "--prior",
-        metavar="PRIOR",
-        help="Prior of the weights: a name of bsvdd.priors, such as Flat or "
-        "'InverseRowSum(sd=0.5)'.",
-    ),
-    click.option(
-        "--minority-prior",
-        metavar="PRIOR",
-        help="Prior of the minority's weights, such as 'Beta(total=1)'.",
-    ),
-    click.option(
-        "--false-alarm-rate",
-        type=float,
-        metavar="RATE",
-        help="Choose the cutoff for this share of false alarms.",
-    ),
-)
-
-
-def of_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the user's own table; ``command`` gets them as ``table``."""
-    return _collected(command, "table", TableOptions, _OF_TABLE)
-
-
-def of_model(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the parameters of models; ``command`` gets them as ``own``."""
-    return _collected(command, "own", ModelOptions, _OF_MODEL)
-
-
-def _collected(
-    command: Callable[..., None], name: str, kind: Any, added: tuple[Any, ...]
-) -> Callable[..., None]:
-    """Return ``command`` with some options, which it gets as one object."""
-
-    @wraps(command)
-    def with_options(**values: Any) -> None:
-        own = {f.name: values.pop(f.name) for f in fields(kind)}
-        command(**{name: kind(**own)}, **values)
-
-    result: Callable[..., None] = with_options
-    for option in reversed(added):
-        result = option(result)
-    return result
-
-
-def sampling(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the sampler: --draws, --tune and --chains."""
-    for option in (
-        click.option("--chains", default=2, show_default=True, type=click.IntRange(1)),
-        click.option("--tune", default=500, show_default=True, type=click.IntRange(1)),
-        click.option("--draws", default=1000, show_default=True, type=click.IntRange(4)),
-    ):
-        command = option(command)
-    return command
 
 
 def given(*names: str) -> list[str]:
@@ -209,6 +132,90 @@ def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
     return value
 
 
+of_table = grouped(
+    "table",
+    TableOptions,
+    {
+        "id": click.option(
+            "--id", metavar="COLUMN", help="Column that names the rows; no feature."
+        ),
+        "drop": click.option(
+            "--drop", metavar="COLUMN", multiple=True, help="Column left out; repeatable."
+        ),
+        "sep": click.option(
+            "--sep",
+            default=",",
+            show_default=True,
+            help="Sign between two fields of CSV; or 'tab'.",
+        ),
+        "decimal": click.option(
+            "--decimal",
+            default=".",
+            show_default=True,
+            type=click.Choice([".", ","]),
+            help="Decimal sign of CSV.",
+        ),
+        "category": click.option(
+            "--category",
+            metavar="COLUMN",
+            multiple=True,
+            help="Column of numbers that name categories; repeatable. Columns of text are "
+            "categories.",
+        ),
+        "missing": click.option(
+            "--missing",
+            type=click.Choice(["error", "drop", "impute"]),
+            help="What to do with gaps: stop, leave the row out, or fill them by the median (most "
+            "frequent category) of the majority's training rows. Default: error; score leaves the "
+            "numbers of such a row empty.",
+        ),
+    },
+)
+of_model = grouped(
+    "own",
+    ModelOptions,
+    {
+        "dictionary": click.option(
+            "--dictionary",
+            type=click.IntRange(1),
+            metavar="NUMBER",
+            help="Landmarks in place of all rows, for models with a posterior; for many rows.",
+        ),
+        "prior": click.option(
+            "--prior",
+            metavar="PRIOR",
+            help="Prior of the weights: a name of bsvdd.priors, such as Flat or "
+            "'InverseRowSum(sd=0.5)'.",
+        ),
+        "minority_prior": click.option(
+            "--minority-prior",
+            metavar="PRIOR",
+            help="Prior of the minority's weights, such as 'Beta(total=1)'.",
+        ),
+        "false_alarm_rate": click.option(
+            "--false-alarm-rate",
+            type=float,
+            metavar="RATE",
+            help="Choose the cutoff for this share of false alarms.",
+        ),
+    },
+)
+
+
+def _number(name: str, default: int, least: int) -> Any:
+    return click.option(f"--{name}", default=default, show_default=True, type=click.IntRange(least))
+
+
+of_sampler = grouped(
+    "sampling",
+    dict,
+    {
+        "draws": _number("draws", 1000, 4),
+        "tune": _number("tune", 500, 1),
+        "chains": _number("chains", 2, 1),
+    },
+)
+seed = _number("seed", 0, 0)
 jobs = click.option(
     "--jobs",
     default=-1,

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..comparison import run
+from ..estimators import atomic, messages, report, rows
 from . import options
-from .catalogue import console_of_records
+from .console import console_of_records, print_lines, table_of, waiting
 from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
-from .progress import waiting
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from rich.table import Table
 
 SHARES = (0.05, 0.1)  # smallest shares of the first column and of others that are reasons
 NAMED = 3  # groups of copies that are named
@@ -27,7 +29,7 @@ NAMED = 3  # groups of copies that are named
 @options.of_table
 @click.option("--model", default="BSVDD", show_default=True)
 @options.of_model
-@options.sampling
+@options.of_sampler
 @options.seed
 @click.option(
     "--top", default=10, show_default=True, type=click.IntRange(1), help="Rows that are printed."
@@ -45,9 +47,7 @@ def outliers(
     table: options.TableOptions,
     model: str,
     own: options.ModelOptions,
-    draws: int,
-    tune: int,
-    chains: int,
+    sampling: dict[str, int],
     seed: int,
     top: int,
     given: tuple[str, ...],
@@ -72,47 +72,51 @@ def outliers(
     """
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
-        others = table.layout().others
-        for name in given:
-            if name in others:
-                option = others[name]
-                raise ValueError(
-                    f"--given {name!r}: the column is named by {option} and is no feature"
-                )
-        sampling = {"draws": draws, "tune": tune, "chains": chains}
         # a column with two values is constant but for odd rows, and no label
-        layout = replace(table.layout(), may_have_classes=False)
+        layout = table.layout(may_have_classes=False)
+        for name in given:
+            if name in layout.others:
+                raise ValueError(
+                    f"--given {name!r}: the column is named by {layout.others[name]} and is no "
+                    "feature"
+                )
         est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
-        from ..comparison.run.cell import decided
-        from ..estimators.rows.tables import require_columns
-
-        require_columns(X, list(given))
+        rows.tables.require_columns(X, list(given))
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)
         with waiting("outliers") as step:
             step("left-out rows")
-            found = decided(est, X)
+            found = run.cell.decided(est, X)
             odd, order = ~found["normal"], found["surprise"].argsort(kind="stable")[::-1].to_numpy()
             if given:
                 found.insert(1, "p_given", p_given(est, X, given))
                 odd = found["p_given"] <= est.cutoff.false_alarm_rate
                 order = order[found["p_given"].iloc[order].argsort(kind="stable")]
+            shown = order[:top]
             step("reasons")
-            columns, lines = reasons(est, X, odd.to_numpy(), order[:top], given)
-            texts = [reason(X.iloc[i], columns.loc[i], est) for i in order[:top]]
-            lines = [*summary(est, found), *lines, *of_given(given), *copies(est, names)]
+            columns, lines = reasons(est, X, odd.to_numpy(), shown, given)
+            texts = [reason(X.iloc[i], columns.loc[i], est) for i in shown]
+            lines = [*summary(est, found, given), *lines, *copies(est, names)]
             found.insert(0, names.name or "row", names)
             if out is not None:
                 step("result")
-                save(found.join(columns.where(odd)).iloc[order], out, table)
+                written = found.join(columns.where(odd)).iloc[order]
+                with atomic.atomic(out) as temporary:
+                    written.to_csv(
+                        temporary, index=False, sep=layout.form.sep, decimal=table.decimal
+                    )
             if picture is not None:
                 step("picture")
-                draw(est, found, names.to_numpy(), order[:top], texts, picture)
+                import matplotlib
+
+                matplotlib.use("agg")
+                from ..estimators.plots.rows import draw_outliers
+
+                figure = draw_outliers(found, names.to_numpy(), shown, texts, type(est).__name__)
+                report.pages.save(picture, report.pages.png(figure))
     console = console_of_records()
-    shown = order[:top]
     console.print(printed(found.iloc[shown], odd.to_numpy()[shown], texts))
-    for line in lines:
-        console.print(line, markup=False, highlight=False)
+    print_lines(console, lines)
     for path in (out, picture):
         if path is not None:
             click.echo(f"saved {path}")
@@ -138,8 +142,6 @@ def reasons(
     import numpy as np
     import pandas as pd
 
-    from ..estimators.messages import as_cell
-
     wanted = np.union1d(np.flatnonzero(odd), shown)
     held = pd.Index(est.fit_.data.row_names)
     inside = held.get_indexer(wanted)
@@ -154,14 +156,12 @@ def reasons(
         return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
     table = pd.concat(parts).reindex(X.index)
     for place in [name for name in table if name.startswith("column_")]:
-        table[place] = table[place].map(lambda c: as_cell(str(c)), na_action="ignore")
+        table[place] = table[place].map(lambda c: messages.as_cell(str(c)), na_action="ignore")
     return table, []
 
 
 def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
     """Return the columns that make a row odd, with their values and shares; - without any."""
-    from ..estimators.messages import of_value
-
     codes = {row.index[i] for i in est.kernel_.categorical_columns}
     parts: list[str] = []
     for column, share in columns.to_numpy().reshape(-1, 2):
@@ -169,34 +169,28 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
             break
         value = row[column.removeprefix("'") if column not in row else column]
         is_code = column in codes and not isinstance(value, str) and -1.0 < value < 0.0  # of a text
-        parts.append(f"{column}{'' if is_code else f' = {of_value(value)}'} ({share:.0%})")
+        parts.append(f"{column}{'' if is_code else f' = {messages.of_value(value)}'} ({share:.0%})")
     return ", ".join(parts) or "-"
 
 
-def summary(est: Any, found: pd.DataFrame) -> list[str]:
-    """Return how many rows are beyond the cutoff, and how many are so by chance."""
-    from ..estimators.report.words import none_beyond
-
+def summary(est: Any, found: pd.DataFrame, given: tuple[str, ...]) -> list[str]:
+    """Return how many rows are beyond the cutoff, how many are so by chance, and what is given."""
     n, odd = len(found), int((~found["normal"]).sum())
     rate = est.cutoff.false_alarm_rate
-    chance = none_beyond(n, rate) or (
+    chance = report.words.none_beyond(n, rate) or (
         f"{rate:.0%} of normal rows do so, about {rate * n:.0f} in a table without odd rows."
     )
-    return [
+    lines = [
         f"{odd} of {n} rows lie beyond the cutoff. {chance} p is the share of rows that are at "
         f"least as odd, {found['p_value'].min():.2g} or more; how far a row lies off is its "
         "surprise."
     ]
-
-
-def of_given(given: tuple[str, ...]) -> list[str]:
-    """Return which numbers of the table are given some columns, and which are not."""
-    if not given:
-        return []
-    return [
-        f"p given: the other columns, given {' and '.join(given)}; P(normal), surprise and shares "
-        "are of all columns."
-    ]
+    if given:
+        lines.append(
+            f"p given: the other columns, given {' and '.join(given)}; P(normal), surprise and "
+            "shares are of all columns."
+        )
+    return lines
 
 
 def copies(est: Any, names: pd.Index) -> list[str]:
@@ -220,63 +214,23 @@ def copies(est: Any, names: pd.Index) -> list[str]:
     ]
 
 
-def save(found: pd.DataFrame, out: Path, table: options.TableOptions) -> None:
-    """Write the decision on all rows."""
-    from ..estimators.atomic import atomic
-
-    with atomic(out) as temporary:
-        found.to_csv(temporary, index=False, sep=table.layout().form.sep, decimal=table.decimal)
-
-
-def draw(
-    est: Any,
-    found: pd.DataFrame,
-    names: np.ndarray,
-    order: np.ndarray,
-    texts: list[str],
-    picture: Path,
-) -> None:
-    """Write the picture."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    from ..estimators.atomic import atomic
-    from ..estimators.plots.rows import draw_outliers
-    from ..estimators.report.pages import png
-
-    figure = draw_outliers(found, names, order, texts, type(est).__name__)
-    with atomic(picture) as temporary:
-        temporary.write_bytes(png(figure))
-
-
-def printed(found: pd.DataFrame, odd: np.ndarray, texts: list[str]) -> Any:
+def printed(found: pd.DataFrame, odd: np.ndarray, texts: list[str]) -> Table:
     """Return the table of the oddest rows; those that are not odd are dim."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from ..estimators.messages import printable
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column(Text(str(found.columns[0])), overflow="fold", max_width=20)
     ranks = [name for name in ("p_value", "p_given") if name in found]
     ends = [name for name in ("surprise_low", "surprise_high") if name in found]
-    titles = (*("p", "p given")[: len(ranks)], "P(normal)", "surprise", *["90 %"][: len(ends)])
-    for title in titles:
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("reason", overflow="fold")
-    for (_, row), is_odd, text in zip(found.iterrows(), odd, texts, strict=True):
-        interval = [f"[{', '.join(_nats(row[name]) for name in ends)}]"][: len(ends)]
-        table.add_row(
-            Text(printable(str(row.iloc[0]))),
+    head = [str(found.columns[0]), *("p", "p given")[: len(ranks)], "P(normal)", "surprise"]
+    cells = [
+        [
+            str(row.iloc[0]),
             *(f"{row[name]:.3f}" for name in ranks),
             f"{row['probability_normal']:.2f}",
             _nats(row["surprise"]),
-            *interval,
-            Text(text),
-            style=None if is_odd else "dim",
-        )
-    return table
+            *([f"[{', '.join(_nats(row[name]) for name in ends)}]"] if ends else []),
+            text,
+        ]
+        for (_, row), text in zip(found.iterrows(), texts, strict=True)
+    ]
+    return table_of([*head, *["90 %"][: len(ends)], "reason"], cells, ~odd, max_width=20)
 
 
 def _nats(surprise: float) -> str:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import estimators
+from ..estimators import messages, rows
 from . import options
-from .errors import check_output, plain_errors
-from .progress import waiting
+from .console import waiting
+from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
+
+    from ..estimators.rows.tables import Layout
 
 # those of estimators.questions.p_values, which takes long to import
 METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
@@ -89,219 +93,172 @@ def score(
     if strict and table.missing in ("drop", "impute"):
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
-        from ..estimators.atomic import atomic
-        from ..estimators.questions.batches import check_rate
-        from ..estimators.rows.files import naming
-        from ..estimators.rows.tables import read_table
-        from ..estimators.saved_file import load
+        from ..estimators.questions.batches import check_rate, discoveries
 
         if fdr is not None:
             check_rate("fdr", fdr)
-        if out is not None:
-            check_output(out, model, csv)
+        check_outputs({"--out": out}, model, csv)
         layout = table.layout()
         with waiting("score") as step:
             step("reading")
-            est = load(model)
+            est = estimators.saved_file.load(model)
             categories = _categories_of_fit(est, layout)
-            rows = read_table(csv, layout=layout, texts=categories)
-            with naming(csv):
-                taken = _columns_of_fit(est, rows, layout)
-                X = table_of_numbers(est, rows, taken, categories, layout.form)
-                imputed: list[str] | None = None
+            new = rows.tables.read_table(csv, layout, categories)
+            with rows.files.naming(csv):
+                names = _columns_of_fit(est, new, layout)
+                X = _typed(est, new[names], layout.form.decimal)
+                stops, imputed = strict or table.missing == "error", None
                 if table.missing == "impute":
-                    X, imputed = filled_by(est, X, rows[taken].isna().to_numpy())
-                problems, stops = problems_of(X, rows), strict or table.missing == "error"
+                    X, imputed = _filled(est, X, new[names])
+                problems = _problems(X, new)
                 if problems.ne("").all() or (stops and problems.ne("").any()):
-                    raise_problem(problems, rows, [c for c in taken if c not in categories], layout)
+                    numeric = [c for c in names if c not in categories]
+                    raise ValueError(_first_problem(problems, new, numeric, layout))
             usable = X[problems == ""]
+            given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
             step(f"decision on {len(usable)} rows")
-            result = scored(est, usable, fdr, method)
+            result: pd.DataFrame = est.decision(given, p_value=method).set_axis(usable.index)
+            if fdr is not None:
+                result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
             if explain:
                 step("reasons")
-                result = result.join(important_columns(est, usable).where(~result["normal"]))
-            found = result.reindex(range(len(rows)))
+                important = _important_columns(est, given, usable)
+                result = result.join(important.where(~result["normal"]))
+            found = result.reindex(X.index)
             if imputed is not None:
                 found["imputed"] = imputed
-            found["problem"] = problems.to_numpy()
-            found.insert(0, "row", range(len(rows)))
+            found["problem"] = problems
+            found.insert(0, "row", X.index)
             if table.id is not None:
                 clash = "input_" if table.id in found.columns else ""
-                found.insert(0, f"{clash}{table.id}", rows.index.to_numpy())
+                found.insert(0, f"{clash}{table.id}", new.index.to_numpy())
             if input_columns:
-                found = with_input(found, csv, layout)
-            written: dict[str, Any] = {
-                "index": False,
-                "sep": layout.form.sep,
-                "decimal": table.decimal,
-            }
+                found = _with_input(found, csv, layout)
+            how: Any = {"index": False, "sep": layout.form.sep, "decimal": table.decimal}
         if out is None:
-            found.to_csv(sys.stdout, **written)
+            found.to_csv(sys.stdout, **how)
             sys.stdout.flush()  # here, where a closed pipe ends quietly
         else:
-            with atomic(out) as temporary:
-                found.to_csv(temporary, **written)
+            with estimators.atomic.atomic(out) as temporary:
+                found.to_csv(temporary, **how)
             selected = "" if fdr is None else f", {int(result['selected'].sum())} selected"
             click.echo(
                 f"{len(result)} rows scored, {int((~result['normal']).sum())} abnormal{selected}: "
                 f"{out}"
             )
     if watch:
-        click.echo(_watched(est, usable), err=True)
-    _count_problems(problems)
-    _count_unseen(est, usable)
-    equal = _count_training_rows(est, usable)
-    if fdr is not None and not result["selected"].any():
-        _say_why_none(result["p_value"], fdr, equal)
+        monitor = est.monitor()
+        monitor.update(given)
+        if monitor.alarm is not None:
+            monitor.alarm = int(usable.index[monitor.alarm])  # its number in the file
+        click.echo(str(monitor), err=True)
+    for line in _notes(est, given, usable, problems, result, fdr):
+        click.echo(line, err=True)
 
 
-def _categories_of_fit(est: Any, layout: Any) -> list[str]:
+def _categories_of_fit(est: Any, layout: Layout) -> list[str]:
     """Return the columns that are categories in the model."""
-    from ..estimators.messages import columns
-
-    positions = list(est.kernel_.categorical_columns)
     names = getattr(est, "feature_names_in_", None)
+    positions = list(est.kernel_.categorical_columns)
     found = [] if names is None else [str(name) for name in names[positions]]
-    others = [c for c in layout.categories if c not in found]
-    if others:
-        has = columns(found) if found else "no columns"
-        raise ValueError(f"--category {others[0]!r}: the model was fitted to {has} of categories")
+    for other in layout.categories:
+        if other not in found:
+            has = messages.columns(found) if found else "no columns"
+            raise ValueError(f"--category {other!r}: the model was fitted to {has} of categories")
     return found
 
 
-def _columns_of_fit(est: Any, rows: pd.DataFrame, layout: Any) -> list[str]:
+def _columns_of_fit(est: Any, new: pd.DataFrame, layout: Layout) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
-    from ..estimators.messages import columns
-    from ..estimators.rows.tables import require_columns
-
-    names = getattr(est, "feature_names_in_", None)
-    if names is None:
-        if rows.shape[1] != est.n_features_in_:
-            raise ValueError(
-                f"the model was fitted to {est.n_features_in_} columns without names, and here are "
-                f"{rows.shape[1]}, {columns(rows.columns)}; leave columns out by --drop"
-            )
-        return list(rows.columns)
+    names = list(getattr(est, "feature_names_in_", new.columns))
+    if len(names) != est.n_features_in_:
+        raise ValueError(
+            f"the model was fitted to {est.n_features_in_} columns without names, and here are "
+            f"{len(names)}, {messages.columns(names)}; leave columns out by --drop"
+        )
     for name in names:
-        if name in layout.others and name not in rows.columns:
+        if name in layout.others and name not in new.columns:
             raise ValueError(
                 f"{layout.others[name]} {name!r}: the model was fitted to this column, and cannot "
-                f"score without it; it takes {columns(names)}"
+                f"score without it; it takes {messages.columns(names)}"
             )
-    require_columns(rows, list(names))
-    return list(names)
+    rows.tables.require_columns(new, names)
+    return names
 
 
-def table_of_numbers(
-    est: Any, rows: pd.DataFrame, columns: list[str], categories: list[str], form: Any
-) -> pd.DataFrame:
-    """Return the columns as numbers, dates, and text of categories; rows are counted from 0."""
-    import pandas as pd
-
-    from ..estimators.rows.columns import as_numbers, moments
-
-    dates, X = est.fit_.data.dates, {}
-    for i, c in enumerate(columns):
-        if c in categories:
-            X[c] = rows[c]
-        elif i in dates:
-            X[c] = moments(rows[c], dates[i].form)
-        else:
-            X[c] = as_numbers(rows[c], form.decimal)
-    return pd.DataFrame(X, rows.index).set_axis(pd.RangeIndex(len(rows)))
+def _typed(est: Any, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
+    """Return numbers, dates, and categories as they are; rows are counted from 0."""
+    dates, categories = est.fit_.data.dates, est.kernel_.categorical_columns
+    new = new.reset_index(drop=True)
+    for i in range(new.shape[1]):
+        column = new.iloc[:, i]
+        if i in dates:
+            new.isetitem(i, rows.columns.moments(column, dates[i].form))
+        elif i not in categories:
+            new.isetitem(i, rows.columns.as_numbers(column, decimal))
+    return new
 
 
-def filled_by(est: Any, X: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame, list[str]]:
+def _filled(est: Any, X: pd.DataFrame, new: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Return rows with what the model's majority rows have in place of gaps, and which they were.
 
     A row that has no value keeps its gaps.
     """
-    from ..estimators.rows.gaps import filled_table, typical_values
-
-    gaps = gaps & ~gaps.all(axis=1, keepdims=True)
-    categorical = est.kernel_.categorical_columns
-    values = typical_values(est.fit_.data.majority_rows, categorical)
-    X = filled_table(X, gaps, values, categorical, est.fit_.data.dates)
+    gaps = new.isna().to_numpy()
+    gaps &= ~gaps.all(axis=1, keepdims=True)
+    data, categorical = est.fit_.data, est.kernel_.categorical_columns
+    values = rows.gaps.typical_values(data.majority_rows, categorical)
+    X = rows.gaps.filled_table(X, gaps, values, categorical, data.dates)
     return X, [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
 
 
-def problems_of(X: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
+def _problems(X: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     """Return why each row cannot be scored, "" where it can."""
     import pandas as pd
 
-    from ..estimators.rows.tables import gaps
-
-    bad, problems = gaps(X), pd.Series("", X.index, dtype=object)
+    bad, problems = rows.tables.gaps(X), pd.Series("", X.index, dtype=object)
     for i in X.index[bad.any(axis=1)]:
-        problems[i] = ", ".join(_problem(c, rows[c].iat[i]) for c in X.columns[bad[i]])
+        cells = {str(c): new[c].iat[i] for c in X.columns[bad[i]]}
+        problems[i] = ", ".join(
+            f"{c!r} is missing" if pd.isna(value) else f"{c!r} is {str(value)!r:.80}"
+            for c, value in cells.items()
+        )
     return problems
 
 
-def raise_problem(problems: pd.Series, rows: pd.DataFrame, typed: list[str], layout: Any) -> None:
-    """Raise a ValueError that names the first row that cannot be scored.
+def _first_problem(
+    problems: pd.Series, new: pd.DataFrame, numeric: list[str], layout: Layout
+) -> str:
+    """Return a message on the first row that cannot be scored.
 
-    ``typed`` are the columns of numbers, whose decimal sign may be another one.
+    ``numeric`` are the columns of numbers, whose decimal sign may be another one.
     """
-    from ..estimators.rows.columns import OTHER_SIGN, kind_of
-    from ..estimators.rows.tables import place
-
-    bad = problems.index[problems != ""]
-    sign = OTHER_SIGN[layout.form.decimal]
-    hint = f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
-    raise ValueError(
-        f"{len(bad)} of {len(rows)} rows cannot be scored, the first is {place(rows, bad[0])}, "
-        f"where {problems[bad[0]]}"
-        + (hint if any(kind_of(rows[c], layout.form.decimal) == "decimal" for c in typed) else "")
+    bad, decimal = problems.index[problems != ""], layout.form.decimal
+    text = (
+        f"{len(bad)} of {len(new)} rows cannot be scored, the first is "
+        f"{rows.tables.place(new, bad[0])}, where {problems[bad[0]]}"
     )
+    if any(rows.columns.kind_of(new[c], decimal) == "decimal" for c in numeric):
+        sign = rows.columns.OTHER_SIGN[decimal]
+        text += f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
+    return text
 
 
-def _problem(column: str, value: Any) -> str:
-    import pandas as pd
-
-    if pd.isna(value):
-        return f"{str(column)!r} is missing"
-    return f"{str(column)!r} is {str(value)!r:.80}"
-
-
-def as_in_fit(est: Any, X: pd.DataFrame) -> Any:
-    """Return rows with names of columns, if the rows of the fit had names."""
-    return X if hasattr(est, "feature_names_in_") else X.to_numpy()
-
-
-def important_columns(est: Any, X: pd.DataFrame) -> pd.DataFrame:
+def _important_columns(est: Any, given: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Return the most important columns of rows, by their names in the file, with their shares."""
-    from ..estimators.messages import as_cell
-
-    important: pd.DataFrame = est.explain(as_in_fit(est, X), changes=False).top_columns()
-    named = hasattr(est, "feature_names_in_")
-    for place in [name for name in important if name.startswith("column_")]:
-        important[place] = important[place].map(
-            lambda column: as_cell(str(column if named else X.columns[column])), na_action="ignore"
-        )
-    return important.set_axis(X.index)
+    important: pd.DataFrame = est.explain(given, changes=False).top_columns().set_axis(X.index)
+    for place in important.columns[important.columns.str.startswith("column_")]:
+        names = important[place] if given is X else important[place].map(lambda i: X.columns[i])
+        important[place] = names.map(lambda name: messages.as_cell(str(name)), na_action="ignore")
+    return important
 
 
-def scored(est: Any, X: pd.DataFrame, fdr: float | None, method: str) -> pd.DataFrame:
-    """Return the decision on rows with the selection."""
-    from ..estimators.questions.batches import discoveries
-
-    rows = as_in_fit(est, X)
-    result: pd.DataFrame = est.decision(rows, p_value=method).set_axis(X.index)
-    if fdr is not None:
-        result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
-    return result
-
-
-def with_input(found: pd.DataFrame, csv: Path, layout: Any) -> pd.DataFrame:
+def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
     """Return the result with the columns of the file before it, as text.
 
     A column that has the name of a column of the result gets ``input_`` before its name.
     """
-    import pandas as pd
-
-    from ..estimators.rows.files import read_csv
-
-    texts = read_csv(csv, layout.form, raw=None).drop(columns=list(layout.others))
+    texts = rows.files.read_csv(csv, layout.form, raw=None).drop(columns=list(layout.others))
     taken = {name: f"input_{name}" for name in texts.columns if name in found.columns}
     for name, other in taken.items():
         if other in found.columns or other in texts.columns:
@@ -309,77 +266,50 @@ def with_input(found: pd.DataFrame, csv: Path, layout: Any) -> pd.DataFrame:
                 f"--input-columns: the result and {csv} both have {name!r}, and {other!r} is there "
                 "too; rename one of these columns"
             )
-    first = 2 if layout.id is not None else 1
-    return pd.concat(
-        [found.iloc[:, :first], texts.rename(columns=taken), found.iloc[:, first:]], axis=1
-    )
+    first = list(found.columns[: 1 if layout.id is None else 2])
+    return found[first].join(texts.rename(columns=taken)).join(found.drop(columns=first))
 
 
-def _watched(est: Any, X: pd.DataFrame) -> str:
-    """Return what the rows say as a stream; rows that cannot be scored are not of it."""
-    monitor = est.monitor()
-    monitor.update(as_in_fit(est, X))
-    if monitor.alarm is not None:
-        monitor.alarm = int(X.index[monitor.alarm])  # its number in the file
-    return str(monitor)
-
-
-def _count_unseen(est: Any, X: pd.DataFrame) -> None:
-    """Say on stderr how many rows have a category that the rows of the fit do not have."""
+def _notes(
+    est: Any,
+    given: Any,
+    X: pd.DataFrame,
+    problems: pd.Series,
+    result: pd.DataFrame,
+    fdr: float | None,
+) -> Iterator[str]:
+    """Yield what is to be known of the rows: problems, unseen categories, training rows, none."""
     import numpy as np
 
-    from ..estimators.messages import quoted
-    from ..estimators.rows.categories import codes
-
-    known = est.fit_.data.rows
-    unseen = {
-        str(X.columns[i]): ~np.isin(codes(X.iloc[:, i]), known[:, i])
-        for i in est.kernel_.categorical_columns
-    }
-    columns = [name for name, rows in unseen.items() if rows.any()]
-    if columns:
-        n = int(np.any(list(unseen.values()), axis=0).sum())
-        click.echo(
-            f"{n} of {len(X)} rows have a category that no training row has, in {quoted(columns)}: "
-            "such a category differs from all others",
-            err=True,
-        )
-
-
-def _say_why_none(p: pd.Series, fdr: float, equal: int) -> None:
-    """Say on stderr why no row of a batch is selected (Benjamini and Hochberg)."""
-    smallest = ", ".join(f"{value:.3g}" for value in p.nsmallest(3))
-    n = len(p)
-    click.echo(
-        f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their p-values are at "
-        f"most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}"
-        + (f"; {equal} of the {n} are training rows: score the new rows alone" if equal else ""),
-        err=True,
-    )
-
-
-def _count_training_rows(est: Any, X: pd.DataFrame) -> int:
-    """Say on stderr how many rows are training rows, which their own fit finds too normal."""
-    from ..estimators import new_rows
     from ..estimators.questions.copies import are_training_rows
 
-    equal = int(are_training_rows(est, new_rows.table(est, as_in_fit(est, X))).sum())
-    if equal:
-        click.echo(
-            f"{equal} of {len(X)} rows equal a training row in all columns: a fit finds its own "
-            "rows too normal; bsvdd outliers judges each row of one table by the others, and so "
-            "does est.training_decision()",
-            err=True,
-        )
-    return equal
-
-
-def _count_problems(problems: pd.Series) -> None:
-    """Say on stderr how many rows could not be scored."""
-    bad = problems[problems != ""]
+    n, bad = len(X), problems[problems != ""]
     if len(bad):
-        click.echo(
+        yield (
             f"{len(bad)} of {len(problems)} rows not scored, the first is row {bad.index[0]} "
-            f"(counted from 0): {bad.iloc[0]}; the column problem has all reasons",
-            err=True,
+            f"(counted from 0): {bad.iloc[0]}; the column problem has all reasons"
+        )
+    numbers, known = estimators.new_rows.table(est, given), est.fit_.data.rows
+    categorical = list(est.kernel_.categorical_columns)
+    unseen = np.array([~np.isin(numbers[:, i], known[:, i]) for i in categorical])
+    if unseen.any():
+        names = X.columns[categorical][unseen.any(axis=1)]
+        yield (
+            f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
+            f"has, in {messages.quoted(names)}: such a category differs from all others"
+        )
+    equal = int(are_training_rows(est, numbers).sum())
+    if equal:
+        yield (
+            f"{equal} of {n} rows equal a training row in all columns: a fit finds its own rows "
+            "too normal; bsvdd outliers judges each row of one table by the others, and so does "
+            "est.training_decision()"
+        )
+    if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
+        smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
+        alone = f"; {equal} of the {n} are training rows: score the new rows alone"
+        yield (
+            f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their p-values are "
+            f"at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}"
+            f"{alone if equal else ''}"
         )

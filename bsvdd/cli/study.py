@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import wraps
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
+from ..comparison import report, run, scenarios
 from . import options
+from .console import progress
 from .errors import check_output_folder, plain_errors
-from .progress import progress
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class Run:
     """The options that all studies have."""
 
     quick: bool
@@ -28,45 +29,67 @@ class RunOptions:
     scheduler: str | None
     retry: bool
 
-    @property
-    def workers(self) -> Any:
-        """The processes that compute cells."""
-        from ..comparison.run.workers import Workers
-
+    def results(self, studies: list[Any]) -> dict[str, Any]:
+        """Run the studies with one store, show their progress, and write their tables."""
         if (self.backend == "dask") != (self.scheduler is not None):
             raise click.UsageError("--backend dask and --scheduler ADDRESS go together")
-        return Workers(self.jobs, self.scheduler)
+        workers = run.workers.Workers(self.jobs, self.scheduler)
+        for study in studies:
+            study.check()
+        store = run.store.Store(self.out / "cells")
+        console = Console(stderr=True)
+
+        def warn(text: str) -> None:
+            console.print(text, style="yellow", soft_wrap=True, markup=False)
+
+        for name, reason in store.foreign.items():
+            warn(f"{store.folder / name} is left as it is: {reason}")
+        results = {}
+        with progress("study", console) as display:
+            for study in studies:
+                on_cell = display.cells(study.name, len(study.cells()))
+                results[study.name] = study.run(store, workers, self.retry, on_cell)
+        for study in studies:
+            rows, save = results[study.name], report.pages.save
+            save(study.file(self.out, "results.csv"), run.runner.to_csv(rows).encode())
+            for suffix, text in report.table.formats(rows).items():
+                save(study.file(self.out, f"table.{suffix}"), text.encode())
+            for _, row in rows[rows["error"] != ""].iterrows():
+                place = f"{row['data']}, {row['model']}, replicate {row['replicate']}"
+                warn(f"failed: {place}: {row['error']}")
+        return results
 
 
 def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that all studies have; ``command`` gets them as one object."""
-    folder = f"bsvdd-study-{command.__name__}"
-
-    @click.option("--quick", is_flag=True, help="Fewer settings, models and replicates: minutes.")
-    @click.option(
-        "--out",
-        default=folder,
-        show_default=True,
-        type=options.FOLDER,
-        help="Folder of the finished cells, the tables and the page.",
-    )
-    @options.seed
-    @options.jobs
-    @click.option(
-        "--backend",
-        default="processes",
-        type=click.Choice(["processes", "dask"]),
-        show_default=True,
-        help="Where cells are computed.",
-    )
-    @click.option("--scheduler", help="Address of the dask scheduler, for --backend dask.")
-    @click.option("--retry", is_flag=True, help="Compute cells again that failed before.")
-    @wraps(command)
-    def with_options(**values: Any) -> None:
-        shared = {f.name: values.pop(f.name) for f in fields(RunOptions)}
-        command(run=RunOptions(**shared), **values)
-
-    return with_options
+    """Add the options that all studies have; ``command`` gets them as ``own``."""
+    shared = {
+        "quick": click.option(
+            "--quick", is_flag=True, help="Fewer settings, models and replicates: minutes."
+        ),
+        "out": click.option(
+            "--out",
+            default=f"bsvdd-study-{command.__name__}",
+            show_default=True,
+            type=options.FOLDER,
+            help="Folder of the finished cells, the tables and the page.",
+        ),
+        "seed": options.seed,
+        "jobs": options.jobs,
+        "backend": click.option(
+            "--backend",
+            default="processes",
+            type=click.Choice(["processes", "dask"]),
+            show_default=True,
+            help="Where cells are computed.",
+        ),
+        "scheduler": click.option(
+            "--scheduler", help="Address of the dask scheduler, for --backend dask."
+        ),
+        "retry": click.option(
+            "--retry", is_flag=True, help="Compute cells again that failed before."
+        ),
+    }
+    return options.grouped("own", Run, shared)(command)
 
 
 @click.group()
@@ -87,28 +110,22 @@ def study() -> None:
     help="The published priors with F1 by 5 folds (our choice), or one fair protocol for all.",
 )
 @with_run_options
-def slides(protocol: str, run: RunOptions) -> None:
+def slides(protocol: str, own: Run) -> None:
     """The published table beside ours: four models, v = 5, 10, 20, 10 pairs of sets."""
     with plain_errors():
-        from ..comparison.run import studies
-
-        chosen = studies.slides(run.quick, protocol, run.seed)
-        results = _run([chosen], run)
+        chosen = run.studies.slides(own.quick, protocol, own.seed)
+        results = own.results([chosen])
         _draw_to_files()
-        from ..comparison.report import reproduction
-
-        page = reproduction.write(run.out, chosen, results[chosen.name])
+        page = report.reproduction.write(own.out, chosen, results[chosen.name])
     click.echo(f"report: {page}")
 
 
 @study.command()
 @with_run_options
-def settings(run: RunOptions) -> None:
+def settings(own: Run) -> None:
     """Guidelines from generated data: rows, features, imbalance, boundary, labels, tails."""
     with plain_errors():
-        from ..comparison.run import studies
-
-        _guidelines(studies.settings(run.quick, run.seed), run)
+        _guidelines(run.studies.settings(own.quick, own.seed), own)
 
 
 @study.command()
@@ -144,7 +161,7 @@ def real(
     minor: str | None,
     rows: int,
     protocol: str,
-    run: RunOptions,
+    own: Run,
 ) -> None:
     """Guidelines from real data: the embedded sets, or those of a folder."""
     if data_dir is not None and names:
@@ -152,59 +169,45 @@ def real(
     if data_dir is None and (label is not None or minor is not None):
         raise click.UsageError("--label and --minor are about --data-dir, but none is given")
     with plain_errors():
-        from ..comparison.run import studies
-        from ..comparison.scenarios import datasets
-
+        datasets = scenarios.datasets
         if data_dir is not None:
-            check_output_folder(run.out, data_dir)
+            check_output_folder(own.out, data_dir)
             data = datasets.from_folder(data_dir, label, minor)
         else:
-            chosen = names or (datasets.QUICK if run.quick else datasets.names())
+            chosen = names or (datasets.QUICK if own.quick else datasets.names())
             data = [datasets.embedded(name) for name in chosen]
         if protocol == "one-class":
-            _one_class(studies.one_class(data, run.quick, run.seed, rows), run)
+            _require_ranks()
+            study = run.studies.one_class(data, own.quick, own.seed, rows)
+            results = own.results([study])[study.name]
+            found = report.guidelines.one_class(report.table.model_rows(results), study.candidates)
+            click.echo(found.table.T.to_string(float_format="%.3f"))
+            click.echo(f"table: {study.file(own.out, 'table.txt')}")
         else:
-            _guidelines(studies.real(data, run.quick, run.seed, rows), run)
+            _guidelines(run.studies.real(data, own.quick, own.seed, rows), own)
 
 
 @study.command()
 @click.option("--data", "names", multiple=True, help="Embedded set of several classes; repeatable.")
 @with_run_options
-def kinds(names: tuple[str, ...], run: RunOptions) -> None:
+def kinds(names: tuple[str, ...], own: Run) -> None:
     """Kinds of abnormal rows that training has not seen, beside labelled kinds."""
     with plain_errors():
-        from ..comparison.report import kinds as report
-        from ..comparison.run import studies
-        from ..comparison.scenarios import kinds as sets
-
-        chosen = studies.kinds(
-            [sets.embedded(n) for n in names or sets.names()], run.quick, run.seed
-        )
-        results = _run([chosen], run)[chosen.name]
-        text = report.text(results)
-        report.save(run.out, results)
+        sets = scenarios.kinds
+        data = [sets.embedded(name) for name in names or sets.names()]
+        chosen = run.studies.kinds(data, own.quick, own.seed)
+        results = own.results([chosen])[chosen.name]
+        text = report.kinds.text(results)
+        report.kinds.save(own.out, results)
         click.echo(text)
-    click.echo(f"table: {chosen.file(run.out, 'table.txt')}")
+    click.echo(f"table: {chosen.file(own.out, 'table.txt')}")
 
 
-def _one_class(study: Any, run: RunOptions) -> None:
+def _guidelines(plan: Any, own: Run) -> None:
     _require_ranks()
-    from ..comparison.report import guidelines
-    from ..comparison.report.table import model_rows
-
-    results = _run([study], run)[study.name]
-    found = guidelines.one_class(model_rows(results), study.candidates)
-    click.echo(found.table.T.to_string(float_format="%.3f"))
-    click.echo(f"table: {study.file(run.out, 'table.txt')}")
-
-
-def _guidelines(plan: Any, run: RunOptions) -> None:
-    _require_ranks()
-    results = _run(plan.studies, run)
+    results = own.results(plan.studies)
     _draw_to_files()
-    from ..comparison.report import guidelines
-
-    click.echo(f"report: {guidelines.write(run.out, plan, results)}")
+    click.echo(f"report: {report.guidelines.write(own.out, plan, results)}")
 
 
 def _require_ranks() -> None:
@@ -217,38 +220,3 @@ def _draw_to_files() -> None:
     import matplotlib
 
     matplotlib.use("agg")
-
-
-def _run(studies: list[Any], run: RunOptions) -> dict[str, Any]:
-    """Run the studies with one store, show their progress, and write their tables."""
-    from rich.console import Console
-
-    from ..comparison.report import pages, table
-    from ..comparison.run import runner
-    from ..comparison.run.store import Store
-
-    workers = run.workers
-    for study in studies:
-        study.check()
-    store = Store(run.out / "cells")
-    console = Console(stderr=True)
-
-    def warn(text: str) -> None:
-        console.print(text, style="yellow", soft_wrap=True, markup=False)
-
-    for name, reason in store.foreign.items():
-        warn(f"{store.folder / name} is left as it is: {reason}")
-    results = {}
-    with progress(console) as display:
-        for study in studies:
-            on_cell = display.cells(study.name, len(study.cells()))
-            results[study.name] = study.run(store, workers, run.retry, on_cell)
-    for study in studies:
-        rows = results[study.name]
-        pages.save(study.file(run.out, "results.csv"), runner.to_csv(rows).encode())
-        for suffix, text in table.formats(rows).items():
-            pages.save(study.file(run.out, f"table.{suffix}"), text.encode())
-        for _, row in rows[rows["error"] != ""].iterrows():
-            place = f"{row['data']}, {row['model']}, replicate {row['replicate']}"
-            warn(f"failed: {place}: {row['error']}")
-    return results

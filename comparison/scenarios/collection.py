@@ -36,6 +36,8 @@ class Dataset:
         True if NaN in X are gaps, to fill by what the majority rows of a training half have.
     row_names : ndarray of shape (n,), optional
         The user's names of the rows, for pictures; by default their numbers.
+    columns : list of str, optional
+        The user's names of the columns.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Dataset:
     categorical: tuple[int, ...] | None = None
     imputed: bool | None = None
     row_names: np.ndarray | None = field(default=None, compare=False)
+    columns: list[str] | None = field(default=None, compare=False)
 
     @cached_property
     def _digest(self) -> tuple[str, tuple[int, ...], str]:

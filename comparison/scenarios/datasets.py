@@ -92,7 +92,8 @@ def from_csv(
     imputed = bool(np.isnan(numbers).any()) or None
     names = X.index.to_numpy()
     classes = np.zeros(len(X), dtype=bool) if minority is None else np.asarray(minority)
-    return Dataset(_name(path), numbers, classes, text or None, imputed, names)
+    named = [str(c) for c in X.columns]
+    return Dataset(_name(path), numbers, classes, text or None, imputed, names, named)
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:

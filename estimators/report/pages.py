@@ -27,7 +27,7 @@ def render(template: str, images: dict[str, dict[str, str]], package: str, **val
     template : str
         Name of the template.
     images : dict
-        As :func:`embedded` returns them; a template shows them with the macro ``figure``.
+        As :func:`image` returns them, by name; a template shows them with the macro ``figure``.
     package : str
         The package with the template. What it extends and imports may lie in this package too.
     values
@@ -46,11 +46,6 @@ def render(template: str, images: dict[str, dict[str, str]], package: str, **val
         version=version("bsvdd"), date=date.today().isoformat(), figures=images, **values
     )
     return text.encode()
-
-
-def embedded(figures: Figures) -> dict[str, dict[str, str]]:
-    """Return the figures as texts for :func:`render`, and close them."""
-    return {name: image(name, png(figure), caption) for name, (figure, caption) in figures.items()}
 
 
 def image(name: str, content: bytes, caption: str) -> dict[str, str]:

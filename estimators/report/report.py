@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ...inference.threads import steps
 from ...inference.warning import collected
@@ -19,15 +19,11 @@ from ...models.kernels.distance import DistanceKernel
 from ...models.kernels.standardized import Wrapper
 from ...models.priors.foreign import describe
 from .. import new_rows, plots
-from ..inputs import row_names
 from ..labels import minority_rows
 from ..plots.common import Fitted
-from ..questions import p_values
 from ..questions.copies import are_training_rows
-from ..questions.explanation import Explanation
 from ..questions.views import ViewsExplanation
 from . import pages, words
-from .pages import Figures
 
 LISTED, EXPLAINED = 10, 3  # abnormal rows in the table, and those with a picture
 COLUMNS = 3  # of each row in the table
@@ -37,72 +33,44 @@ Step = Callable[[str], None]
 
 @dataclass
 class Page:
-    """The rows that a report shows, its figures, and for each that is left out the reason.
+    """The rows that a report shows, and its figures; the template has the sentences.
 
     Attributes
     ----------
     est : fitted estimator
     X, y : object
         As the user gave them; None for the training rows.
-    names : ndarray of shape (n,)
+    found : pandas.DataFrame
+        The decision on the rows, with their names; training rows are left out.
     minority : ndarray of bool, shape (n,), or None
         None if the classes are not known.
-    score, probability, low, high : ndarray of shape (n,)
-        The scores, P(normal), and the interval of the surprise; of training rows, left out.
-    p_value : ndarray of shape (n,)
     known : int
         How many new rows equal a training row.
     figures, omitted : dict
-        Figures with their captions, and reasons, by name.
-    prior_check : list
-        The rows of the table of prior and posterior.
-    worth : list of str
-        What the posterior is worth, in sentences.
+        Figures, and the reasons for those that are left out, by name.
     abnormal : list of dict
         The most abnormal rows with the reasons.
+    explained : dict of str
+        Captions of the figures of abnormal rows, by the names of the figures.
     """
 
     est: Fitted
     X: Any
     y: Any
-    names: np.ndarray
+    found: pd.DataFrame
     minority: np.ndarray | None
-    score: np.ndarray
-    probability: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    p_value: np.ndarray
     known: int = 0
-    figures: Figures = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
     omitted: dict[str, str] = field(default_factory=dict)
-    prior_check: list[tuple[str, list[str]]] = field(default_factory=list)
-    worth: list[str] = field(default_factory=list)
     abnormal: list[dict[str, str]] = field(default_factory=list)
+    explained: dict[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, est: Fitted, X: Any, y: Any) -> Self:
-        """Return the page of these rows, without figures yet."""
-        fit = est.fit_
-        if X is None:
-            found = est.training_decision()
-            surprise = found["surprise"]
-            ends = [found.get(f"surprise_{end}", surprise) for end in ("low", "high")]
-            columns = [-surprise, found["probability_normal"], *ends, found["p_value"]]
-            values = [column.to_numpy() for column in columns]
-            return cls(est, X, y, fit.data.row_names, fit.data.minority, *values)
-        rows = new_rows.table(est, X)
-        score, probability, low, high = fit.center.decision(rows, fit.level)
-        p = p_values.p_values(score, p_values.normal_left_out(est))
-        minority = None if y is None else minority_rows(y, len(rows), est.minor_label)
-        known = int(are_training_rows(est, rows).sum())
-        names = row_names(X, len(rows))
-        return cls(est, X, y, names, minority, score, probability, low, high, p, known)
-
-    def explain(self, numbers: np.ndarray) -> Explanation | ViewsExplanation:
-        """Return the explanation of some of the rows."""
-        if self.X is None:
-            return self.est.explain(rows=numbers)
-        return self.est.explain(self.rows(numbers))
+    def draw(self, name: str, without: str, plot: Callable[..., Figure], *given: Any) -> None:
+        """Add the figure ``plot(*given)``, or say ``without`` and why there is none."""
+        try:
+            self.figures[name] = plot(*given)
+        except ValueError as error:
+            self.omitted[name] = f"{without}: {error}."
 
     def rows(self, numbers: Any) -> Any:
         """Return some of the new rows, as ``est.explain`` takes them."""
@@ -118,11 +86,17 @@ def write(est: Fitted, path: Path, X: Any, y: Any, calibration: bool) -> Path:
         raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist; make it")
     with steps("report") as step:
         step("decision of the rows")
-        page = Page.of(est, X, y)
+        if X is None:
+            page = Page(est, X, y, est.training_decision(), est.fit_.data.minority)
+        else:
+            found = est.decision(X)
+            minority = None if y is None else minority_rows(y, len(found), est.minor_label)
+            known = int(are_training_rows(est, new_rows.table(est, X)).sum())
+            page = Page(est, X, y, found, minority, known)
         try:
             content = _content(page, calibration, step)
         finally:  # an error in one picture leaves no other open; other threads have their own
-            for figure, _ in page.figures.values():
+            for figure in page.figures.values():
                 plt.close(figure)
     pages.save(path, content)
     return path
@@ -130,17 +104,38 @@ def write(est: Fitted, path: Path, X: Any, y: Any, calibration: bool) -> Path:
 
 def _content(page: Page, calibration: bool, step: Step) -> bytes:
     est, fit = page.est, page.est.fit_
-    sections = {"bandwidths": _bandwidths, "prior and posterior": _prior_check}
-    sections |= {"distances": _distances, "ROC": _roc}
-    sections |= {"calibration": partial(_calibration, wanted=calibration, step=step)}
-    for name, section in (sections | {"explanations": _abnormal}).items():
-        step(name)
-        section(page)
+    table, noted = None, 0
+    step("bandwidths")
+    _bandwidths(page)
+    if fit.draws.is_posterior:
+        step("prior and posterior")
+        table = est.summary()
+        without = "The prior cannot stand beside the posterior"  # an improper one has no draws
+        page.draw("prior", without, plots.plot_prior_check, est)
+    step("distances")
+    if fit.has_center:
+        page.figures["distances"] = plots.plot_distances(est, page.X, page.y)
+    step("ROC")
+    if page.minority is not None and page.minority.any() and not page.minority.all():
+        page.figures["roc"] = plots.plot_roc(est, page.X, page.y)
+    if calibration:
+        with collected() as warnings:  # of fits to four fifths of the rows
+            page.draw(
+                "calibration",
+                "It cannot be shown",
+                lambda: plots.plot_calibration(
+                    est, on_fit=lambda i, n: step(f"calibration, fit {i} of {n}")
+                ),
+            )
+        noted = len(warnings)
+    step("explanations")
+    _abnormal(page)
     step("drawing of the figures")
     record, parameters = words.record_of(est), sorted(est.get_params(deep=False).items())
+    worth = [] if table is None else words.worth(est, table["posterior"])
     return pages.render(
         "model.html",
-        pages.embedded(page.figures),
+        {name: pages.image(name, pages.png(f), "") for name, f in page.figures.items()},
         __package__,
         name=type(est).__name__ if record is None else record.name,
         record=record,
@@ -151,12 +146,13 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
         gram=fit.data.gram,
         columns=[] if fit.data.kernel.pairwise else _columns(est),
         priors={name: describe(v) for name, v in parameters[::-1] if name.endswith("prior")},
+        prior_check=[] if table is None else _prior_check(table),
         has_posterior=fit.draws.is_posterior,
-        convergence=[*words.convergence(est), *page.worth],
+        convergence=[*words.convergence(est), *worth],
         cutoff=words.cutoff(est),
         counts=_counts(page),
+        noted=noted,
         code=words.code(est),
-        known=page.known,
         rerun=words.rerun(est),
     )
 
@@ -184,94 +180,27 @@ def _bandwidths(page: Page) -> None:
     dimensions = kernel.dimensions if isinstance(kernel, Tabular) else None
     while isinstance(kernel, Wrapper):
         rows, kernel = kernel.columns(rows), as_kernel(kernel.kernel)
-    if not isinstance(kernel, DistanceKernel):
-        page.omitted["bandwidths"] = "This kernel has no bandwidth to show."
-        return
-    try:
-        figure = plots.plot_bandwidths(rows, float(kernel.bandwidth), dimensions)
-    except ValueError as error:  # criteria that these rows do not have
-        page.omitted["bandwidths"] = f"The bandwidth criteria cannot be compared: {error}"
-        return
-    page.figures["bandwidths"] = (
-        figure,
-        "The bandwidth of this fit (broken line) beside what other criteria give for the same "
-        "majority rows, on the distances of pairs of rows. A bandwidth far below all distances "
-        "makes every row its own neighbour; far above them, all rows look alike.",
-    )
+    if isinstance(kernel, DistanceKernel):
+        without = "The bandwidth criteria cannot be compared"  # these rows lack some
+        given = rows, float(kernel.bandwidth), dimensions
+        page.draw("bandwidths", without, plots.plot_bandwidths, *given)
 
 
-def _prior_check(page: Page) -> None:
-    if not page.est.fit_.draws.is_posterior:
-        return
-    table = page.est.summary()
-    page.worth = words.worth(page.est, table["posterior"])
-    for name, row in table[table["low"].notna()].iterrows():
-        of_prior = "" if np.isnan(row["prior"]) else f"{row['prior']:.3g}"
-        cells = [of_prior, "{posterior:.3g} [{low:.3g}, {high:.3g}]".format(**row)]
-        page.prior_check.append((plots.weights.LABELS[str(name)], cells))
-    try:
-        figure = plots.plot_prior_check(page.est)
-    except ValueError as error:  # an improper prior has no draws
-        page.omitted["prior"] = f"The prior cannot stand beside the posterior: {error}"
-        return
-    page.figures["prior"] = (
-        figure,
-        "What the prior says before any row, and the posterior. Where the two agree, the data say "
-        "nothing about the quantity.",
-    )
-
-
-def _distances(page: Page) -> None:
-    est = page.est
-    if not est.fit_.has_center:
-        page.omitted["distances"] = f"{type(est).__name__} has no distance from a centre."
-        return
-    page.figures["distances"] = (
-        plots.plot_distances(est, page.X, page.y),
-        "Surprise of each row with its 90 % interval: 0 is the cutoff, .69 is a row that is half "
-        "as similar to the training rows, and normal rows are below 0. Training rows are left out, "
-        "each judged by the others.",
-    )
-
-
-def _roc(page: Page) -> None:
-    if page.minority is None or page.minority.all() or not page.minority.any():
-        page.omitted["roc"] = (
-            "ROC and precision-recall need labelled rows of both classes: est.report(path, X, y)."
+def _prior_check(table: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Return name, prior and posterior of each quantity, in words."""
+    return [
+        (
+            plots.weights.LABELS[str(name)],
+            "" if np.isnan(row["prior"]) else f"{row['prior']:.3g}",
+            "{posterior:.3g} [{low:.3g}, {high:.3g}]".format(**row),
         )
-        return
-    rows = "Training rows, each by its left-out score"
-    if page.X is not None:
-        rows = "New rows with their labels"
-    figure = plots.plot_roc(page.est, page.X, page.y)
-    page.figures["roc"] = figure, f"{rows}; positive means minority, abnormal."
-
-
-def _calibration(page: Page, wanted: bool, step: Step) -> None:
-    if not wanted:
-        page.omitted["calibration"] = "It was not asked for (calibration=False)."
-        return
-    try:
-        with collected() as warnings:  # of fits to four fifths of the rows
-            figure = plots.plot_calibration(
-                page.est, on_fit=lambda i, n: step(f"calibration, fit {i} of {n}")
-            )
-    except ValueError as error:
-        page.omitted["calibration"] = f"It cannot be shown: {error}."
-        return
-    noted = f" These five fits gave {len(warnings)} warnings." if warnings else ""
-    page.figures["calibration"] = (
-        figure,
-        "The model is fitted five times, each time without a fifth of the rows, and gives these "
-        "rows p-values. The line is the share of majority rows that a cutoff at each asked rate "
-        "calls abnormal. Within the band it keeps what it promises, as far as these rows can "
-        f"tell.{noted}",
-    )
+        for name, row in table[table["low"].notna()].iterrows()
+    ]
 
 
 def _counts(page: Page) -> list[tuple[str, int, int]]:
     """Return the numbers of normal and abnormal rows of each class."""
-    normal = page.score >= 0.0
+    normal = page.found["normal"].to_numpy()
     classes = {"rows": np.ones(len(normal), dtype=bool)}
     if page.minority is not None:
         classes = {"majority": ~page.minority, "minority": page.minority}
@@ -284,31 +213,38 @@ def _counts(page: Page) -> list[tuple[str, int, int]]:
 
 def _abnormal(page: Page) -> None:
     """Add the most abnormal rows with the reasons, and pictures of the first."""
-    est, table = page.est, page.abnormal
-    order = np.argsort(page.score, kind="stable")[:LISTED]
-    listed = order[page.score[order] < 0.0]
+    est, found = page.est, page.found
+    order = np.argsort(-found["surprise"].to_numpy(), kind="stable")[:LISTED]
+    listed = order[~found["normal"].to_numpy()[order]]
     for j in listed:
-        row = {"name": str(page.names[j]), "probability": f"{page.probability[j]:.3f}", "class": ""}
-        row["p_value"] = f"{page.p_value[j]:.3g}"
-        if page.minority is not None:
-            row["class"] = "minority" if page.minority[j] else "majority"
-        row["surprise"] = f"{-page.score[j]:.2f}"
-        if est.fit_.center.uncertain:
-            row["surprise"] += f" [{page.low[j]:.2f}, {page.high[j]:.2f}]"
-        table.append(row)
-    if not table:
+        row = found.iloc[j]
+        surprise = f"{row['surprise']:.2f}"
+        if "surprise_low" in row:
+            surprise += f" [{row['surprise_low']:.2f}, {row['surprise_high']:.2f}]"
+        of_class = (
+            ("majority", "minority")[int(page.minority[j])] if page.minority is not None else ""
+        )
+        page.abnormal.append(
+            {
+                "name": str(found.index[j]),
+                "class": of_class,
+                "p_value": f"{row['p_value']:.3g}",
+                "surprise": surprise,
+                "probability": f"{row['probability_normal']:.3f}",
+            }
+        )
+    if not len(listed):
         page.omitted["explanation"] = "No row is abnormal."
         return
     try:
-        why = page.explain(listed)
+        why = est.explain(rows=listed) if page.X is None else est.explain(page.rows(listed))
     except ValueError as error:  # no centre, or no columns
         page.omitted["explanation"] = str(error)
         return
     if isinstance(why, ViewsExplanation):
         page.omitted["changes"] = "No smallest change is searched for under several views."
-        for i, (j, row) in enumerate(zip(listed, table, strict=True)):
-            row["columns"] = why.reason(i)
-            view = why.rows["view"].iloc[i]
+        for i, (j, row) in enumerate(zip(listed, page.abnormal, strict=True)):
+            row["columns"], view = why.reason(i), why.rows["view"].iloc[i]
             if i < EXPLAINED and view in why.parts:
                 _picture(page, j, est.views_[view], f"Under the view {view!r}. {row['columns']}.")
         return
@@ -317,10 +253,9 @@ def _abnormal(page: Page) -> None:
         page.omitted["columns"] = f"Columns have no shares: {why.without_columns}."
     else:
         what = f"which columns and {what} The tick is what normal rows have."
-        for row, values in zip(table, why.top_columns(COLUMNS).to_numpy(), strict=True):
-            row["columns"] = ", ".join(
-                f"{name} {share:.0%}" for name, share in values.reshape(-1, 2)
-            )
+        for row, values in zip(page.abnormal, why.top_columns(COLUMNS).to_numpy(), strict=True):
+            shares = values.reshape(-1, 2)
+            row["columns"] = ", ".join(f"{name} {share:.0%}" for name, share in shares)
     if why.changes is None:
         page.omitted["changes"] = (
             "No smallest change is searched for, because there is no step between two categories."
@@ -328,7 +263,7 @@ def _abnormal(page: Page) -> None:
     else:
         if why.columns is not None:
             what += " The arrow is the smallest change that makes it normal."
-        for i, row in enumerate(table):
+        for i, row in enumerate(page.abnormal):
             row["change"] = _change(why.changes.isel(obs=i))
     for j in listed[:EXPLAINED]:
         _picture(page, j, est, what)
@@ -337,7 +272,8 @@ def _abnormal(page: Page) -> None:
 def _picture(page: Page, j: int, est: Fitted, what: str) -> None:
     """Add the picture of row number j."""
     x = {"row": j} if page.X is None else {"x": page.rows([j])}
-    page.figures[f"row_{j}"] = plots.plot_explanation(est, **x), f"Row {page.names[j]}: {what}"
+    page.figures[f"row_{j}"] = plots.plot_explanation(est, **x)
+    page.explained[f"row_{j}"] = f"Row {page.found.index[j]}: {what}"
 
 
 def _change(changes: Any) -> str:

@@ -55,7 +55,10 @@ class Rows:
 
     def labels(self, name: str) -> np.ndarray:
         """Return the labels in the column ``name``, and remove it from the columns of the rows."""
-        raise NotImplementedError
+        raise ValueError(
+            f"y={name!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
+            "data frame); give one label for each row"
+        )
 
     def take(self, which: np.ndarray | slice) -> np.ndarray:
         """Return some rows in float64, (k, p); ``which`` is ascending."""
@@ -180,7 +183,9 @@ def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.nd
 
 def release(X: Any) -> None:
     """Free the pages of a memory map that were read; the system's cache still has them."""
-    pages = X if isinstance(X, np.memmap) and X.mode != "c" else None  # "c": changes would be lost
+    pages: Any = (
+        X if isinstance(X, np.memmap) and X.mode != "c" else None
+    )  # "c": changes would be lost
     while isinstance(pages, np.ndarray):
         pages = pages.base
     if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):

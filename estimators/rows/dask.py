@@ -55,6 +55,8 @@ class DaskRows(Rows):
 
     @override
     def labels(self, name: str) -> np.ndarray:
+        if self.names is None:
+            return super().labels(name)
         self._X, labels = split(self._X, name, "the data frame")
         self.names = list(self._X.columns)
         self.n_columns = len(self.names)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from .columns import Dates
+from .columns import Dates, dates_of, kind_of, numbers
 
 
 def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.ndarray:
@@ -69,3 +69,12 @@ def filled_table(
         shown = dates[i].moment(value) if i in dates else value
         X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], shown))
     return X
+
+
+def filled_by_majority(
+    X: pd.DataFrame, majority: pd.DataFrame, categorical: Collection[int]
+) -> pd.DataFrame:
+    """Return a table with the typical values of its majority rows in place of its gaps."""
+    dates = {i: dates_of(X[c]) for i, c in enumerate(X) if kind_of(X[c]) == "dates"}
+    values = typical_values(numbers(majority, categorical, dates).to_numpy(float), categorical)
+    return filled_table(X, X.isna().to_numpy(), values, categorical, dates)

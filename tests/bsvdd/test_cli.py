@@ -1,381 +1,109 @@
-"""The command line, called as a user calls it."""
+"""The command line, called as a user calls it: lists, ``compare``, and errors of all commands."""
 
 import io
 import re
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.run import runner
+from bsvdd.comparison.run import runner, workers
+from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from click.testing import CliRunner
 from rich.console import Console
 
-from bsvdd import SVDD
+from bsvdd import BSVDD
 from bsvdd.cli import main
 from bsvdd.cli.compare import print_results
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-
-
-@pytest.fixture(scope="module")
-def csv(tmp_path_factory):
-    """A file with columns a, b and the classes 'normal' and 'odd'."""
-    data = datasets.moon(n0=60, n1=12)
-    frame = pd.DataFrame(data.X, columns=["a", "b"])
-    frame["kind"] = np.where(data.minority, "odd", "normal")
-    path = tmp_path_factory.mktemp("csv") / "moon.csv"
-    frame.to_csv(path, index=False)
-    return path
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
+]
+KINDS = ["--label", "kind", "--minor", "odd"]
+TABLE = [*KINDS, "--id", "name", "--drop", "city"]
+FEW = ["--jobs", 1, "--replicates", 1, "--model", "SVDD"]
 
 
 def call(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """moon.csv with columns a, b, kind, t.csv with name and city too, and tables that are bad."""
+    folder = tmp_path_factory.mktemp("tables")
+    data = datasets.moon(n0=60, n1=12)
+    frame = pd.DataFrame(data.X, columns=["a", "b"])
+    frame["kind"] = np.where(data.minority, "odd", "normal")
+    x = np.arange(20.0)
+    tables = {
+        "moon": frame,
+        "t": frame.assign(name=[f"n{i}" for i in range(72)], city=["Bonn", "Rom", "Oslo"] * 24),
+        "NAN/x": pd.DataFrame({"x": np.where(x == 3, np.nan, x), "y": x > 14}),
+        "ONE/x": pd.DataFrame({"x": x, "y": 0}),
+        "FEW/x": pd.DataFrame({"x": x, "y": x > 18}),
+    }
+    for name in ("EMPTY", "NAN", "ONE", "FEW"):
+        (folder / name).mkdir()
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    (folder / "FILE").touch()
+    result = call("fit", folder / "moon.csv", *KINDS, "--model", "SVDD", "--out", folder / "m")
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def csv(folder):
+    return folder / "moon.csv"
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    from bsvdd.comparison import report
+
+    asked = []
+    monkeypatch.setattr(report, "pictures", lambda *a: asked.append(a) or {})
+    return asked
+
+
 @pytest.mark.slow
 def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tmp_path):
     out = tmp_path / "report [bold]"
     few = ["--jobs", 1, "--replicates", 2, "--draws", 100, "--tune", 100]
-    result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", out, *few)
+    result = call("compare", csv, *KINDS, "--out", out, *few)
     assert result.exit_code == 0, result.output
     for name in ["SVDD", "BDD", "BSVDD", "BSVDD-M", "flag all", "flag none", "base rate 0.167"]:
         assert name in result.output
     assert f"report: {out / 'report.html'}" in result.output
     pictures = [
-        *("boundary.png", "calibration.png", "distance_posterior.png"),
-        *("distances.png", "weights.png"),
-        *("differences_1.png", "distances_1.png", "roc_1.png"),
+        *("boundary.png", "calibration.png", "distance_posterior.png", "distances.png"),
+        *("weights.png", "differences_1.png", "distances_1.png", "roc_1.png"),
     ]
-    assert sorted(p.name for p in out.iterdir()) == sorted(
-        [*pictures, "report.html", "results.csv"]
-    )
+    expected = sorted([*pictures, "report.html", "results.csv"])
+    assert sorted(p.name for p in out.iterdir()) == expected
     page = (out / "report.html").read_text()
     assert page.count("data:image/png;base64,") == len(pictures)
     assert not re.search(r'(src|href)="(?!data:)', page)  # nothing is fetched
     assert len(pd.read_csv(out / "results.csv")) == 2 * (len(runner.DEFAULT_MODELS) + 2)
 
 
-def test_compare_as_published(csv, tmp_path, monkeypatch):
+def test_compare_as_published(csv, tmp_path, no_pictures):
     """Each model by its source; the draws that are given replace ours."""
-    from bsvdd.comparison import report
-
-    asked = []
-    monkeypatch.setattr(report, "pictures", lambda *a: asked.append(a) or {})
-    out = tmp_path / "report"
     some = ["--model", "SVDD", "--model", "BDD", "--model", "BSVDD", "--replicates", 1, "--jobs", 1]
-    numbers = ["--draws", 50, "--tune", 50]
-    file = [csv, "--label", "kind", "--minor", "odd", "--out", out]
-    result = call("compare", *file, "--published", *some, *numbers)
+    file = [csv, *KINDS, "--out", tmp_path]
+    result = call("compare", *file, "--published", *some, "--draws", 50, "--tune", 50)
     assert result.exit_code == 0, result.output
-    page = (out / "report.html").read_text()
-    for words in ("random-walk Metropolis", "slide 12", "our choice", "as its"):
-        assert words in page
-    pictured = {c.name: c.parameters for c in asked[0][2]}
-    assert pictured["BSVDD"]["sampler"] == "metropolis" and "draws" not in pictured["BSVDD"]
-    assert pictured["BSVDD"]["chains"] == 2
-    results = pd.read_csv(out / "results.csv").set_index("model")
+    page = (tmp_path / "report.html").read_text()
+    assert all(w in page for w in ("random-walk Metropolis", "slide 12", "our choice", "as its"))
+    pictured = {c.name: c.parameters for c in no_pictures[0][2]}["BSVDD"]
+    assert pictured["sampler"] == "metropolis" and pictured["chains"] == 2
+    assert "draws" not in pictured
+    results = pd.read_csv(tmp_path / "results.csv").set_index("model")
     assert results.loc["BDD", "r_hat"] != results.loc["BDD", "r_hat"]  # one estimate
-    result = call("compare", *file, "--published", "--model", "SVM")
-    assert result.exit_code == 1 and "SVM is here for comparison" in result.output
-
-
-def test_models_shows_learning_and_parameters_of_each(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "300")
-    result = call("models")
-    assert result.exit_code == 0, result.output
-    lines = {line.split()[0]: line for line in result.output.splitlines() if line[0] != " "}
-    assert list(lines)[1:-2] == list(REGISTRY)
-    assert all(f"{name} (" in lines["yardsticks,"] for name in YARDSTICKS)
-    assert "majority, minority, unlabelled" in lines["BDD-M"]
-    assert "minority_prior" in lines["BDD-M"]
-    assert "nu " in lines["OCSVM"]
-    assert "kernel, cutoff" in lines["parameters"]
-
-
-def test_models_are_read_at_80_columns(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = call("models").output.splitlines()
-    assert max(map(len, lines)) <= 80 and len(lines) < 70
-    for record in REGISTRY.values():
-        (start,) = [i for i, line in enumerate(lines) if line.startswith(f"{record.name} ")]
-        block = "".join(line.strip() for line in lines[start : start + 6])
-        assert f"{record.class_name}; learns from" in block
-        assert all(parameter in block for parameter in record.own)
-
-
-@pytest.mark.parametrize(("command", "part"), [("models", "doi:10.1023/B:MACH"), ("data", "UCI")])
-def test_in_a_pipe_a_record_is_one_line(monkeypatch, command, part):
-    monkeypatch.delenv("COLUMNS", raising=False)
-    lines = call(command).output.splitlines()
-    name = {"models": "SVDD ", "data": "breast_original "}[command]
-    (line,) = [each for each in lines if each.startswith(name)]
-    assert part in line
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_printed_table_has_the_best_model_first_and_what_tells_it_apart(width):
-    values = {"LOF": 0.6, "isolation forest": 0.91, "robust Gaussian": 0.9, "BDD-M": 0.9}
-    rows = [
-        {"data": "moon", "model": m, "replicate": r, "auc": v + 0.01 * r, "g_mean": v, "f1": v}
-        | {"fpr": 0.1, "fnr": 0.2 + r * (m == "LOF"), "fit_seconds": 12.3456, "error": ""}
-        for m, v in [*values.items(), ("flag all", 0.95)]
-        for r in range(3)
-    ]
-    console = Console(width=width, file=io.StringIO())
-    print_results(console, pd.DataFrame(rows), [datasets.moon()])
-    lines = console.file.getvalue().splitlines()
-    assert "…" not in "".join(lines) and max(map(len, lines)) <= width
-    cells = [re.split(r"  +", line.strip()) for line in lines]
-    named = [each for each in cells if each[0] in [*values, "flag all"]]
-    assert [each[0] for each in named] == [
-        *("isolation forest", "robust Gaussian", "BDD-M", "LOF", "flag all")
-    ]
-    assert named[0][1:] == ["0.920", "0.910", "0.910", "0.100", "0.200", "12.346"]
-    assert named[1][2] == "-0.010 ± 0.000" and named[3][2] == "-0.310 ± 0.000"
-    text = " ".join(" ".join(lines).split())
-    assert "By AUC, isolation forest is best: 0.920 on average over 3 halves. It is told" in text
-    assert "isolation forest, robust Gaussian and BDD-M decide alike." in text
-
-
-def test_fit_then_score_gives_the_probabilities_of_the_estimator(csv, tmp_path):
-    model, scored = tmp_path / "m.nc", tmp_path / "p.csv"
-    result = call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "BDD", "--out", model)
-    assert result.exit_code == 0, result.output
-    assert "Tabular(RBF(" in result.output and "criterion='likelihood'" in result.output
-    n1 = int((pd.read_csv(csv)["kind"] == "odd").sum())
-    n0 = len(pd.read_csv(csv)) - n1
-    assert f"{n0} majority and {n1} minority rows; columns 'a', 'b'; label kind\n" in result.output
-    result = call("score", model, csv, "--out", scored)  # the label column is no feature
-    assert result.exit_code == 0, result.output
-    frame = pd.read_csv(scored)
-    from bsvdd import load
-
-    est, X = load(model), pd.read_csv(csv)[["a", "b"]]
-    np.testing.assert_allclose(frame["probability_normal"], est.probability_normal(X))
-    assert (frame["normal"] == (est.predict(X) == 1)).all()
-    assert (frame["normal"] == (frame["distance"] <= frame["cutoff"])).all()
-    np.testing.assert_allclose(frame["surprise"], -est.score_samples(X))
-    np.testing.assert_allclose(frame["p_value"], est.p_value(X))
-    printed = call("score", model, csv)
-    numbers = "p_value,probability_normal,surprise,surprise_low,surprise_high"
-    header = f"row,{numbers},normal,distance,cutoff,level,problem"
-    assert printed.output.splitlines()[0] == header
-    result = call("score", model, csv, "--out", scored, "--fdr", "0.2", "--p-value", "split")
-    assert result.exit_code == 0, result.output
-    frame = pd.read_csv(scored)
-    np.testing.assert_array_equal(frame["selected"], est.select(X, 0.2, "split"))
-    assert f"{int(frame['selected'].sum())} selected" in result.output
-    for wrong in ("0", "1", "-0.5"):
-        result = call("score", model, csv, "--fdr", wrong)
-        assert result.exit_code != 0
-        assert "fdr must lie between 0 and 1" in result.output
-
-
-@pytest.mark.parametrize("shift", [0.0, 3.0])
-def test_score_watches_the_rows_as_a_stream(tmp_path, shift):
-    """A row with a gap is not of the stream; the row of the alarm is that of the file."""
-    rng, names = np.random.default_rng(4), ["a", "b"]
-    rows, new = rng.normal(size=(150, 2)), rng.normal(size=(90, 2))
-    new[40:] += shift
-    new[3, 1] = np.nan
-    SVDD().fit(pd.DataFrame(rows, columns=names)).save(tmp_path / "m.safetensors")
-    pd.DataFrame(new, columns=names).to_csv(tmp_path / "new.csv", index=False)
-    result = call("score", tmp_path / "m.safetensors", tmp_path / "new.csv", "--watch")
-    assert result.exit_code == 0, result.output
-    (line,) = (each for each in result.stderr.splitlines() if each.startswith("89 rows: "))
-    monitor = SVDD().fit(rows).monitor()
-    monitor.update(np.delete(new, 3, axis=0))
-    assert (monitor.alarm is not None) == (shift > 0)
-    assert ("no alarm" in line) if not shift else (f"told at row {monitor.alarm + 1} (" in line)
-
-
-def test_score_explains_the_abnormal_rows(csv, tmp_path):
-    model, scored = tmp_path / "m.nc", tmp_path / "p.csv"
-    call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "SVDD", "--out", model)
-    result = call("score", model, csv, "--out", scored, "--explain")
-    assert result.exit_code == 0, result.output
-    frame = pd.read_csv(scored)
-    from bsvdd import load
-
-    why = load(model).explain(pd.read_csv(csv)[["a", "b"]], changes=False).top_columns()
-    abnormal = ~frame["normal"]
-    assert abnormal.any() and not abnormal.all()
-    names = ["column_1", "share_1", "column_2", "share_2", "problem"]
-    assert frame.columns[-5:].tolist() == names
-    assert frame.loc[~abnormal, "column_1"].isna().all()
-    assert (frame["column_1"] == why["column_1"])[abnormal].all()
-    np.testing.assert_allclose(frame.loc[abnormal, "share_2"], why.loc[abnormal, "share_2"])
-    call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "BDD", "--out", model)
-    result = call("score", model, csv, "--explain")
-    assert result.exit_code != 0
-    assert "no exact shares of columns" in result.output
-
-
-def test_an_explanation_of_a_model_without_names_has_those_of_the_file(tmp_path):
-    """A model that Python saved may have been fitted to an array, and a row may have a gap."""
-    from bsvdd import SVDD
-
-    model, table, scored = (tmp_path / name for name in ("m.nc", "t.csv", "p.csv"))
-    est = SVDD().fit(np.random.default_rng(0).normal(size=(60, 2)))
-    est.save(model)
-    table.write_text("a,b\n0.1,0.2\n,1.0\n0.1,9.0\n9.0,0.1\n")
-    result = call("score", model, table, "--out", scored, "--explain")
-    assert result.exit_code == 0, result.output
-    frame = pd.read_csv(scored)
-    assert frame["normal"].tolist()[2:] == [False, False]
-    assert frame["column_1"].tolist()[2:] == ["b", "a"]
-    why = est.explain([[0.1, 9.0], [9.0, 0.1]], changes=False).top_columns()
-    np.testing.assert_allclose(frame.loc[2:, "share_1"], why["share_1"])
-
-
-def test_an_explanation_holds_no_formula(csv, tmp_path):
-    """The name of a column, here of a formula, is text to a spreadsheet too."""
-    table, model, scored = (tmp_path / name for name in ("t.csv", "m.nc", "p.csv"))
-    pd.read_csv(csv).rename(columns={"a": "=cmd|' /C calc'!A0", "b": "@b"}).to_csv(
-        table, index=False
-    )
-    call("fit", table, "--label", "kind", "--minor", "odd", "--model", "SVDD", "--out", model)
-    result = call("score", model, table, "--out", scored, "--explain")
-    assert result.exit_code == 0, result.output
-    cells = pd.read_csv(scored)[["column_1", "column_2"]].stack().dropna()
-    assert set(cells) == {"'=cmd|' /C calc'!A0", "'@b"}
-
-
-def test_score_offers_all_methods_of_p_values():
-    """The command has a list of its own, so that it need not import the estimators to show help."""
-    from bsvdd.estimators.questions import p_values
-
-    from bsvdd.cli.score import METHODS
-
-    assert tuple(METHODS) == p_values.METHODS
-
-
-def test_fit_without_labels_takes_all_rows_as_majority(csv, tmp_path):
-    bare = tmp_path / "bare.csv"
-    pd.read_csv(csv).drop(columns="kind").to_csv(bare, index=False)
-    result = call("fit", bare, "--model", "SVDD", "--out", tmp_path / "m.nc")
-    assert result.exit_code == 0, result.output
-    assert "and 0 minority rows; columns 'a', 'b'\n" in result.output
-
-
-def test_the_larger_class_as_minority_is_told(csv, tmp_path):
-    table = pd.read_csv(csv)
-    larger = table["kind"].mode()[0]
-    out = tmp_path / "m.nc"
-    result = call("fit", csv, "--label", "kind", "--minor", larger, "--model", "SVDD", "--out", out)
-    assert (
-        "minority rows (the minority is the larger class: check --minor); columns" in result.output
-    )
-
-
-def test_an_output_that_is_an_input_is_refused(csv, tmp_path):
-    model = tmp_path / "m.nc"
-    labelled = ("--label", "kind", "--minor", "odd", "--model", "SVDD")
-    assert call("fit", csv, *labelled, "--out", model).exit_code == 0
-    before = csv.read_bytes(), model.read_bytes()
-    for arguments in (
-        ("fit", csv, *labelled, "--out", csv),
-        ("score", model, csv, "--out", csv),
-        ("score", model, csv, "--out", model),
-    ):
-        result = call(*arguments)
-        assert result.exit_code == 1
-        assert "would replace" in result.output and "name another file" in result.output
-    assert (csv.read_bytes(), model.read_bytes()) == before
-    for arguments in (("fit", csv, *labelled), ("score", model, csv)):
-        result = call(*arguments, "--out", tmp_path / "none" / "x")
-        assert result.exit_code == 1 and "there is no folder" in result.output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["compare", "CSV", "--minor", "odd"], "needs --label"),
-        (["compare", "CSV", "--published"], "needs --label"),
-        (["compare", "CSV", "--model", "SVM"], "'SVM' learns from minority rows"),
-        (["compare", "--label", "kind"], "no"),
-        (["compare", "CSV", "--label", "nope"], "label column 'nope'"),
-        (["compare", "CSV", "--label", "kind", "--minor", "nope"], "'nope' never occurs"),
-        (["compare", "CSV", "--label", "kind"], "minor_label="),
-        (["compare", "--data", "nope"], "unknown data set 'nope'"),
-        (["compare", "--model", "nope"], "unknown model 'nope'"),
-        (["fit", "CSV"], "column 'kind' is not numeric"),
-        (["fit", "CSV", "--minor", "odd"], "--label"),
-        (["fit", "missing.csv"], "does not exist"),
-        (["score", "CSV", "CSV"], "is no saved bsvdd estimator"),
-    ],
-)
-def test_bad_input_is_one_clear_line(csv, arguments, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = call(*(csv if a == "CSV" else a for a in arguments))
-    assert result.exit_code in (1, 2)
-    assert message in result.output
-    assert "Traceback" not in result.output
-    assert not list(tmp_path.iterdir())  # nothing is left behind
-
-
-def test_score_names_a_missing_column(csv, tmp_path):
-    model, lacking = tmp_path / "m.nc", tmp_path / "lacking.csv"
-    call("fit", csv, "--label", "kind", "--minor", "odd", "--model", "SVDD", "--out", model)
-    pd.read_csv(csv)[["a"]].to_csv(lacking, index=False)
-    result = call("score", model, lacking)
-    assert result.exit_code == 1
-    assert "lacks column 'b'; it has 'a'" in result.output
-
-
-def test_interrupting_a_report_leaves_no_half_written_file(csv, tmp_path, monkeypatch):
-    from bsvdd.comparison import report
-
-    out = tmp_path / "report"
-    monkeypatch.setattr(report, "pictures", lambda *_: {})
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("os.replace", interrupted)
-    few = ["--jobs", 1, "--replicates", 1, "--model", "SVDD"]
-    result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", out, *few)
-    assert result.exit_code != 0
-    assert list(out.iterdir()) == []
-
-
-def test_an_output_that_would_replace_the_input_is_refused_before_any_fit(csv, tmp_path):
-    mine = tmp_path / "results.csv"
-    mine.write_bytes(csv.read_bytes())
-    result = call("compare", mine, "--label", "kind", "--minor", "odd", "--out", tmp_path)
-    assert result.exit_code == 1
-    assert "its results.csv would replace" in result.output
-    assert mine.read_bytes() == csv.read_bytes()
-    result = call(
-        "study",
-        "real",
-        "--data-dir",
-        tmp_path,
-        "--label",
-        "kind",
-        "--minor",
-        "odd",
-        "--out",
-        tmp_path,
-    )
-    assert result.exit_code == 1
-    assert "is the folder that is read" in result.output
-    assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
-
-
-def test_a_picture_that_cannot_be_written_loses_no_fit(csv, tmp_path, monkeypatch):
-    from bsvdd.comparison import report
-
-    monkeypatch.setattr(report, "pictures", lambda *_: {})
-    (tmp_path / "roc_1.png").mkdir()
-    few = ["--jobs", 1, "--replicates", 1, "--model", "SVDD"]
-    result = call("compare", csv, "--label", "kind", "--minor", "odd", "--out", tmp_path, *few)
-    assert result.exit_code == 1 and "roc_1.png" in result.stderr.splitlines()[-1]
-    assert "By AUC, SVDD is best" in result.stdout
-    assert runner.read(tmp_path / "results.csv")["model"][0] == "SVDD"
-    assert (tmp_path / "report.html").exists()
 
 
 @pytest.mark.slow
@@ -395,8 +123,6 @@ def test_compare_without_a_label_says_which_rows_most_models_call_odd(csv, tmp_p
     assert sorted(p.name for p in out.iterdir()) == names
     rows = pd.read_csv(out / "rows.csv").set_index("p_value")  # the ids have this name in the file
     assert len(rows) == 72 and rows.index[0] == "'=n5" and rows["odd_by"].iloc[0] == 10
-    from bsvdd import BSVDD
-
     est = BSVDD(draws=100, tune=100).fit(table[["a", "b"]])  # as bsvdd outliers
     expected = est.training_decision()["p_value"].set_axis("'" + table["p_value"])
     np.testing.assert_allclose(rows["p_value BSVDD"], expected[rows.index], rtol=1e-4)
@@ -407,15 +133,210 @@ def test_compare_without_a_label_says_which_rows_most_models_call_odd(csv, tmp_p
 
 
 @pytest.mark.slow
-def test_a_name_of_any_text_stays_a_text(csv, tmp_path):
+def test_compare_says_its_plan_and_each_fit_and_reports_columns(folder, tmp_path, no_pictures):
+    few = ["--draws", 100, "--tune", 50, "--replicates", 2, "--out", tmp_path]
+    models = ["--model", "SVDD", "--model", "BSVDD", "--dictionary", 20]
+    result = call("compare", folder / "t.csv", *TABLE, *models, *few)
+    assert result.exit_code == 0, result.output
+    # a busy machine also has lines of the time so far
+    lines = [line for line in result.stderr.splitlines() if " so far" not in line]
+    size = "t (72 rows, 2 columns, 12 minority)"
+    assert lines[:2] == [
+        "parameters: dictionary=20 of 'BSVDD'",
+        f"plan: 4 fits of 2 models on {size}, 2 random halves each",
+    ]
+    fits = [line.partition(": t, ")[0] for line in lines[2:6]]
+    assert fits == [f"fits {i}/4" for i in range(1, 5)]
+    assert "fits" not in result.stdout and "base rate" in result.stdout
+    page = (tmp_path / "report.html").read_text()
+    said = ("column &#39;city&#39; left out", "&#39;name&#39; names the rows", "dictionary=20")
+    assert all(words in page for words in said)
+
+
+@pytest.mark.slow
+def test_compare_takes_categories_and_names_of_any_text(folder, tmp_path, no_pictures):
     """Dollars are no formula of matplotlib, brackets no markup, = no formula of a spreadsheet."""
     path = tmp_path / "=cost_$_per_$unit [red].csv"
-    path.write_bytes(csv.read_bytes())
-    out = tmp_path / "out"
-    few = ["--jobs", 1, "--replicates", 1, "--draws", 100, "--tune", 100, "--model", "SVDD"]
-    result = call("compare", path, "--label", "kind", "--minor", "odd", "--out", out, *few)
+    path.write_bytes((folder / "t.csv").read_bytes())
+    models = ["--model", "LS-SVM", "--model", "kNN", "--out", tmp_path]
+    result = call("compare", path, *TABLE[:-2], *FEW, *models)
     assert result.exit_code == 0, result.output
+    assert result.stderr.startswith("column 'city' is a category: kernels.Tabular(rho=0.01)")
+    chosen = pd.read_csv(tmp_path / "results.csv")["chosen"].dropna()
+    assert len(chosen) == 3 and chosen.str.startswith("kernel=Tabular(").all()
     assert path.stem in result.output.replace("\n", "")
-    lines = (out / "results.csv").read_text().splitlines()
+    lines = (tmp_path / "results.csv").read_text().splitlines()
     assert all(line.startswith("'=cost") for line in lines[1:])
-    assert set(runner.read(out / "results.csv")["data"]) == {path.stem}
+    assert set(runner.read(tmp_path / "results.csv")["data"]) == {path.stem}
+
+
+def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
+    folder, tmp_path, monkeypatch
+):
+    """MAX_POINTS stands for a table that is too large: Bayesian models take landmarks."""
+    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 20)
+    monkeypatch.setattr("bsvdd.estimators.bayesian.MANY_POINTS", 20)
+    monkeypatch.setattr("bsvdd.estimators.bayesian.AUTO_LANDMARKS", 10)
+    ran = []
+
+    def run(self):
+        ran.append(self.candidate.name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Cell, "run", run)
+    options = ["--jobs", 1, "--out", tmp_path / "r"]
+    result = call("compare", folder / "t.csv", *TABLE, *options)
+    assert ran == ["BDD"]
+    assert "left out: 'SVDD', 'OCSVM' on t: the kernel matrix of 30 rows" in result.output
+    assert "left out: 'LS-SVM', 'IDLSSVM-CIL', 'KDE' on t: 36 rows train" in result.output
+    assert "plan: 45 fits of 9 models on t" in result.output
+    result = call("compare", folder / "t.csv", *TABLE, "--model", "SVDD", *options)
+    assert result.exit_code == 1 and ran == ["BDD"]
+    assert "nothing was fitted: 'SVDD' on t: the kernel matrix of 30 rows" in result.output
+
+
+def test_a_report_that_is_interrupted_or_cannot_be_written(csv, tmp_path, monkeypatch, no_pictures):
+    (tmp_path / "roc_1.png").mkdir()  # a picture that cannot be written loses no fit
+    result = call("compare", csv, *KINDS, "--out", tmp_path, *FEW)
+    assert result.exit_code == 1 and "roc_1.png" in result.stderr.splitlines()[-1]
+    assert "By AUC, SVDD is best" in result.stdout
+    assert runner.read(tmp_path / "results.csv")["model"][0] == "SVDD"
+    assert (tmp_path / "report.html").exists()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    assert call("compare", csv, *KINDS, "--out", tmp_path / "r", *FEW).exit_code != 0
+    assert list((tmp_path / "r").iterdir()) == []
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_printed_table_has_the_best_model_first_and_what_tells_it_apart(width):
+    values = {"LOF": 0.6, "isolation forest": 0.91, "robust Gaussian": 0.9, "BDD-M": 0.9}
+    rows = [
+        {"data": "moon", "model": m, "replicate": r, "auc": v + 0.01 * r, "g_mean": v, "f1": v}
+        | {"fpr": 0.1, "fnr": 0.2 + r * (m == "LOF"), "fit_seconds": 12.3456, "error": ""}
+        for m, v in [*values.items(), ("flag all", 0.95)]
+        for r in range(3)
+    ]
+    console = Console(width=width, file=io.StringIO())
+    print_results(console, pd.DataFrame(rows), [datasets.moon()])
+    lines = console.file.getvalue().splitlines()
+    assert "…" not in "".join(lines) and max(map(len, lines)) <= width
+    cells = [re.split(r"  +", line.strip()) for line in lines]
+    named = [each for each in cells if each[0] in [*values, "flag all"]]
+    order = ["isolation forest", "robust Gaussian", "BDD-M", "LOF", "flag all"]
+    assert [each[0] for each in named] == order
+    assert named[0][1:] == ["0.920", "0.910", "0.910", "0.100", "0.200", "12.346"]
+    assert named[1][2] == "-0.010 ± 0.000" and named[3][2] == "-0.310 ± 0.000"
+    text = " ".join(" ".join(lines).split())
+    assert "By AUC, isolation forest is best: 0.920 on average over 3 halves. It is told" in text
+    assert "isolation forest, robust Gaussian and BDD-M decide alike." in text
+
+
+@pytest.mark.parametrize("width", [None, 80])
+def test_models_and_data_are_listed_whole_at_each_width(monkeypatch, width):
+    """In a pipe a record is one line; at 80 columns a model is a block of lines."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if width is not None:
+        monkeypatch.setenv("COLUMNS", str(width))
+    lines = call("models").output.splitlines()
+    text = " ".join(line.strip() for line in lines)
+    assert all(f"{name} (" in text for name in YARDSTICKS) and "kernel, cutoff" in text
+    starts = [i for i, line in enumerate(lines) for n in REGISTRY if line.startswith(f"{n} ")]
+    assert len(starts) == len(REGISTRY)
+    for record, start in zip(REGISTRY.values(), starts, strict=True):
+        block = "".join(line.strip() for line in lines[start : start + (6 if width == 80 else 1)])
+        for part in (record.class_name, *record.own, ", ".join(record.learns_from)):
+            assert part in block
+    if width == 80:
+        assert max(map(len, lines)) <= 80 and len(lines) < 70
+    lines = call("data").output.splitlines()
+    for name, source in datasets.sources().items() if width is None else ():
+        (line,) = [each for each in lines if each.startswith(f"{name} ")]
+        data = datasets.embedded(name)
+        assert line.split()[1:4] == [*map(str, data.X.shape), f"{data.base_rate:.3f}"]
+        assert source.url in line and source.licence in line
+
+
+BAD = [
+    ("compare CSV --minor odd", "needs --label"),
+    ("compare CSV --published", "needs --label"),
+    ("compare CSV --model SVM", "'SVM' learns from minority rows"),
+    ("compare --label kind", "no CSV file is given, which is needed for --label"),
+    ("compare --id x --sep ;", "no CSV file is given, which is needed for --id and --sep"),
+    ("compare CSV --data yeast_ME2", "give either CSV or --data"),
+    ("compare CSV --label nope", "label column 'nope'"),
+    ("compare CSV --label kind --minor nope", "'nope' never occurs"),
+    ("compare CSV --label kind", "minor_label="),
+    ("compare CSV KINDS --published --model SVM", "SVM is here for comparison"),
+    ("compare --data nope", "unknown data set 'nope'"),
+    ("compare --model nope", "unknown model 'nope'"),
+    ("compare NAN/x.csv --label y", "the first is row 3 .counted from 0., whose"),
+    ("compare FEW/x.csv --label y", "at least 2 minority rows"),
+    ("compare --jobs 0", "expected at least 1, or -1"),
+    ("compare --out FILE/x", "FILE"),
+    ("compare T --model SVDD --dictionary 5", "'SVDD' has no --dictionary"),
+    (
+        "compare T --model BSVDD --dictionary 31",
+        "nothing was fitted: 'BSVDD' on t: .* 31 landmarks",
+    ),
+    ("compare T --false-alarm-rate 0.001", "needs at least 999 left-out majority rows, got 30"),
+    ("compare T --published --prior Flat", "--published .* without --prior"),
+    ("compare results.csv KINDS --out .", "its results.csv would replace"),
+    ("fit CSV", "column 'kind' is not numeric"),
+    ("fit CSV --minor odd", "--label"),
+    ("fit missing.csv", "does not exist"),
+    ("fit CSV KINDS --out CSV", "would replace .*name another file"),
+    ("fit CSV KINDS --out none/x", "there is no folder"),
+    ("fit T --model SVDD --prior Flat", "'SVDD' has no --prior; it is for 'BDD'"),
+    ("fit T --prior Falt", "--prior: 'Falt' is no prior .*did you mean 'Flat'"),
+    ("fit T --model BSVDD-M --minority-prior Flat", "--minority-prior: 'Flat' is"),
+    ("fit T --dictionary 61", "61 landmarks cannot be chosen from 60 rows"),
+    ("fit T --false-alarm-rate 1", "false_alarm_rate must lie between 0 and 1"),
+    ("fit T --sep ;;", "sep must be one character"),
+    ("fit T --sep ;", "name the separator: --sep ','"),
+    ("fit T --drop kind", "--label and --drop both name the column 'kind'"),
+    ("fit T --drop nope", r"column 'nope' \(--drop\) is not in the table; it has"),
+    ("score CSV CSV", "is no saved bsvdd estimator"),
+    ("score m CSV --out CSV", "would replace .*name another file"),
+    ("score m CSV --out m", "would replace .*name another file"),
+    ("score m CSV --drop b", "--drop 'b': the model was fitted to this column"),
+    ("score m CSV --id kid", "did you mean 'kind'"),
+    ("score m ONE/x.csv", "lacks columns 'a', 'b'; it has 'x', 'y'"),
+    *((f"score m CSV --fdr {rate}", "fdr must lie between 0 and 1") for rate in ("0", "1", "-.5")),
+    ("score m CSV --category a", "the model was fitted to no columns of categories"),
+    ("score m CSV --missing drop --strict", "--strict stops at a gap, and --missing drop does not"),
+    ("study slides --jobs 0", "expected at least 1, or -1"),
+    ("study slides --backend dask", "--backend dask and --scheduler ADDRESS"),
+    ("study slides --scheduler x", "--backend dask and --scheduler ADDRESS"),
+    ("study slides --backend dask --scheduler 127.0.0.1:9", "no dask scheduler answers at '127.0."),
+    ("study slides --out FILE/x", "FILE"),
+    ("study slides --protocol mine", "'mine' is not one of"),
+    ("study real --data iris", "unknown data set 'iris'"),
+    ("study real --label y", "--data-dir"),
+    ("study real --data yeast_ME2 --rows 4", "4 training rows would be 0 min"),
+    ("study real --data-dir EMPTY", "has no .npz and no .csv file"),
+    ("study real --data-dir NAN --label y", "the first is row 3 .counted from 0., whose"),
+    ("study real --data-dir ONE --label y --minor 1", "never occurs"),
+    ("study real --data-dir ONE --out ONE --label y", "is the folder that is read"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD, ids=[text for text, _ in BAD])
+def test_bad_input_is_one_line_before_the_first_fit(folder, text, message, tmp_path, monkeypatch):
+    work = tmp_path / "work"
+    shutil.copytree(folder, work)
+    shutil.copy(work / "moon.csv", work / "results.csv")
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(workers, "CONNECT", 1)
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
+    before = {path: path.read_bytes() for path in work.rglob("*") if path.is_file()}
+    words = {"CSV": ["moon.csv"], "T": ["t.csv", *TABLE], "KINDS": KINDS}
+    result = call(*(part for word in text.split() for part in words.get(word, [word])))
+    assert result.exit_code in (1, 2), result.output
+    assert re.search(message, result.output), result.output
+    assert "Traceback" not in result.output
+    assert len([each for each in result.output.splitlines() if each.startswith("Error: ")]) == 1
+    assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before

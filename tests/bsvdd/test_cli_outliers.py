@@ -61,29 +61,10 @@ def test_rows_are_ordered_by_the_other_columns_given_some(csv, table, tmp_path):
     assert not found["column_1"].isin(["size", "city"]).any()
 
 
-@pytest.mark.parametrize("option", ["--id", "--drop"])
-def test_a_column_that_is_no_feature_cannot_be_given(csv, option):
-    result = call(csv, option, "name", *FEW, "--given", "name")
-    assert result.exit_code == 1
-    assert f"--given 'name': the column is named by {option} and is no feature" in result.output
-
-
 def test_rows_that_are_not_odd_are_dim():
     row = {"row": 0, "p_value": 0.5, "p_given": 0.01, "probability_normal": 1.0, "surprise": -0.001}
     table = printed(pd.DataFrame([row | {"normal": True}] * 2), np.array([True, False]), ["", ""])
     assert [each.style for each in table.rows] == [None, "dim"]
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["sizes"], "the table lacks column 'sizes' (did you mean 'size'?)"),
-        (["cost", "size", "city", "version"], "given names 4 of 4 columns"),
-    ],
-)
-def test_what_cannot_be_given_is_one_line(csv, given, said):
-    result = call(csv, "--id", "name", *FEW, *(x for name in given for x in ("--given", name)))
-    assert result.exit_code == 1 and said in result.output
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -119,15 +100,6 @@ def test_ten_rows_are_too_few_for_one_beyond_the_cutoff(table, tmp_path):
     assert said in page and "<td>-</td>" in page and "odd by</th>" not in page
 
 
-def test_two_rows_are_refused_before_anything_is_sampled(table, tmp_path):
-    path = tmp_path / "t.csv"
-    table.iloc[20:22].to_csv(path, index=False)
-    result = call(path, "--id", "name", *FEW)
-    assert result.exit_code == 1
-    assert "needs at least 9 left-out majority rows, got 2" in result.output
-    assert "posterior" not in result.output and "too few to tell" not in result.output
-
-
 def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
     out, picture = tmp_path / "o.csv", tmp_path / "o.png"
     result = call(csv, "--id", "name", *FEW, "--out", out, "--picture", picture)
@@ -147,43 +119,6 @@ def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
     assert why.tolist() == [column for column, _ in ODD.values()]
     first = found.set_index("name").loc[["n03", "n17", "n41"], "column_1"]
     assert first.tolist() == why.tolist()
-
-
-@pytest.mark.parametrize(
-    ("sizes", "hidden"),
-    [([-9.0, -9.0], True), ([-9.0], False), ([-7.0, -6.0], False)],
-    ids=["two copies", "a copy, beside which it is odd", "other odd rows"],
-)
-def test_copies_that_hide_each_other_are_said(table, tmp_path, sizes, hidden):
-    more = table.loc[[41] * len(sizes)].assign(size=sizes)
-    normal = table.loc[[5, 5]]  # copies of a normal row hide nothing
-    path = tmp_path / "t.csv"
-    pd.concat([table, more, normal]).drop(columns="name").to_csv(path, index=False)
-    result = call(path, *FEW)
-    assert result.exit_code == 0, result.output
-    assert ("hide each other" in result.output) == hidden
-    if hidden:
-        assert "3 rows hide each other" in result.output
-        assert "without which they lie beyond the cutoff: rows 41, 60, 61." in result.output
-
-
-@pytest.mark.parametrize(
-    ("of", "times", "said"),
-    [
-        (60, 2, "All 120 rows have copies: each is judged beside its copy; drop duplicates first"),
-        (31, 5, "155 of 184 rows have copies"),
-        (15, 2, None),
-        (60, 6, None),  # a part of the normal class
-    ],
-)
-def test_a_table_of_copies_is_said_to_be_one(table, tmp_path, of, times, said):
-    path = tmp_path / "t.csv"
-    copies = [table.iloc[:of]] * (times - 1)
-    pd.concat([table, *copies]).drop(columns="name").to_csv(path, index=False)
-    text = " ".join(call(path, *FEW).stdout.split())
-    assert said in text if said else "rows have copies:" not in text
-    assert "hide each other" not in text or not said
-    assert not re.search(r"\([0-4]%\)", text)
 
 
 @pytest.mark.parametrize(
@@ -220,12 +155,60 @@ def test_rows_that_a_fit_with_landmarks_does_not_hold_are_decided_too(csv, tmp_p
     assert (found["column_1"].notna() == ~found["normal"]).all()
 
 
-def test_an_output_that_is_read_or_named_twice_is_refused(csv, tmp_path):
-    same = tmp_path / "o"
-    assert "would replace" in call(csv, "--out", csv).output
-    result = call(csv, "--out", same, "--picture", same)
-    assert result.exit_code == 1 and "name the same file" in result.output
-    assert not same.exists()
+HIDDEN = (
+    "3 rows hide each other: they have copies, equal or nearly so, beside which they are normal"
+)
+
+
+@pytest.mark.parametrize(
+    ("of", "times", "sizes", "said"),
+    [
+        (0, 2, [-9.0, -9.0], HIDDEN),
+        (0, 2, [-9.0], None),  # a copy, beside which it is odd
+        (0, 2, [-7.0, -6.0], None),  # other odd rows
+        (60, 2, [], "All 120 rows have copies: each is judged beside its copy; drop duplicates"),
+        (31, 5, [], "155 of 184 rows have copies"),
+        (15, 2, [], None),
+        (60, 6, [], None),  # a part of the normal class
+    ],
+)
+def test_what_is_said_of_copies(table, tmp_path, of, times, sizes, said):
+    path = tmp_path / "t.csv"
+    more = [table.loc[[41] * len(sizes)].assign(size=sizes), *[table.iloc[:of]] * (times - 1)]
+    normal = table.loc[[5, 5]] if sizes else table.iloc[:0]  # copies of a normal row hide nothing
+    pd.concat([table, *more, normal]).drop(columns="name").to_csv(path, index=False)
+    text = " ".join(call(path, *FEW).stdout.split())
+    assert said in text if said else "rows have copies:" not in text
+    assert ("hide each other" in text) == (said == HIDDEN) or (of and not said)
+    if said == HIDDEN:
+        assert "without which they lie beyond the cutoff: rows 41, 60, 61." in text
+    assert not re.search(r"\([0-4]%\)", text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--id name --given name", "--given 'name': the column is named by --id and is no feature"),
+        ("--drop name --given name", "'name': the column is named by --drop and is no feature"),
+        ("--id name --given sizes", "the table lacks column 'sizes' (did you mean 'size'?)"),
+        (
+            "--id name --given cost --given size --given city --given version",
+            "given names 4 of 4 columns",
+        ),
+        ("--out t.csv", "would replace"),
+        ("--out same --picture same", "name the same file"),
+        ("--id name two.csv", "needs at least 9 left-out majority rows, got 2"),
+    ],
+)
+def test_what_is_refused_is_one_line(table, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    table.iloc[20:22].to_csv("two.csv", index=False)
+    words = arguments.split()
+    file = [] if "two.csv" in words else ["t.csv"]
+    result = call(*file, *words, *FEW)
+    assert result.exit_code == 1 and said in result.output, result.output
+    assert "too few to tell" not in result.output and not (tmp_path / "same").exists()
 
 
 def test_score_recognises_training_rows(table, tmp_path):

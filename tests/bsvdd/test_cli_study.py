@@ -3,10 +3,8 @@
 import re
 
 import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 import pytest
-from bsvdd.comparison.run import cell, protocol, runner, studies, workers
+from bsvdd.comparison.run import cell, protocol, runner, studies
 from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.slides import Slides
@@ -127,59 +125,6 @@ def never(monkeypatch):
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
 
 
-def csv(path, rows):
-    pd.DataFrame(rows).to_csv(path, index=False)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["study", "slides", "--jobs", 0], "expected at least 1, or -1"),
-        (["study", "slides", "--backend", "dask"], "--backend dask and --scheduler ADDRESS"),
-        (["study", "slides", "--scheduler", "x"], "--backend dask and --scheduler ADDRESS"),
-        (
-            ["study", "slides", "--backend", "dask", "--scheduler", "127.0.0.1:9"],
-            "no dask scheduler answers at '127.0.0.1:9'",
-        ),
-        (["study", "slides", "--out", "FILE/x"], "FILE"),
-        (["study", "slides", "--protocol", "mine"], "'mine' is not one of"),
-        (["study", "real", "--data", "iris"], "unknown data set 'iris'"),
-        (["study", "real", "--label", "y"], "--data-dir"),
-        (["study", "real", "--data", "yeast_ME2", "--rows", 4], "4 training rows would be 0 min"),
-        (["study", "real", "--data-dir", "EMPTY"], "has no .npz and no .csv file"),
-        (
-            ["study", "real", "--data-dir", "NAN", "--label", "y"],
-            "the first is row 3 (counted from 0), whose",
-        ),
-        (["study", "real", "--data-dir", "ONE", "--label", "y", "--minor", "1"], "never occurs"),
-        (["compare", "NAN/x.csv", "--label", "y"], "the first is row 3 (counted from 0), whose"),
-        (["compare", "FEW/x.csv", "--label", "y"], "at least 2 minority rows"),
-        (["compare", "--jobs", 0], "expected at least 1, or -1"),
-        (["compare", "--model", "XGBoost"], "unknown model 'XGBoost'"),
-        (["compare", "--out", "FILE/x"], "FILE"),
-    ],
-)
-def test_bad_input_is_one_line_before_the_first_fit(
-    arguments, message, tmp_path, monkeypatch, never
-):
-    monkeypatch.setattr(workers, "CONNECT", 1)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "FILE").touch()
-    for name in ("EMPTY", "NAN", "ONE", "FEW"):
-        (tmp_path / name).mkdir()
-    x = np.arange(20.0)
-    csv(tmp_path / "NAN" / "x.csv", {"x": np.where(x == 3, np.nan, x), "y": x > 14})
-    csv(tmp_path / "ONE" / "x.csv", {"x": x, "y": 0})
-    csv(tmp_path / "FEW" / "x.csv", {"x": x, "y": x > 18})
-    result = call(*arguments)
-    assert result.exit_code in (1, 2), result.output
-    assert message in result.output
-    assert "Traceback" not in result.output
-    lines = [line for line in result.output.splitlines() if line.startswith("Error: ")]
-    assert len(lines) == 1
-
-
 @pytest.mark.parametrize("how", [["settings"], ["real", "--protocol", "one-class"]])
 def test_a_package_that_is_missing_is_named_before_the_first_fit(tmp_path, monkeypatch, never, how):
     monkeypatch.setattr(cli_study, "find_spec", lambda _: None)
@@ -194,17 +139,6 @@ def test_too_few_minority_rows_for_the_folds_say_how_many_are_needed():
     few = Slides(v=0, n_train=100, share=0.03)
     with pytest.raises(ValueError, match="5 folds need at least 5 minority rows in .* got 3"):
         runner.Study("x", [few], study.candidates, study.protocol).check()
-
-
-def test_data_lists_every_set_with_source_and_licence(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "900")
-    result = call("data")
-    assert result.exit_code == 0, result.output
-    for name, source in datasets.sources().items():
-        (line,) = [each for each in result.output.splitlines() if each.startswith(f"{name} ")]
-        data = datasets.embedded(name)
-        assert line.split()[1:4] == [*map(str, data.X.shape), f"{data.base_rate:.3f}"]
-        assert source.url in line and source.licence in line
 
 
 def test_the_slides_study_is_the_published_one():

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators.rows import blocks
-from bsvdd.estimators.rows.columns import as_numbers
 from bsvdd.estimators.rows.files import CsvFormat
 from bsvdd.estimators.rows.tables import Layout, features, read_table
 from hypothesis import HealthCheck, given, settings
@@ -251,12 +250,6 @@ def test_signs_of_a_file():
         CsvFormat(",", ";")
     with pytest.raises(ValueError, match="sep and decimal are both ','"):
         CsvFormat(",", ",")
-    texts = pd.Series(["1,5", "2", "1.5", "x", None, "1.000,5"])
-    for numbers, expected in (
-        (as_numbers(texts, ","), [1.5, 2.0, np.nan, np.nan, np.nan, 1000.5]),
-        (as_numbers(texts), [np.nan, 2.0, 1.5] + [np.nan] * 3),
-    ):
-        np.testing.assert_array_equal(numbers.to_numpy(dtype=float), expected)
 
 
 @pytest.mark.parametrize("block", [10**6, 20])

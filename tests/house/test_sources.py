@@ -66,6 +66,7 @@ RULES = [
     ("notebooks/08_as_published.py", r"D_\mathrm{opt} = 19.9", "D_opt = 19.9", 20),
     ("notebooks/08_as_published.py", "the picture of slide 19", "P(a | data), P(d_z | data)", 19),
 ]
+OUTCOMES = [("docs/published.md", "The outcomes of slide 32", "robustness", 32)]
 TITLES = [
     (path, title, title, 48)
     for title, paths in {
@@ -75,8 +76,7 @@ TITLES = [
     }.items()
     for path in [*paths, "paper/paper.bib"]
 ]
-OUTCOMES = [("docs/published.md", "The outcomes of slide 32", "robustness", 32)]
-STATEMENTS = [*NORMAL, *CONVEX, *RATIO, *RULES, *TITLES, *OUTCOMES]
+STATEMENTS = [*NORMAL, *CONVEX, *RATIO, *RULES, *OUTCOMES, *TITLES]
 
 
 @cache

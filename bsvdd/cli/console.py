@@ -1,0 +1,162 @@
+"""What commands show: tables, and the progress of runs."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from ..estimators.messages import printable
+from ..inference.threads import HEARTBEAT, duration, steps
+
+WIDE = 1000  # characters
+
+
+def console_of_records() -> Console:
+    """Return a console; in a pipe a record is one line, so that names can be searched."""
+    console = Console()
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=WIDE)
+
+
+def print_lines(console: Console, lines: Iterable[str]) -> None:
+    """Print lines as they are."""
+    for line in lines:
+        console.print(line, markup=False, highlight=False)
+
+
+def table_of(
+    head: list[str], rows: Iterable[list[str]], dim: Iterable[bool], **first: Any
+) -> Table:
+    """Return a table of names, numbers and reasons; some rows are dim, ``first`` is of column 0."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column(Text(printable(head[0])), overflow="fold", **first)
+    for name in head[1:]:
+        how: Any = {"justify": "right", "no_wrap": True}
+        table.add_column(Text(name), **({"overflow": "fold"} if name == "reason" else how))
+    for cells, is_dim in zip(rows, dim, strict=True):
+        texts = [Text(printable(cell)) for cell in cells]
+        table.add_row(*texts, style="dim" if is_dim else None)
+    return table
+
+
+class Display:
+    """The progress of a run: bars in a terminal, elsewhere a line for each finished cell.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+    step : callable
+        Names what runs, for the lines of a log between those of cells.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(
+        self, console: Console, step: Callable[..., None], clock: Callable[[], float]
+    ) -> None:
+        self._console, self._step = console, step
+        self._last: Any = None
+        self.bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[count]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+            get_time=clock,
+            speed_estimate_period=math.inf,
+        )
+
+    def cells(self, name: str, total: int) -> Callable[[Any], None]:
+        """Start a task of ``total`` cells; return what to call after each finished cell.
+
+        Stored cells and failures count as done, but not as speed: they are no part of the bar.
+        """
+        task = self.bar.add_task(name, total=total, count=f"0/{total}")
+        skipped, told, width = 0, set(), len(str(total))
+        self._step(f"{name} 0/{total}")
+
+        def advance(progress: Any) -> None:
+            nonlocal skipped
+            scenario, model = progress.cell.scenario.name, progress.cell.candidate.name
+            error, count = progress.row.get("error"), f"{progress.done:{width}d}/{total}"
+            skipped += progress.stored or error is not None
+            self.bar.update(
+                task,
+                total=total - skipped,
+                completed=progress.done - skipped,
+                count=count + (f", {progress.failed} failed" if progress.failed else ""),
+                description=f"{name}: {scenario}, {model}",
+            )
+            text = f"{scenario}, {model}, replicate {progress.cell.replicate}: "
+            if error is not None:
+                text = f"failed: {text}{' '.join(str(error).split())}"
+            elif progress.stored:
+                text += "stored"
+            else:
+                row = progress.row
+                text += f"{float(row['fit_seconds']) + float(row['score_seconds']):.1f} s"
+            if not self._console.is_terminal:
+                left = next(t for t in self.bar.tasks if t.id == task).time_remaining
+                more = f" (about {duration(left)} left)" if left else ""
+                self._say(f"{name} {count}: {text}{more}")
+                self._step(f"{name} {count}", said_already=True)
+            elif error is not None and model not in told:
+                told.add(model)
+                self._say(text)
+
+        return advance
+
+    def step(self, name: str) -> None:
+        """Say that a step without cells begins."""
+        if not self._console.is_terminal:
+            self._say(name)
+            self._step(name, said_already=True)
+        elif self._last is not None:
+            self.bar.update(self._last, total=1, completed=1)  # its time stops
+        self._last = self.bar.add_task(name, total=None, count="")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress(
+    task: str, console: Console, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Display]:
+    """Give the display of a run; a log also has a line each 10 seconds without another."""
+    quiet: AbstractContextManager[Any] = nullcontext(lambda *_, **__: None)
+    with quiet if console.is_terminal else steps(task, HEARTBEAT) as step:
+        display = Display(console, step, clock)
+        with display.bar:
+            yield display
+
+
+def time_so_far(task: str) -> AbstractContextManager[Any]:
+    """Return a context in which a log, but no terminal, has lines of the time so far."""
+    return nullcontext() if sys.stderr.isatty() else steps(task, HEARTBEAT)
+
+
+@contextmanager
+def waiting(task: str) -> Iterator[Callable[[str], None]]:
+    """Give a function that names the step of a task that begins.
+
+    A terminal shows it in a line that vanishes, and a log has a line each few seconds.
+    """
+    if not sys.stderr.isatty():
+        with steps(task) as step:
+            yield step
+        return
+    with Console(stderr=True).status(task) as status:
+        yield lambda step: status.update(f"{task}: {step}")

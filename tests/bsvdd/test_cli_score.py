@@ -1,0 +1,316 @@
+"""``bsvdd fit`` and ``bsvdd score``: what they write is what Python has, for any table."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.questions import p_values
+from bsvdd.inference.cutoff import Cutoff
+from click.testing import CliRunner
+
+from bsvdd import SVDD, load, priors
+from bsvdd.cli import main
+from bsvdd.cli.score import METHODS
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
+]
+KINDS = ["--label", "kind", "--minor", "odd"]
+COLUMNS = [*KINDS, "--id", "name", "--drop", "city"]
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def table():
+    data = datasets.moon(n0=60, n1=12)
+    frame = pd.DataFrame(data.X, columns=["a", "b"]).round(3)
+    frame.insert(0, "name", [f"{i:03d}" for i in range(72)])
+    frame["city"] = ["Bonn", "Rom", "Oslo"] * 24
+    frame["kind"] = np.where(data.minority, "odd", "normal")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(table, tmp_path_factory):
+    """t.csv, g.csv in the German way, gaps.csv, and models of both fits to t.csv."""
+    folder = tmp_path_factory.mktemp("tables")
+    table.to_csv(folder / "t.csv", index=False)
+    table.to_csv(folder / "g.csv", index=False, sep=";", decimal=",")
+    gaps = table.astype({"a": object, "b": object})
+    gaps.loc[2, "a"], gaps.loc[4, "b"], gaps.loc[5, "a"] = "", "n/a?", "inf"
+    gaps.to_csv(folder / "gaps.csv", index=False)
+    for model in ("BDD", "SVDD"):
+        result = call("fit", folder / "t.csv", *COLUMNS, "--model", model, "--out", folder / model)
+        assert "Tabular(RBF(" in result.output and "criterion='likelihood'" in result.output
+        said = "60 majority and 12 minority rows; columns 'a', 'b'; label kind; id name; dropped"
+        assert f"{said} 'city'\n" in result.output
+    return folder
+
+
+@pytest.fixture
+def scores(tmp_path):
+    def of(model, csv, *options, **read):
+        result = call("score", model, csv, *options, "--out", tmp_path / "scores.csv")
+        return result, pd.read_csv(tmp_path / "scores.csv", dtype={"name": str}, **read)
+
+    return of
+
+
+@pytest.mark.parametrize("model", ["BDD", "SVDD"])
+def test_ids_and_the_decision_are_in_the_result(folder, table, scores, model):
+    _, frame = scores(folder / model, folder / "t.csv", "--id", "name")
+    assert list(frame.columns[:2]) == ["name", "row"]
+    assert frame["name"].tolist() == table["name"].tolist()  # 007 stays 007
+    assert frame["row"].tolist() == list(range(72))
+    expected = load(folder / model).decision(table[["a", "b"]])
+    assert list(frame.columns[2:-1]) == list(expected)
+    pd.testing.assert_frame_equal(expected, frame[list(expected)], rtol=1e-6, atol=1e-9)
+    assert (frame["surprise_low"] < frame["surprise_high"]).all()
+    assert frame["problem"].isna().all()
+    header = ["row", *expected, "problem"]
+    assert call("score", folder / model, folder / "t.csv").output.splitlines()[0] == ",".join(
+        header
+    )
+
+
+def test_a_selection_by_split_rows(folder, table, scores):
+    assert tuple(METHODS) == p_values.METHODS  # the command need not import them to show help
+    options = ["--fdr", "0.2", "--p-value", "split"]
+    result, frame = scores(folder / "BDD", folder / "t.csv", *options)
+    expected = load(folder / "BDD").select(table[["a", "b"]], 0.2, "split")
+    np.testing.assert_array_equal(frame["selected"], expected)
+    assert f"{int(expected.sum())} selected" in result.output
+
+
+def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, scores, tmp_path):
+    model, csv = folder / "BDD", folder / "gaps.csv"
+    result, frame = scores(model, csv, "--id", "name", "--fdr", "0.2")
+    said = "3 of 72 rows not scored, the first is row 2 (counted from 0): 'a' is missing"
+    assert "69 rows scored" in result.output and said in result.output
+    problems = frame["problem"].dropna()
+    assert problems.to_dict() == {2: "'a' is missing", 4: "'b' is 'n/a?'", 5: "'a' is 'inf'"}
+    good = frame["problem"].isna()
+    numbers = frame.drop(columns=["name", "row", "problem"])
+    assert numbers[~good].isna().all(axis=None) and numbers[good].notna().all(axis=None)
+    est, X = load(model), table.loc[good, ["a", "b"]]
+    np.testing.assert_allclose(frame["distance"][good], est.decision(X)["distance"], rtol=1e-6)
+    assert (frame["selected"][good].astype(bool) == est.select(X, 0.2)).all()
+    result = call("score", model, csv, "--strict", "--out", tmp_path / "none", code=1)
+    assert "gaps.csv: 3 of 72 rows cannot be scored, the first is row 2" in result.output
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_table_with_other_signs_has_the_same_scores(folder, scores, tmp_path):
+    signs, model = ["--sep", ";", "--decimal", ","], tmp_path / "m"
+    call("fit", folder / "g.csv", *COLUMNS, *signs, "--model", "SVDD", "--out", model)
+    _, german = scores(model, folder / "g.csv", *signs, sep=";", decimal=",")
+    _, plain = scores(folder / "SVDD", folder / "t.csv")
+    pd.testing.assert_frame_equal(german, plain)
+    result = call("score", model, folder / "g.csv", "--sep", ";", code=1)
+    assert "72 of 72 rows cannot be scored" in result.output
+    assert "is ',' the decimal sign, --decimal ','?" in result.output
+
+
+def test_the_columns_of_the_file_are_written_as_they_are(folder, table, scores, tmp_path):
+    path, model = tmp_path / "t.csv", folder / "SVDD"
+    table.assign(surprise="01.50", row="x").to_csv(path, index=False)
+    options = ["--id", "name", "--drop", "kind", "--input-columns"]
+    _, frame = scores(model, path, *options)
+    own = ["a", "b", "city", "input_surprise", "input_row"]
+    assert list(frame.columns[:7]) == ["name", "row", *own]
+    assert (tmp_path / "scores.csv").read_text().count(",01.50,x,") == 72
+    assert frame["a"].tolist() == table["a"].tolist()
+    table.assign(surprise=1, input_surprise=2).to_csv(path, index=False)
+    result = call("score", model, path, *options, code=1)
+    assert "'input_surprise' is there too; rename" in result.output
+    table.rename(columns={"name": "row"}).to_csv(path, index=False)  # an id with such a name
+    assert list(scores(model, path, "--id", "row")[1].columns[:2]) == ["input_row", "row"]
+
+
+def test_a_fit_to_rows_without_names_takes_all_columns(folder, scores, tmp_path):
+    """A row may have a gap, and reasons have the names of the file."""
+    model, new = tmp_path / "m", tmp_path / "new.csv"
+    est = SVDD().fit(np.random.default_rng(0).normal(size=(60, 2)))
+    est.save(model)
+    others = ["--id", "name", "--drop", "city"]
+    result = call("score", model, folder / "t.csv", *others, code=1)
+    assert "2 columns without names, and here are 3, columns 'a', 'b', 'kind'" in result.output
+    new.write_text("a,b\n0.1,0.2\n,1.0\n0.1,9.0\n9.0,0.1\n")
+    _, frame = scores(model, new, "--explain")
+    assert frame["normal"].tolist()[2:] == [False, False]
+    assert frame["column_1"].tolist()[2:] == ["b", "a"]
+    rows = [[0.1, 9.0], [9.0, 0.1]]
+    np.testing.assert_allclose(frame["surprise"][2:], -est.score_samples(rows))
+    why = est.explain(rows, changes=False).top_columns()
+    np.testing.assert_allclose(frame.loc[2:, "share_1"], why["share_1"])
+
+
+def test_reasons_of_the_abnormal_rows_hold_no_formula(folder, table, scores, tmp_path):
+    """The name of a column, here of a formula, is text to a spreadsheet too."""
+    path, model, names = tmp_path / "t.csv", tmp_path / "m", {"a": "=cmd|' /C calc'!A0", "b": "@b"}
+    renamed = table.drop(columns="city").rename(columns=names)
+    renamed.to_csv(path, index=False)
+    call("fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model)
+    _, frame = scores(model, path, "--explain")
+    why = load(model).explain(renamed[list(names.values())], changes=False).top_columns()
+    abnormal = ~frame["normal"]
+    assert abnormal.any() and not abnormal.all()
+    four = ["column_1", "share_1", "column_2", "share_2"]
+    assert frame.columns[-5:].tolist() == [*four, "problem"]
+    assert frame.loc[~abnormal, "column_1"].isna().all()
+    assert (frame["column_1"] == "'" + why["column_1"])[abnormal].all()
+    np.testing.assert_allclose(frame.loc[abnormal, "share_2"], why.loc[abnormal, "share_2"])
+    result = call("score", folder / "BDD", folder / "t.csv", "--explain", code=1)
+    assert "no exact shares of columns" in result.output
+
+
+def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_path):
+    """'city' is left out elsewhere; 'code' has numbers, and a file of new rows has no others."""
+    path, new, model = (tmp_path / name for name in ("t.csv", "n.csv", "m"))
+    table.assign(code=["07", "7"] * 36).to_csv(path, index=False)
+    options = [*KINDS, "--id", "name", "--category", "code"]
+    result = call("fit", path, *options, "--model", "SVDD", "--out", model)
+    assert "columns 'a', 'b', 'city', 'code'; categories 'city', 'code'; label" in result.output
+    assert "categorical=(2, 3))" in result.output
+    rows = table.head(4).assign(code=["7", "07", "7", "8"], city=["Rom", "Rom", None, "Lima"])
+    rows.to_csv(new, index=False)
+    result, frame = scores(model, new, "--id", "name", "--explain")
+    assert frame["problem"].tolist()[2] == "'city' is missing"
+    said = "1 of 3 rows have a category that no training row has, in 'city', 'code'"
+    assert said in result.output
+    expected = load(model).score_samples(rows[["a", "b", "city", "code"]].drop(index=2))
+    np.testing.assert_allclose(frame["surprise"].dropna(), -expected)
+    assert frame["column_1"][3] in ("city", "code") and not frame["normal"].tolist()[3]
+    result = call("score", model, new, "--category", "a", code=1)
+    assert "fitted to columns 'city', 'code' of" in result.output
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_score_watches_the_rows_as_a_stream(tmp_path, scores, shift):
+    """A row with a gap is not of the stream; the row of the alarm is that of the file."""
+    rng, names = np.random.default_rng(4), ["a", "b"]
+    rows, new = rng.normal(size=(150, 2)), rng.normal(size=(90, 2))
+    new[40:] += shift
+    new[3, 1] = np.nan
+    SVDD().fit(pd.DataFrame(rows, columns=names)).save(tmp_path / "m")
+    pd.DataFrame(new, columns=names).to_csv(tmp_path / "new.csv", index=False)
+    result, _ = scores(tmp_path / "m", tmp_path / "new.csv", "--watch")
+    (line,) = (each for each in result.stderr.splitlines() if each.startswith("89 rows: "))
+    monitor = SVDD().fit(rows).monitor()
+    monitor.update(np.delete(new, 3, axis=0))
+    assert (monitor.alarm is not None) == (shift > 0)
+    assert ("no alarm" in line) if not shift else (f"told at row {monitor.alarm + 1} (" in line)
+
+
+def test_rows_without_a_label_by_the_prior_that_takes_them(table, tmp_path):
+    path, model, full = tmp_path / "t.csv", tmp_path / "m", tmp_path / "full.csv"
+    rows, gap = table.copy(), np.arange(72) % 6 == 1
+    rows.loc[gap, "kind"] = None
+    rows.to_csv(path, index=False)
+    rows[~gap].to_csv(full, index=False)
+    fit = ["fit", path, *COLUMNS, "--model", "BDD", "--out", model, "--prior"]
+    result = call(*fit, "GraphLaplacian(sd=0.5)")
+    assert "49 majority and 11 minority rows; 12 unlabelled rows; columns" in result.output
+    est, by_hand = load(model), tmp_path / "by_hand"
+    unlabelled = tuple(map(tuple, table.loc[gap, ["a", "b"]].to_numpy().tolist()))
+    prior = f"GraphLaplacian(sd=0.5, unlabelled={unlabelled})"
+    call("fit", full, *COLUMNS, "--model", "BDD", "--out", by_hand, "--prior", prior)
+    X = table[["a", "b"]]
+    np.testing.assert_array_equal(est.score_samples(X), load(by_hand).score_samples(X))
+    assert est.cutoff_ == load(by_hand).cutoff_
+    # the other policies, another prior, and labels that are numbers
+    call(*fit, "GraphLaplacian", "--missing", "drop")
+    assert load(model).gram_.unlabelled is None
+    assert "--prior GraphLaplacian" in call(*fit, "Flat", code=1).output
+    rows.loc[0, "a"] = None
+    for labels in ({"odd": 1, "normal": 0}, {"odd": True, "normal": False}):
+        rows.assign(kind=rows["kind"].map(labels, na_action="ignore")).to_csv(path, index=False)
+        for minor in ([], ["--minor", str(labels["odd"])]):
+            named = ["--label", "kind", *minor, *COLUMNS[4:], "--missing", "impute"]
+            result = call("fit", path, *named, *fit[10:], "GraphLaplacian")
+            assert "12 unlabelled rows" in result.output, result.output
+
+
+def test_missing_values_by_each_policy(table, scores, tmp_path):
+    path, model, rows = tmp_path / "t.csv", tmp_path / "m", table.copy()
+    rows.loc[3:8, "a"], rows.loc[5, "city"], rows.loc[70, "kind"] = None, None, None
+    rows.to_csv(path, index=False)
+    fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
+    assert "--missing drop" in call(*fit, code=1).output
+    assert "7 of 72 rows have gaps and are left out" in call(*fit, "--missing", "drop").output
+    assert "no label in row 70" in call(*fit, "--missing", "impute", code=1).output
+    rows.loc[70, "kind"] = "odd"
+    rows.to_csv(path, index=False)
+    result = call(*fit, "--missing", "impute")
+    assert "6 of 72 rows have gaps (7 values), filled by" in result.output
+
+    median = rows["a"][rows["kind"] == "normal"].median()
+    rows.loc[9, ["a", "b", "city"]], rows.loc[10, "b"] = None, None
+    rows.to_csv(path, index=False)
+    _, frame = scores(model, path, "--id", "name", "--missing", "impute")
+    of_a = dict.fromkeys((3, 4, 6, 7, 8), "'a'")
+    assert frame["imputed"].dropna().to_dict() == of_a | {5: "'a', 'city'", 10: "'b'"}
+    assert frame["problem"].dropna().index.tolist() == [9]  # a row without any value
+    like = table.loc[[3], ["a", "b", "city"]].assign(a=median)
+    np.testing.assert_allclose(frame["surprise"][3], -load(model).score_samples(like), rtol=1e-6)
+    _, frame = scores(model, path, "--id", "name", "--missing", "drop")
+    assert frame["problem"].notna().sum() == 8
+    call("score", model, path, "--missing", "error", code=1)
+
+
+def test_dates_of_a_fit_with_gaps_that_were_filled_are_read_as_in_training(tmp_path, scores):
+    """Texts of new rows are of the form of training, days before months or not."""
+    days = [f"{1 + i % 12:02d}/{1 + i % 28:02d}/2024" for i in range(40)]
+    frame = pd.DataFrame({"a": np.random.default_rng(3).normal(size=40), "day": [None, *days[1:]]})
+    path, model = tmp_path / "t.csv", tmp_path / "m"
+    frame.to_csv(path, index=False)
+    call("fit", path, "--model", "SVDD", "--out", model, "--missing", "impute")
+    rows = load(model).fit_.data.rows[:, 1]
+    assert rows[0] == np.median(rows[1:])
+    assert scores(model, path)[1]["problem"].notna().tolist() == [True] + [False] * 39
+
+
+def test_a_closed_pipe_ends_quietly(folder):
+    """As in ``bsvdd score ... | head -1``."""
+    command = [sys.executable, "-c", "from bsvdd.cli import main; main()", "score"]
+    files, pipe = [folder / "BDD", folder / "t.csv"], subprocess.PIPE
+    with subprocess.Popen([*command, *files], stdout=pipe, stderr=pipe, text=True) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.wait(timeout=60)
+    assert errors == ""
+
+
+def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
+    options = ["--prior", "InverseRowSum(sd=0.4)", "--dictionary", 20, "--false-alarm-rate", "0.2"]
+    out = ["--out", tmp_path / "m", "--report", tmp_path / "r.html"]
+    call("fit", folder / "t.csv", *COLUMNS, "--model", "BSVDD", *options, *out)
+    est = load(tmp_path / "m")
+    assert est.prior == priors.InverseRowSum(sd=0.4) and est.gram_.n_points == 20
+    assert est.cutoff == Cutoff("false_alarm", false_alarm_rate=0.2)
+    assert "fitted five times" in (tmp_path / "r.html").read_text()
+
+
+def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
+    """Warnings are sentences without a path."""
+    path, out = tmp_path / "t.csv", ["--model", "SVDD", "--out", tmp_path / "m"]
+    result = call("fit", folder / "t.csv", "--id", "name", "--drop", "city", "--drop", "kind", *out)
+    assert "72 majority and 0 minority rows; columns 'a', 'b'; id name" in result.output
+    larger = ["--label", "kind", "--minor", "normal", *COLUMNS[4:]]
+    said = "minority rows (the minority is the larger class: check --minor); columns"
+    assert said in call("fit", folder / "t.csv", *larger, *out).output
+    table.assign(nr=range(72), name="u").to_csv(path, index=False)
+    output = call("fit", path, *COLUMNS, *out).output
+    warned = [line for line in output.splitlines() if "Warning" in line]
+    assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned)
+    assert "'u' names rows 0 and 1 (counted from 0), and 72 of 72 rows share" in warned[0]
+    assert "--id 'nr', or leave it out by --drop 'nr'" in warned[1]
