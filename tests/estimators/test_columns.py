@@ -10,7 +10,7 @@ from bsvdd.inference.warning import DataWarning
 from click.testing import CliRunner
 
 import bsvdd
-from bsvdd import SVDD, kernels
+from bsvdd import SVDD
 from bsvdd.cli import main
 
 pytestmark = [
@@ -164,9 +164,3 @@ def test_new_rows_with_a_cell_that_is_no_number(tmp_path):
     for X in (new, as_csv(tmp_path / "new.csv", new)):
         with pytest.raises(ValueError, match=r"'b' is not numeric: row 7 .* has '\?', which"):
             est.predict(X)
-
-
-def test_a_kernel_without_categories_says_so(tmp_path):
-    for X in ways(tmp_path, list("uvwx") * 10):
-        with pytest.raises(ValueError, match=r"column 'x' is not numeric: .*kernels.Tabular\(\)"):
-            SVDD(kernel=kernels.RBF()).fit(X)

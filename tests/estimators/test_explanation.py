@@ -357,17 +357,13 @@ def test_intervals_cover_the_exact_terms_of_the_population():
         X = np.random.default_rng(seed).normal(size=(100, p))
         est = BSVDD(kernel=kernels.RBF(s), cutoff=1.0).fit(X)
         why = est.explain(Z, draws=400, changes=False)
-        of_columns, rows = why.columns, why.rows
-        covered.append(
-            [
-                float(np.mean((low <= exact) & (exact <= high)))
-                for low, exact, high in (
-                    (of_columns["low"], columns, of_columns["high"]),
-                    (of_columns["share_low"], columns / total[:, None], of_columns["share_high"]),
-                    (rows["low"], surprise, rows["high"]),
-                )
-            ]
-        )
+        of, rows = why.columns, why.rows
+        intervals = [
+            (of["low"], columns, of["high"]),
+            (of["share_low"], columns / total[:, None], of["share_high"]),
+            (rows["low"], surprise, rows["high"]),
+        ]
+        covered.append([float(((a <= x) & (x <= b)).mean()) for a, x, b in intervals])
     shares = np.mean(covered, axis=0)
     assert ((shares >= 0.75) & (shares <= 0.98)).all(), shares
 

@@ -91,7 +91,7 @@ def test_a_training_row_is_explained_without_itself(kernel):
 @pytest.mark.parametrize(
     "est",
     [BDD(), BSVDDM(**SMALL), SVDD(kernel=kernels.Linear()), BSVDD(dictionary=Landmarks(20))],
-    ids=lambda e: type(e).__name__ + ("" if isinstance(e.kernel, kernels.Tabular) else ", linear"),
+    ids=["BDD", "BSVDDM", "SVDD, linear", "BSVDD, landmarks"],
 )
 def test_all_models_explain_training_rows_and_the_parts_add_up(est):
     why = est.fit(ROWS, MINORITY).explain(top=60, changes=False)

@@ -67,7 +67,7 @@ def test_surprises_with_the_cutoff_at_0(two):
     intervals, majority = ax.collections[:2]
     found = two["BDD"].training_decision()[Y == 0]  # the rows are left out
     np.testing.assert_allclose(majority.get_offsets()[:, 1], found["surprise"])
-    ends = np.array(intervals.get_segments())[: len(found), :, 1]
+    ends = np.array(intervals.get_segments())[:, :, 1]
     np.testing.assert_allclose(ends, found[["surprise_low", "surprise_high"]])
     assert has_line(ax, "y", 0.0)
     (ax,) = plots.plot_distances(two["BDD"], DATA.X, Y).axes
@@ -97,22 +97,16 @@ def test_weights_shows_the_largest(two):
     assert shown == set(np.flatnonzero(Y == 0)[np.argsort(-w)[:5]])  # the row of each point
 
 
-HYPERPLANE = OCSVM(kernel=kernels.RBF(0.4))
 NO_POSTERIOR = "one .* and no posterior"
 BAD = [
     (plots.plot_boundary, "both", [np.zeros((4, 3))], "two columns, got X of shape"),
     (plots.plot_distance_posterior, "SVDD", [DATA.X], NO_POSTERIOR),
     (plots.plot_distance_posterior, "BDD", [DATA.X, ["a"]], "one entry for each of 46"),
     (plots.plot_prior_check, "SVDD", [], NO_POSTERIOR),
-    *(
-        (plot, "plane", rows, "OCSVM has a hyperplane")
-        for plot, rows in (
-            (plots.plot_weights, []),
-            (plots.plot_distances, []),
-            (plots.plot_weights_pair, []),
-            (plots.plot_explanation, [DATA.X[0]]),
-        )
-    ),
+    (plots.plot_weights, "plane", [], "OCSVM has a hyperplane and no distance from a"),
+    (plots.plot_distances, "plane", [], "OCSVM has a hyperplane"),
+    (plots.plot_weights_pair, "plane", [], "OCSVM has a hyperplane"),
+    (plots.plot_explanation, "plane", [DATA.X[0]], "OCSVM has a hyperplane"),
     (plots.plot_weights_pair, "SVDD", [], "no posterior to show"),
     (plots.plot_weights_pair, "BDD", [None, 0.4], "prob must lie between 0.5 and 1"),
     *(
@@ -126,10 +120,9 @@ BAD = [
 
 @pytest.mark.parametrize(("plot", "of", "arguments", "message"), BAD, ids=range(len(BAD)))
 def test_bad_input_is_named(two, plot, of, arguments, message):
-    given = {**two, "both": two, "plane": HYPERPLANE}
-    est = two["BDD"].explain(DATA.X[:1]) if of == "why" else given[of]
+    given = {**two, "both": two, "plane": OCSVM(), "why": two["BDD"].explain(DATA.X[:1])}
     with pytest.raises((ValueError, TypeError), match=message):
-        plot(est, *arguments)
+        plot(given[of], *arguments)
 
 
 def test_prior_check_has_a_density_of_both_for_each_quantity(two):
