@@ -77,6 +77,15 @@ class Boundary:
         """The (upper) median of the threshold."""
         return float(np.sort(self.threshold)[len(self.threshold) // 2])
 
+    def highest(self, values: np.ndarray, logarithmic: bool) -> np.ndarray:
+        """Return values (..., draws) with a whole unseen row, less the reference.
+
+        Where that is less than ``values - threshold``, which decides, it is the latter: so the
+        interval of a surprise contains the surprise.
+        """
+        whole = with_unseen(values, self.log_whole, logarithmic) - self.reference
+        return np.maximum(whole, values - self.threshold)
+
     @classmethod
     def at(cls, value: Any = 0.0) -> Self:
         """Return the boundary at one value, or at one for each draw, without an unseen row."""

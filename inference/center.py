@@ -26,7 +26,7 @@ import numpy as np
 
 from ..models.gram import Gram, squared_norm
 from . import threads
-from .boundary import Boundary, with_unseen
+from .boundary import Boundary
 from .decision import deciding_quantile, needed, quantile_rank
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
@@ -103,9 +103,9 @@ class Score:
 
         def of_block(block: slice) -> np.ndarray:
             values = self.values_of_draws(rows[block]).T
-            margins, surprise = values - threshold, reference - values
+            margins, upper = values - threshold, self.boundary.highest(values, logarithmic=False)
             share = (margins >= 0.0).mean(axis=1)
-            low, high = _ranked(surprise, end), _ranked(surprise, draws - 1 - end)
+            low, high = -_ranked(upper, draws - 1 - end), -_ranked(values - reference, end)
             return np.stack([_ranked(margins, rank), share, low, high]).T
 
         parts = threads.each(of_block, len(rows), max(1, BLOCK_VALUES // draws))
@@ -360,7 +360,7 @@ class Center(Score):
         def of_block(block: slice) -> np.ndarray:
             s = self._similarity(rows[block])
             scores, count = self._scores(s, rows[block], level), self._at_least(s, rows[block])
-            low, high = self._ends(s, rows[block], self.boundary.reference, prob)
+            low, high = self._ends(s, rows[block], self.boundary, prob)
             return np.stack([scores, count / self._draws, -high, -low]).T
 
         parts = threads.each(of_block, len(rows), self._step)
@@ -374,9 +374,10 @@ class Center(Score):
         :math:`g \sim \mathrm{Gamma}(1)` (:mod:`.boundary`).
         """
         zero = np.zeros_like(self.boundary.reference)
+        at = replace(self.boundary, threshold=zero, reference=zero)
 
         def of_block(block: slice) -> np.ndarray:
-            return self._ends(self._similarity(rows[block]), rows[block], zero, prob).T
+            return self._ends(self._similarity(rows[block]), rows[block], at, prob).T
 
         parts = threads.each(of_block, len(rows), self._step)
         return np.concatenate([np.empty((0, 2)), *parts]).T
@@ -508,16 +509,15 @@ class Center(Score):
         return scores
 
     def _ends(
-        self, s: np.ndarray, rows: np.ndarray, reference: np.ndarray, prob: float
+        self, s: np.ndarray, rows: np.ndarray, at: Boundary, prob: float
     ) -> np.ndarray:
-        """Return the ends (2, rows) of intervals of the values less a reference.
+        """Return the ends (2, rows) of intervals of the values, less those of a boundary.
 
         The similarities s (rows, draws) are overwritten.
         """
         rank, values = quantile_rank((1.0 + prob) / 2.0, self._draws), self.as_values(s.T, rows).T
-        raised = with_unseen(values, self.boundary.log_whole, self.logarithmic)
-        upper = _ranked(raised - reference, self._draws - 1 - rank)
-        return np.stack([_ranked(values - reference, rank), upper])
+        upper = _ranked(at.highest(values, self.logarithmic), self._draws - 1 - rank)
+        return np.stack([_ranked(values - at.reference, rank), upper])
 
 
 def log_sums(log_k: np.ndarray, weights: np.ndarray) -> np.ndarray:
