@@ -17,9 +17,9 @@ from ..inference.center import Score
 from ..models.kernels import Kernel
 from .inputs import matched, validated
 from .rows import columns
+from .rows.blocks import is_lazy
 from .rows.columns import Dates
 from .rows.files import chunks, naming
-from .rows.source import is_lazy
 
 Summary = Callable[[Score, np.ndarray], np.ndarray]  # one number per row
 

@@ -20,8 +20,8 @@ import pandas as pd
 
 from ..estimators import new_rows
 from ..estimators.bayesian import Bayesian
+from ..estimators.rows.blocks import is_lazy
 from ..estimators.rows.categories import code
-from ..estimators.rows.source import is_lazy
 from ..inference.threads import checkpoint
 from . import picture
 from .state import ExplorerState, Range, allowed, first_fit, refit
