@@ -28,7 +28,7 @@ from ..models.gram import Gram
 from ..models.landmarks import Landmarks
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
 from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
-from ..models.priors.foreign import describe
+from ..models.priors.base import describe
 from . import new_rows
 from .detector import Detector, owned
 from .fit import Fit

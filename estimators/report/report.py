@@ -16,8 +16,8 @@ from ...inference.threads import steps
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
 from ...models.kernels.distance import DistanceKernel
-from ...models.kernels.standardized import Wrapper
-from ...models.priors.foreign import describe
+from ...models.kernels.wrappers import Wrapper
+from ...models.priors.base import describe
 from .. import new_rows, plots
 from ..labels import minority_rows
 from ..plots.common import Fitted

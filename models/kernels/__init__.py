@@ -1,12 +1,11 @@
 """Kernels k(x, y) as value objects: ``kernel(X, Y)`` returns the matrix of kernel values."""
 
 from .base import Kernel
-from .callable import Custom, as_kernel
 from .distance import RBF, Laplacian
 from .dot_product import Linear, Polynomial
 from .precomputed import Precomputed
-from .standardized import Standardized
 from .tabular import Tabular
+from .wrappers import Custom, Standardized, as_kernel
 
 __all__ = [
     "RBF",
