@@ -252,17 +252,15 @@ class Detector(OutlierMixin, BaseEstimator):
         no_labels: bool = False,
     ) -> np.ndarray | slice:
         """Return the rows that a fit holds, after all checks that need no values of rows."""
-        name = type(self).__name__
         if self._learns_from_minority and not minority.any():
             raise ValueError(
-                f"{name} learns from minority rows, but there is none (n1 = 0)"
+                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
                 + ("; it requires y to be passed, but the target y is None" if no_labels else "")
                 + "; give y with at least one minority row, or use a one-class model such as BSVDD"
             )
         held = dictionary.held_rows(minority, seed)
         of_held = minority[held]
-        all_rows = len(of_held) == len(minority)
-        left_out.check(policy, of_held, all_rows, self._has_loo, self._folds, name)
+        left_out.check(policy, of_held, len(of_held) == len(minority), self._auto_cv)
         return held
 
     def check_rows(self, minority: np.ndarray) -> None:
@@ -345,6 +343,11 @@ class Detector(OutlierMixin, BaseEstimator):
         return self._rescales_left_out
 
     @property
+    def _auto_cv(self) -> str | int:
+        """What ``Cutoff(cv="auto")`` stands for: "loo", or the most folds."""
+        return "loo" if self._has_loo else self._folds
+
+    @property
     def _rescales_left_out(self) -> bool:
         """Whether the other weights of a draw are rescaled when a point leaves it."""
         return self._centered
@@ -412,6 +415,12 @@ class Detector(OutlierMixin, BaseEstimator):
                 "cutoff: criterion='model' is for models with a boundary of their own, such as "
                 f"SVDD; {type(self).__name__} has none: use another criterion"
             )
+        if policy.cv == "loo" and not self._has_loo:
+            raise ValueError(
+                f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has "
+                "it for a normal prior, BDD-M for a truncated normal minority_prior); use "
+                "cv='auto' or a number of folds"
+            )
         number = policy.criterion
         if self._centered and not isinstance(number, str) and number < 0:
             raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
@@ -419,7 +428,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def _left_out_rows(self, fit: Fit, policy: Cutoff) -> LeftOut:
         """Return the values of the training rows when they are left out."""
         data, center = fit.data, fit.center
-        cv = left_out.resolved(policy, data.minority, data.all_rows, self._has_loo, self._folds)
+        cv = left_out.resolved(policy, data.minority, data.all_rows, self._auto_cv)
         if isinstance(cv, int):
             folds = left_out.folds(data.minority, cv, data.seed)
             return LeftOut(left_out.refitted_values(folds, partial(self._values_by_refit, fit)))
@@ -504,8 +513,8 @@ class Detector(OutlierMixin, BaseEstimator):
         new, policy = copy.copy(self), as_cutoff(cutoff)
         new.cutoff = cutoff
         new._check_policy(policy)
-        data, name = self.fit_.data, type(self).__name__
-        left_out.check(policy, data.minority, data.all_rows, self._has_loo, self._folds, name)
+        data = self.fit_.data
+        left_out.check(policy, data.minority, data.all_rows, self._auto_cv)
         return new._decided(self.fit_)
 
     def left_out_scores(self) -> np.ndarray:

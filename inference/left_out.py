@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -285,9 +286,11 @@ def folds_for(minority: np.ndarray, most: int) -> int:
 
 
 def resolved(
-    policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool, auto_folds: int
-) -> str | int:
+    policy: Cutoff, minority: np.ndarray, all_rows: bool, auto: str | int
+) -> Literal["loo", "train"] | int:
     """Return how rows are left out: "loo", "train" or a number of folds.
+
+    ``auto`` is what the model has for ``cv="auto"``: "loo", or the most folds.
 
     Raises
     ------
@@ -296,7 +299,7 @@ def resolved(
     """
     cv = policy.cv
     if cv == "auto":
-        cv = "loo" if has_loo or not all_rows else folds_for(minority, auto_folds)
+        cv = folds_for(minority, auto) if isinstance(auto, int) and all_rows else "loo"
     if isinstance(cv, int) and not all_rows:
         raise ValueError(
             f"cutoff: cv={cv} folds are refitted to all rows, but the fit holds a sample of "
@@ -305,22 +308,8 @@ def resolved(
     return cv
 
 
-def check(
-    policy: Cutoff,
-    minority: np.ndarray,
-    all_rows: bool,
-    has_loo: bool,
-    auto_folds: int,
-    model: str,
-) -> None:
+def check(policy: Cutoff, minority: np.ndarray, all_rows: bool, auto: str | int) -> None:
     """Raise a ValueError, before any kernel value, if the cutoff cannot be chosen."""
-    if policy.cv == "loo" and not has_loo:
-        raise ValueError(
-            f"cutoff: {model} has no leave-one-out in closed form here (BDD has it for a normal "
-            "prior, BDD-M for a truncated normal minority_prior); use cv='auto' or a number of "
-            "folds"
-        )
     if isinstance(policy.criterion, str) and policy.criterion != "model":
-        cv = resolved(policy, minority, all_rows, has_loo, auto_folds)
-        policy = replace(policy, cv=cv)  # type: ignore[arg-type]
+        policy = replace(policy, cv=resolved(policy, minority, all_rows, auto))
     policy.check(minority)
