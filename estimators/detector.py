@@ -29,7 +29,7 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
 from ..models.potential import KernelLikelihood, Likelihood, WeightMap
-from . import new_rows, tree
+from . import inputs, tree
 from .fit import Fit, of_rows, read
 from .questions import batches, decision, explanation, kinds, p_values, stream
 from .saved_file import save
@@ -567,7 +567,7 @@ class Detector(OutlierMixin, BaseEstimator):
             X has another number of columns than in ``fit``, NaN or infinity.
         sklearn.exceptions.NotFittedError
         """
-        return new_rows.by_row(self, X, lambda center, rows: center.probability_normal(rows))
+        return inputs.by_row(self, X, lambda center, rows: center.probability_normal(rows))
 
     def score_samples(self, X: Any) -> np.ndarray:
         r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
@@ -594,7 +594,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         level = self.level_
-        return new_rows.by_row(self, X, lambda center, rows: center.scores(rows, level))
+        return inputs.by_row(self, X, lambda center, rows: center.scores(rows, level))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``score_samples(X)``, shape (n,): at least 0 for normal rows."""
@@ -607,7 +607,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         level = self.level_
-        is_normal = new_rows.by_row(self, X, lambda center, rows: center.is_normal(rows, level))
+        is_normal = inputs.by_row(self, X, lambda center, rows: center.is_normal(rows, level))
         return is_normal * 2 - 1
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
@@ -740,7 +740,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         center: Any = self.fit_.center
-        return self.fit_.draws.of_rows(center.distances(new_rows.table(self, X)))
+        return self.fit_.draws.of_rows(center.distances(inputs.table(self, X)))
 
     @available_if(_has_center)
     def predict_idata(self, X: Any) -> xr.DataTree:
@@ -780,7 +780,7 @@ class Detector(OutlierMixin, BaseEstimator):
         {'chain': 2, 'draw': 1000, 'obs': 2}
         """
         check_is_fitted(self)
-        new_rows.in_memory(
+        inputs.in_memory(
             X,
             "predict_idata computes all draws at once",
             "use probability_normal, score_samples or predict, which return lazy dask arrays, or "
@@ -878,7 +878,7 @@ class Detector(OutlierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        return new_rows.by_row(self, X, p_values.method_of(self, method, given, tail))
+        return inputs.by_row(self, X, p_values.method_of(self, method, given, tail))
 
     @available_if(_has_center)
     def p_value_draws(self, X: Any, draws: int = 100) -> xr.DataArray:
@@ -916,7 +916,7 @@ class Detector(OutlierMixin, BaseEstimator):
         (2, 1)
         """
         check_is_fitted(self)
-        return p_values.draws_of(self, new_rows.table(self, X), draws)
+        return p_values.draws_of(self, inputs.table(self, X), draws)
 
     def select(
         self,

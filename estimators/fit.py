@@ -21,11 +21,10 @@ from ..inference.draws import Draws
 from ..models.kernels import Kernel, as_kernel
 from ..models.potential import Likelihood
 from . import training
-from .inputs import numbers_of, training_names, validated, warn_of_columns
+from .inputs import naming, numbers_of, training_names, validated, warn_of_columns
 from .labels import labels_of, minority_rows, missing_labels, seen, warn_of_classes
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
-from .rows.files import naming
 from .training import Dictionary, TrainingData
 
 
