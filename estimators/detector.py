@@ -18,9 +18,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, left_out
-from ..inference.boundary import Boundary
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
+from ..inference.decision import Boundary
 from ..inference.density import LazyPrior
 from ..inference.draws import Draws, spread
 from ..inference.left_out import LeftOut
@@ -556,7 +556,7 @@ class Detector(OutlierMixin, BaseEstimator):
         ndarray of shape (n,)
             The share of the draws in which the row is normal, in [0, 1]. It counts what is
             uncertain: the weights of the centre, the cutoff, and rows that the sample has not
-            shown, see :mod:`bsvdd.inference.boundary`. A model with one estimate of the weights
+            shown, see :mod:`bsvdd.inference.decision`. A model with one estimate of the weights
             has the last two. With ``Cutoff(uncertain=False)``, or a number as the cutoff, it is
             ``(est.distance(X) <= est.cutoff_).mean()``. It is 0 or 1 for separating machines, and
             with the cutoff "model".

@@ -9,11 +9,10 @@ from typing import Literal
 import numpy as np
 from scipy.special import softmax
 
-from . import boundary, threads
-from .boundary import Boundary
+from . import decision, threads
 from .center import Center, Score
 from .cutoff import Cutoff
-from .decision import deciding_quantile
+from .decision import Boundary, deciding_quantile
 from .diagnostics import DRAWS_IN_CACHE
 
 NEARLY_ALL = 1e-4  # remaining share of the weight below which s - w_j is mostly rounding error
@@ -73,7 +72,7 @@ class LeftOut:
             distance = score.distance_of_own_norm(
                 deciding_quantile(similarity, policy.level, weight)
             )
-            limit = policy.choose(distance, minority) * (1.0 + boundary.AT_CUTOFF)
+            limit = policy.choose(distance, minority) * (1.0 + decision.AT_CUTOFF)
             return score.within(limit), limit
         middle = deciding_quantile(values, policy.level, weight)
         fixed = policy.choose(-middle, minority)  # the cutoff as one number, or an error
@@ -81,9 +80,9 @@ class LeftOut:
         majority = np.flatnonzero(~minority)
         unseen, logarithmic = 0.0, not isinstance(score, Center) or score.logarithmic
         if isinstance(score, Center):
-            near = known[majority[boundary.near(middle[majority], rate)]]
+            near = known[majority[decision.near(middle[majority], rate)]]
             unseen = unseen_row(score, rows[near], own[near])
-        chosen = boundary.of_left_out(
+        chosen = decision.of_left_out(
             values, minority, policy, -fixed, rate, logarithmic, unseen, seed, weight
         )
         return chosen, score.deciding(chosen).distance_at_cutoff
@@ -111,7 +110,7 @@ class LeftOut:
         weight = None if self.log_weight is None else softmax(self.log_weight[:, known], axis=0)
         share[known] = np.average(margins[:, known] >= 0.0, axis=0, weights=weight)
         end, reference = (1.0 + prob) / 2.0, at.reference[:, None]
-        raised = boundary.with_unseen(self.values, at.log_whole[:, None], logarithmic)
+        raised = decision.with_unseen(self.values, at.log_whole[:, None], logarithmic)
         low = self._quantile(reference - raised, end)
         high = -self._quantile(self.values - reference, end)
         return np.stack([self._quantile(margins, level), share, low, high])
@@ -143,7 +142,7 @@ def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
     is_point = np.flatnonzero(own >= 0)
     k[is_point, own[is_point]] = 0.0
     total = float(np.median(center.weights[:, :m].sum(axis=1)))
-    return boundary.neighbour(k) * max(total, 0.0) / gram.n0
+    return decision.neighbour(k) * max(total, 0.0) / gram.n0
 
 
 def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:
