@@ -23,10 +23,15 @@ from ..inference.density import PRIOR_DRAWS, LazyPrior, prior_draws, proper
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import calibration
-from ..models.closed_form import ClosedForm
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
-from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
+from ..models.potential import (
+    ClosedForm,
+    KernelLikelihood,
+    Likelihood,
+    likelihood_of,
+    parameters_of,
+)
 from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
 from ..models.priors.base import describe
 from . import inputs
