@@ -1,6 +1,6 @@
 """The default rho of kernels.Tabular: AUC of one centre with equal weights, on generated tables.
 
-``python -m benchmarks.categories`` prints the table of docs/guide/own_table.md, in half a minute.
+``python -m benchmarks.categories`` prints the table, in half a minute.
 
 A table has ``p`` columns of numbers and ``q`` of five categories with shares .5 to .03; the first
 category moves the mean of the first number. Abnormal rows have a category that no training row has,

@@ -11,7 +11,11 @@ _named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, or the estimator that is registered under this name."""
+    """Return a public name, the version, or the estimator that is registered under this name."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
     try:
         return _named(name)
     except AttributeError:

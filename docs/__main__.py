@@ -1,7 +1,8 @@
 """Build the documentation: ``uv run python -m docs``, into docs/_build; warnings are errors.
 
 ``uv run python -m docs pictures`` draws the pictures of the models and the gallery of the plots
-instead, which are committed.
+instead, and ``uv run python -m docs figures`` writes the figures in pages anew from the stored
+tables; both are committed.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ def build(out: Path) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build, or draw."""
+    """Build, draw, or write figures."""
     parser = argparse.ArgumentParser("python -m docs", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["site", "pictures"], default="site")
+    parser.add_argument("what", nargs="?", choices=["site", "pictures", "figures"], default="site")
     parser.add_argument("--out", type=Path, default=FOLDER / "_build", help="folder of the site")
     chosen = parser.parse_args(arguments)
     if chosen.what == "pictures":
@@ -32,6 +33,11 @@ def main(arguments: list[str] | None = None) -> int:
 
         pictures.draw()
         gallery.draw()
+        return 0
+    if chosen.what == "figures":
+        from . import figures
+
+        figures.write()
         return 0
     status = build(chosen.out)
     if status == 0:

@@ -940,7 +940,7 @@ class Detector(OutlierMixin, BaseEstimator):
             As in :meth:`p_value`, or "e-values": the mean of e-values over 10 splits, each with a
             fit of its own, so that the answer does not hang on one split (Bashari et al. 2023).
             There is a theorem for "split" (Bates et al. 2023) and for "e-values"; for the other
-            methods the rate was measured (docs/guide/measurements.md) and not proved.
+            methods the rate was measured (docs/measurements.md) and not proved.
         given, tail : optional
             As in :meth:`p_value`. Among m rows, p-values of at least 1/(n + 1) select at least
             m / (n + 1) / ``fdr`` rows or none; ``tail="pareto"`` has no such limit.

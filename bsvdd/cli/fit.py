@@ -60,7 +60,7 @@ def fit(
     out: Path,
     report: Path | None,
 ) -> None:
-    """Fit MODEL to the rows of CSV (columns standardised) and save it."""
+    """Fit MODEL to the rows of CSV and save it."""
     if label is None and minor is not None:
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():

@@ -191,7 +191,7 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
 
 def to_csv(results: pd.DataFrame) -> str:
-    """Return results as CSV, in which no text is a formula to a spreadsheet.
+    """Return results as CSV with 7 digits, in which no text is a formula to a spreadsheet.
 
     A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a quote gets a quote before it,
     which :func:`read` takes away.
@@ -199,7 +199,7 @@ def to_csv(results: pd.DataFrame) -> str:
     safe = results.drop(columns=list(OF_ROWS), errors="ignore")
     for name in TEXT:
         safe[name] = [as_cell(text) for text in safe[name]]
-    return str(safe.to_csv(index=False))
+    return str(safe.to_csv(index=False, float_format="%.7g"))
 
 
 def read(path: str | Path) -> pd.DataFrame:

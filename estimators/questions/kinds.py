@@ -13,7 +13,7 @@ The odds against "normal" are the sum of two parts,
   background is calibrated: a row at the q-quantile of left-out normal rows is as likely of an
   unknown kind as normal. A p-value is at least 1/(n + 1), so the odds are at most
   (q (n + 1))^(3/2). A normal row pays for the background with a log score of about 3.6 q. Log
-  scores on data sets of several classes chose q = .01 and the power (docs/guide/unseen_kinds.md).
+  scores on data sets of several classes chose q = .01 and the power (docs/measurements.md).
 
 The second part belongs to unknown kinds. The first part belongs to the labelled kinds as far as z
 is like their rows. Its odds of an unknown kind are

@@ -180,11 +180,10 @@ def cutoff(est: Fitted) -> list[str]:
     if minority.any():
         misses = share(int((minority & normal).sum()), int(minority.sum()))
         sentences.append(f"Realised misses: {misses} of the minority rows are normal.")
-    if is_minority.any():
-        sentences.append(
-            "The cutoff was chosen on these rows, so both rates are a little too good; new rows "
-            "with labels, est.report(path, X, y), have no such advantage."
-        )
+    sentences.append(
+        "The cutoff was chosen on these rows, so this is no independent evidence; new rows with "
+        "labels, est.report(path, X, y), are."
+    )
     return sentences
 
 

@@ -24,7 +24,7 @@ def public_names():
 def test_the_array_core_needs_no_pymc():
     floors = {
         "models": ("kernels", "gram", "quadratic_program", "svdd"),
-        "inference": ("center", "decision", "cutoff", "metrics"),
+        "inference": ("center", "decision", "cutoff"),
         "estimators": ("registry", "labels"),
     }
     names = [f"{floor}.{name}" for floor, modules in floors.items() for name in modules]

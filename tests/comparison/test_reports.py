@@ -363,12 +363,8 @@ def test_labels_are_counted_on_the_same_kinds():
     assert "by 2 rows" not in report.generated(rows).index
 
 
-def test_the_guide_has_the_figures_of_the_stored_study_in_which_no_fit_failed():
-    page = (DOCS / "guide" / "unseen_kinds.md").read_text(encoding="utf-8")
+def test_in_the_stored_study_of_kinds_no_fit_failed():
     stored = runner.read(DOCS / "study" / "kinds_results.csv")
-    for model, row in report.summary(stored).iterrows():
-        shown = [f"{row[name]:.3f}".lstrip("0") for name in ("auc_seen", "auc_unseen", "auc_mean")]
-        assert f"| {model} | {' | '.join(shown)} |" in page
     assert (stored["error"] == "").all()
     default = stored[stored["model"] == "BSVDD-M"]
     assert len(default) == 132 and default["r_hat"].max() <= 1.01

@@ -1,7 +1,6 @@
-"""The frame of the stopwatch: rows by name, one table; and the figures that the guide quotes."""
+"""The frame of the stopwatch: rows by name, one table; files written at once."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -66,69 +65,6 @@ def test_the_naive_model_is_the_same_posterior(case):
     log_density = naive(g, prior).compile_logp(mode="FAST_COMPILE")
     theirs = [log_density({"beta": each}) for each in x]
     assert np.diff(ours) == pytest.approx(np.diff(theirs), rel=1e-9)
-
-
-@pytest.mark.parametrize("name", ["ecoli_imU", "abalone_9v18", "vehicle_van"])
-def test_the_guide_quotes_the_stored_modes(name):
-    rows = json.loads((DOCS / "modes.json").read_text())["rows"]
-    by_priors = {
-        row["priors"]: row for row in rows if (row["data set"], row["bandwidth"]) == (name, "scale")
-    }
-    lines = (DOCS / "guide" / "which_model.md").read_text().splitlines()
-    (line,) = (line for line in lines if re.match(rf"\| {name}, \d+ and \d+ \|", line))
-    for priors, cell in zip(("default", "published"), line.split("|")[3:5], strict=True):
-        row = by_priors[priors]
-        auc, r_hat, ess = map(float, cell.replace("*", "").split(","))
-        lowest, highest = row["auc"]  # of the chains; the guide has that of all draws
-        assert lowest - 0.001 <= auc <= highest + 0.001
-        assert (r_hat, ess) == (round(row["r_hat"], 3), round(row["ess"]))
-
-
-def share(value, digits=2):
-    text = f"{value:.{digits}f}"
-    return text if value >= 0.9999 else text.removeprefix("0")
-
-
-def of_given(stored):
-    for r in stored["given"]:
-        numbers = [
-            share(r[f"{name} {what}"]) for what in ("found", "false") for name in ("joint", "given")
-        ]
-        yield f"| {r['relation']} | {r['columns']} | {' | '.join(numbers)} |"
-
-
-def of_tail(stored):
-    for r in stored["tail"]:
-        rates = [
-            ", ".join(f"{r[f'{name} {q}'] / float(q):.1f}" for q in ("0.01", "0.001", "0.0001"))
-            for name in ("predictive", "plugged in")
-        ]
-        power = [share(r[f"pareto {what}"]) for what in ("fdp", "power")]
-        yield f"| {r['kind']} | {r['columns']:.0f} | {' | '.join([*rates, *power])} |"
-    for r in stored["bounds"]:
-        counts = [r[name] for name in ("sure", "selected by BH", "false of these", "false at most")]
-        numbers = " | ".join(f"{each:.1f}" for each in counts)
-        yield f'| {r["n"]} | `"{r["method"]}"` | {share(r["broken"])} | {numbers} |'
-
-
-def of_stream(stored):
-    of_streams = stored["stream"]
-    yield f"{share(of_streams['false alarms'], 3)} of {of_streams['streams']:,} streams"
-    yield f"{share(of_streams['by ranks'], 4)} of 100,000 streams of ranks"
-    delays = of_streams["delays"]
-    for first, later in zip(delays[::2], delays[1::2], strict=True):
-        cells = [
-            f"{share(r['told'])}, {'–' if r['median'] is None else round(r['median'])}"
-            for r in (first, later)
-        ]
-        yield f"| {first['n']:,} | {first['columns']} | {' | '.join(cells)} |"
-
-
-@pytest.mark.parametrize("lines", [of_given, of_tail, of_stream], ids=lambda f: f.__name__)
-def test_the_guide_has_the_stored_answers_to_questions(lines):
-    stored = json.loads((DOCS / "questions.json").read_text(encoding="utf-8"))
-    page = (DOCS / "guide" / f"{lines.__name__.removeprefix('of_')}.md").read_text(encoding="utf-8")
-    assert [line for line in lines(stored) if line not in page] == []
 
 
 def test_the_page_of_the_slides_has_the_stored_study():

@@ -30,15 +30,7 @@ DOCS = ROOT / "docs"
 WRITTEN = sorted([*(DOCS / "guide").glob("*.md"), DOCS / "contributing" / "new_model.md"])
 MOST = 60_000  # bytes of a picture
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# links and figures; what R code does is a test of its own
-WITHOUT_EXAMPLES = {
-    "explorer",
-    "from_r",
-    "measurements",
-    "notebooks",
-    "other_packages",
-    "which_model",
-}
+WITHOUT_EXAMPLES = {"which_model"}
 BASES = {"Kernel", "GaussianPrior", "CorrelatedPrior"}  # shown by their subclasses
 HELPERS = {"as_kernel", "show_probability"}
 

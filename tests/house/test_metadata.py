@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import bsvdd
+
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ENVIRONMENTS = {
@@ -122,7 +124,7 @@ def test_bounds_citation_changelog_and_licence():
     assert all(">=" in requirement for requirement in PYPROJECT["project"]["dependencies"])
     assert CITATION["cff-version"] == "1.2.0"
     assert {"message", "title", "authors"} <= set(CITATION)
-    assert CITATION["version"] == PYPROJECT["project"]["version"]
+    assert CITATION["version"] == PYPROJECT["project"]["version"] == bsvdd.__version__
     assert CITATION["license"] == PYPROJECT["project"]["license"]
     changes = (ROOT / "CHANGELOG.md").read_text()
     assert re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)[0] == CITATION["version"]

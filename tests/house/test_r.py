@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "guide" / "from_r.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "beside_others.md"
 # reticulate must know this Python, and find its shared library
 USABLE = """
 library(reticulate)

@@ -48,7 +48,6 @@ RULES = [
         12,
     ),
     ("notebooks/08_as_published.py", r"d \le d_{(c)}$ (slide 12)", RANK, 12),
-    ("docs/guide/report.md", r"slide 12 has the rule $d \le d_{(c)}$", RANK, 12),
     ("docs/guide/cutoff.md", "as BDD's own rule does (slide 12 of Kim 2024)", RANK, 12),
     (
         "docs/guide/cutoff.md",
@@ -62,7 +61,6 @@ RULES = [
         "cross-validation",
         20,
     ),
-    ("docs/guide/report.md", "Slide 20 says cross-validation", CV, 20),
     ("estimators/as_published.py", "D_opt by cross-validation (slide 20", CV, 20),
     ("comparison/run/protocol.py", "is published (slide 20 of Kim 2024)", CV, 20),
     ("notebooks/08_as_published.py", r"D_\mathrm{opt} = 19.9", "D_opt = 19.9", 20),

@@ -1,0 +1,321 @@
+"""Figures in pages, from the stored tables: ``uv run python -m docs figures`` writes them anew.
+
+They stand between ``<!-- figures: NAME -->`` and ``<!-- end -->``; a test compares them with the
+stored tables.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from bsvdd.comparison.report import kinds as of_kinds
+from bsvdd.comparison.report import paired
+from bsvdd.comparison.report.table import model_rows
+from bsvdd.comparison.run import runner
+from bsvdd.estimators.atomic import atomic
+from bsvdd.estimators.registry import REGISTRY
+
+FOLDER = Path(__file__).parent
+BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+LABELLED = [r.name for r in REGISTRY.values() if "minority" in r.learns_from]
+SETS = ("embedded", "development")
+RATES = ("0.01", "0.001", "0.0001")
+
+
+def write() -> None:
+    """Write the figures of all pages anew."""
+    for path in FOLDER.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        if (new := rewritten(text)) != text:
+            with atomic(path) as temporary:
+                temporary.write_text(new, encoding="utf-8")
+
+
+def rewritten(text: str) -> str:
+    """Return a page with its figures as they are stored."""
+    return BLOCK.sub(lambda found: f"{found[1]}{FIGURES[found[2]]()}\n{found[3]}", text)
+
+
+def stored(name: str) -> Any:
+    """Return what is in a stored file."""
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number without the zero before the point; a dash for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("0") if 0 <= value < 0.9999 and digits else text
+
+
+def table(columns: str, rows: Iterable[Iterable[Any]]) -> str:
+    """Return a table; ``columns`` are separated by bars."""
+    head = [f"| {columns} |", "|" + "---|" * (columns.count("|") + 1)]
+    return "\n".join(head + [f"| {' | '.join(map(str, row))} |" for row in rows])
+
+
+def results(study: str) -> pd.DataFrame:
+    """Return the fits of models in a study; of settings with labelled rows."""
+    rows = model_rows(runner.read(FOLDER / "study" / f"{study}_results.csv"))
+    with_labels = rows[rows["model"].isin(LABELLED) & rows["auc"].notna()]["data"]
+    return rows[rows["data"].isin(with_labels)]
+
+
+def ranks() -> str:
+    """Return who is first on real data and for new kinds, with the p-values."""
+    return _ranks({"": "real"}, {"auc": "AUC"})
+
+
+def ranks_of_studies() -> str:
+    """Return who is first in all studies, with the p-values."""
+    metrics = {"g_mean": "G-mean", "auc": "AUC"}
+    return _ranks({"settings, ": "settings", "real, ": "real"}, metrics)
+
+
+def _ranks(studies: dict[str, str], metrics: dict[str, str]) -> str:
+    lines = []
+    for name, study in studies.items():
+        rows = results(study)
+        groups = {"all models": rows, "without labels": rows[~rows["model"].isin(LABELLED)]}
+        for group, chosen in groups.items():
+            for metric, title in metrics.items():
+                lines.append([f"{name}{group}, {title}", *_first(chosen, metric)])
+    stored_kinds = of_kinds.real_rows(runner.read(FOLDER / "study" / "kinds_results.csv"))
+    stored_kinds = stored_kinds.assign(data=stored_kinds["set"])
+    for metric, title in (("auc_seen", "labelled kinds"), ("auc_unseen", "new kinds")):
+        lines.append([f"{title}, AUC", *_first(stored_kinds, metric)])
+    return table(
+        "models, metric | first | mean rank | p (Friedman) | not told apart from it", lines
+    )
+
+
+def _first(rows: pd.DataFrame, metric: str) -> list[str]:
+    found = paired.rank(rows, metric)
+    same = found.indistinguishable(found.best)
+    told = "all others" if len(same) == len(found.ranks) - 1 else "; ".join(same) or "none"
+    p = "< .001" if found.pvalue < 0.001 else number(found.pvalue, 3)
+    return [found.best, f"{found.ranks.iloc[0]:.1f} of {len(found.ranks)}", p, told]
+
+
+def means() -> str:
+    """Return the mean G-mean and AUC of each model in both studies."""
+    of = {
+        study: results(study).groupby(["model", "data"])[["g_mean", "auc"]].mean()
+        for study in ("settings", "real")
+    }
+    complete = {study: paired.rank(results(study), "g_mean").ranks.index for study in of}
+    mean = pd.concat({s: t.groupby("model").mean().loc[complete[s]] for s, t in of.items()}, axis=1)
+    mean = mean.sort_values(("real", "g_mean"), ascending=False)
+    rows = ([model, *(number(v, 3) for v in row)] for model, row in mean.iterrows())
+    return table("model | settings: G-mean | AUC | real: G-mean | AUC", rows)
+
+
+def kinds() -> str:
+    """Return the study of kinds that training has not seen."""
+    summary = of_kinds.summary(runner.read(FOLDER / "study" / "kinds_results.csv"))
+    names = ["auc_seen", "auc_unseen", "auc_mean", "answers_auc_mean", "g_mean_seen"]
+    names += ["g_mean_unseen", "log_score_25", "platt_log_score_25"]
+    return table(
+        "model | AUC: seen | unseen | mean | mean by `kinds` | G-mean: seen | unseen | "
+        "log score | Platt",
+        ([model, *(number(v, 3) for v in row)] for model, row in summary[names].iterrows()),
+    )
+
+
+def modes() -> str:
+    """Return BSVDD-M under its default and the published priors, on three sets."""
+    found = {(r["data set"], r["bandwidth"], r["priors"]): r for r in stored("modes")["rows"]}
+
+    def cell(row: dict[str, Any]) -> str:
+        return f"{number(sum(row['auc']) / 2, 3)}, {row['r_hat']:.3f}, {row['ess']:.0f}"
+
+    def lines() -> Iterator[list[str]]:
+        for name in ("ecoli_imU", "abalone_9v18", "vehicle_van"):
+            default, published = (found[name, "scale", p] for p in ("default", "published"))
+            yield [f"{name}, {default['n0']} and {default['n1']}", cell(default), cell(published)]
+
+    return table("data set, rows | default priors: AUC, R-hat, ESS | published priors", lines())
+
+
+def detection() -> str:
+    """Return the defaults beside simple methods, one class."""
+    file = stored("detection")
+    place = {name: i for i, name in enumerate(file["columns"])}
+
+    def lines() -> Iterator[list[str]]:
+        for name, row in file["rows"].items():
+            parts = [
+                number(row[place[f"{sets} {metric}"]], 3)
+                for sets in SETS
+                for metric in ("auc", "ap", "found", "false_alarms")
+            ]
+            yield [name, *parts]
+
+    columns = " | ".join(f"{sets}: AUC | AP | found | false alarms" for sets in SETS)
+    return table(f"model | {columns}", lines())
+
+
+def posterior() -> str:
+    """Return what posteriors say of populations that are known."""
+    pooled = stored("posterior")["pooled"]
+    lines = {
+        "posterior / prior variance of s_z, median": ("learnt", 2),
+        "posterior sd / sd of samples, median": ("spread", 2),
+        "90 % intervals that contain the population's s_z": ("covered", 2),
+        "the same, rows chosen by a small estimate": ("covered_estimated", 2),
+        "Brier score of P(normal)": ("brier", 4),
+        "area under the risk-coverage curve, P / margin of the score": ("aurc_ratio", 2),
+    }
+    return table(
+        " | ".join(["", *(f"`{name}`" for name in pooled)]),
+        ([title, *(number(pooled[m][k], d) for m in pooled)] for title, (k, d) in lines.items()),
+    )
+
+
+def coverage() -> str:
+    """Return how often intervals contain the truth, in a sentence."""
+    found = stored("posterior")["pooled"]["BSVDD"]
+    return (
+        "On twelve known populations, 90 % intervals of $s_z$ near the cutoff contain the\n"
+        f"population's value in {number(found['covered'])} of the cases (`BSVDD()`), and in "
+        f"{number(found['covered_estimated'])} if rows are chosen\nby a small estimate."
+    )
+
+
+def false_alarms() -> str:
+    """Return realised false alarms for .10 asked, on real and generated rows."""
+    file = stored("guarantee")
+    real = pd.DataFrame(file["real"])
+    real["within"] = real["false_alarms"].between(real["low"], real["high"])
+    made = pd.DataFrame(file["generated"])
+    made["rate"] = made["mean"].map(lambda rates: rates[-1])
+    by_n = made.pivot_table("rate", "model", "n")
+    of_real = real.groupby("model")[["false_alarms", "within"]].mean()
+
+    def lines() -> Iterator[list[str]]:
+        for model in made["model"].unique():
+            rates = [number(v, 3) for v in by_n.loc[model]]
+            mean = of_real.loc[model].tolist() if model in of_real.index else (None, None)
+            yield [model, *rates, number(mean[0], 3), number(mean[1], 2)]
+
+    sizes = " | ".join(f"generated, n = {n}" for n in by_n)
+    return table(f"model | {sizes} | real sets | sets within their 95 % band", lines())
+
+
+def discoveries() -> str:
+    """Return false discovery rates and power."""
+    rows = stored("guarantee")["discoveries"]
+    sizes = list(dict.fromkeys((r["n"], r["p"]) for r in rows))
+    found = {(r["name"], r["n"], r["p"]): f"{number(r['fdp'])}, {number(r['power'])}" for r in rows}
+    return table(
+        " | ".join(["method: FDR, power", *(f"n = {n}, {p} columns" for n, p in sizes)]),
+        (
+            [name, *(found.get((name, n, p), "–") for n, p in sizes)]
+            for name in dict.fromkeys(r["name"] for r in rows)
+        ),
+    )
+
+
+def given() -> str:
+    """Return shares with p of at most .10, by the joint p-value and given x."""
+    columns = ("joint found", "given found", "joint false", "given false")
+    return table(
+        "f | columns x | shifted, joint | shifted, given x | others, joint | others, given x",
+        (
+            [r["relation"], r["columns"], *(number(r[c]) for c in columns)]
+            for r in stored("questions")["given"]
+        ),
+    )
+
+
+def tail() -> str:
+    """Return realised over asked rates, FDR and power of the model of the tail."""
+
+    def lines() -> Iterator[list[str]]:
+        for r in stored("questions")["tail"]:
+            rates = [
+                ", ".join(f"{r[f'{name} {rate}'] / float(rate):.1f}" for rate in RATES)
+                for name in ("predictive", "plugged in")
+            ]
+            power = [number(r[f"pareto {what}"]) for what in ("fdp", "power")]
+            yield [r["kind"], f"{r['columns']:.0f}", *rates, *power]
+
+    return table('rows | columns | predictive, `tail="pareto"` | plugged in | FDR | power', lines())
+
+
+def bounds() -> str:
+    """Return how often bounds of false discoveries are broken."""
+    names = ("sure", "selected by BH", "false of these", "false at most")
+    return table(
+        "n | method | broken | surely abnormal | selected | false | false at most",
+        (
+            [r["n"], f'`"{r["method"]}"`', number(r["broken"]), *(f"{r[n]:.1f}" for n in names)]
+            for r in stored("questions")["bounds"]
+        ),
+    )
+
+
+def stream() -> str:
+    """Return false alarms of streams, and how soon a shift is told."""
+    found = stored("questions")["stream"]
+
+    def cell(row: dict[str, Any]) -> str:
+        return f"{number(row['told'])}, {number(row['median'], 0)}"
+
+    delays = found["delays"]
+    rows = (
+        [f"{first['n']:,}", first["columns"], cell(first), cell(later)]
+        for first, later in zip(delays[::2], delays[1::2], strict=True)
+    )
+    return (
+        f"False alarms at level .01 within 2,000 rows: {number(found['false alarms'], 3)} of "
+        f"{found['streams']:,} streams, and\n{number(found['by ranks'], 4)} of 100,000 streams of "
+        "ranks.\n\n" + table("training rows | columns | at once | after 200 rows", rows)
+    )
+
+
+def planted() -> str:
+    """Return which planted rows are found."""
+    file = stored("planted")
+    kinds = list(file["rho = 0.01"]["kinds"])
+    return table(
+        " | ".join(["share found at .10", *kinds, "false alarms"]),
+        (
+            [
+                name,
+                *(number(of["kinds"][kind]["found"], 1) for kind in kinds),
+                number(of["summary"]["false alarms"], 3),
+            ]
+            for name, of in file.items()
+        ),
+    )
+
+
+def views() -> str:
+    """Return `Views()` beside BSVDD alone."""
+    file = stored("views")["sets"]
+
+    def lines() -> Iterator[list[str]]:
+        for sets in SETS:
+            of = file[f"{sets}, BSVDD"]
+            for metric in ("auc", "ap", "found", "false_alarms"):
+                values = [number(of[who][metric], 3) for who in ("alone", "views")]
+                yield [f"{of['sets']} {sets} sets: {metric.replace('_', ' ')}", *values]
+
+    return table("mean | BSVDD alone | `Views()`", lines())
+
+
+FIGURES: dict[str, Callable[[], str]] = {
+    each.__name__: each
+    for each in (
+        *(ranks, ranks_of_studies, means, kinds, modes, detection, posterior, coverage),
+        *(false_alarms, discoveries, given, tail, bounds, stream, planted, views),
+    )
+}
