@@ -42,27 +42,33 @@ def tilted(mean):
 # reweighted draws
 
 
+def draws_of(est, name="w"):
+    return est.idata_["posterior"][name].values
+
+
 def test_reweighted_draws_have_the_moments_of_the_new_posterior(worst_z):
     old = BDD(prior=priors.Flat(0.5), **MANY).fit(MAJORITY)
     new = old.reweighted(priors.Flat(0.45))
     form = bdd.NormalPosterior(new.gram_, new.prior, new.likelihood_scale_)
-    mean, upper = form.mean, form.upper
-    variance = np.diag(np.linalg.inv(upper.T @ upper))
+    variance = np.diag(np.linalg.inv(form.upper.T @ form.upper))
     # duplicates are no draws of their own: half of the precision is granted
-    w = new.idata_["posterior"]["w"].values[:, ::4]
-    assert worst_z(w, mean) < 4.5
-    assert worst_z((w - mean) ** 2, variance) < 4.5
-    w = old.idata_["posterior"]["w"].values[:, ::4]
-    assert worst_z((w - mean) ** 2, variance) > 6
+    before, w = (draws_of(est)[:, ::4] for est in (old, new))
+    assert worst_z(w, form.mean) < 4.5
+    assert worst_z((w - form.mean) ** 2, variance) < 4.5
+    assert worst_z((before - form.mean) ** 2, variance) > 6
     attrs = new.idata_["posterior"].attrs
     assert attrs["sampler"] == "reweighted" and attrs["pareto_k"] < 0.7
     # of N(0, s^2) over N(0, 1) in 20 dimensions: the ratios' second moments multiply
-    ess = float(old.idata_["diagnostics"]["ess"])
-    assert 0.3 * ess < attrs["ess"] < 0.9 * ess
-    stored = new.idata_["log_prior"]["alpha0"].values
-    w = new.idata_["posterior"]["w"].values
-    np.testing.assert_allclose(stored, stats.norm(0, 0.45).logpdf(w).sum(axis=-1))
+    assert 0.3 < attrs["ess"] / float(old.idata_["diagnostics"]["ess"]) < 0.9
+    expected = stats.norm(0, 0.45).logpdf(draws_of(new)).sum(axis=-1)
+    np.testing.assert_allclose(new.idata_["log_prior"]["alpha0"].values, expected)
     assert (new.prior, old.prior) == (priors.Flat(0.45), priors.Flat(0.5))
+    # the same prior changes nothing, and draws are reweighted once
+    few = BDD(prior=priors.Flat(0.5), **MANY | {"draws": 60}).fit(MAJORITY)
+    same = few.reweighted(priors.Flat(0.5))
+    np.testing.assert_array_equal(*(np.sort(draws_of(e)[..., 0].ravel()) for e in (few, same)))
+    with pytest.raises(ValueError, match="these draws are reweighted already"):
+        same.reweighted(priors.Flat(0.5))
 
 
 SHIFTED = {"prior": priors.Normal(m=np.repeat([0.6, -0.6, 0.0], [2, 2, 16]))}
@@ -89,8 +95,7 @@ def test_reweighted_agrees_with_a_fit(cls, settings, changes, name, times):
     new, fit = old.reweighted(**changes), old.with_prior(**changes)
     size = 2 if changes is SHAPE else 1 if name == "beta" else None
     before, found, expected = (
-        e.idata_["posterior"][name].values.reshape(8000, -1)[:, :size].mean(0)
-        for e in (old, new, fit)
+        draws_of(e, name).reshape(8000, -1)[:, :size].mean(0) for e in (old, new, fit)
     )
     if name != "w" or size:
         before, found, expected = before.mean(), found.mean(), expected.mean()
@@ -108,20 +113,15 @@ def by_alpha1(gram, name, dims):  # the same prior of a variable that was a dete
 SHORT = {"kernel": RBF, "cutoff": 0.9, "random_state": 1, "draws": 300}
 EXACT = BDD(prior=priors.Flat(0.5), **SHORT)
 TOTAL = priors.Beta(2, 2, total=1)
+OF_TOTAL = BSVDDM(minority_prior=TOTAL, **SHORT)
+OTHER_TOTAL = {"minority_prior": priors.Beta(2, 2.3, total=3)}
+OTHERS = "new prior is a density of tau, alpha1, and the draws have"
 REFUSED = [
     (EXACT, {"prior": priors.Flat(9)}, "Pareto k .*at most 0.7.*with_pr"),
     (clone(EXACT).set_params(draws=30), {"prior": priors.Flat(0.4)}, "60 draws are"),
     (BSVDD(**SHORT), {"prior": hierarchical}, "beta_scale, of which the fit"),
-    (
-        BSVDDM(minority_prior=TOTAL, **SHORT),
-        {"minority_prior": priors.Beta(2, 2.3, total=3)},
-        "makes other weights of the same variables, as Be",
-    ),
-    (
-        BSVDDM(minority_prior=TOTAL, **SHORT),
-        {"minority_prior": by_alpha1},
-        "new prior is a density of tau, alpha1, and the draws have",
-    ),
+    (OF_TOTAL, OTHER_TOTAL, "makes other weights of the same variables, as Be"),
+    (OF_TOTAL, {"minority_prior": by_alpha1}, OTHERS),
     (BSVDD(**SHORT), {}, "another prior needs at least one of prior=..."),
     (BDD(simplex=True), {"prior": priors.Flat(2.0)}, "one estimate of the weights"),
 ]
@@ -130,56 +130,47 @@ REFUSED = [
 @pytest.mark.parametrize(("est", "changes", "message"), REFUSED, ids=range(7))
 def test_priors_out_of_reach_are_refused(est, changes, message):
     error = RefitNeededError if (est, changes, message) in REFUSED[:5] else ValueError
-    with pytest.raises(error, match=message):
-        est.fit(ROWS, Y).reweighted(**changes)
+    asks = [lambda: est.reweighted(**changes)]
     if est.get_params().get("simplex"):
-        for ask in (est.summary, lambda: est.sensitivity(ROWS)):
-            with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
-                ask()
-
-
-def test_the_same_prior_and_a_second_time():
-    old = BDD(prior=priors.Flat(0.5), **MANY | {"draws": 60}).fit(MAJORITY)
-    same = old.reweighted(priors.Flat(0.5))
-    w = (np.sort(e.idata_["posterior"]["w"].values[..., 0].ravel()) for e in (old, same))
-    np.testing.assert_array_equal(*w)
-    with pytest.raises(ValueError, match="these draws are reweighted already"):
-        same.reweighted(priors.Flat(0.5))
+        asks += [est.summary, lambda: est.sensitivity(ROWS)]
+    est.fit(ROWS, Y)
+    for ask in asks:
+        with pytest.raises(error, match=message):
+            ask()
 
 
 # the log prior of a fit, and its power-scaling
 
 
 def test_every_fit_holds_its_log_prior_for_arviz():
-    S = np.cov(np.random.default_rng(94).normal(size=(20, 60)))
-    normal = priors.Normal(sd=0.8, m=np.linspace(-1, 1, 20), sigma=S)
-    joint = stats.multivariate_normal(np.linspace(-1, 1, 20), 0.64 * S)
-    few = dict(draws=200, kernel=RBF, random_state=2, prior=normal)
+    """Of BDDM: alpha0 ~ N(m, Sigma) on the plane of sum 1 + sum alpha1."""
+    S, m = np.cov(np.random.default_rng(94).normal(size=(20, 60))), np.linspace(-1, 1, 20)
+    joint = stats.multivariate_normal(m, 0.64 * S)
+    truncated = {"minority_prior": priors.TruncatedNormal(0.3, sd=0.5)}
 
-    def log_prior(est):
+    def log_prior(cls, **minority):
+        prior = priors.Normal(sd=0.8, m=m, sigma=S)
+        est = cls(draws=200, kernel=RBF, random_state=2, prior=prior, **minority).fit(ROWS, Y)
         assert np.isfinite(az.psense(est.idata_, var_names="w", group="prior")["w"]).all()
         return est.idata_["log_prior"].dataset, est.idata_["posterior"].dataset
 
-    found, draws = log_prior(BDD(**few).fit(MAJORITY))
-    np.testing.assert_allclose(found["alpha0"], joint.logpdf(draws["alpha0"]))
-    found, draws = log_prior(BSVDD(**few).fit(MAJORITY))
-    np.testing.assert_allclose(found["beta"], joint.logpdf(draws["beta"]))
-    beta = {"minority_prior": priors.Beta(2, 3)}
-    found, draws = log_prior(BSVDDM(**few, **beta).fit(ROWS, Y))
-    np.testing.assert_allclose(found["tau"], joint.logpdf(draws["tau"]))
+    for cls, minority, name in (
+        (BDD, {}, "alpha0"),
+        (BSVDD, {}, "beta"),
+        (BSVDDM, {"minority_prior": priors.Beta(2, 3)}, "tau"),
+    ):
+        found, draws = log_prior(cls, **minority)
+        np.testing.assert_allclose(found[name], joint.logpdf(draws[name]))
     expected = stats.beta(2, 3).logpdf(draws["alpha1"]).sum(axis=-1)
     np.testing.assert_allclose(found["alpha1"], expected, rtol=1e-6)
-    # alpha0 ~ N(m, Sigma) on the plane of sum 1 + sum alpha1; truncated normals up to a constant
-    truncated = {"minority_prior": priors.TruncatedNormal(0.3, sd=0.5)}
-    found, draws = log_prior(BDDM(**few, **truncated).fit(ROWS, Y))
-    w = draws["w"].values
-    sums = stats.norm(joint.mean.sum(), np.sqrt(0.64 * S.sum()))
-    alpha0, alpha1 = w[..., :20], -w[..., 20:]
+    found, draws = log_prior(BDDM, **truncated)
+    alpha0, alpha1 = draws["w"].values[..., :20], -draws["w"].values[..., 20:]
+    sums = stats.norm(m.sum(), np.sqrt(0.64 * S.sum()))
     expected = joint.logpdf(alpha0) - sums.logpdf(alpha0.sum(-1))
     np.testing.assert_allclose(found["alpha0"], expected)
     of_minority = stats.truncnorm(-0.6, 1.4, 0.3, 0.5).logpdf(alpha1).sum(-1)
     (name,) = set(found.data_vars) - {"alpha0"}
-    assert np.ptp(found[name].values - of_minority) < 1e-8
+    assert np.ptp(found[name].values - of_minority) < 1e-8  # up to a constant
 
 
 def test_power_scaling_against_a_scaled_prior():
@@ -189,15 +180,15 @@ def test_power_scaling_against_a_scaled_prior():
     est = est.with_cutoff(float(np.median(est.distance(Z))))
     found = est.sensitivity(Z)
     powers = 2.0 ** np.array([-step, step])
-    scaled = [est.with_prior(priors.Flat(0.5 / np.sqrt(power))) for power in powers]
-    weighed = [
-        BDD(prior=priors.Flat(0.5), likelihood_scale=power, **settings).fit(MAJORITY)
-        for power in powers
-    ]
-    for name, others in (("prior", scaled), ("likelihood", weighed)):
-        low, high = (
-            (other.distance(Z) <= est.cutoff_).mean(("chain", "draw")).values for other in others
-        )
+    others = {
+        "prior": [est.with_prior(priors.Flat(0.5 / np.sqrt(power))) for power in powers],
+        "likelihood": [
+            BDD(prior=priors.Flat(0.5), likelihood_scale=power, **settings).fit(MAJORITY)
+            for power in powers
+        ],
+    }
+    for name, fits in others.items():
+        low, high = ((e.distance(Z) <= est.cutoff_).mean(("chain", "draw")).values for e in fits)
         slope = (high - low) / (2 * step)
         np.testing.assert_allclose(found[f"probability_{name}"], slope, atol=0.01)
     assert np.abs(found["probability_prior"]).max() > 0.015
@@ -233,18 +224,17 @@ def test_prior_distance_has_the_moments_of_the_prior():
 
 
 def test_names_of_the_priors_are_shown_and_stored():
-    est = BSVDDM(minority_prior=priors.Beta(total=0.5), kernel=RBF, draws=60, tune=60)
+    few = {"kernel": RBF, "draws": 60, "tune": 60}
+    est = BSVDDM(minority_prior=priors.Beta(total=0.5), **few)
     shown = "minority_prior=Beta(a=1.0, b=1.0, total=0.5), prior=InverseRowSum(sd=0.5, power=0.5)"
     assert repr(est) == f"BSVDDM(draws=60, kernel={RBF}, {shown}, tune=60)"
     attrs = est.fit(ROWS, Y).idata_["posterior"].attrs
     assert f"minority_prior={attrs['minority_prior']}, prior={attrs['prior']}" == shown
-    new = est.with_prior(priors.Normal(m=np.arange(20.0)))
-    assert new.idata_["posterior"].attrs["prior"] == (
-        "Normal(sd=1.0, m=(0.0, 1.0, 2.0, 3.0, ...), sigma=None)"
-    )
-    est = BSVDD(prior=student, kernel=RBF, draws=60, tune=60)
-    assert repr(est).endswith(f"prior={__name__}.student, tune=60)")
-    assert est.fit(MAJORITY).idata_["posterior"].attrs["prior"] == f"{__name__}.student"
+    many = priors.Normal(m=np.arange(20.0))
+    short = "Normal(sd=1.0, m=(0.0, 1.0, 2.0, 3.0, ...), sigma=None)"
+    for prior, name in ((many, short), (student, f"{__name__}.student")):
+        assert est.with_prior(prior).idata_["posterior"].attrs["prior"] == name
+    assert repr(BSVDD(prior=student)) == f"BSVDD(prior={__name__}.student)"
 
 
 # a prior that has what was stated

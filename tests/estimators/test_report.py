@@ -11,7 +11,7 @@ from bsvdd.estimators.report import report, words
 from bsvdd.inference.threads import steps
 from scipy.stats import beta
 
-from bsvdd import BSVDD, OCSVM, SVDD, Cutoff, Landmarks, kernels, load, plots, priors
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, Cutoff, Landmarks, kernels, load, plots, priors
 
 EVIL = "<script>alert(1)</script>"
 
@@ -19,10 +19,10 @@ EVIL = "<script>alert(1)</script>"
 class Parser(HTMLParser):
     """Tags, sources and texts of a page."""
 
-    def __init__(self, text):
+    def __init__(self, path):
         super().__init__()
         self.tags, self.sources, self.text = [], [], ""
-        self.feed(text)
+        self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
@@ -32,8 +32,10 @@ class Parser(HTMLParser):
         self.text += data
 
 
-def page(path):
-    return Parser(path.read_text(encoding="utf-8"))
+@pytest.fixture
+def text(tmp_path):
+    """Return a function that gives the text of a fit's report."""
+    return lambda est, *rows: Parser(est.report(tmp_path / "r.html", *rows, calibration=False)).text
 
 
 @pytest.fixture(scope="module")
@@ -53,40 +55,31 @@ def written(bayes, tmp_path_factory):
     opened = plt.get_fignums()  # by other tests of this process
     path = bayes.report(tmp_path_factory.mktemp("report") / "model.html", calibration=False)
     assert plt.get_fignums() == opened
-    return path
+    return Parser(path)
 
 
 def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(written):
-    parsed = page(written)
-    assert "script" not in parsed.tags and "link" not in parsed.tags
-    assert parsed.sources and all(s.startswith("data:image/png;base64,") for s in parsed.sources)
-    assert EVIL in parsed.text  # as text
+    assert "script" not in written.tags and "link" not in written.tags
+    assert written.sources and all(s.startswith("data:image/png;base64,") for s in written.sources)
+    assert EVIL in written.text  # as text
 
 
-def test_the_page_has_the_numbers_of_the_fit(bayes, written):
-    text = page(written).text
+def test_the_page_has_the_numbers_of_the_fit_and_the_names_of_the_user(bayes, frame, written):
     scores, minority = bayes.left_out_scores(), np.arange(30) >= 24
     alarms = int((scores < bayes.offset_)[~minority].sum())
     misses = int((scores >= bayes.offset_)[minority].sum())
-    assert f"{alarms} of 24 (" in text and f"{misses} of 6 (" in text
-    assert f"{bayes.cutoff_:.6g}" in text and repr(bayes.kernel_) in text
-    table = bayes.summary()
-    support = table.loc["effective_support"]
-    assert f"{support['prior']:.3g}" in text
-    assert f"{support['posterior']:.3g} [" in text
-    for number in ("spread", "pull"):
-        assert f"{table['posterior'][number]:{'+' if number == 'pull' else ''}.2g}" in text
-    for words_ in ("What P(normal) is", "Oh", "R-hat", "SHA-256"):
-        assert words_ in text
-
-
-def test_rows_have_the_names_of_the_user(bayes, frame, written):
+    prior, posterior = bayes.summary().loc["effective_support", ["prior", "posterior"]]
+    worth = bayes.summary()["posterior"]
     decision = bayes.decision(frame[0])
-    abnormal = decision[~decision["normal"]].sort_values("surprise", ascending=False)
-    assert len(abnormal)
-    text = page(written).text
-    assert all(name in text for name in abnormal.index[:10])
-    assert f"Row {abnormal.index[0]}: which" in text
+    odd = decision[~decision["normal"]].sort_values("surprise", ascending=False).index
+    assert len(odd)
+    for part in (
+        *(f"{alarms} of 24 (", f"{misses} of 6 (", f"{bayes.cutoff_:.6g}", repr(bayes.kernel_)),
+        *(f"{prior:.3g}", f"{posterior:.3g} [", f"{worth['spread']:.2g}", f"{worth['pull']:+.2g}"),
+        *("What P(normal) is", "Oh", "R-hat", "SHA-256"),
+        *(f"Row {odd[0]}: which", *odd[:10]),
+    ):
+        assert part in written.text
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -115,45 +108,52 @@ def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
             assert again.cutoff_ == pytest.approx(est.cutoff_)
 
 
-def test_training_rows_are_left_out_and_new_rows_that_equal_them_are_counted(make, frame, tmp_path):
+def test_training_rows_are_left_out_and_new_rows_that_equal_them_are_counted(make, frame, text):
     X, y = frame
     est = make("SVDD").fit(X, y)
-    own = page(est.report(tmp_path / "own.html", calibration=False)).text
     found = est.training_decision()
     odd = found[~found["normal"]].sort_values("surprise", ascending=False)
+    own = text(est)
     assert len(odd) and all(str(name) in own for name in odd.index[:10])
     assert f"{odd['p_value'].iloc[0]:.3g}" in own and "each left out" in own
-    assert "equal a training row" not in own
-    mixed = pd.concat([X[:7], X[:3] + 1.0])
-    text = page(est.report(tmp_path / "mixed.html", mixed, calibration=False)).text
-    assert "7 of these rows equal a training row in all columns" in text
+    equal = "rows equal a training row in all columns"
+    assert equal not in own and f"7 of these {equal}" in text(est, pd.concat([X[:7], X[:3] + 1.0]))
 
 
-def test_new_rows_with_labels_are_reported(make, frame, new_rows, tmp_path):
+def test_new_rows_with_labels_are_reported(make, frame, new_rows, text):
     est = make("SVDD").fit(*frame)
     X = pd.DataFrame(new_rows, columns=frame[0].columns, index=[f"new {i}" for i in range(15)])
-    y = np.repeat([0, 1], [10, 5])
-    text = page(est.report(tmp_path / "new.html", X, y, calibration=False)).text
-    normal = est.decision(X)["normal"].to_numpy()
-    assert re.search(rf"majority\s*{normal[:10].sum()}\s*{(~normal[:10]).sum()}", text)
-    unlabelled = page(est.report(tmp_path / "x.html", X, calibration=False)).text
-    assert "need labelled rows of both classes" in unlabelled
+    normal = est.decision(X)["normal"].to_numpy()[:10]
+    labelled = text(est, X, np.repeat([0, 1], [10, 5]))
+    assert re.search(rf"majority\s*{normal.sum()}\s*{(~normal).sum()}", labelled)
+    assert "need labelled rows of both classes" in text(est, X)
 
 
-@pytest.mark.parametrize(
-    ("est", "words_"),
-    [
-        (OCSVM(), "no centre in kernel space"),
-        (SVDD(kernel=kernels.Linear()), "no bandwidth to show"),
-        (BSVDD(dictionary=8), "landmarks"),
-        (SVDD(kernel=kernels.Precomputed()), "by a precomputed kernel"),
-    ],
-    ids=["hyperplane", "linear", "landmarks", "matrix"],
-)
-def test_what_cannot_be_shown_is_said(est, words_, table, tmp_path):
-    X = kernels.RBF(1.5)(table[0]) if "precomputed" in words_ else table[0]
-    path = est.fit(X, table[1]).report(tmp_path / "model.html", calibration=False)
-    assert words_ in page(path).text
+ODD, NO_CHANGES = [[9.0, 0.0, 0.0]], "No smallest change is searched for, because there is no step"
+SHARES = ["columns, with their shares", "A share says how much", "which columns and which"]
+NO_SHARES = ["Columns have no shares: there are no exact shares"]
+BOUNDARY, RBF = ["A change says where the boundary lies"], kernels.RBF(1.5)
+SAID = {  # the fit, new rows, and what its page has and has not
+    "hyperplane": (OCSVM(), None, ["no centre in kernel space"], []),
+    "linear": (SVDD(kernel=kernels.Linear()), None, ["no bandwidth to show"], []),
+    "landmarks": (BSVDD(dictionary=8), None, ["landmarks"], []),
+    "matrix": (SVDD(kernel=kernels.Precomputed()), None, ["by a precomputed kernel"], []),
+    "simplex": (BDD(kernel=RBF, simplex=True), ODD, SHARES + BOUNDARY, NO_SHARES),
+    "signed": (BDD(kernel=RBF, draws=1000), ODD, NO_SHARES + BOUNDARY, SHARES),
+    "categories": (SVDD(minor_label=1), None, [NO_CHANGES, "# y is 1 in minority rows"], BOUNDARY),
+}
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_what_is_said_of_a_fit(case, table, text):
+    """Weights that may be negative have no shares of columns: no words about them."""
+    (est, new, said, unsaid), (X, y) = SAID[case], table
+    if case == "categories":
+        X = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=["u", "v"] * 15)
+    page = text(est.fit(RBF(X) if case == "matrix" else X, y), *([] if new is None else [new]))
+    assert all(each in page for each in said) and not any(each in page for each in unsaid)
+    promised = "smallest change" in page.replace("No smallest change is searched for", "")
+    assert case != "categories" or not promised
 
 
 def test_bad_input_is_told_apart(fitted, table, tmp_path):
@@ -166,10 +166,8 @@ def test_bad_input_is_told_apart(fitted, table, tmp_path):
 
 
 def test_the_interval_is_that_of_clopper_and_pearson():
-    low, high = beta.ppf(0.025, 3, 18), beta.ppf(0.975, 4, 17)
-    assert words.share(3, 20) == (
-        f"3 of 20 (15.0 %, 95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
-    )
+    low, high = 100 * beta.ppf(0.025, 3, 18), 100 * beta.ppf(0.975, 4, 17)
+    assert words.share(3, 20) == f"3 of 20 (15.0 %, 95 % interval {low:.1f} to {high:.1f} %)"
 
 
 def test_convergence_repeats_the_warnings_of_a_bad_fit(make, table):
@@ -179,23 +177,17 @@ def test_convergence_repeats_the_warnings_of_a_bad_fit(make, table):
     assert words.convergence(SVDD().fit(table[0]))[0].startswith("The model has one solution")
 
 
+PRIOR = ["The posterior is its prior: ", "has 0.97 of", "0.5 times", "intervals are too narrow."]
+CALIBRATED = ["has 0.3 of its prior variance", "about as wide as they should be", "by -2.5 post"]
+IMPROPER = ["is 3 times that between samples", "intervals are too wide."]
+
+
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
-        (
-            (0.97, 0.5, 0.0),
-            [
-                "The posterior is its prior: ",
-                "has 0.97 of",
-                "0.5 times",
-                "intervals are too narrow.",
-            ],
-        ),
-        (
-            (0.3, 1.0, -2.5),
-            ["has 0.3 of its prior variance", "about as wide as they should be", "by -2.5 post"],
-        ),
-        ((np.nan, 3.0, np.nan), ["is 3 times that between samples", "intervals are too wide."]),
+        ((0.97, 0.5, 0.0), PRIOR),
+        ((0.3, 1.0, -2.5), CALIBRATED),
+        ((np.nan, 3.0, np.nan), IMPROPER),
     ],
     ids=["prior", "calibrated", "improper"],
 )
@@ -208,75 +200,50 @@ def test_what_the_posterior_is_worth_is_said(numbers, said):
 
 def test_roc_counts_pairs_and_marks_the_cutoff(fitted, table):
     est, (X, y) = fitted("SVDD"), table
-    figure = plots.plot_roc(est)
     scores, minority = est.left_out_scores(), y == 1
     pairs = scores[minority][:, None] - scores[~minority]
     auc = ((pairs < 0) + 0.5 * (pairs == 0)).mean()
-    roc, pr = figure.axes
+    roc, pr = plots.plot_roc(est).axes
     label, random_ranks = (text.get_text() for text in roc.get_legend().get_texts())
     assert label == f"SVDD: AUC {auc:.3f}" and random_ranks.endswith("0.5")
-    dot = roc.lines[1]
-    assert dot.get_xdata()[0] == (scores < est.offset_)[~minority].mean()
-    assert dot.get_ydata()[0] == (scores < est.offset_)[minority].mean()
+    ((x, y_),) = roc.lines[1].get_xydata()
+    below = scores < est.offset_
+    assert (x, y_) == (below[~minority].mean(), below[minority].mean())
     assert pr.get_legend().get_texts()[1].get_text() == "base rate 0.2"
     with pytest.raises(ValueError, match="needs the labels y"):
         plots.plot_roc(est, X)
     with pytest.raises(ValueError, match="majority and minority rows, got 30 and 0"):
         plots.plot_roc(SVDD(kernel=kernels.RBF(1.5)).fit(X))
-    plt.close("all")
 
 
 def test_labels_of_plots_are_the_names_of_the_rows(bayes, frame, tmp_path):
-    names = set(frame[0].index)
+    names = frame[0].index
     ax = plots.plot_weights(bayes, most=4).axes[0]
     shown = [t.get_text().removeprefix("row ") for t in ax.get_xticklabels()]
     w = bayes.idata_["posterior"]["w"].values.mean(axis=(0, 1))
-    assert shown == [frame[0].index[j] for j in np.sort(np.argsort(-w, kind="stable")[:4])]
+    assert shown == [names[j] for j in np.sort(np.argsort(-w, kind="stable")[:4])]
     bayes.save(tmp_path / "model.nc")
     ax = plots.plot_distances(load(tmp_path / "model.nc")).axes[0]  # they survive a file
     ax.figure.canvas.draw()
     ticks = dict(zip(ax.get_xticks(), [t.get_text() for t in ax.get_xticklabels()], strict=True))
-    assert {text for text in ticks.values() if text} <= names
+    assert {text for text in ticks.values() if text} <= set(names)
     assert ticks[0.0] == "id 0"
     assert "row id" in plots.plot_weights_pair(bayes).axes[0].get_xlabel()
-    plt.close("all")
 
 
-def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, tmp_path):
+def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, text):
     """With a narrow kernel all remote rows have one distance; their surprises differ."""
     est = SVDD(kernel=kernels.RBF(0.3)).fit(*table)
     X = np.array([[9.0, 0, 0], [5.0, 0, 0], [0, 7.0, 0]])
-    text = page(est.report(tmp_path / "narrow.html", X, calibration=False)).text
+    page = text(est, X)
     for row in est.decision(X, p_value=None).itertuples():
-        assert f"{row.surprise:.2f} [{row.surprise_low:.2f}, {row.surprise_high:.2f}]" in text
+        assert f"{row.surprise:.2f} [{row.surprise_low:.2f}, {row.surprise_high:.2f}]" in page
 
 
-@pytest.mark.parametrize("simplex", [True, False])
-def test_shares_of_columns_are_listed_where_there_are_any(make, table, tmp_path, simplex):
-    """Weights that may be negative have none: no empty column, and no words about shares."""
-    est = make("BDD", simplex=simplex, draws=1000).fit(*table)
-    X = np.array([[9.0, 0.0, 0.0]])
-    text = page(est.report(tmp_path / "page.html", X, calibration=False)).text
-    assert ("columns, with their shares" in text) is simplex
-    assert ("A share says how much" in text) is simplex
-    assert ("Columns have no shares: there are no exact shares" in text) is not simplex
-    assert ("which columns and which training rows" in text) is simplex
-    assert "A change says where the boundary lies" in text
-
-
-def test_without_a_search_for_changes_no_words_promise_one(table, tmp_path):
-    frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(kind=["u", "v"] * 15)
-    est = SVDD(kernel=kernels.Tabular(), minor_label=1).fit(frame, table[1])
-    text = page(est.report(tmp_path / "page.html", calibration=False)).text
-    assert "smallest change" not in text.replace("No smallest change is searched for", "")
-    assert "No smallest change is searched for, because there is no step between two cat" in text
-    assert "est.fit(X, y)  # y is 1 in minority rows" in text
-
-
-def test_a_report_says_what_it_does(make, table, tmp_path, monkeypatch, capsys):
-    est = make("SVDD").fit(*table)
+def test_a_report_says_what_it_does(fitted, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(report, "steps", lambda task: steps(task, every=0.0005))
-    assert "fitted five times" in page(est.report(tmp_path / "page.html")).text
+    page = fitted("SVDD").report(tmp_path / "page.html")
+    assert "fitted five times" in Parser(page).text
     said = capsys.readouterr().err
     for what in ("distances", "calibration, fit 1 of 5", "explanations"):
         assert re.search(rf"^report: {what}, \d+ s so far$", said, re.M), what

@@ -14,7 +14,11 @@ from bsvdd.estimators.rows import blocks as rows_module
 import bsvdd
 from bsvdd import BDD, SVDD, kernels, priors
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+    pytest.mark.filterwarnings("ignore:X has feature names, but BDD was fitted without"),
+]
 
 RNG = np.random.default_rng(90)
 X = np.concatenate([RNG.normal(size=(280, 4)), RNG.normal(1.5, 1, size=(40, 4))])
@@ -23,11 +27,19 @@ mixed = RNG.permutation(320)
 X, Y = X[mixed], Y[mixed]
 NAMES = ["a", "b", "c", "d"]
 FRAME = pd.DataFrame(X, columns=NAMES).assign(label=np.where(Y == 1, "bad", "good"))
+LABELS, TABLE = FRAME["label"], FRAME[NAMES]
+LABELLED = FRAME[["a", "label", "b", "c", "d"]]  # the label may stand anywhere
 
 
 def make(**changes):
     settings = dict(draws=40, chains=2, dictionary=25, minor_label="bad")
     return BDD(**{**settings, **changes})
+
+
+def with_bad(value, row=311, column=2):
+    bad = X.copy()
+    bad[row, column] = value
+    return bad
 
 
 @pytest.fixture(autouse=True)
@@ -37,56 +49,17 @@ def small_blocks(monkeypatch):
 
 @pytest.fixture(scope="module")
 def expected():
-    return make().fit(X, FRAME["label"])
+    return make().fit(X, LABELS)
 
 
-def npy(folder):
-    np.save(folder / "x.npy", X)
-    return folder / "x.npy"
-
-
-def memory_map(folder):
-    return np.load(npy(folder), mmap_mode="r")
-
-
-def fortran(folder):
-    np.save(folder / "x.npy", np.asfortranarray(X))
-    return np.load(folder / "x.npy", mmap_mode="r")
-
-
-def unknown_chunks(folder):
-    data = da.from_array(X, chunks=(60, 2))
-    return data[data[:, 0] > -np.inf]
-
-
-ARRAYS = {
-    "array": lambda folder: X,
-    "data frame": lambda folder: FRAME[NAMES],
-    "text path": lambda folder: str(npy(folder)),
-    ".npy": npy,
-    "memory map": memory_map,
-    "part of a memory map": lambda folder: np.load(stacked(folder), mmap_mode="r")[3:-2],
-    "fortran memory map": fortran,
-    "dask array": lambda folder: da.from_array(X, chunks=(70, 3)),
-    "dask array, chunks unknown": unknown_chunks,
-}
-
-
-def stacked(folder):
-    np.save(folder / "x.npy", np.concatenate([X[:3], X, X[:2]]))
-    return folder / "x.npy"
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.parametrize("make_source", ARRAYS.values(), ids=ARRAYS)
-def test_arrays(expected, tmp_path, make_source):
-    same(make().fit(make_source(tmp_path), FRAME["label"]), expected)
+@pytest.fixture(scope="module")
+def named():
+    return make().fit(TABLE, LABELS)
 
 
 def same(est, expected):
-    assert est.kernel_.kernel.bandwidth == pytest.approx(
-        expected.kernel_.kernel.bandwidth, rel=1e-9
-    )
+    bandwidth = expected.kernel_.kernel.bandwidth
+    assert est.kernel_.kernel.bandwidth == pytest.approx(bandwidth, rel=1e-9)
     np.testing.assert_array_equal(est.gram_.points, expected.gram_.points)
     np.testing.assert_allclose(est.gram_.r, expected.gram_.r, rtol=1e-10)
     assert (est.gram_.n0, est.gram_.T) == (280, 280.0)
@@ -94,46 +67,73 @@ def same(est, expected):
     assert est.cutoff_ == pytest.approx(expected.cutoff_, rel=1e-8)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "dask"])
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_named_columns(expected, tmp_path, suffix):
-    table = FRAME[["a", "b", "label", "c", "d"]]  # the label may stand anywhere
-    if suffix == "dask":
-        data = dd.from_pandas(table, npartitions=5)
-    else:
-        data = tmp_path / f"x.{suffix}"
-        getattr(table, f"to_{suffix}")(data, index=False)
-    est = make().fit(data, "label")
-    assert list(est.feature_names_in_) == NAMES
-    same(est, expected)
-    data = data if suffix != "dask" else data[NAMES]
-    if suffix != "dask":
-        getattr(FRAME[NAMES], f"to_{suffix}")(data, index=False)
-    est = make().fit(data, FRAME["label"])  # labels given apart
-    same(est, expected)
+def stored(kind, folder, rows):
+    """Return the rows as an array, a file, or a dask collection."""
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=NAMES)
+    path = folder / f"x.{kind}"
+    match kind:
+        case "array":
+            return frame.to_numpy()
+        case "dask":
+            return da.from_array(frame.to_numpy(), chunks=(70, 3))
+        case "dask frame":
+            return dd.from_pandas(frame, npartitions=5)
+        case "npy":
+            np.save(path, frame.to_numpy())
+        case "csv" | "parquet":
+            getattr(frame, f"to_{kind}")(path, index=False)
+    return path
 
 
-def test_float32_stays_float32(tmp_path):
-    est = make().fit(X.astype(np.float32), FRAME["label"])
-    exact = make().fit(X.astype(np.float32).astype(float), FRAME["label"])
-    np.testing.assert_allclose(est.gram_.r, exact.gram_.r, rtol=1e-5)
-    assert (est.gram_.r != exact.gram_.r).any()
-    assert est.gram_.r.dtype == est.gram_.K.dtype == est.gram_.points.dtype == np.float64
+def memory_map(folder, rows):
+    np.save(folder / "x.npy", rows)
+    return np.load(folder / "x.npy", mmap_mode="r")
 
 
-def test_models_without_a_dictionary_read_files_whole(tmp_path):
-    FRAME.to_parquet(tmp_path / "x.parquet")
-    est = SVDD(minor_label="bad").fit(tmp_path / "x.parquet", "label")
-    np.testing.assert_array_equal(
-        est.predict(FRAME[NAMES]), SVDD(minor_label="bad").fit(X, FRAME["label"]).predict(X)
-    )
-    lazy = SVDD(minor_label="bad").fit(da.from_array(X, chunks=90), FRAME["label"])
-    np.testing.assert_array_equal(lazy.predict(X), est.predict(FRAME[NAMES]))
+def unknown_chunks(rows, chunks):
+    data = da.from_array(rows, chunks=chunks)
+    return data[~(data[:, 0] > np.inf)]
+
+
+SOURCES = {
+    **{
+        kind: lambda folder, kind=kind: stored(kind, folder, TABLE)
+        for kind in ("array", "npy", "csv", "parquet", "dask", "dask frame")
+    },
+    "data frame": lambda folder: TABLE,
+    "text path": lambda folder: str(stored("npy", folder, X)),
+    "memory map": lambda folder: memory_map(folder, X),
+    "part of a memory map": lambda folder: memory_map(folder, np.vstack([X[:3], X, X[:2]]))[3:-2],
+    "fortran memory map": lambda folder: memory_map(folder, np.asfortranarray(X)),
+    "dask array, chunks unknown": lambda folder: unknown_chunks(X, (60, 2)),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_every_source_has_the_same_fit(expected, tmp_path, source):
+    same(make().fit(source(tmp_path), LABELS), expected)
+
+
+def test_float32_stays_float32():
+    single = X.astype(np.float32)
+    r, exact = (make().fit(rows, LABELS).gram_.r for rows in (single, single.astype(float)))
+    np.testing.assert_allclose(r, exact, rtol=1e-5)
+    assert (r != exact).any() and r.dtype == np.float64
+
+
+def test_models_without_a_dictionary_read_all_rows(tmp_path):
+    est = SVDD(minor_label="bad")
+    labels = est.fit(X, LABELS).predict(X)
+    for data, y in (
+        (stored("parquet", tmp_path, FRAME), "label"),
+        (da.from_array(X, chunks=90), LABELS),
+    ):
+        np.testing.assert_array_equal(est.fit(data, y).predict(X), labels)
 
 
 def test_progress_is_shown_on_stderr(capfd):
-    make(progressbar=True).fit(X, FRAME["label"])
-    make().fit(X, FRAME["label"])
+    make(progressbar=True).fit(X, LABELS)
+    make().fit(X, LABELS)
     out, err = capfd.readouterr()
     assert not out and err.count("rows") == 1
 
@@ -142,22 +142,12 @@ def test_progress_is_shown_on_stderr(capfd):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("kind", ["array", ".npy", "csv", "parquet", "dask", "dask frame"])
+@pytest.mark.parametrize("kind", ["array", "npy", "csv", "parquet", "dask", "dask frame"])
 def test_not_finite_in_the_seventh_block(monkeypatch, tmp_path, kind, value):
     monkeypatch.setattr("bsvdd.estimators.training.KEPT_ROWS", 5)  # the sample misses it
-    bad = np.where(np.arange(320)[:, None] == 311, [0, 0, value, 0], X)
-    frame = pd.DataFrame(bad, columns=NAMES)
-    np.save(tmp_path / "x.npy", bad)
-    frame.to_csv(tmp_path / "x.csv", index=False)
-    frame.to_parquet(tmp_path / "x.parquet")
-    data = {
-        "array": bad,
-        "dask": da.from_array(bad, chunks=50),
-        "dask frame": dd.from_pandas(frame, npartitions=6),
-    }.get(kind, tmp_path / f"x.{kind.removeprefix('.')}")
     message = rf"X contains NaN or infinity: X\[311, 2\] is {value} \(1 such rows\); drop or impute"
     with pytest.raises(ValueError, match=message):
-        make(dictionary=3).fit(data)
+        make(dictionary=3).fit(stored(kind, tmp_path, with_bad(value)))
 
 
 @pytest.mark.parametrize(
@@ -166,8 +156,8 @@ def test_not_finite_in_the_seventh_block(monkeypatch, tmp_path, kind, value):
         ("x.csv", "a,b\n", 0),
         ("x.csv", "a,b\n1,2\n", 1),
         ("x.csv", "\ufeffa,NA,null\n", 0),
-        ("x.npy", X[:1], 1),
-        ("x.parquet", FRAME[:0], 0),
+        ("npy", X[:1], 1),
+        ("parquet", FRAME[:0], 0),
     ],
 )
 def test_files_of_too_few_rows(tmp_path, name, content, n):
@@ -175,106 +165,107 @@ def test_files_of_too_few_rows(tmp_path, name, content, n):
     if isinstance(content, str):
         path.write_text(content)
     else:
-        np.save(path, content) if name == "x.npy" else content.to_parquet(path)
+        path = stored(name, tmp_path, content)
     with pytest.raises(ValueError, match=rf"X has {n} row\(s\); expected at least 2"):
         make(dictionary=2).fit(path)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "dask"])
+@pytest.mark.parametrize("kind", ["parquet", "dask frame"])
 def test_columns_that_may_have_nulls(tmp_path, kind):
-    def data(frame):
-        if kind == "dask":
-            return dd.from_pandas(frame, npartitions=3)
-        frame.to_parquet(tmp_path / "x.parquet")
-        return tmp_path / "x.parquet"
-
-    counts = RNG.poisson(5.0, size=60)
+    counts, est = RNG.poisson(5.0, size=60), make(dictionary=9, kernel=kernels.RBF(1.0))
     frame = pd.DataFrame({"a": pd.array(counts, "Int64"), "b": pd.array(counts > 5, "boolean")})
-    found = make(dictionary=9, kernel=kernels.RBF(1.0)).fit(data(frame)).gram_
-    expected = make(dictionary=9, kernel=kernels.RBF(1.0)).fit(frame.to_numpy(float)).gram_
-    np.testing.assert_allclose(found.r, expected.r, rtol=1e-12)
+    found = est.fit(stored(kind, tmp_path, frame)).gram_.r
+    np.testing.assert_allclose(found, est.fit(frame.to_numpy(float)).gram_.r, rtol=1e-12)
     frame.loc[31, "a"] = pd.NA
     with pytest.raises(ValueError, match=r"X\[31, 0\] is nan \(1 such rows\); drop or impute"):
-        make(dictionary=9).fit(data(frame))
+        make(dictionary=9).fit(stored(kind, tmp_path, frame))
 
 
-def test_other_bad_input(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"X: there is no file .*no\.npy"):
-        make().fit(tmp_path / "no.npy")
-    FRAME.to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=r"y='class' is no column of .*, which has 'a', 'b'"):
-        make().fit(tmp_path / "x.parquet", "class")
-    with pytest.raises(ValueError, match=r"is no column of .* \(did you mean 'label'\?\), which"):
-        make().fit(tmp_path / "x.parquet", "Label")
-    FRAME[["label"]].to_csv(tmp_path / "x.csv", index=False)
-    with pytest.raises(ValueError, match="has no column besides that of the labels"):
-        make().fit(tmp_path / "x.csv", "label")
-    with pytest.raises(ValueError, match="column 'label' is not numeric.* y='name'"):
-        make(kernel=kernels.RBF(1.0)).fit(tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match="the name of a column is for rows with named columns"):
-        make().fit(npy(tmp_path), "label")
-    with pytest.raises(ValueError, match=r"y must have shape \(320,\), .* got \(319,\)"):
-        make().fit(npy(tmp_path), Y[1:])
-    with pytest.raises(TypeError, match="X must be a dask array"):
-        make().fit(da.from_array(X[0], chunks=2))
-    frame, fit = dd.from_pandas(FRAME, npartitions=2), make().fit(X, FRAME["label"])
+NO_DASK = "X must be a dask array .* or a dask data frame"
+TEXTS = dd.from_pandas(TABLE.assign(a=TABLE["a"].astype(str)), npartitions=2)
+WIDE = make(kernel=kernels.RBF(1.0))
+BAD = [  # X, or its format and rows; y; the message
+    ("no.npy", None, r"X: there is no file .*no\.npy"),
+    (("parquet", FRAME), "class", r"y='class' is no column of .*, which has 'a', 'b'"),
+    (("parquet", FRAME), "Label", r"is no column of .* \(did you mean 'label'\?\), which"),
+    (("csv", FRAME[["label"]]), "label", "has no column besides that of the labels"),
+    (("parquet", FRAME), None, "column 'label' is not numeric.* y='name'"),
+    (("npy", X), "label", "the name of a column is for rows with named columns"),
+    (("npy", X), Y[1:], r"y must have shape \(320,\), .* got \(319,\)"),
+    (da.from_array(X[0], chunks=2), None, "X must be a dask array"),
+    (TEXTS, LABELS, "column 'a' is text that has numbers or dates"),
+    (np.vstack([X.astype(object), ["a", 1, 1, 1]]), None, "could not convert string to float: 'a'"),
+]
+
+
+@pytest.mark.parametrize(("data", "y", "message"), BAD, ids=[row[-1][:30] for row in BAD])
+def test_bad_tables(tmp_path, data, y, message):
+    if isinstance(data, tuple):
+        data = stored(data[0], tmp_path, data[1])
+    elif isinstance(data, str):
+        data = tmp_path / data
+    # a kernel of categories takes texts
+    est = WIDE if "not numeric" in message else make()
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
+        est.fit(data, y)
+
+
+def test_dask_collections_that_are_no_tables(expected):
+    frame = dd.from_pandas(FRAME, npartitions=2)
     for odd in (frame["a"], dask.delayed(X), da.from_array(X + 1j)):
-        with pytest.raises(TypeError, match="X must be a dask array .* or a dask data frame"):
-            make().fit(odd)
-        with pytest.raises(TypeError, match="X must be a dask array .* or a dask data frame"):
-            fit.predict(odd)
-    wide = make(kernel=kernels.RBF(1.0)).fit(X, FRAME["label"])
-    with pytest.raises(ValueError, match="X has 3 features, but BDD is expecting 4"):
-        wide.predict(X[:, :3])
-    with pytest.raises(ValueError, match="X has 3 features, but BDD is expecting 4"):
-        wide.predict(da.from_array(X[:, :3], chunks=90)).compute()
-    with pytest.raises(ValueError, match="could not convert string to float: 'a'"):
-        make().fit(np.concatenate([X.astype(object), [["a", 1, 1, 1]]]))
+        for ask in (make().fit, expected.predict):
+            with pytest.raises(TypeError, match=NO_DASK):
+                ask(odd)
+    few = X[:, :3]
+    for ask in (
+        lambda: expected.predict(few),
+        lambda: expected.predict(da.from_array(few, chunks=90)).compute(),
+    ):
+        with pytest.raises(ValueError, match="X has 3 features, but BDD is expecting 4"):
+            ask()
 
 
 # --- dask
 
 
 @pytest.mark.parametrize("method", ["predict", "score_samples", "probability_normal"])
-def test_scores_of_dask_are_lazy(expected, method):
-    lazy = getattr(expected, method)(da.from_array(X, chunks=(70, 3)))
-    assert isinstance(lazy, da.Array) and lazy.shape == (320,)
-    np.testing.assert_allclose(lazy.compute(), getattr(expected, method)(X), rtol=1e-12)
-
-
-def test_the_decision_of_dask_is_refused(expected):
+def test_scores_of_dask_are_lazy(named, method):
+    score, positive = getattr(named, method), TABLE["a"] > 0
+    expected = score(TABLE)
+    frame = dd.from_pandas(TABLE, npartitions=4)
+    for data, values in (
+        (da.from_array(X, chunks=(70, 3)), expected),
+        (frame[["a", "c", "b", "d"]], expected),
+        (frame[frame.a > 0], expected[positive]),
+    ):
+        lazy = score(data)
+        assert isinstance(lazy, da.Array)
+        np.testing.assert_allclose(lazy.compute(), values, rtol=1e-12)
     with pytest.raises(TypeError, match="decision computes .*; use probability_normal, .* lazy"):
-        expected.decision(da.from_array(X, chunks=(70, 3)))
+        named.decision(da.from_array(X, chunks=(70, 3)))
 
 
-def test_scores_of_a_dask_frame():
-    est = make().fit(FRAME[NAMES], FRAME["label"])
-    frame = dd.from_pandas(FRAME[NAMES], npartitions=4)
-    lazy = est.probability_normal(frame[frame.a > 0])
-    assert isinstance(lazy, da.Array)
-    np.testing.assert_allclose(
-        lazy.compute(), est.probability_normal(FRAME[NAMES][FRAME.a > 0]), rtol=1e-12
-    )
-    turned = est.probability_normal(frame[["a", "c", "b", "d"]]).compute()
-    np.testing.assert_array_equal(turned, est.probability_normal(FRAME[NAMES]))
-    texts = FRAME[NAMES].assign(a=FRAME["a"].astype(str))
-    with pytest.raises(ValueError, match="column 'a' is text that has numbers or dates"):
-        make().fit(dd.from_pandas(texts, npartitions=2), FRAME["label"])
-
-
-def test_a_missing_value_is_found_in_its_block(expected):
-    bad = np.where(np.arange(320)[:, None] == 311, np.nan, X)
-    text = r"in block 4 of X \(row 280 of X and on\), whose rows are counted from 0: .*X\[31, 0\]"
-    with pytest.raises(ValueError, match=text):
-        expected.predict(da.from_array(bad, chunks=70)).compute()
-    unknown = da.from_array(bad, chunks=70)
-    unknown = unknown[~(unknown[:, 0] > np.inf)]
-    with pytest.raises(ValueError, match=r"in block 4 of X, whose rows are .*X\[31, 0\]"):
-        expected.predict(unknown).compute()
-    frame = dd.from_pandas(pd.DataFrame(bad, columns=NAMES), npartitions=4)
-    est = make().fit(FRAME[NAMES], FRAME["label"])
-    with pytest.raises(ValueError, match=r"partition of X from index 240 on, .*X\[71, 0\]"):
-        est.predict(frame).compute()
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            da.from_array(with_bad(np.nan, column=0), chunks=70),
+            r"in block 4 of X \(row 280 of X and on\), whose rows are counted from 0: .*X\[31, 0\]",
+        ),
+        (
+            unknown_chunks(with_bad(np.nan, column=0), 70),
+            r"in block 4 of X, whose rows are .*X\[31, 0\]",
+        ),
+        (
+            dd.from_pandas(pd.DataFrame(with_bad(np.nan), columns=NAMES), npartitions=4),
+            r"partition of X from index 240 on, .*X\[71, 2\]",
+        ),
+    ],
+    ids=["array", "chunks unknown", "frame"],
+)
+def test_a_missing_value_is_found_in_its_block(named, data, message):
+    with pytest.raises(ValueError, match=message):
+        named.predict(data).compute()
 
 
 @pytest.mark.parametrize("kept", [5, 1000], ids=["in the sums", "in the sample"])
@@ -290,83 +281,55 @@ def test_a_block_shorter_than_declared(monkeypatch, kept):
 # --- files and frames with the labels are scored as they are
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "dask"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "dask frame"])
 def test_the_column_of_the_labels_is_left_out(expected, tmp_path, kind):
-    table = FRAME[["a", "label", "b", "c", "d"]]
-    if kind == "dask":
-        data = dd.from_pandas(table, npartitions=5)
-    else:
-        data = tmp_path / f"x.{kind}"
-        getattr(table, f"to_{kind}")(data, index=False)
-    labels = expected.predict(X)
-    est = make().fit(data, "label")
+    data = stored(kind, tmp_path, LABELLED)
+    labels, est = expected.predict(X), make().fit(data, "label")
+    same(est, expected)
+    assert list(est.feature_names_in_) == NAMES
     left_out = np.where(est.training_decision()["normal"], 1, -1)
     np.testing.assert_array_equal(np.asarray(make().fit_predict(data, "label")), left_out)
     est.save(tmp_path / "fit.nc")
     loaded = bsvdd.load(tmp_path / "fit.nc")
     other = loaded.with_prior(priors.Flat(0.5)).with_prior(loaded.prior)
     for fit in (est, loaded, other, est.with_cutoff(est.cutoff)):
-        for rows in (data, table):
+        for rows in (data, LABELLED):
             np.testing.assert_array_equal(np.asarray(fit.predict(rows)), labels)
-    d = est.distance(data if kind != "dask" else table)
-    np.testing.assert_allclose(d, expected.distance(X), rtol=1e-8)
-    # another column that was not there is an error still
     with pytest.raises(ValueError, match="Feature names unseen at fit time"):
-        est.predict(table.assign(other=1.0))
+        est.predict(LABELLED.assign(other=1.0))
 
 
-@pytest.mark.filterwarnings("ignore:X has feature names, but BDD was fitted without")
 @pytest.mark.parametrize("kind", ["npy", "csv", "parquet"])
 def test_scores_of_a_file(expected, tmp_path, kind):
-    path = tmp_path / f"x.{kind}"
-    bad = np.where(np.arange(320)[:, None] == 311, [0, 0, np.nan, 0], X)
-    for rows in (X, X[:1], bad):
-        frame = pd.DataFrame(rows, columns=NAMES)
-        np.save(path, rows) if kind == "npy" else getattr(frame, f"to_{kind}")(path, index=False)
-        if rows is bad:
-            break
+    for rows in (X, X[:1]):
+        path = stored(kind, tmp_path, rows)
         for method in ("predict", "score_samples", "probability_normal", "distance"):
             found = getattr(expected, method)(str(path))
             np.testing.assert_allclose(found, getattr(expected, method)(rows), rtol=1e-12)
         pd.testing.assert_frame_equal(expected.decision(path), expected.decision(rows))
     with pytest.raises(ValueError, match=r"X\[311, 2\] is nan \(1 such rows\); drop or impute"):
-        expected.predict(path)
-    if kind != "npy":
-        getattr(pd.DataFrame(X[:0], columns=NAMES), f"to_{kind}")(path, index=False)
-        for method in ("predict", "decision"):
-            with pytest.raises(ValueError, match=rf"x\.{kind} has no rows"):
-                getattr(expected, method)(path)
+        expected.predict(stored(kind, tmp_path, with_bad(np.nan)))
     with pytest.raises(FileNotFoundError, match="there is no file"):
         expected.predict(tmp_path / "other.csv")
-
-
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+    for method in ("predict", "decision") if kind != "npy" else ():
+        with pytest.raises(ValueError, match=rf"x\.{kind} has no rows"):
+            getattr(expected, method)(stored(kind, tmp_path, X[:0]))
 
 
 @pytest.mark.slow
-def test_a_cluster_gives_the_same(expected, client):
-    address = client.scheduler.address
-    assert address.startswith("tcp://") and len(client.scheduler_info()["workers"]) == 2
-    same(
-        make(minor_label=None).fit(da.from_array(X, chunks=70), da.from_array(Y, chunks=70)),
-        expected,
-    )
-    frame = dd.from_pandas(FRAME, npartitions=5)
-    est = make().fit(frame, "label")
-    same_ = est.probability_normal(frame[NAMES]).compute()
-    np.testing.assert_allclose(same_, est.probability_normal(FRAME[NAMES]), rtol=1e-12)
-    bad = da.from_array(np.where(np.arange(320)[:, None] == 311, np.nan, X), chunks=70)
-    with pytest.raises(ValueError, match=r"X\[311, 0\] is nan"):
-        make(dictionary=3).fit(bad)
+def test_a_cluster_gives_the_same(expected, named):
+    distributed = pytest.importorskip("distributed")
+    workers = dict(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with distributed.LocalCluster(**workers) as cluster, distributed.Client(cluster) as client:
+        assert client.scheduler.address.startswith("tcp://")
+        assert len(client.scheduler_info()["workers"]) == 2
+        data, y = (da.from_array(values, chunks=70) for values in (X, Y))
+        same(make(minor_label=None).fit(data, y), expected)
+        frame = dd.from_pandas(FRAME, npartitions=5)
+        found = make().fit(frame, "label").probability_normal(frame[NAMES]).compute()
+        np.testing.assert_allclose(found, named.probability_normal(TABLE), rtol=1e-12)
+        with pytest.raises(ValueError, match=r"X\[311, 2\] is nan"):
+            make(dictionary=3).fit(da.from_array(with_bad(np.nan), chunks=70))
 
 
 # --- memory

