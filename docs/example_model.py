@@ -22,7 +22,7 @@ from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.models.gram import Gram
 from bsvdd.models.potential import kernel_potential
 from bsvdd.models.priors import Prior
-from bsvdd.models.priors.foreign import make_variable
+from bsvdd.models.priors.base import make_variable
 
 
 class SoftplusMap:

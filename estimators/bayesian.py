@@ -23,13 +23,18 @@ from ..inference.density import PRIOR_DRAWS, LazyPrior, prior_draws, proper
 from ..inference.draws import Draws, SamplerReport, SamplerSettings
 from ..inference.warning import DiagnosticWarning, warn
 from ..models import calibration
-from ..models.closed_form import ClosedForm
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
-from ..models.potential import KernelLikelihood, Likelihood, likelihood_of, parameters_of
+from ..models.potential import (
+    ClosedForm,
+    KernelLikelihood,
+    Likelihood,
+    likelihood_of,
+    parameters_of,
+)
 from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
-from ..models.priors.foreign import describe
-from . import new_rows
+from ..models.priors.base import describe
+from . import inputs
 from .detector import Detector, owned
 from .fit import Fit
 from .questions import elicitation, other_prior, summary
@@ -410,7 +415,7 @@ class Bayesian(Detector):
         draws = self._posterior_draws
         likelihood: Any = self._likelihood()
         parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
-        rows, center = new_rows.table(self, X), cast(Center, self.fit_.center)
+        rows, center = inputs.table(self, X), cast(Center, self.fit_.center)
         return other_prior.power_scaling(
             draws.of_rows(center.distances(rows)),
             draws.of_rows(center.normal_in_draws(rows)),
@@ -492,7 +497,7 @@ class Bayesian(Detector):
         """
         new = clone(self)
         data = new._read(X, y)
-        rows = data.rows if Z is None else new_rows.expected(new, data.kernel, Z, data.dates)
+        rows = data.rows if Z is None else inputs.expected(new, data.kernel, Z, data.dates)
         drawn = proper(prior_draws(new._build(data.gram), draws, data.seed))
         d = Center.of(drawn.weights, data.gram).distances(rows)
         return drawn.datasets()["posterior"].assign(d=drawn.of_rows(d))

@@ -18,9 +18,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, left_out
-from ..inference.boundary import Boundary
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
+from ..inference.decision import Boundary
 from ..inference.density import LazyPrior
 from ..inference.draws import Draws, spread
 from ..inference.left_out import LeftOut
@@ -29,7 +29,7 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
 from ..models.potential import KernelLikelihood, Likelihood, WeightMap
-from . import new_rows, tree
+from . import inputs, tree
 from .fit import Fit, of_rows, read
 from .questions import batches, decision, explanation, kinds, p_values, stream
 from .saved_file import save
@@ -252,17 +252,15 @@ class Detector(OutlierMixin, BaseEstimator):
         no_labels: bool = False,
     ) -> np.ndarray | slice:
         """Return the rows that a fit holds, after all checks that need no values of rows."""
-        name = type(self).__name__
         if self._learns_from_minority and not minority.any():
             raise ValueError(
-                f"{name} learns from minority rows, but there is none (n1 = 0)"
+                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
                 + ("; it requires y to be passed, but the target y is None" if no_labels else "")
                 + "; give y with at least one minority row, or use a one-class model such as BSVDD"
             )
         held = dictionary.held_rows(minority, seed)
         of_held = minority[held]
-        all_rows = len(of_held) == len(minority)
-        left_out.check(policy, of_held, all_rows, self._has_loo, self._folds, name)
+        left_out.check(policy, of_held, len(of_held) == len(minority), self._auto_cv)
         return held
 
     def check_rows(self, minority: np.ndarray) -> None:
@@ -345,6 +343,11 @@ class Detector(OutlierMixin, BaseEstimator):
         return self._rescales_left_out
 
     @property
+    def _auto_cv(self) -> str | int:
+        """What ``Cutoff(cv="auto")`` stands for: "loo", or the most folds."""
+        return "loo" if self._has_loo else self._folds
+
+    @property
     def _rescales_left_out(self) -> bool:
         """Whether the other weights of a draw are rescaled when a point leaves it."""
         return self._centered
@@ -412,6 +415,12 @@ class Detector(OutlierMixin, BaseEstimator):
                 "cutoff: criterion='model' is for models with a boundary of their own, such as "
                 f"SVDD; {type(self).__name__} has none: use another criterion"
             )
+        if policy.cv == "loo" and not self._has_loo:
+            raise ValueError(
+                f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has "
+                "it for a normal prior, BDD-M for a truncated normal minority_prior); use "
+                "cv='auto' or a number of folds"
+            )
         number = policy.criterion
         if self._centered and not isinstance(number, str) and number < 0:
             raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
@@ -419,7 +428,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def _left_out_rows(self, fit: Fit, policy: Cutoff) -> LeftOut:
         """Return the values of the training rows when they are left out."""
         data, center = fit.data, fit.center
-        cv = left_out.resolved(policy, data.minority, data.all_rows, self._has_loo, self._folds)
+        cv = left_out.resolved(policy, data.minority, data.all_rows, self._auto_cv)
         if isinstance(cv, int):
             folds = left_out.folds(data.minority, cv, data.seed)
             return LeftOut(left_out.refitted_values(folds, partial(self._values_by_refit, fit)))
@@ -504,8 +513,8 @@ class Detector(OutlierMixin, BaseEstimator):
         new, policy = copy.copy(self), as_cutoff(cutoff)
         new.cutoff = cutoff
         new._check_policy(policy)
-        data, name = self.fit_.data, type(self).__name__
-        left_out.check(policy, data.minority, data.all_rows, self._has_loo, self._folds, name)
+        data = self.fit_.data
+        left_out.check(policy, data.minority, data.all_rows, self._auto_cv)
         return new._decided(self.fit_)
 
     def left_out_scores(self) -> np.ndarray:
@@ -547,7 +556,7 @@ class Detector(OutlierMixin, BaseEstimator):
         ndarray of shape (n,)
             The share of the draws in which the row is normal, in [0, 1]. It counts what is
             uncertain: the weights of the centre, the cutoff, and rows that the sample has not
-            shown, see :mod:`bsvdd.inference.boundary`. A model with one estimate of the weights
+            shown, see :mod:`bsvdd.inference.decision`. A model with one estimate of the weights
             has the last two. With ``Cutoff(uncertain=False)``, or a number as the cutoff, it is
             ``(est.distance(X) <= est.cutoff_).mean()``. It is 0 or 1 for separating machines, and
             with the cutoff "model".
@@ -558,7 +567,7 @@ class Detector(OutlierMixin, BaseEstimator):
             X has another number of columns than in ``fit``, NaN or infinity.
         sklearn.exceptions.NotFittedError
         """
-        return new_rows.by_row(self, X, lambda center, rows: center.probability_normal(rows))
+        return inputs.by_row(self, X, lambda center, rows: center.probability_normal(rows))
 
     def score_samples(self, X: Any) -> np.ndarray:
         r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
@@ -585,7 +594,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         level = self.level_
-        return new_rows.by_row(self, X, lambda center, rows: center.scores(rows, level))
+        return inputs.by_row(self, X, lambda center, rows: center.scores(rows, level))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``score_samples(X)``, shape (n,): at least 0 for normal rows."""
@@ -598,7 +607,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         level = self.level_
-        is_normal = new_rows.by_row(self, X, lambda center, rows: center.is_normal(rows, level))
+        is_normal = inputs.by_row(self, X, lambda center, rows: center.is_normal(rows, level))
         return is_normal * 2 - 1
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
@@ -731,7 +740,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         center: Any = self.fit_.center
-        return self.fit_.draws.of_rows(center.distances(new_rows.table(self, X)))
+        return self.fit_.draws.of_rows(center.distances(inputs.table(self, X)))
 
     @available_if(_has_center)
     def predict_idata(self, X: Any) -> xr.DataTree:
@@ -771,7 +780,7 @@ class Detector(OutlierMixin, BaseEstimator):
         {'chain': 2, 'draw': 1000, 'obs': 2}
         """
         check_is_fitted(self)
-        new_rows.in_memory(
+        inputs.in_memory(
             X,
             "predict_idata computes all draws at once",
             "use probability_normal, score_samples or predict, which return lazy dask arrays, or "
@@ -869,7 +878,7 @@ class Detector(OutlierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        return new_rows.by_row(self, X, p_values.method_of(self, method, given, tail))
+        return inputs.by_row(self, X, p_values.method_of(self, method, given, tail))
 
     @available_if(_has_center)
     def p_value_draws(self, X: Any, draws: int = 100) -> xr.DataArray:
@@ -907,7 +916,7 @@ class Detector(OutlierMixin, BaseEstimator):
         (2, 1)
         """
         check_is_fitted(self)
-        return p_values.draws_of(self, new_rows.table(self, X), draws)
+        return p_values.draws_of(self, inputs.table(self, X), draws)
 
     def select(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 from ..inference.cutoff import Cutoff
 from ..models import kernels, landmarks, priors
 from ..models.kernels.tabular import Column
-from ..models.priors.foreign import is_foreign
+from ..models.priors.base import is_foreign
 from .registry import ESTIMATORS
 
 VALUES: dict[str, type] = {

@@ -21,12 +21,10 @@ from ..inference.draws import Draws
 from ..models.kernels import Kernel, as_kernel
 from ..models.potential import Likelihood
 from . import training
-from .inputs import numbers_of, training_names, validated, warn_of_columns
+from .inputs import naming, numbers_of, training_names, validated, warn_of_columns
 from .labels import labels_of, minority_rows, missing_labels, seen, warn_of_classes
 from .rows import files
-from .rows.blocks import ArrayRows, Rows
-from .rows.files import naming
-from .rows.source import source as rows_of
+from .rows.blocks import ArrayRows, Rows, is_lazy
 from .training import Dictionary, TrainingData
 
 
@@ -176,7 +174,7 @@ def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
         or not isinstance(X, np.ndarray)
         or not est._dictionary(len(X) if X.ndim else 0).points_are_rows
     )
-    source = rows_of(X) if in_blocks and not kernel.pairwise else None
+    source = _in_blocks(X) if in_blocks and not kernel.pairwise else None
     if isinstance(y, str):
         if source is None or source.names is None:
             raise ValueError(
@@ -197,6 +195,18 @@ def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
     head = np.zeros((1, source.n_columns))
     validate_data(est, head if source.names is None else pd.DataFrame(head, None, source.names))
     return source, y
+
+
+def _in_blocks(X: Any) -> Rows | None:
+    """Return a source that reads X in blocks, or None if X must become an array first."""
+    if is_lazy(X):
+        from .rows.dask import DaskRows
+
+        return DaskRows(X)
+    plain = isinstance(X, np.ndarray) and not np.ma.isMaskedArray(X)
+    if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
+        return ArrayRows(X)
+    return None
 
 
 def _separated(

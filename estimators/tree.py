@@ -30,9 +30,8 @@ import xarray as xr
 from ..inference.center import Center
 from ..inference.draws import Draws
 from ..models.potential import Likelihood, parameters_of
-from . import new_rows
+from . import inputs
 from .fit import Fit
-from .inputs import row_names
 from .questions import summary
 from .training import TrainingData
 
@@ -67,11 +66,11 @@ def with_predictions(est: Any, X: Any) -> xr.DataTree:
     """Return a copy of the tree with the group ``predictions``, for new rows."""
     fit: Fit = est.fit_
     center: Any = fit.center
-    rows = new_rows.table(est, X)
+    rows = inputs.table(est, X)
     d = fit.draws.of_rows(center.distances(rows)).drop_vars("obs")
     decision = _of_rows(fit, center.decision(rows, fit.level))
     tree: xr.DataTree = est.idata_.copy()
-    tree["predictions"] = xr.Dataset({"d": d, **decision}, {"obs": row_names(X, len(rows))})
+    tree["predictions"] = xr.Dataset({"d": d, **decision}, {"obs": inputs.row_names(X, len(rows))})
     return tree
 
 

@@ -21,11 +21,10 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import is_number
 from ..models.rarity import Rarity
-from . import new_rows
+from . import inputs
 from .bsvdd import BSVDD
 from .detector import Detector
 from .fit import Fit, of_rows
-from .inputs import row_names
 from .joined import Joined, Values, View
 from .messages import did_you_mean, quoted
 from .questions import p_values, summary
@@ -357,7 +356,7 @@ class Views(Detector):
         """
         check_is_fitted(self)
         p_values.positions(self, given)
-        new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
+        inputs.in_memory(X, "explain computes its result at once", "give few rows as an array")
         data, views = self.fit_.data, self._joined_views
         asked: dict[str, Any] = {"prob": prob, "draws": draws, "top": top, "changes": changes}
         if X is None:
@@ -368,10 +367,10 @@ class Views(Detector):
         elif rows is not None:
             raise ValueError("rows are positions of training rows; give them without X")
         else:
-            asked["X"], table = X, new_rows.table(self, X)
+            asked["X"], table = X, inputs.table(self, X)
             itself = np.zeros(len(table), dtype=bool)
             values = [view.values(table) for view in views]
-            decided = self.decision(X).set_axis(row_names(X, len(table)))
+            decided = self.decision(X).set_axis(inputs.row_names(X, len(table)))
         p = (np.median(v.p_values(x, itself), axis=0) for v, x in zip(views, values, strict=True))
         counts = self._rarity.counts(table, itself)
         counts[1][:, list(data.kernel.categorical_columns)] = 0  # categories have no order

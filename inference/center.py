@@ -10,7 +10,7 @@ similarity has all its digits where d_z, which tends to the distance of a row th
 point, has none left. Distances and D_opt are displays.
 
 In draw t a row is normal if :math:`s_z^{(t)} \ge \theta^{(t)}`, the similarity of the cutoff in
-this draw (:mod:`.boundary`). The score of a row is the quantile over the draws of
+this draw (:mod:`bsvdd.inference.decision`). The score of a row is the quantile over the draws of
 :math:`\log (s_z^{(t)} / \theta^{(t)})`: minus its surprise, and 0 at the cutoff.
 """
 
@@ -26,8 +26,7 @@ import numpy as np
 
 from ..models.gram import Gram, squared_norm
 from . import threads
-from .boundary import Boundary
-from .decision import deciding_quantile, needed, quantile_rank
+from .decision import Boundary, deciding_quantile, needed, quantile_rank
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
 BLOCK_ROWS = 256  # most rows of a thread at once: more do not make the products faster
@@ -371,7 +370,7 @@ class Center(Score):
 
         The lower end is a quantile of the draws; the upper end, of the draws plus a whole row that
         the sample has not shown, :math:`s + g\, u (s / s_0)^{1/9}` with
-        :math:`g \sim \mathrm{Gamma}(1)` (:mod:`.boundary`).
+        :math:`g \sim \mathrm{Gamma}(1)` (:mod:`bsvdd.inference.decision`).
         """
         zero = np.zeros_like(self.boundary.reference)
         at = replace(self.boundary, threshold=zero, reference=zero)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..models.kernels.base import is_number
-from .decision import rates
 
 CRITERIA = ["auto", "g_mean", "balanced_accuracy", "f1", "cost", "false_alarm", "rank", "model"]
 
@@ -53,7 +53,7 @@ class Cutoff:
         majority rows, with c = ceil(share n0).
     uncertain : bool, default=True
         Whether P(normal) counts the uncertainty of the cutoff and of rows that the sample has not
-        shown, see :mod:`bsvdd.inference.boundary`. False, or a number as the criterion, is the
+        shown, see :mod:`bsvdd.inference.decision`. False, or a number as the criterion, is the
         printed rule: P(normal) is ``(est.distance(X) <= est.cutoff_).mean()`` over the draws, each
         with the norm of its own centre.
     undecided : tuple of two floats, optional
@@ -236,6 +236,36 @@ class Cutoff:
             value = rates(tp, fp, fn, tn)[criterion]
         best = value >= value.max() - 1e-12 * max(1.0, abs(value.max()))  # ties, up to rounding
         return float(cutoffs[best][-1])
+
+
+def rates(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> dict[str, np.ndarray]:
+    r"""Return the metrics that follow from the four counts, elementwise for arrays.
+
+    A ratio with denominator 0 (PPV if no row is flagged, FNR without minority rows) is NaN.
+
+    Returns
+    -------
+    dict
+        ``accuracy``, ``f1`` = 2TP/(2TP+FP+FN), ``fpr`` = FP/(FP+TN) (majority rows flagged),
+        ``fnr`` = FN/(FN+TP) (minority rows missed), ``ppv`` = TP/(TP+FP),
+        ``g_mean`` = :math:`\sqrt{(1-FPR)(1-FNR)}`, ``balanced_accuracy`` = 1 - (FPR+FNR)/2.
+    """
+    tp, fp, fn, tn = (np.asarray(n, dtype=float) for n in (tp, fp, fn, tn))
+    fpr, fnr = _ratio(fp, fp + tn), _ratio(fn, fn + tp)
+    return {
+        "accuracy": _ratio(tp + tn, tp + fp + fn + tn),
+        "f1": _ratio(2 * tp, 2 * tp + fp + fn),
+        "fpr": fpr,
+        "fnr": fnr,
+        "ppv": _ratio(tp, tp + fp),
+        "g_mean": np.sqrt((1 - fpr) * (1 - fnr)),
+        "balanced_accuracy": 1 - (fpr + fnr) / 2,
+    }
+
+
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    out = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+    return np.divide(numerator, denominator, out=out, where=denominator > 0)
 
 
 def candidates(distance: np.ndarray) -> np.ndarray:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from scipy.special import softmax
 
-from . import boundary, threads
-from .boundary import Boundary
+from . import decision, threads
 from .center import Center, Score
 from .cutoff import Cutoff
-from .decision import deciding_quantile
+from .decision import Boundary, deciding_quantile
 from .diagnostics import DRAWS_IN_CACHE
 
 NEARLY_ALL = 1e-4  # remaining share of the weight below which s - w_j is mostly rounding error
@@ -72,7 +72,7 @@ class LeftOut:
             distance = score.distance_of_own_norm(
                 deciding_quantile(similarity, policy.level, weight)
             )
-            limit = policy.choose(distance, minority) * (1.0 + boundary.AT_CUTOFF)
+            limit = policy.choose(distance, minority) * (1.0 + decision.AT_CUTOFF)
             return score.within(limit), limit
         middle = deciding_quantile(values, policy.level, weight)
         fixed = policy.choose(-middle, minority)  # the cutoff as one number, or an error
@@ -80,9 +80,9 @@ class LeftOut:
         majority = np.flatnonzero(~minority)
         unseen, logarithmic = 0.0, not isinstance(score, Center) or score.logarithmic
         if isinstance(score, Center):
-            near = known[majority[boundary.near(middle[majority], rate)]]
+            near = known[majority[decision.near(middle[majority], rate)]]
             unseen = unseen_row(score, rows[near], own[near])
-        chosen = boundary.of_left_out(
+        chosen = decision.of_left_out(
             values, minority, policy, -fixed, rate, logarithmic, unseen, seed, weight
         )
         return chosen, score.deciding(chosen).distance_at_cutoff
@@ -141,7 +141,7 @@ def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
     is_point = np.flatnonzero(own >= 0)
     k[is_point, own[is_point]] = 0.0
     total = float(np.median(center.weights[:, :m].sum(axis=1)))
-    return boundary.neighbour(k) * max(total, 0.0) / gram.n0
+    return decision.neighbour(k) * max(total, 0.0) / gram.n0
 
 
 def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:
@@ -284,9 +284,11 @@ def folds_for(minority: np.ndarray, most: int) -> int:
 
 
 def resolved(
-    policy: Cutoff, minority: np.ndarray, all_rows: bool, has_loo: bool, auto_folds: int
-) -> str | int:
+    policy: Cutoff, minority: np.ndarray, all_rows: bool, auto: str | int
+) -> Literal["loo", "train"] | int:
     """Return how rows are left out: "loo", "train" or a number of folds.
+
+    ``auto`` is what the model has for ``cv="auto"``: "loo", or the most folds.
 
     Raises
     ------
@@ -295,7 +297,7 @@ def resolved(
     """
     cv = policy.cv
     if cv == "auto":
-        cv = "loo" if has_loo or not all_rows else folds_for(minority, auto_folds)
+        cv = folds_for(minority, auto) if isinstance(auto, int) and all_rows else "loo"
     if isinstance(cv, int) and not all_rows:
         raise ValueError(
             f"cutoff: cv={cv} folds are refitted to all rows, but the fit holds a sample of "
@@ -304,22 +306,8 @@ def resolved(
     return cv
 
 
-def check(
-    policy: Cutoff,
-    minority: np.ndarray,
-    all_rows: bool,
-    has_loo: bool,
-    auto_folds: int,
-    model: str,
-) -> None:
+def check(policy: Cutoff, minority: np.ndarray, all_rows: bool, auto: str | int) -> None:
     """Raise a ValueError, before any kernel value, if the cutoff cannot be chosen."""
-    if policy.cv == "loo" and not has_loo:
-        raise ValueError(
-            f"cutoff: {model} has no leave-one-out in closed form here (BDD has it for a normal "
-            "prior, BDD-M for a truncated normal minority_prior); use cv='auto' or a number of "
-            "folds"
-        )
     if isinstance(policy.criterion, str) and policy.criterion != "model":
-        cv = resolved(policy, minority, all_rows, has_loo, auto_folds)
-        policy = replace(policy, cv=cv)  # type: ignore[arg-type]
+        policy = replace(policy, cv=resolved(policy, minority, all_rows, auto))
     policy.check(minority)

@@ -28,7 +28,7 @@ from .gram import Gram
 from .linear_algebra import WithoutEach, cholesky_factor, kernel_sums, require_digits
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
-from .priors.foreign import make_variable
+from .priors.base import make_variable
 
 if TYPE_CHECKING:
     import pymc as pm

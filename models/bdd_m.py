@@ -43,7 +43,7 @@ import numpy as np
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Normal, Prior
-from .priors.foreign import is_foreign, make_variable
+from .priors.base import is_foreign, make_variable
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -20,7 +20,7 @@ import numpy as np
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior
-from .priors.foreign import make_variable
+from .priors.base import make_variable
 from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from .bsvdd import Softmax
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import Prior
-from .priors.foreign import make_variable
+from .priors.base import make_variable
 from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:

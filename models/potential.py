@@ -12,13 +12,14 @@ against the prior is a choice (Ghasemi et al. 2012 and the later models take 1).
 A model carries its likelihood as numbers too: :func:`likelihood_of` returns the object that gives
 the log-likelihood of single rows and of all rows. A model with another potential brings its own
 (:class:`Likelihood` says what it must have); a potential without one is an error, because nothing
-else could know its pointwise terms.
+else could know its pointwise terms. :class:`WeightMap` and :class:`ClosedForm` say what else a
+model may have in numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -69,6 +70,50 @@ class WeightMap(Protocol):
 
     def pull(self, *args: Any, **kwargs: Any) -> tuple[np.ndarray, ...]:
         """Return J'g for each variable: from the weights w, a gradient g by w, the variables."""
+        ...
+
+
+class ClosedForm(Protocol):
+    """The posterior of the weights where it is known and needs no general sampler.
+
+    Attributes
+    ----------
+    reason : str
+        Why the posterior is known.
+    dims : dict of tuple of str
+        Dimensions of the variables that are drawn.
+    """
+
+    reason: ClassVar[str]
+    dims: ClassVar[dict[str, tuple[str, ...]]]
+
+    def draw(
+        self, draws: int, tune: int, chains: int, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Return draws of the model's variables and of w, each (chains, draws, length)."""
+        ...
+
+    def log_prior(self, w: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the log prior densities of weights (..., M) by variable, each (...)."""
+        ...
+
+    def leave_one_out(
+        self, w: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        r"""Return the kernel sum of each point with the posterior centre without it.
+
+        Parameters
+        ----------
+        w : ndarray of shape (draws, M)
+            Draws of the posterior of all rows.
+        rng : Generator
+
+        Returns
+        -------
+        tuple
+            Kernel sums :math:`f_j = \langle \varphi_j, a_{-j} \rangle`, shape (draws, M), and the
+            log importance weights of the draws (draws, M), or None where all draws count the same.
+        """
         ...
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import estimators
 from ..comparison import run
 from ..estimators import messages, rows
 from . import options
@@ -113,7 +114,7 @@ def prepared(
         y = y.astype(int)
     categorical = X.columns.get_indexer(X.select_dtypes("category").columns).tolist()
     if missing == "impute":
-        with rows.files.naming(csv):
+        with estimators.inputs.naming(csv):
             X = rows.gaps.filled_by_majority(X, X if y is None else X[y == 0], categorical)
     protocol = run.protocol.Protocol(
         cutoff=cutoff, categorical=tuple(categorical) or None, **sampling

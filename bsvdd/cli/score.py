@@ -104,7 +104,7 @@ def score(
             est = estimators.saved_file.load(model)
             categories = _categories_of_fit(est, layout)
             new = rows.tables.read_table(csv, layout, categories)
-            with rows.files.naming(csv):
+            with estimators.inputs.naming(csv):
                 names = _columns_of_fit(est, new, layout)
                 X = _typed(est, new[names], layout.form.decimal)
                 stops, imputed = strict or table.missing == "error", None
@@ -289,7 +289,7 @@ def _notes(
             f"{len(bad)} of {len(problems)} rows not scored, the first is row {bad.index[0]} "
             f"(counted from 0): {bad.iloc[0]}; the column problem has all reasons"
         )
-    numbers, known = estimators.new_rows.table(est, given), est.fit_.data.rows
+    numbers, known = estimators.inputs.table(est, given), est.fit_.data.rows
     categorical = list(est.kernel_.categorical_columns)
     unseen = np.array([~np.isin(numbers[:, i], known[:, i]) for i in categorical])
     if unseen.any():

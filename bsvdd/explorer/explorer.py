@@ -18,10 +18,10 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..estimators import new_rows
+from ..estimators import inputs
 from ..estimators.bayesian import Bayesian
+from ..estimators.rows.blocks import is_lazy
 from ..estimators.rows.categories import code
-from ..estimators.rows.source import is_lazy
 from ..inference.threads import checkpoint
 from . import picture
 from .state import ExplorerState, Range, allowed, first_fit, refit
@@ -235,7 +235,7 @@ class Explorer:
         if values is not None:
             named = isinstance(values, pd.Series | dict)
             table = pd.DataFrame([dict(values)]) if named else np.asarray(values)[None]
-            (row,) = new_rows.table(self.estimator, table)
+            (row,) = inputs.table(self.estimator, table)
             z = tuple(float(v) for v in row)
             if named:
                 for i, texts in self._categories.items():

@@ -7,7 +7,7 @@ from importlib.resources import as_file
 import numpy as np
 import pandas as pd
 
-from ...inference.decision import rates
+from ...inference.cutoff import rates
 from ..scenarios.collection import DATA
 from .table import METRICS
 

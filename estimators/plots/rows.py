@@ -12,8 +12,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .. import new_rows
-from ..inputs import row_names
+from .. import inputs
 from ..labels import minority_rows
 from .common import (
     MAJORITY,
@@ -75,7 +74,7 @@ def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = N
             "plot a Bayesian estimator such as BSVDD"
         )
     if names is None:
-        names = [f"row {name}" for name in row_names(X, d.sizes["obs"])]
+        names = [f"row {name}" for name in inputs.row_names(X, d.sizes["obs"])]
     names = list(names)
     if len(names) != d.sizes["obs"]:
         raise ValueError(
@@ -159,8 +158,11 @@ def plot_distances(
         minority, own_names = fit.data.minority, fit.data.row_names
         score, _, low, high = est._training(prob)
     else:
-        rows = new_rows.table(est, X)
-        minority, own_names = minority_rows(y, len(rows), est.minor_label), row_names(X, len(rows))
+        rows = inputs.table(est, X)
+        minority, own_names = (
+            minority_rows(y, len(rows), est.minor_label),
+            inputs.row_names(X, len(rows)),
+        )
         score, _, low, high = fit.center.decision(rows, fit.level, prob)
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     _surprises(ax, -score, low, high, row_classes(minority))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import betabinom, false_discovery_control
 
-from .. import new_rows
+from .. import inputs
 from . import p_values
 
 ROUNDING = 1e-9  # relative; p-values and rates are often equal but for rounding
@@ -29,7 +29,7 @@ def select(
     columns, e = p_values.positions(est, given), []
     for seed in range(est.fit_.data.seed, est.fit_.data.seed + SPLITS):
         split = p_values.split(est, seed, columns)
-        scores = computed(new_rows.by_row(est, X, split.scores))
+        scores = computed(inputs.by_row(est, X, split.scores))
         # half the rate for each split, so that their mean can reach the whole (Bashari et al.)
         e.append(e_values(scores, split.left_out, fdr / 2.0))
     return discoveries_by_e_values(np.mean(e, axis=0), fdr)
@@ -38,7 +38,7 @@ def select(
 def bounds(est: Any, X: Any, confidence: float, method: str, given: Any = None) -> pd.DataFrame:
     """Return the bounds of a batch; see ``est.false_discoveries``."""
     fold = p_values.one_fold(est, method, given)
-    scores = computed(new_rows.by_row(est, X, fold.scores))
+    scores = computed(inputs.by_row(est, X, fold.scores))
     return false_discoveries(
         p_values.p_values(scores, fold.left_out), len(fold.left_out), confidence
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from ...inference.center import Score
 from ...inference.cutoff import as_cutoff
 from ...inference.decision import probability_error, three_way
-from .. import new_rows
+from .. import inputs
 from . import p_values
 from .batches import check_rate
 
@@ -66,7 +66,7 @@ class DecisionTable(pd.DataFrame):
 
 def of_rows(est: Any, X: Any, prob: float, p_value: str | None) -> DecisionTable:
     """Return the decision on new rows; see ``est.decision``."""
-    new_rows.in_memory(
+    inputs.in_memory(
         X,
         "decision computes its result at once",
         "use probability_normal, score_samples or predict, which return lazy dask arrays",
@@ -75,14 +75,14 @@ def of_rows(est: Any, X: Any, prob: float, p_value: str | None) -> DecisionTable
     method = None if p_value is None else p_values.method_of(est, p_value)
     fit, center = est.fit_, est.fit_.center
     decided = np.concatenate(
-        [center.decision(rows, fit.level, prob) for rows in new_rows.blocks(est, X)], axis=1
+        [center.decision(rows, fit.level, prob) for rows in inputs.blocks(est, X)], axis=1
     )
     score, probability, *_ = decided
     p = None
     if p_value == "left-out":
         p = p_values.p_values(score, p_values.normal_left_out(est))
     elif method is not None:
-        p = new_rows.by_row(est, X, method)
+        p = inputs.by_row(est, X, method)
     more = {"distance": center.distance_of(score), "cutoff": est.cutoff_, "level": fit.level}
     undecided = as_cutoff(est.cutoff).undecided
     if undecided is not None:

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import brentq, least_squares
 
 from ...models.kernels.base import is_number
-from ...models.priors.foreign import describe
+from ...models.priors.base import describe
 
 QUANTILES = {"effective_support": 0.5, "largest_weight": 0.95, "typical_distance": 0.5}
 WORDS = {

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from ...inference import threads
 from ...inference.center import Center
 from ...models.kernels.base import is_number
-from .. import new_rows
+from .. import inputs
 from ..fit import Fit
-from ..inputs import row_names
 from . import p_values
 from . import smallest_change as changes_of
 from . import terms as parts
@@ -317,7 +316,7 @@ def of_estimator(
             "are no columns to share the surprise, and none to change; fit with a kernel of "
             "rows such as kernels.RBF"
         )
-    new_rows.in_memory(X, "explain computes its result at once", "give few rows as an array")
+    inputs.in_memory(X, "explain computes its result at once", "give few rows as an array")
     check_rate("prob", prob)
     for name, number in (("draws", draws), ("top", top)):
         if not (is_number(number) and int(number) == number and number >= 1):
@@ -330,8 +329,8 @@ def of_estimator(
     elif rows is not None:
         raise ValueError("rows are positions of training rows; give them without X")
     else:
-        explained = new_rows.table(est, X)
-        of_rows = row_names(X, len(explained))
+        explained = inputs.table(est, X)
+        of_rows = inputs.row_names(X, len(explained))
     names = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
     columns = p_values.positions(est, given)
     found = explain(

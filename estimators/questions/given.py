@@ -153,7 +153,7 @@ def left_out(est: Any, given: tuple[int, ...]) -> np.ndarray:
     scores, whole = np.empty(len(data.rows)), Conditional.of(fit.center, given)
     others = data.rows[data.minority]  # no model that has these scores learns from them
     scores[data.minority] = whole.scores(others, fit.level)
-    cv = resolved(Cutoff(), data.minority, data.all_rows, est._has_loo, est._folds)
+    cv = resolved(Cutoff(), data.minority, data.all_rows, est._auto_cv)
     if not isinstance(cv, int):
         own, rows = data.point_of_row[majority], data.rows[majority]
         scores[majority] = whole.leaving_out.scores(rows, fit.level, own)

@@ -54,7 +54,7 @@ from ...inference.center import Center
 from ...inference.warning import DataWarning, warn
 from ...models.gram import Gram
 from ...models.kernels import RBF
-from .. import new_rows
+from .. import inputs
 from ..training import TrainingData
 from .batches import check_rate
 from .p_values import p_values
@@ -127,7 +127,7 @@ class Kinds:
 
 def table(est: Any, X: Any, background: float) -> pd.DataFrame:
     """Return the probabilities of new rows, by name; see ``est.kinds``."""
-    new_rows.in_memory(
+    inputs.in_memory(
         X,
         "kinds returns a data frame in memory",
         "give an array, or one partition after another",
@@ -139,7 +139,7 @@ def table(est: Any, X: Any, background: float) -> pd.DataFrame:
     rule, center, kernel = est._kinds, est.fit_.center, est.kernel_
     parts = [
         rule.probabilities(kernel.inputs(rows), center.scores(rows, est.level_), background)
-        for rows in new_rows.blocks(est, X)
+        for rows in inputs.blocks(est, X)
     ]
     index = X.index if isinstance(X, pd.DataFrame) else None
     return pd.DataFrame(np.concatenate(parts), index, columns(est.fit_.data))
@@ -152,8 +152,8 @@ def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
             "kinds describes the rows of each class, and a precomputed kernel has no rows; fit "
             "with a kernel of rows such as kernels.RBF"
         )
-    rng, inputs = np.random.default_rng(data.seed), data.kernel.inputs(data.rows)
-    every = (inputs[data.kind == k] for k in range(len(data.kind_labels) + 1))
+    rng, Z = np.random.default_rng(data.seed), data.kernel.inputs(data.rows)
+    every = (Z[data.kind == k] for k in range(len(data.kind_labels) + 1))
     normal_rows, *classes = [
         rows if len(rows) <= DESCRIBED else rng.choice(rows, DESCRIBED, replace=False)
         for rows in every

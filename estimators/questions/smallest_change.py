@@ -28,7 +28,7 @@ from scipy.spatial.distance import cdist
 from ...inference import threads
 from ...inference.center import Center
 from ...models.kernels import as_kernel
-from ...models.kernels.standardized import Wrapper
+from ...models.kernels.base import Wrapper
 from .terms import largest
 
 STARTS = 3  # normal rows from which the search may start

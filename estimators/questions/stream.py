@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import new_rows
+from .. import inputs
 from . import batches, p_values
 
 BETS = (-1.0, 0.0, 1.0)  # epsilon
@@ -86,10 +86,10 @@ class Monitor:
         TypeError
             X is a dask collection.
         """
-        new_rows.in_memory(X, "the rows of a stream have an order", "give one batch after another")
+        inputs.in_memory(X, "the rows of a stream have an order", "give one batch after another")
         if not isinstance(X, str | os.PathLike) and len(X) == 0:
             return np.empty(0)
-        scores = new_rows.by_row(self._est, X, self._fold.scores)
+        scores = inputs.by_row(self._est, X, self._fold.scores)
         found = np.empty(len(scores))
         for i, (score, u) in enumerate(
             zip(scores.tolist(), self._rng.random(len(scores)), strict=True)

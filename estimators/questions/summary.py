@@ -39,8 +39,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ...inference.boundary import near
 from ...inference.center import Center
+from ...inference.decision import near
 from ...inference.diagnostics import effective_support
 from ...inference.draws import SAMPLE, Draws, spread
 from ..fit import Fit

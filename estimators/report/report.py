@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 from ...inference.threads import steps
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
+from ...models.kernels.base import Wrapper
 from ...models.kernels.distance import DistanceKernel
-from ...models.kernels.standardized import Wrapper
-from ...models.priors.foreign import describe
-from .. import new_rows, plots
+from ...models.priors.base import describe
+from .. import inputs, plots
 from ..labels import minority_rows
 from ..plots.common import Fitted
 from ..questions.copies import are_training_rows
@@ -91,7 +91,7 @@ def write(est: Fitted, path: Path, X: Any, y: Any, calibration: bool) -> Path:
         else:
             found = est.decision(X)
             minority = None if y is None else minority_rows(y, len(found), est.minor_label)
-            known = int(are_training_rows(est, new_rows.table(est, X)).sum())
+            known = int(are_training_rows(est, inputs.table(est, X)).sum())
             page = Page(est, X, y, found, minority, known)
         try:
             content = _content(page, calibration, step)

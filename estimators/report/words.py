@@ -20,7 +20,7 @@ from ...inference import diagnostics
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.warning import collected
 from ...models import kernels, priors
-from ...models.priors.foreign import describe
+from ...models.priors.base import describe
 from ..fit import Fit
 from ..joined import Joined
 from ..registry import ESTIMATORS, Record

@@ -190,3 +190,9 @@ def release(X: Any) -> None:
         pages = pages.base
     if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED)
+
+
+def is_lazy(X: Any) -> bool:
+    """Return whether X is a dask collection; an xarray object is one if it holds dask arrays."""
+    graph = getattr(X, "__dask_graph__", None)
+    return callable(graph) and graph() is not None

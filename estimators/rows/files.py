@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -198,18 +197,6 @@ def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]
         yield
     except errors as error:
         raise ValueError(f"{path} is damaged, or not {kind}: {error}") from error
-
-
-@contextmanager
-def naming(X: Any) -> Iterator[None]:
-    """Name the file in errors about its values, if X is the path of a file."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        is_path = isinstance(X, str | os.PathLike) and type(error) in (ValueError, TypeError)
-        if not is_path or str(X) in str(error):
-            raise
-        raise type(error)(f"{X}: {error}") from error
 
 
 def read(path: Path, y: Any = None) -> tuple[Any, Any]:

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
+from ..inputs import naming
 from ..labels import minority_rows, read_labels
 from ..messages import columns as the_columns
 from ..messages import did_you_mean, quoted
 from .columns import as_numbers, dates_of, kinds_of
-from .files import COMMAS, CsvFormat, naming, read_csv
+from .files import COMMAS, CsvFormat, read_csv
 
 MISSING = ("error", "drop", "impute")
 is_numeric = pd.api.types.is_numeric_dtype

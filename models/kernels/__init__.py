@@ -1,11 +1,9 @@
 """Kernels k(x, y) as value objects: ``kernel(X, Y)`` returns the matrix of kernel values."""
 
-from .base import Kernel
-from .callable import Custom, as_kernel
-from .distance import RBF, Laplacian
+from .base import Custom, Kernel, as_kernel
+from .distance import RBF, Laplacian, Standardized
 from .dot_product import Linear, Polynomial
 from .precomputed import Precomputed
-from .standardized import Standardized
 from .tabular import Tabular
 
 __all__ = [

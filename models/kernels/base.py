@@ -1,21 +1,24 @@
-"""The base class of all kernels: checks of shapes, symmetry and sums over rows."""
+"""The base class of all kernels, and those of a function and of another kernel."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from sys import float_info
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 import scipy
 
 BLOCK_VALUES = 2**18  # kernel values per block of a sum: 2 MB, which stays in the cache
+BLOCK = 256  # rows per block of the diagonal of a function
 SAMPLE = 100  # rows on which a kernel is checked
 LARGEST = float_info.max
 SMALLEST = 1e-100  # its square and the inverse of its square are finite
+_one_thread = threading.RLock()  # a compiled function, for example, can be for one thread only
 
 
 @dataclass(frozen=True)
@@ -223,6 +226,118 @@ class Kernel:
 
     def _diag(self, X: np.ndarray) -> np.ndarray:
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """A user's function of two sets of rows that returns the matrix k(x_i, y_j).
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Y)`` with X (n, p) and Y (m, p) returns shape (n, m). It must be symmetric,
+        a function of two rows alone, and positive semi-definite. Two threads never call it at the
+        same time.
+
+    Raises
+    ------
+    ValueError
+        In a call, the values have another shape, are complex or are not finite; in ``fit``, the
+        function is no kernel on a sample of 100 training rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD
+    >>> def cosine(X, Y):
+    ...     return (X @ Y.T) / np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(Y, axis=1))
+    >>> X = np.random.default_rng(0).normal(5.0, 1.0, size=(50, 2))
+    >>> est = SVDD(kernel=cosine).fit(X)
+    >>> est.kernel_
+    Custom(function=cosine)
+    >>> est.predict([[5.0, 5.0], [-5.0, 5.0]])
+    array([ 1, -1])
+    """
+
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__qualname__", repr(self.function))  # without an address
+        return f"Custom(function={name})"
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        with _one_thread:
+            return self.function(X, Y)
+
+    @override
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        blocks = [X[i : i + BLOCK] for i in range(0, len(X), BLOCK)]
+        return np.concatenate([np.diag(self._matrix(block, block)) for block in blocks])
+
+
+def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
+    """Return ``kernel`` as a :class:`Kernel`; a plain function becomes :class:`Custom`."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, type):
+        raise TypeError(f"kernel is the class {kernel.__name__}; make one: {kernel.__name__}()")
+    if callable(kernel):
+        return Custom(kernel)
+    raise TypeError(
+        f"kernel must be a kernel such as kernels.RBF() or a function of two arrays, got {kernel!r}"
+    )
+
+
+@dataclass(frozen=True)
+class Wrapper(Kernel):
+    """A kernel that calls another kernel with other columns, those of ``columns``."""
+
+    kernel: Kernel | Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        kernel = as_kernel(self.kernel)
+        if kernel.pairwise:
+            raise ValueError(
+                f"{type(self).__name__} needs rows; a precomputed kernel has no columns"
+            )
+        vars(self).update(kernel=kernel, normalized=kernel.normalized, separable=kernel.separable)
+
+    @property
+    def _inner(self) -> Kernel:
+        return as_kernel(self.kernel)
+
+    def columns(self, X: np.ndarray) -> np.ndarray:
+        """Return the rows as the inner kernel sees them."""
+        raise NotImplementedError
+
+    def _first(self, X: np.ndarray) -> np.ndarray:
+        """Return the rows x of k(x, y) as the inner kernel sees them."""
+        return self.columns(X)
+
+    @override
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        return self._inner.inputs(self._first(X))
+
+    @override
+    def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return self._inner.log(self._first(X), self.columns(Y))
+
+    @override
+    def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
+        return self._inner.by_column(self._first(X), self.columns(Y))
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return self._inner._matrix(self._first(X), self.columns(Y))
+
+    @override
+    def _symmetric(self, X: np.ndarray) -> np.ndarray:
+        return self._inner._symmetric(self.columns(X))
+
+    @override
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return self._inner._diag(self.columns(X))
 
 
 def require_kernel(kernel: Kernel, X: np.ndarray) -> None:

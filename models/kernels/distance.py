@@ -1,8 +1,8 @@
-"""Kernels of the distance between two rows, with a bandwidth: RBF and Laplacian."""
+"""Kernels of the distance between two rows, RBF and Laplacian, and of standardised columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, override
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from . import bandwidth as criteria
-from .base import Kernel, as_table, is_number
+from .base import Kernel, Wrapper, as_table, is_number
 
 BLOCK = 256  # rows per block of a kernel matrix
 GROUP = 64  # rows whose kernel values are added in their own precision, by BLAS
@@ -215,3 +215,68 @@ class Laplacian(DistanceKernel):
     def gamma(self) -> float:
         """1 / s."""
         return 1.0 / self._s
+
+
+@dataclass(frozen=True)
+class Standardized(Wrapper):
+    r"""A kernel of standardised columns, :math:`k((x - \mu) / \sigma, (y - \mu) / \sigma)`.
+
+    The mean and the standard deviation are those of the majority rows, and they are saved with
+    the kernel. A constant column is only centred.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, default=RBF()
+        Its bandwidth is in units of standard deviations.
+    mean, scale : tuple of float, optional
+        Set by :meth:`~bsvdd.kernels.Kernel.resolve`.
+
+    Raises
+    ------
+    ValueError
+        The kernel is precomputed, so there are no columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import kernels
+    >>> rows = np.array([[0.0, 100.0], [2.0, 300.0], [4.0, 500.0]])
+    >>> kernel = kernels.Standardized(kernels.RBF(bandwidth=1.0)).resolve(rows)
+    >>> kernel(rows[:1], rows[1:2]).round(4)
+    array([[0.2231]])
+    """
+
+    kernel: Kernel | Callable[..., Any] = RBF()
+    mean: tuple[float, ...] | None = None
+    scale: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self._inner.takes_categories:
+            raise ValueError(
+                f"Standardized would scale the numbers of categories of {self.kernel!r}, which "
+                "standardises its columns of numbers itself"
+            )
+        vars(self)["euclidean"] = self._inner.euclidean
+
+    @override
+    def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
+        from sklearn.preprocessing import StandardScaler
+
+        scaler = StandardScaler().fit(X)
+        kernel = self._inner.resolve(scaler.transform(X), dimensions)
+        mean, scale = tuple(scaler.mean_.tolist()), tuple(scaler.scale_.tolist())
+        return replace(self, kernel=kernel, mean=mean, scale=scale)
+
+    @override
+    def columns(self, X: np.ndarray) -> np.ndarray:
+        if self.mean is None:
+            raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
+        return (X - np.array(self.mean, X.dtype)) / np.array(self.scale, X.dtype)
+
+    @override
+    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return self._inner.summed(self.columns(X), self.columns(Y.astype(X.dtype)))
+
+    def __repr__(self) -> str:
+        return f"Standardized({self.kernel!r})"

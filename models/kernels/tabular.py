@@ -12,9 +12,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
-from .base import Kernel, is_number
+from .base import Kernel, Wrapper, is_number
 from .distance import RBF, DistanceKernel
-from .standardized import Wrapper
 
 INDICATORS = 100  # categories of a column that have an indicator of their own in ``inputs``
 KNOTS = 1000  # largest number of values of a column that are kept for its normal scores

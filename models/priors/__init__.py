@@ -6,7 +6,7 @@ the variable of that name, for instance::
     lambda gram, name, dims: pm.StudentT(name, nu=3, dims=dims)
 
 A distribution of PreliZ and an object with ``create_variable(name)`` are priors too, see
-:mod:`.foreign`.
+:func:`.base.make_variable`.
 
 The priors here pass their numbers as ``pm.Data``. Another prior of the same form changes only
 these numbers, so a compiled model is reused.

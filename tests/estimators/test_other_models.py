@@ -8,7 +8,7 @@ import pymc as pm
 import pytest
 from bsvdd.estimators.bayesian import Bayesian
 from bsvdd.models.potential import kernel_potential
-from bsvdd.models.priors.foreign import make_variable
+from bsvdd.models.priors.base import make_variable
 
 from bsvdd import Cutoff, kernels, priors
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.inference.boundary import Boundary
+from bsvdd.inference.decision import Boundary
 from bsvdd.inference.left_out import LeftOut
 from scipy.special import logsumexp, rel_entr
 from sklearn.base import clone

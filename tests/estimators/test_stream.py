@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import dask.array as da
 import numpy as np
 import pytest
-from bsvdd.estimators import new_rows
+from bsvdd.estimators import inputs
 from bsvdd.estimators.questions import p_values
 from bsvdd.estimators.questions.stream import Monitor
 
@@ -22,7 +22,7 @@ def est():
 @pytest.fixture
 def monitor(monkeypatch):
     """A function that makes monitors of plain scores, by left-out scores and a seed."""
-    monkeypatch.setattr(new_rows, "by_row", lambda est, X, scores: np.asarray(X, dtype=float))
+    monkeypatch.setattr(inputs, "by_row", lambda est, X, scores: np.asarray(X, dtype=float))
 
     def make(left_out, seed=0, level=0.01):
         fold = p_values.Fold(np.sort(np.asarray(left_out, dtype=float)), 0.5)

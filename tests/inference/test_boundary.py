@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference import boundary
+from bsvdd.inference import decision
 from scipy.stats import beta, kstest
 
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, priors
@@ -74,11 +74,11 @@ def test_unseen_rows_are_half_a_neighbour_at_the_cutoff(est):
 def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
     """Of n values, the weights below the k-th smallest are Beta(k - 1, n - k + 1)."""
     values, rate, n = np.arange(40.0)[None], 0.25, 40
-    q = boundary._quantiles(values, rate, 20_000, np.random.default_rng(2))
+    q = decision._quantiles(values, rate, 20_000, np.random.default_rng(2))
     for k in (6, 10, 14):  # the value number k stands between the weights below it and with it
         low, high = (beta.sf(rate, j, n - j) for j in (k - 1, k))
         assert low - 0.01 < (q <= values[0, k - 1]).mean() < high + 0.01
-    many = boundary._quantiles(np.repeat(values, 5000, axis=0), rate, 5000, RNG)
+    many = decision._quantiles(np.repeat(values, 5000, axis=0), rate, 5000, RNG)
     assert np.abs(np.quantile(many, [0.1, 0.5, 0.9]) - np.quantile(q, [0.1, 0.5, 0.9])).max() <= 1
 
 

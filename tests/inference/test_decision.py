@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference.decision import evaluate, rates, three_way
+from bsvdd.inference.cutoff import rates
+from bsvdd.inference.decision import evaluate, three_way
 from sklearn import metrics
 
 

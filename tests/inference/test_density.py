@@ -17,7 +17,7 @@ from bsvdd.inference.prior_density import PriorDensity
 from bsvdd.inference.sampling import sample
 from bsvdd.models import bsvdd, bsvdd_m
 from bsvdd.models.potential import kernel_potential
-from bsvdd.models.priors.foreign import make_variable
+from bsvdd.models.priors.base import make_variable
 from pytensor.compile.mode import Mode
 from scipy import stats
 

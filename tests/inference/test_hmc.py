@@ -10,8 +10,7 @@ from bsvdd.inference.density import Density
 from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.draws import SamplerReport, SamplerSettings
 from bsvdd.inference.samplers import hmc, nuts
-from bsvdd.inference.samplers.coordinates import Coordinates, can_map, mapped
-from bsvdd.inference.samplers.hmc import Kernel, State
+from bsvdd.inference.samplers.hmc import Coordinates, Kernel, State, can_map, mapped
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.threads import SupersededError
 from bsvdd.inference.warning import DiagnosticWarning

@@ -284,7 +284,7 @@ def test_a_function_as_a_kernel(monkeypatch):
     for wrong in ("rbf", kernels.RBF, None, 1.0):
         with pytest.raises(TypeError, match="kernel (must be a kernel such|is the class RBF)"):
             kernels.as_kernel(wrong)
-    monkeypatch.setattr("bsvdd.models.kernels.callable.BLOCK", 3)
+    monkeypatch.setattr("bsvdd.models.kernels.base.BLOCK", 3)
     poly = kernels.Custom(lambda A, B: (A @ B.T + 1.0) ** 2)
     np.testing.assert_allclose(poly.diag(X), [(x @ x + 1.0) ** 2 for x in X], rtol=1e-13)
 
