@@ -507,9 +507,7 @@ class Center(Score):
             scores[far] = _ranked(self.log_similarity(rows[far]) - threshold, rank)
         return scores
 
-    def _ends(
-        self, s: np.ndarray, rows: np.ndarray, at: Boundary, prob: float
-    ) -> np.ndarray:
+    def _ends(self, s: np.ndarray, rows: np.ndarray, at: Boundary, prob: float) -> np.ndarray:
         """Return the ends (2, rows) of intervals of the values, less those of a boundary.
 
         The similarities s (rows, draws) are overwritten.

@@ -84,11 +84,10 @@ def plot_explanation(
     _points(axes[0, -1], why, point_names(est))
     decision = "normal" if of_row["normal"] else "abnormal"
     what = "surprise" if why.kind == "surprise" else "$d_z^2 - D^2$"
-    interval = "" if why.draws == 1 else f" [{of_row['low']:.3g}, {of_row['high']:.3g}]"
-    figure.suptitle(
-        f"{type(est).__name__}: {decision}; {what} {of_row['mean']:.3g}{interval}, 0 at the cutoff",
-        fontsize=11,
-    )
+    low, high = of_row["low"], of_row["high"]
+    interval = f" [{low:.3g}, {high:.3g}]" if low < high else ""
+    title = f"{type(est).__name__}: {decision}; {what} {of_row['value']:.3g}{interval}"
+    figure.suptitle(f"{title}, 0 at the cutoff", fontsize=11)
     return figure
 
 
@@ -127,8 +126,7 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
     if why.kind == "surprise":
         base, remainder = why.rows[["base", "remainder"]].iloc[0]
         xlabel = (
-            f"term in the surprise, and its share; concentration {remainder:.3g}, "
-            rf"$\log s_{{\mathrm{{cut}}}}$ {base:.3g}"
+            f"term in the surprise, and its share; concentration {remainder:.3g}, base {base:.3g}"
         )
     ax.set(xlabel=xlabel, title="Columns")
     ax.legend(frameon=False, loc="lower right", fontsize=8)

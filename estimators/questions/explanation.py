@@ -43,9 +43,11 @@ class Explanation:
         distance less that of the cutoff; see :mod:`bsvdd.estimators.questions.terms`. Both are 0 at
         the cutoff.
     rows : pandas.DataFrame
-        For each row ``normal``, the decision, and ``mean``, ``low``, ``high`` of what is explained.
-        The mean is the sum of ``base``, of ``remainder``, and of the terms of the columns
-        (surprise) or of all points (distance). The base is :math:`\log s_{\mathrm{cut}}`, or the
+        For each row ``normal``, the decision, and ``value``, ``low``, ``high`` of what is
+        explained: the surprise of ``est.decision`` with its interval, or the mean over the draws.
+        The value is the sum of ``base``, of ``remainder``, and of the terms of the columns
+        (surprise) or of all points (distance). The base is :math:`\log s_{\mathrm{cut}}`, less
+        what the mean of :math:`-\log s_z` over the draws exceeds its median, or the
         mean of :math:`d^2 - D^2` over normal training rows; the remainder is the concentration, or
         k(z, z) less its mean over normal rows.
     columns : xarray.Dataset or None
@@ -101,9 +103,9 @@ class Explanation:
     def _sentence(self, i: int) -> str:
         row, name = self.rows.iloc[i], self.rows.index[i]
         what = self.kind if self.kind == "surprise" else "squared distance less that of the cutoff"
-        interval = "" if self.draws == 1 else f" [{row['low']:.3g}, {row['high']:.3g}]"
+        interval = f" [{row['low']:.3g}, {row['high']:.3g}]" if row["low"] < row["high"] else ""
         text = (
-            f"{name}: {'normal' if row['normal'] else 'abnormal'}, {what} {row['mean']:.3g}"
+            f"{name}: {'normal' if row['normal'] else 'abnormal'}, {what} {row['value']:.3g}"
             f"{interval}, 0 at the cutoff."
         )
         if self.columns is not None:
@@ -120,6 +122,8 @@ class Explanation:
             change = ", ".join(
                 f"{of_row['column'].values[f]} = {of_row['value'].values[f]:.4g}" for f in largest
             )
+            others = int((size > 0.0).sum()) - len(largest)
+            change += f" and {others} more changes" if others else ""
             text += f" Normal with {change}." if largest else ""
         return text
 
@@ -197,12 +201,12 @@ class Training:
     ----------
     rows : ndarray of int, shape (rows,)
         Their numbers.
-    normal : ndarray of bool, shape (n,)
-        Which of all training rows are normal when they are left out.
+    decided : ndarray of shape (4, n)
+        What ``center.decision`` has of all training rows, left out.
     """
 
     rows: np.ndarray
-    normal: np.ndarray
+    decided: np.ndarray
 
 
 def explain(
@@ -234,17 +238,19 @@ def explain(
     data, cutoff = fit.data, parts.cutoff_of(decides, draws)
     members = explained.rows if isinstance(explained, Training) else None
     if isinstance(explained, Training):
-        rows, is_normal = data.rows[explained.rows], explained.normal[explained.rows]
-        normal, terms = (
-            explained.normal,
-            _left_out_terms(fit, center, explained.rows, cutoff, prob, top),
-        )
+        rows, decided = data.rows[explained.rows], explained.decided[:, explained.rows]
+        normal = explained.decided[0] >= 0.0
+        terms = _left_out_terms(fit, center, explained.rows, cutoff, prob, top)
     else:
-        rows, normal, is_normal = explained, fit.normal, decides.is_normal(explained, fit.level)
-        terms = parts.terms(center, rows, cutoff, prob, top)
+        rows, decided = explained, decides.decision(explained, fit.level, prob)
+        normal, terms = fit.normal, parts.terms(center, explained, cutoff, prob, top)
+    is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
+    mean = terms["total"][:, 0]
     table = pd.DataFrame({"normal": is_normal}, names)
-    table[list(ENDS)] = terms["total"]
-    table["base"], table["remainder"] = parts.base(center, cutoff), terms["remainder"][:, 0]
+    values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
+    table[["value", "low", "high"]] = values
+    table["base"] = parts.base(center, cutoff) + values[:, 0] - mean
+    table["remainder"] = terms["remainder"][:, 0]
     normal = normal & ~data.minority
     region = changes_of.Region.of(data.majority_rows, normal[~data.minority])
 
@@ -288,7 +294,7 @@ def explain(
             size=("obs", region.size(change)),
         ).assign_attrs(dates)
     return Explanation(
-        kind="surprise" if parts.has_surprise(center) else "distance",
+        kind="surprise" if has_surprise else "distance",
         rows=table,
         columns=of_columns,
         points=dataset("rank", range(terms["point"].shape[1]), **points),
@@ -324,7 +330,7 @@ def of_estimator(
     explained: Any
     if X is None:
         members = est._positions(rows)
-        explained = Training(members, est._training_normal())
+        explained = Training(members, est._training(prob))
         of_rows = est.fit_.data.row_names[members]
     elif rows is not None:
         raise ValueError("rows are positions of training rows; give them without X")

@@ -119,7 +119,7 @@ def test_explained_by_columns_of_both_kinds():
     why = est.explain(NEW)
     assert why.top_columns(1)["column_1"].tolist()[1:] == ["city", "a"]
     total = why.columns["mean"].sum("column") + why.rows[["base", "remainder"]].sum(axis=1)
-    np.testing.assert_allclose(total, why.rows["mean"], rtol=1e-9)
+    np.testing.assert_allclose(total, why.rows["value"], rtol=1e-9)
     assert why.changes is None
     labels = plots.plot_explanation(est, NEW.iloc[[1]]).axes[0].get_yticklabels()
     assert "city = Lima" in [text.get_text() for text in labels]

@@ -29,16 +29,21 @@ MINORITY = np.arange(47) % 9 == 4
 BANDWIDTH = 1.4
 
 
+def assert_same_as_the_decision(why, decided):
+    numbers = decided[["surprise", "surprise_low", "surprise_high"]]
+    np.testing.assert_allclose(why.rows[["value", "low", "high"]], numbers, rtol=1e-12)
+
+
 def test_tables_have_the_names_of_rows_and_columns():
     kernel = kernels.Standardized(kernels.RBF(BANDWIDTH))
     est = SVDD(kernel=kernel).fit(pd.DataFrame(ROWS, columns=NAMES))
     why, names = est.explain(NEW, top=4), NEW.index.tolist()
     assert (why.kind, why.draws, why.prob, why.without_columns) == ("surprise", 1, 0.9, "")
-    parts = ["normal", "mean", "low", "high", "base", "remainder"]
+    parts = ["normal", "value", "low", "high", "base", "remainder"]
     assert why.rows.columns.tolist() == parts and why.rows.index.tolist() == names
     normal = why.rows["normal"].to_numpy()
-    assert (normal == (est.predict(NEW) == 1)).all() and (normal == (why.rows["mean"] <= 0)).all()
-    assert (why.rows["mean"] == why.rows["low"]).all()  # one draw
+    assert (normal == (est.predict(NEW) == 1)).all() and (normal == (why.rows["value"] <= 0)).all()
+    assert_same_as_the_decision(why, est.decision(NEW))
     for each in (why.columns, why.changes):
         assert each["column"].values.tolist() == NAMES and each["obs"].values.tolist() == names
     assert not why.points["minority"].any() and why.points.sizes["rank"] == 4
@@ -79,13 +84,14 @@ def test_the_identity_is_exact_in_each_draw(inner, standardised):
     divergence = rel_entr(q, w[:, None]).sum(axis=2)
     np.testing.assert_allclose(total, columns.sum(axis=2) + divergence, rtol=1e-9, atol=1e-10)
     of_points = np.take_along_axis(q, found.points["point"].values[None], axis=2)
-    surprise, shares = total + thresholds(est)[:, None], columns / total[..., None]
+    assert_same_as_the_decision(found, est.decision(Z, prob=0.8))
+    np.testing.assert_allclose(found.rows["value"] - found.rows["base"], total.mean(0), rtol=1e-9)
+    shares = columns / total[..., None]
     for name, share, of in (
         ("mean", "share", lambda x: x.mean(0)),
         ("low", "share_low", lambda x: np.quantile(x, 0.1, 0)),
         ("high", "share_high", lambda x: np.quantile(x, 0.9, 0)),
     ):
-        np.testing.assert_allclose(found.rows[name], of(surprise), rtol=1e-9)
         np.testing.assert_allclose(found.columns[name], of(columns), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(found.points[name], of(of_points), rtol=1e-8, atol=1e-13)
         np.testing.assert_allclose(found.columns[share], of(shares), rtol=1e-9, atol=1e-12)
@@ -150,7 +156,7 @@ def test_signed_weights_are_explained_by_terms_of_points_that_add_up(model):
     similarity = est.fit_.center.similarity(Z)
     cutoff = thresholds(est) if len(similarity) > 1 else [upper_median(thresholds(est))]
     margin = 2.0 * (np.mean(cutoff) - similarity.mean(axis=0))
-    np.testing.assert_allclose(found.rows["mean"], margin, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.rows["value"], margin, rtol=1e-6, atol=1e-9)
     added = found.rows["base"] + found.rows["remainder"] + found.points["mean"].sum("rank").values
     np.testing.assert_allclose(added, margin, rtol=1e-6, atol=1e-9)
     minority = found.points["minority"]
@@ -313,7 +319,7 @@ def test_it_agrees_with_the_decision(bayes):
     np.testing.assert_array_equal(why.rows["normal"], bayes.predict(Z) == 1)
     assert why.rows["normal"].iloc[-1]  # rows inside the description are explained
     assert why.changes is None and why.draws == 2000
-    np.testing.assert_allclose(why.rows["low"], bayes.decision(Z)["surprise"], atol=0.01)
+    assert_same_as_the_decision(why, bayes.decision(Z, prob=1e-9))
 
 
 MATRIX = SVDD(kernel=kernels.Precomputed(), cutoff=1.0)

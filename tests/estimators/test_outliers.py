@@ -58,7 +58,8 @@ def test_a_training_row_is_explained_without_itself(kernel):
     rows = [0, 1, 2, 4, 13, 7]  # 4 and 13 are minority rows, which are new to the centre
     why = est.explain(rows=rows, draws=10**6, top=60)
     every = est.explain(draws=10**6, changes=False)
-    np.testing.assert_allclose(every.rows.loc[rows, "mean"], why.rows["mean"], rtol=1e-12)
+    np.testing.assert_allclose(every.rows.loc[rows, "value"], why.rows["value"], rtol=1e-12)
+    decided = est.training_decision()
     for row in rows:
         point = data.point_of_row[row]
         weights, learned = w.copy(), est.kernel_ if MINORITY[row] else est.kernel_.leaving_out
@@ -70,8 +71,9 @@ def test_a_training_row_is_explained_without_itself(kernel):
             terms = np.log(weights) + learned.log(*at)
         total = -logsumexp(terms, axis=1)
         q = np.exp(terms + total[:, None])
-        surprise = total.mean() + est.fit_.center.boundary.threshold.mean()
-        assert why.rows["mean"][row] == pytest.approx(surprise, rel=1e-9)
+        assert why.rows["value"][row] == decided["surprise"].iloc[row]
+        terms = why.rows["value"][row] - why.rows["base"][row]
+        assert terms == pytest.approx(total.mean(), rel=1e-9)
         columns = [(q @ c[0]).mean() for c in learned.by_column(*at)]
         np.testing.assert_allclose(why.columns["mean"].sel(obs=row), columns)
         divergence = rel_entr(q, weights).sum(axis=1).mean()
@@ -99,7 +101,7 @@ def test_all_models_explain_training_rows_and_the_parts_add_up(est):
     of_columns = why.kind == "surprise"
     terms = why.columns["mean"].sum("column") if of_columns else why.points["mean"].sum("rank")
     parts = terms.values + why.rows["remainder"] + why.rows["base"]
-    np.testing.assert_allclose(parts, why.rows["mean"], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(parts, why.rows["value"], rtol=1e-8, atol=1e-10)
 
 
 @pytest.fixture(scope="module")
