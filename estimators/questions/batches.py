@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import betabinom, false_discovery_control
 
+from ...inference.warning import DataWarning, warn
 from .. import inputs
 from . import p_values
 
@@ -23,7 +24,11 @@ def select(
     """Return the rows of a batch to call abnormal, a mask; see ``est.select``."""
     check_rate("fdr", fdr)
     if method != "e-values":
-        return discoveries(computed(est.p_value(X, method, given, tail)), fdr)
+        p = computed(est.p_value(X, method, given, tail))
+        found = discoveries(p, fdr)
+        if tail == "rank" and len(p) and not found.any():
+            _warn_of_ranks(p, fdr, int((~est.fit_.data.minority).sum()))
+        return found
     if tail != "rank":
         raise ValueError(f"method='e-values' needs tail='rank', got {tail!r}")
     columns, e = p_values.positions(est, given), []
@@ -33,6 +38,19 @@ def select(
         # half the rate for each split, so that their mean can reach the whole (Bashari et al.)
         e.append(e_values(scores, split.left_out, fdr / 2.0))
     return discoveries_by_e_values(np.mean(e, axis=0), fdr)
+
+
+def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
+    """Warn if rows have the smallest possible p-value of n left-out rows, and are too few."""
+    smallest, lowest = p.min(), int((p == p.min()).sum())
+    needed = int(np.ceil(smallest * len(p) / fdr))
+    if smallest * (n + 1) <= 2.0:  # 2: a split has half of the rows
+        warn(
+            f"no row is selected, though {lowest} of {len(p)} have the smallest possible p-value, "
+            f"{smallest:.3g}: {needed} would have to at fdr={fdr:g}; "
+            "fit more rows, use tail='pareto', or look at the surprise in est.decision(X)",
+            DataWarning,
+        )
 
 
 def bounds(est: Any, X: Any, confidence: float, method: str, given: Any = None) -> pd.DataFrame:

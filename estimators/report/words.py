@@ -14,7 +14,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import binomtest
 
 from ...inference import diagnostics
 from ...inference.cutoff import Cutoff, as_cutoff
@@ -165,26 +164,21 @@ def worth(est: Fitted, value: Mapping[str, float]) -> list[str]:
 
 
 def cutoff(est: Fitted) -> list[str]:
-    """Return how the cutoff was chosen, and how often left-out majority rows exceed it."""
+    """Return how the cutoff was chosen, and how many left-out rows lie on its wrong side."""
     is_minority, scores = est.fit_.data.minority, est.left_out_scores()
-    known, normal = ~np.isnan(scores), scores >= 0.0
+    known, normal, policy = ~np.isnan(scores), scores >= 0.0, as_cutoff(est.cutoff)
     majority, minority = known & ~is_minority, known & is_minority
-    alarms = share(int((majority & ~normal).sum()), int(majority.sum()))
     within = f"d ≤ {est.cutoff_:.6g}" if est.fit_.has_center else "score ≥ 0"
-    sentences = [
-        f"A row is normal if P({within} | data) exceeds {est.level_:g}. "
-        + _chosen(as_cutoff(est.cutoff), bool(is_minority.any())),
-        f"Realised false alarms: {alarms} of the majority rows are called abnormal when they are "
-        "left out.",
-    ]
+    rule = "P(normal)" if policy.uncertain and est.fit_.has_center else f"P({within} | data)"
+    beyond = f"{(majority & ~normal).sum()} of {majority.sum()} majority rows lie beyond it"
     if minority.any():
-        misses = share(int((minority & normal).sum()), int(minority.sum()))
-        sentences.append(f"Realised misses: {misses} of the minority rows are normal.")
-    sentences.append(
-        "The cutoff was chosen on these rows, so this is no independent evidence; new rows with "
-        "labels, est.report(path, X, y), are."
-    )
-    return sentences
+        beyond += f", and {(minority & normal).sum()} of {minority.sum()} minority rows within it"
+    return [
+        f"A row is normal if {rule} exceeds {est.level_:g}. "
+        + _chosen(policy, bool(is_minority.any())),
+        f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
+        "evidence; new rows with labels, est.report(path, X, y), are.",
+    ]
 
 
 def none_beyond(n: int, rate: float) -> str:
@@ -227,22 +221,6 @@ def _chosen(policy: Cutoff, labels: bool) -> str:
         **{name: f"has the best value of {what} on left-out rows" for name, what in best.items()},
     }
     return f"This cutoff {said.get(str(criterion), 'was given as a number')}."
-
-
-def share(k: int, n: int) -> str:
-    """Return k of n with its share and the 95 % interval of Clopper and Pearson (1934).
-
-    Examples
-    --------
-    >>> from bsvdd.estimators.report.words import share
-    >>> share(9, 99)
-    '9 of 99 (9.1 %, 95 % interval 4.2 to 16.6 %)'
-    """
-    interval = binomtest(k, n).proportion_ci(0.95, "exact")
-    return (
-        f"{k} of {n} ({100 * k / n:.1f} %, 95 % interval {100 * interval.low:.1f} to "
-        f"{100 * interval.high:.1f} %)"
-    )
 
 
 def code(est: Any) -> str:

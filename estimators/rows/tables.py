@@ -190,7 +190,8 @@ def features(table: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         first = dates_of(table[dates[0]]).moment(0.0)
         warn(
             f"{the_columns(dates, 'has', 'have')} dates, read as days since the first, "
-            f"{first:%Y-%m-%d}; leave out by --drop {str(dates[0])!r}",
+            f"{first:%Y-%m-%d}; if they should not count: "
+            + " ".join(f"--drop {str(c)!r}" for c in dates),
             DataWarning,
         )
     texts = [c for c, kind in kinds.items() if kind == "numbers" and not is_numeric(table[c])]
