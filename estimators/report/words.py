@@ -169,12 +169,14 @@ def cutoff(est: Fitted) -> list[str]:
     known, normal, policy = ~np.isnan(scores), scores >= 0.0, as_cutoff(est.cutoff)
     majority, minority = known & ~is_minority, known & is_minority
     within = f"d ≤ {est.cutoff_:.6g}" if est.fit_.has_center else "score ≥ 0"
-    rule = "P(normal)" if policy.uncertain and est.fit_.has_center else f"P({within} | data)"
+    rule, display = f"P({within} | data)", ""
+    if policy.uncertain and est.fit_.has_center:
+        rule, display = "P(normal)", f"As a distance, the cutoff is {est.cutoff_:.6g}. "
     beyond = f"{(majority & ~normal).sum()} of {majority.sum()} majority rows lie beyond it"
     if minority.any():
         beyond += f", and {(minority & normal).sum()} of {minority.sum()} minority rows within it"
     return [
-        f"A row is normal if {rule} exceeds {est.level_:g}. "
+        f"A row is normal if {rule} exceeds {est.level_:g}. {display}"
         + _chosen(policy, bool(is_minority.any())),
         f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
         "evidence; new rows with labels, est.report(path, X, y), are.",

@@ -151,8 +151,8 @@ def test_the_command_says_which_columns_are_dates(tmp_path):
         path = as_csv(tmp_path / "x.csv", BASE.assign(x=days))
         result = command("fit", path, "--model", "SVDD", "--out", tmp_path / "m", *options)
         assert result.exit_code == 0, result.output
-        line = "column 'x' has dates, read as days since the first, 2024-01-01; leave out by"
-        assert options or line + " --drop 'x'" in result.output
+        line = "column 'x' has dates, read as days since the first, 2024-01-01; if they should"
+        assert options or line + " not count: --drop 'x'" in result.output
     rows = bsvdd.load(tmp_path / "m").fit_.data.rows[:, 2]
     assert rows[0] == np.median(rows[1:])
 

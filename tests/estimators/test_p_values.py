@@ -214,6 +214,7 @@ def est(request):
     return clone(request.param).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:no row is selected")
 def test_the_cutoff_of_a_rate_and_p_values_decide_alike_by_every_way_in(est):
     expected = est.p_value(NEW)
     for rate in (0.1, 0.2, 0.5):
