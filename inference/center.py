@@ -26,7 +26,7 @@ import numpy as np
 
 from ..models.gram import Gram, squared_norm
 from . import threads
-from .decision import Boundary, deciding_quantile, needed, quantile_rank
+from .decision import Boundary, around, deciding_quantile, needed, quantile_rank, with_unseen
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
 BLOCK_ROWS = 256  # most rows of a thread at once: more do not make the products faster
@@ -102,10 +102,10 @@ class Score:
 
         def of_block(block: slice) -> np.ndarray:
             values = self.values_of_draws(rows[block]).T
-            margins, upper = values - threshold, self.boundary.highest(values, logarithmic=False)
-            share = (margins >= 0.0).mean(axis=1)
-            low, high = -_ranked(upper, draws - 1 - end), -_ranked(values - reference, end)
-            return np.stack([_ranked(margins, rank), share, low, high]).T
+            margins, surprise = values - threshold, reference - values
+            scores, share = _ranked(margins, rank), (margins >= 0.0).mean(axis=1)
+            low, high = _ranked(surprise, end), _ranked(surprise, draws - 1 - end)
+            return np.stack([scores, share, *around(-scores, low, high)]).T
 
         parts = threads.each(of_block, len(rows), max(1, BLOCK_VALUES // draws))
         return np.concatenate([np.empty((0, 4)), *parts]).T
@@ -359,8 +359,8 @@ class Center(Score):
         def of_block(block: slice) -> np.ndarray:
             s = self._similarity(rows[block])
             scores, count = self._scores(s, rows[block], level), self._at_least(s, rows[block])
-            low, high = self._ends(s, rows[block], self.boundary, prob)
-            return np.stack([scores, count / self._draws, -high, -low]).T
+            low, high = self._ends(s, rows[block], self.boundary.reference, prob)
+            return np.stack([scores, count / self._draws, *around(-scores, -high, -low)]).T
 
         parts = threads.each(of_block, len(rows), self._step)
         return np.concatenate([np.empty((0, 4)), *parts]).T
@@ -373,10 +373,9 @@ class Center(Score):
         :math:`g \sim \mathrm{Gamma}(1)` (:mod:`bsvdd.inference.decision`).
         """
         zero = np.zeros_like(self.boundary.reference)
-        at = replace(self.boundary, threshold=zero, reference=zero)
 
         def of_block(block: slice) -> np.ndarray:
-            return self._ends(self._similarity(rows[block]), rows[block], at, prob).T
+            return self._ends(self._similarity(rows[block]), rows[block], zero, prob).T
 
         parts = threads.each(of_block, len(rows), self._step)
         return np.concatenate([np.empty((0, 2)), *parts]).T
@@ -507,14 +506,17 @@ class Center(Score):
             scores[far] = _ranked(self.log_similarity(rows[far]) - threshold, rank)
         return scores
 
-    def _ends(self, s: np.ndarray, rows: np.ndarray, at: Boundary, prob: float) -> np.ndarray:
-        """Return the ends (2, rows) of intervals of the values, less those of a boundary.
+    def _ends(
+        self, s: np.ndarray, rows: np.ndarray, reference: np.ndarray, prob: float
+    ) -> np.ndarray:
+        """Return the ends (2, rows) of intervals of the values less a reference.
 
         The similarities s (rows, draws) are overwritten.
         """
         rank, values = quantile_rank((1.0 + prob) / 2.0, self._draws), self.as_values(s.T, rows).T
-        upper = _ranked(at.highest(values, self.logarithmic), self._draws - 1 - rank)
-        return np.stack([_ranked(values - at.reference, rank), upper])
+        raised = with_unseen(values, self.boundary.log_whole, self.logarithmic)
+        upper = _ranked(raised - reference, self._draws - 1 - rank)
+        return np.stack([_ranked(values - reference, rank), upper])
 
 
 def log_sums(log_k: np.ndarray, weights: np.ndarray) -> np.ndarray:

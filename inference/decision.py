@@ -129,15 +129,6 @@ class Boundary:
         """The (upper) median of the threshold."""
         return float(np.sort(self.threshold)[len(self.threshold) // 2])
 
-    def highest(self, values: np.ndarray, logarithmic: bool) -> np.ndarray:
-        """Return values (..., draws) with a whole unseen row, less the reference.
-
-        Where that is less than ``values - threshold``, which decides, it is the latter: so the
-        interval of a surprise contains the surprise.
-        """
-        whole = with_unseen(values, self.log_whole, logarithmic) - self.reference
-        return np.maximum(whole, values - self.threshold)
-
     @classmethod
     def at(cls, value: Any = 0.0) -> Self:
         """Return the boundary at one value, or at one for each draw, without an unseen row."""
@@ -205,6 +196,16 @@ def of_left_out(
     log_threshold = _without_unseen(np.log(reference[positive]), log_half[positive])
     threshold[positive] = np.exp(log_threshold)
     return Boundary(threshold, reference, log_whole)
+
+
+def around(
+    surprise: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of an interval of the surprise, moved so that it contains the surprise.
+
+    The surprise counts half an unseen row, and the ends a whole one, so it may lie outside.
+    """
+    return np.minimum(low, surprise), np.maximum(high, surprise)
 
 
 def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) -> np.ndarray:

@@ -109,10 +109,12 @@ class LeftOut:
         share = np.full(len(known), np.nan)
         weight = None if self.log_weight is None else softmax(self.log_weight[:, known], axis=0)
         share[known] = np.average(margins[:, known] >= 0.0, axis=0, weights=weight)
-        end = (1.0 + prob) / 2.0
-        low = self._quantile(-at.highest(self.values.T, logarithmic).T, end)
-        high = -self._quantile(self.values - at.reference[:, None], end)
-        return np.stack([self._quantile(margins, level), share, low, high])
+        end, reference = (1.0 + prob) / 2.0, at.reference[:, None]
+        raised = decision.with_unseen(self.values, at.log_whole[:, None], logarithmic)
+        low = self._quantile(reference - raised, end)
+        high = -self._quantile(self.values - reference, end)
+        scores = self._quantile(margins, level)
+        return np.stack([scores, share, *decision.around(-scores, low, high)])
 
     def _quantile(self, values: np.ndarray, level: float) -> np.ndarray:
         known, weight = self.known, self.log_weight
