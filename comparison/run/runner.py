@@ -247,7 +247,7 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row for each fit, with its metrics, time and diagnostics; ``table.summary`` summarises
+        One row for each fit, with its metrics, processor time and diagnostics; ``table.summary`` summarises
         them. The last rows are those of flagging all rows and of flagging none.
 
     Raises
