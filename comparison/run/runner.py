@@ -247,8 +247,8 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row for each fit, with its metrics, processor time and diagnostics; ``table.summary`` summarises
-        them. The last rows are those of flagging all rows and of flagging none.
+        One row for each fit, with its metrics, processor time and diagnostics; ``table.summary``
+        summarises them. The last rows are those of flagging all rows and of flagging none.
 
     Raises
     ------
