@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
 from .base import Kernel, Wrapper, is_number
-from .distance import RBF, DistanceKernel
+from .numeric import RBF, DistanceKernel
 
 INDICATORS = 100  # categories of a column that have an indicator of their own in ``inputs``
 KNOTS = 1000  # largest number of values of a column that are kept for its normal scores

@@ -5,8 +5,8 @@ import preliz
 import pymc as pm
 import pytest
 from bsvdd.inference.decision import deciding_quantile
-from bsvdd.models import Gram, bdd_m, bdd_m_posterior
-from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
+from bsvdd.models import Gram, bdd_m
+from bsvdd.models.bdd_m import TruncatedNormalPosterior
 from numpy.polynomial.legendre import leggauss
 from scipy import stats
 from scipy.optimize import OptimizeResult
@@ -161,7 +161,7 @@ def test_mode_is_that_of_a_general_solver(n0, n1, m2, sd2, scale, ends):
 
 def test_a_mode_that_is_not_found_is_an_error(monkeypatch):
     failed = OptimizeResult(success=False, nit=3, message="no")
-    monkeypatch.setattr(bdd_m_posterior, "lsq_linear", lambda *a, **k: failed)
+    monkeypatch.setattr(bdd_m, "lsq_linear", lambda *a, **k: failed)
     with pytest.raises(RuntimeError, match=r"mode of BDD-M was not found in 3 iterations \(no\)"):
         TruncatedNormalPosterior(GRAM, FLAT, TRUNCATED).mode()
 
@@ -292,17 +292,6 @@ def test_weights_of_the_draws_and_the_left_out_centre_are_those_of_refits(prior,
         assert abs((error**2).mean() - variance) < 4.5 * (error**2).std() / n**0.5
         stayed.append(abs((w @ WHOLE.K[j]).mean() - expected) / (variance / n) ** 0.5)
     assert max(stayed) > 15  # leaving a row out makes a difference
-
-
-def test_density_of_a_minority_weight_at_zero():
-    """Against SciPy's truncated normal, far into both tails."""
-    for mean in (-40.0, -3.0, -0.2, 0.0, 0.4, 1.0, 1.3, 30.0):
-        for precision in (0.5, 20.0, 900.0):
-            root = precision**0.5
-            expected = stats.truncnorm.logpdf(0.0, -mean * root, (1 - mean) * root, mean, 1 / root)
-            expected -= np.log(root / (2 * np.pi) ** 0.5)
-            found = bdd_m_posterior._log_density_at_zero(np.array([mean]), np.array([precision]))
-            np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_the_only_row_of_a_class():
