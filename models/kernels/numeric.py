@@ -344,9 +344,5 @@ class Standardized(Wrapper):
             raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
         return (X - np.array(self.mean, X.dtype)) / np.array(self.scale, X.dtype)
 
-    @override
-    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self._inner.summed(self.columns(X), self.columns(Y.astype(X.dtype)))
-
     def __repr__(self) -> str:
         return f"Standardized({self.kernel!r})"

@@ -347,9 +347,9 @@ class Tabular(Wrapper):
 
     @override
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        if self.categorical_columns:
-            return super().summed(X, Y)
-        return self._inner.summed(self.columns(X), self.columns(Y.astype(X.dtype)))
+        if self.categorical_columns:  # a factor of each pair of rows
+            return Kernel.summed(self, X, Y)
+        return super().summed(X, Y)
 
     def __repr__(self) -> str:
         rho = f", rho={self.rho:.6g}" if self.categorical or self.rho != Tabular.rho else ""

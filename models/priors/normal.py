@@ -10,8 +10,7 @@ import numpy as np
 
 from .. import svdd
 from ..gram import Gram
-from ..kernels.base import is_number
-from .base import CorrelatedPrior, GaussianPrior, as_covariance, as_vector, values_of_points
+from .base import CorrelatedPrior, GaussianPrior, as_covariance, as_location, values_of_points
 
 
 @dataclass(frozen=True)
@@ -97,17 +96,15 @@ class Normal(CorrelatedPrior):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if is_number(self.m):
-            object.__setattr__(self, "m", as_vector(self, "m", [self.m])[0])
-        elif self.m is not None:
-            object.__setattr__(self, "m", as_vector(self, "m", self.m))
+        if self.m is not None:
+            object.__setattr__(self, "m", as_location(self, "m", self.m))
         if self.sigma is not None:
             object.__setattr__(self, "sigma", as_covariance(self, "sigma", self.sigma))
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
-        if not isinstance(self.m, tuple):
-            return np.full(gram.n_majority_points, self.m or 0.0)
+        if self.m is None:
+            return super().mean(gram)
         return values_of_points(self, "m", gram, "majority")
 
     @override
