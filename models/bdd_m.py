@@ -45,7 +45,7 @@ from scipy.optimize import lsq_linear
 from scipy.stats import truncnorm
 
 from .gram import Gram, squared_norm
-from .linear_algebra import WithoutEach, cholesky_factor, kernel_sums, require_digits
+from .linear_algebra import WithoutEach, cholesky_factor, factor_with_digits, kernel_sums
 from .potential import kernel_potential
 from .priors import GaussianPrior, Normal, Prior, TruncatedNormal
 from .priors.base import is_foreign, make_variable
@@ -225,9 +225,8 @@ class TruncatedNormalPosterior:
         ValueError
             Lambda_0 is singular in double precision.
         """
-        upper, gram, prior = cholesky_factor(self.precision0, "BDD-M"), self.gram, self.prior
-        require_digits(upper, gram, prior.covariance(gram), prior.precision(gram), "BDD-M")
-        return upper
+        prior = self.prior.covariance(self.gram), self.prior.precision(self.gram)
+        return factor_with_digits(self.precision0, self.gram, prior, "BDD-M")
 
     @cached_property
     def gain(self) -> np.ndarray:
