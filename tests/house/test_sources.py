@@ -71,7 +71,7 @@ TITLES = [
     (path, title, title, 48)
     for title, paths in {
         TURKOZ: ["estimators/registry.toml", "estimators/bdd.py", "models/priors/minority.py"],
-        OH: ["estimators/registry.toml", "estimators/bsvdd.py", "models/priors/row_sums.py"],
+        OH: ["estimators/registry.toml", "estimators/bsvdd.py", "models/priors/normal.py"],
         BAE: ["estimators/registry.toml", "estimators/bsvdd.py", "models/priors/minority.py"],
     }.items()
     for path in [*paths, "paper/paper.bib"]
