@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.report import published
+from bsvdd.comparison.report import reproduction
 from bsvdd.comparison.scenarios.slides import Slides
 from bsvdd.inference.decision import evaluate
 
@@ -72,7 +72,7 @@ def cell(setting: dict[str, Any], pair: int, name: str, rows: int, new: int) -> 
 
 def table(frame: pd.DataFrame) -> str:
     """Return the means of each setting and model as a Markdown table, with the printed F1."""
-    printed, lines = published.table()["f1"], []
+    printed, lines = reproduction.published()["f1"], []
     keys = ["share", "v", "model"]
     for (share, v, model), rows in frame.groupby(keys, sort=False, dropna=False):
         means = rows.mean(numeric_only=True)

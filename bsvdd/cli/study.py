@@ -50,7 +50,7 @@ class Run:
                 on_cell = display.cells(study.name, len(study.cells()))
                 results[study.name] = study.run(store, workers, self.retry, on_cell)
         for study in studies:
-            rows, save = results[study.name], report.pages.save
+            rows, save = results[study.name], report.table.save
             save(study.file(self.out, "results.csv"), run.runner.to_csv(rows).encode())
             for suffix, text in report.table.formats(rows).items():
                 save(study.file(self.out, f"table.{suffix}"), text.encode())
@@ -193,12 +193,12 @@ def real(
 def kinds(names: tuple[str, ...], own: Run) -> None:
     """Kinds of abnormal rows that training has not seen, beside labelled kinds."""
     with plain_errors():
-        sets = scenarios.kinds
-        data = [sets.embedded(name) for name in names or sets.names()]
+        sets = scenarios.datasets
+        data = [sets.embedded_kinds(name) for name in names or sets.names(sets.KINDS)]
         chosen = run.studies.kinds(data, own.quick, own.seed)
         results = own.results([chosen])[chosen.name]
         text = report.kinds.text(results)
-        report.kinds.save(own.out, results)
+        report.kinds.write(own.out, results)
         click.echo(text)
     click.echo(f"table: {chosen.file(own.out, 'table.txt')}")
 

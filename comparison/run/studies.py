@@ -17,10 +17,9 @@ import pandas as pd
 
 from ...estimators.registry import MODELS
 from ...models.kernels import RBF, Standardized, Tabular
-from ..scenarios.collection import Dataset, require_known
-from ..scenarios.generators import SHAPES, Shape
-from ..scenarios.kinds import Clusters, KindSet, LabelledKind
-from ..scenarios.scenario import Real, Scenario
+from ..scenarios.datasets import Dataset, KindSet, require_known
+from ..scenarios.generators import SHAPES, Clusters, Shape
+from ..scenarios.scenario import LabelledKind, Real, Scenario
 from ..scenarios.slides import Slides
 from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, published
 from .runner import Study, read

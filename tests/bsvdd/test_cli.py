@@ -66,7 +66,7 @@ def no_pictures(monkeypatch):
     from bsvdd.comparison import report
 
     asked = []
-    monkeypatch.setattr(report, "pictures", lambda *a: asked.append(a) or {})
+    monkeypatch.setattr(report.own_data, "example", lambda *a: asked.append(a) or {})
     return asked
 
 

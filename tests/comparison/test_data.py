@@ -12,15 +12,15 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.scenarios import collection, datasets, kinds
-from bsvdd.comparison.scenarios.kinds import KindSet
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.datasets import DATA, KINDS, KindSet
 from bsvdd.estimators.rows.files import read
+from bsvdd.estimators.rows.tables import Layout
 from click.testing import CliRunner
 
 from bsvdd import SVDD, kernels
 from bsvdd.cli import main
 
-DATA, KINDS = collection.DATA, kinds.FOLDER
 ROW = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+)% \|", re.MULTILINE)
 TABLE = {row[0]: row[1:] for row in ROW.findall((DATA / "README.md").read_text(encoding="utf-8"))}
 
@@ -29,14 +29,14 @@ TABLE = {row[0]: row[1:] for row in ROW.findall((DATA / "README.md").read_text(e
 def test_files_are_those_that_are_pinned_and_have_sources(folder, n):
     lines = (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     sums = dict(reversed(line.split(None, 1)) for line in lines)
-    found = collection.sources(folder)
+    found = datasets.records(folder)
     files = {path.name for path in folder.iterdir() if path.name.endswith(".npz")}
     assert files == set(sums) == {f"{name}.npz" for name in found} and len(files) == n
     for name, digest in sums.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
     for source in found.values():
-        assert source.url.startswith("https://archive.ics.uci.edu/dataset/")
-        assert source.origin and source.licence and source.copy and source.conversion
+        assert source["url"].startswith("https://archive.ics.uci.edu/dataset/")
+        assert all(source[key] for key in ("origin", "licence", "copy", "conversion"))
 
 
 @pytest.mark.parametrize("name", datasets.names())
@@ -59,8 +59,8 @@ def test_classes_belong_to_the_rows_of_the_set_with_two_classes():
         "digits": ("digits_0", "0"),
         "landsat": ("landsat_cotton71", "cotton crop"),
     }
-    for name in kinds.names():
-        data = kinds.embedded(name)
+    for name in datasets.names(KINDS):
+        data = datasets.embedded_kinds(name)
         assert len(data.X) == len(data.label) and np.isfinite(data.X).all()
         assert len(data.kinds) >= 2
         if name in of_two:
@@ -83,7 +83,7 @@ def test_the_fewest_largest_classes_with_more_than_half_of_the_rows_are_normal()
     ("call", "message"),
     [
         (lambda: datasets.embedded("iris"), "unknown data set 'iris'.*wine_cultivar3"),
-        (lambda: kinds.embedded("glas"), "unknown set of several classes 'glas'.*'glass'"),
+        (lambda: datasets.embedded_kinds("glas"), "unknown set of several classes 'glas'.*'glass'"),
     ],
 )
 def test_an_unknown_name_lists_the_known_ones(call, message):
@@ -208,11 +208,23 @@ def test_a_pipe_does_not_block(name, tmp_path):
 MANY = "9" * 5_000
 
 
+def own_csv(path, label, minor):
+    return datasets.from_csv(path, Layout(label), minor)
+
+
 @pytest.mark.parametrize(
     ("head", "call", "message"),
     [
-        ("a" * 1_000_000 + ",b\n1,2\n", datasets.from_csv, "'y' .*is not in the table"),
-        (f"a,y\n{MANY},0\n", datasets.from_csv, r"but not '9{39} of row 0 .counted from 0.: mend"),
+        (
+            "a" * 1_000_000 + ",b\n1,2\n",
+            own_csv,
+            "'y' .*is not in the table",
+        ),
+        (
+            f"a,y\n{MANY},0\n",
+            own_csv,
+            r"but not '9{39} of row 0 .counted from 0.: mend",
+        ),
         (
             f"a,y\n{MANY},0\n",
             lambda p, y, _: SVDD(kernel=kernels.Standardized(kernels.RBF())).fit(p, y),
@@ -232,7 +244,7 @@ def test_names_and_numbers_without_end_are_shown_in_part(head, call, message, tm
 def test_the_name_of_a_file_says_nothing_to_a_terminal(tmp_path):
     path = tmp_path / "a\x1b[2Jb.csv"
     path.write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(9)), encoding="utf-8")
-    assert datasets.from_csv(path, "y", None).name == r"a\x1b[2Jb"
+    assert datasets.from_csv(path, Layout("y")).name == r"a\x1b[2Jb"
     result = CliRunner().invoke(main, ["compare", str(path), "--label", "z"], color=True)
     assert result.exit_code == 1 and "\x1b" not in result.output
     assert r"a\x1b[2Jb.csv: label column 'z'" in result.output
@@ -245,10 +257,11 @@ def test_a_file_with_holes_is_refused_in_little_memory(tmp_path):
     code = f"""
 import resource
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.rows.tables import Layout
 from bsvdd import SVDD
 import pandas, sklearn.model_selection
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for call in (lambda p: datasets.from_csv(p, "y", "1"), lambda p: SVDD().fit(p, "y")):
+for call in (lambda p: datasets.from_csv(p, Layout("y"), "1"), lambda p: SVDD().fit(p, "y")):
     try:
         call({str(path)!r})
     except ValueError as error:

@@ -7,23 +7,21 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from bsvdd.comparison.report import kinds as report
 from bsvdd.comparison.report import (
-    comparison_page,
     own_data,
     paired,
-    published,
     reproduction,
     table,
     unlabelled,
 )
-from bsvdd.comparison.report import kinds as report
 from bsvdd.comparison.run import runner, studies
 from bsvdd.comparison.run.cell import replicate_seed
-from bsvdd.comparison.run.protocol import Protocol
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
 from bsvdd.estimators.report.words import none_beyond
+from bsvdd.estimators.rows.tables import Layout
 from bsvdd.inference.cutoff import rows_for
 from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel
@@ -169,13 +167,15 @@ def results(moon):
 
 
 def test_the_winner_has_the_largest_mean(results):
-    by_auc, by_g_mean = own_data.winners(results)
+    found = own_data.winners(results)
     means = results[results["model"].isin(NAMES)].groupby("model")[["auc", "g_mean"]].mean()
-    assert by_auc.lead.best == means["auc"].idxmax()
-    assert by_g_mean.lead.best == means["g_mean"].idxmax()
-    assert f"{means['auc'].max():.3f} on average over 3 halves" in by_auc.sentence
+    assert found["AUC"].best == means["auc"].idxmax()
+    assert found["G-mean"].best == means["g_mean"].idxmax()
+    assert f"{means['auc'].max():.3f} on average over 3 halves" in own_data.sentence(
+        "AUC", found["AUC"]
+    )
     first = own_data.winners(results[results["replicate"] == 0])
-    assert all("One half says nothing" in each.sentence for each in first)
+    assert all("One half says nothing" in own_data.sentence(*each) for each in first.items())
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_the_sentence_says_what_the_winner_is_told_apart_from(models, end):
         for model in models.split()
         for r, value in enumerate(values[model])
     ]
-    (by_auc,) = own_data.winners(pd.DataFrame(rows))
-    assert by_auc.sentence.endswith(end)
+    (by_auc,) = own_data.winners(pd.DataFrame(rows)).items()
+    assert own_data.sentence(*by_auc).endswith(end)
 
 
 def test_models_that_are_nearly_equal():
@@ -209,17 +209,24 @@ def test_models_that_are_nearly_equal():
 
 
 def test_pictures_and_page_are_of_the_rows_of_the_first_half(moon, results, tmp_path):
-    figures = own_data.pictures([moon], results, Protocol())
+    study = runner.comparison([moon], NAMES, 3)
+    figures = own_data.pictures(study, results)
     assert list(figures) == ["differences_1", "roc_1", "distances_1"]
     first = results[results["replicate"] == 0].set_index("model")["auc"]
     legend = figures["roc_1"][0].axes[0].get_legend().get_texts()
-    best = own_data.winners(results)[0].lead.best
+    best = own_data.winners(results)["AUC"].best
     assert {t.get_text() for t in legend[:-1]} == {
         f"{name}: AUC {first[name]:.3f}" for name in {best, "SVDD"}
     }
-    page = comparison_page.write(tmp_path, results, [moon], Protocol(), 0, figures)
+    page = own_data.write(tmp_path, results, study, figures)
     text = page.read_text(encoding="utf-8")
-    for words in ("Which model won", "Nadeau and Bengio", "What P(normal) is", "first test half"):
+    for words in (
+        "Which model won",
+        "Nadeau and Bengio",
+        own_data.UNADJUSTED,
+        "What P(normal) is",
+        "first test half",
+    ):
         assert words in text
     assert "<td>kNN (yardstick)</td>" in text and '<tr class="trivial"><td>flag all' in text
     assert "A two-dimensional example" not in text  # it was not given
@@ -233,10 +240,10 @@ def test_rows_have_the_ids_of_the_users_file(moon, results, tmp_path):
     )
     rows.loc[3, "a"] = np.nan
     rows.to_csv(tmp_path / "moon.csv", index=False)
-    by_number = datasets.from_csv(tmp_path / "moon.csv", "y", None, drop=("name",), missing="drop")
+    by_number = datasets.from_csv(tmp_path / "moon.csv", Layout("y", drop=("name",)), None, "drop")
     assert by_number.row_names.tolist() == [i for i in range(len(rows)) if i != 3]
-    named = datasets.from_csv(tmp_path / "moon.csv", "y", None, id="name", missing="drop")
-    ax = own_data.pictures([named], results, Protocol())["distances_1"][0].axes[0]
+    named = datasets.from_csv(tmp_path / "moon.csv", Layout("y", "name"), None, "drop")
+    ax = own_data.pictures(runner.comparison([named], NAMES, 3), results)["distances_1"][0].axes[0]
     ax.figure.canvas.draw()
     ticks = dict(zip(ax.get_xticks(), [t.get_text() for t in ax.get_xticklabels()], strict=True))
     test_rows = np.sort(halves(named, replicate_seed(0, 0))[1])
@@ -344,7 +351,7 @@ def test_each_data_set_counts_once_and_the_best_models_are_named(tmp_path):
     unseen = best.loc["AUC, unseen", ["value", "next", "next value"]].tolist()
     assert unseen == [pytest.approx(0.85), "BSVDD-M", pytest.approx(0.84)]
     assert (best.loc["Brier, 25%", "value"]) < best.loc["Brier, 25%", "next value"]
-    report.save(tmp_path, rows)
+    report.write(tmp_path, rows)
     assert pd.read_csv(tmp_path / "kinds_summary.csv").shape[0] == 3
     assert "AUC in generated data" in (tmp_path / "kinds_tables.txt").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="no real data set"):
@@ -373,18 +380,18 @@ def test_in_the_stored_study_of_kinds_no_fit_failed():
 
 # the published table
 
-PRINTED = published.table()
+PRINTED = reproduction.published()
 
 
 def test_implied_shares_are_those_of_the_generator_and_bdd_has_the_other_class():
     assert PRINTED.shape == (12, 12) and PRINTED.loc[("BSVDD", 10), "f1"] == 0.6262
-    share = published.implied_share(PRINTED)
+    share = reproduction.implied_share(PRINTED)
     for model in ("SVDD", "BSVDD", "BSVDD-M"):
         assert share.loc[model].to_numpy() == pytest.approx([0.444, 0.455, 0.460], abs=0.0015)
     assert share.loc["BDD"].to_numpy() == pytest.approx([0.556, 0.545, 0.541], abs=0.0015)
-    turned = published.other_class_positive(PRINTED)
+    turned = reproduction.other_class_positive(PRINTED)
     assert turned[turned].index.tolist() == ["BDD"]
-    f1 = published.flag_all_f1(share.loc["BSVDD"]).to_numpy()
+    f1 = reproduction.flag_all_f1(share.loc["BSVDD"]).to_numpy()
     assert f1 == pytest.approx(PRINTED.loc["BSVDD", "f1"].to_numpy(), abs=0.001)
 
 
@@ -393,20 +400,22 @@ def test_recasting_turns_the_metrics_of_one_class_into_those_of_the_other():
     y, flagged = rng.random(5000) < 0.44, rng.random(5000) < 0.6
     straight, turned = evaluate(y, flagged), evaluate(~y, ~flagged)
     keys = pd.MultiIndex.from_tuples([("A", 1), ("B", 1), ("C", 1)], names=["model", "v"])
-    got = published.recast(pd.DataFrame([straight, turned, straight], index=keys)).loc[("B", 1)]
-    for name in published.COMPARED:
+    got = reproduction.recast(pd.DataFrame([straight, turned, straight], index=keys)).loc[("B", 1)]
+    for name in reproduction.COMPARED:
         assert got[name] == pytest.approx(straight[name])
-    found = published.recast(PRINTED)
+    found = reproduction.recast(PRINTED)
     assert found.loc["BDD", "f1"].to_numpy() == pytest.approx([0.396, 0.389, 0.377], abs=0.001)
     others = [key for key in found.index if key[0] != "BDD"]
-    pd.testing.assert_frame_equal(found.loc[others], PRINTED.loc[others, list(published.COMPARED)])
+    pd.testing.assert_frame_equal(
+        found.loc[others], PRINTED.loc[others, list(reproduction.COMPARED)]
+    )
 
 
 def test_distance_is_the_mean_absolute_difference():
     moved = PRINTED.copy()
     moved.loc[["SVDD"], "f1"] += 0.06
     moved.loc[("BDD", 5), "ppv"] = np.nan
-    found = published.distances(PRINTED, moved)
+    found = reproduction.distance(PRINTED, moved)
     assert found["SVDD"] == pytest.approx(0.01)
     assert found[["BDD", "BSVDD", "BSVDD-M"]].tolist() == [0, 0, 0]
 

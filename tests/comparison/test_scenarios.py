@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bsvdd.comparison.run import studies
-from bsvdd.comparison.scenarios import datasets, kinds, slides
-from bsvdd.comparison.scenarios.datasets import Dataset
+from bsvdd.comparison.scenarios import datasets, slides
+from bsvdd.comparison.scenarios.datasets import Dataset, KindSet
 from bsvdd.comparison.scenarios.generators import (
     BORDER,
     MODES,
@@ -14,11 +14,11 @@ from bsvdd.comparison.scenarios.generators import (
     PETALS,
     SHAPES,
     SQUARE,
+    Clusters,
     Shape,
     depth,
 )
-from bsvdd.comparison.scenarios.kinds import Clusters, KindSet, LabelledKind
-from bsvdd.comparison.scenarios.scenario import Real
+from bsvdd.comparison.scenarios.scenario import LabelledKind, Real
 from bsvdd.comparison.scenarios.slides import Slides
 from scipy.integrate import quad
 from scipy.special import expit
@@ -180,7 +180,7 @@ def test_only_the_labelled_kind_is_in_training():
 
 
 def test_few_labelled_rows_are_of_the_same_kind():
-    digits = kinds.embedded("digits")
+    digits = datasets.embedded_kinds("digits")
     few, whole = (LabelledKind(digits, digits.kinds[0], labels=n) for n in (2, None))
     pair, all_of = few.pair(3), whole.pair(3)
     assert few.name == "digits, 9 labelled by 2 rows" and few.n_minority == 2
@@ -341,7 +341,7 @@ def test_designs_cover_what_is_asked_for():
         "minority share": {"up to 5%": 2, "above 15%": 1},
         "data set": {"wine_cultivar3": 1, "yeast_ME2": 1, "musk, 1000 training rows": 1},
     }
-    names = [s.name for s in studies.kinds([kinds.embedded("digits")]).scenarios]
+    names = [s.name for s in studies.kinds([datasets.embedded_kinds("digits")]).scenarios]
     wanted = {"digits, 7 labelled", "digits, 9 labelled by 2 rows", "clusters, 100% unseen"}
     assert wanted | {"clusters, 25% unseen, drift 2"} <= set(names)
     assert "digits, 7 labelled by 2 rows" not in names and len(set(names)) == len(names)

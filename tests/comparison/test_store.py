@@ -24,9 +24,9 @@ from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.store import Store, describe
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.datasets import KindSet
 from bsvdd.comparison.scenarios.generators import Shape
-from bsvdd.comparison.scenarios.kinds import KindSet, LabelledKind
-from bsvdd.comparison.scenarios.scenario import Real
+from bsvdd.comparison.scenarios.scenario import LabelledKind, Real
 from bsvdd.comparison.scenarios.slides import Slides
 
 from bsvdd import kernels, load, priors
