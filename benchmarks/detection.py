@@ -21,7 +21,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels
 
-from .shared import computed, options, quiet, real_sets, write
+from .shared import computed, options, quietly, real_sets, write
 
 SMALL = {"draws": 500, "tune": 500}
 STANDARDIZED = kernels.Standardized(kernels.RBF("likelihood"))
@@ -44,12 +44,13 @@ YARDSTICKS = {
 }
 
 
+@quietly()
 def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
     """Return the results of all candidates and yardsticks on one set."""
     rows = []
     for candidate, make in CANDIDATES.items():
-        est, start = make(), time.perf_counter()
-        quiet(lambda est=est: est.fit(X))
+        start = time.perf_counter()
+        est = make().fit(X)
         seconds = time.perf_counter() - start
         flagged = est.predict(Z) == -1
         false_alarms, found = flagged[~y].mean(), flagged[y].mean()

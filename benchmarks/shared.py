@@ -27,17 +27,11 @@ RealSet = tuple[str, np.ndarray, np.ndarray, np.ndarray]
 
 @contextmanager
 def quietly():
-    """Leave out our own warnings, which are about small samples."""
+    """Leave out our own warnings, which are about small samples; a decorator too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DiagnosticWarning)
         warnings.simplefilter("ignore", DataWarning)
         yield
-
-
-def quiet(function: Callable[[], Any]) -> Any:
-    """Return the value of ``function`` without our own warnings."""
-    with quietly():
-        return function()
 
 
 def in_turn(sides: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, float]:
@@ -125,27 +119,30 @@ def computed(
 
 
 def options(
-    name: str, doc: str | None, arguments: list[str] | None = None, **numbers: float
+    name: str,
+    doc: str | None,
+    arguments: list[str] | None = None,
+    parts: Iterable[str] = (),
+    **numbers: float,
 ) -> argparse.Namespace:
     """Return the options of a measurement: jobs, data-dir, out, and ``numbers`` of its own."""
-    return _parser(name, doc, numbers).parse_args(arguments)
-
-
-def _parser(name: str, doc: str | None, numbers: dict[str, float]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(f"python -m benchmarks.{name}", description=doc)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--data-dir", type=Path, help="folder of further sets, .npz")
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
     for option, default in numbers.items():
         parser.add_argument(f"--{option}", type=type(default), default=default)
-    return parser
-
-
-Parts = dict[str, Callable[[argparse.Namespace], Any]]
+    if parts:
+        parser.add_argument("--part", action="append", choices=list(parts), help="default: all")
+    return parser.parse_args(arguments)
 
 
 def by_part(
-    name: str, doc: str | None, parts: Parts, arguments: list[str] | None = None, **numbers: float
+    name: str,
+    doc: str | None,
+    parts: Iterable[Callable[[argparse.Namespace], Any]],
+    arguments: list[str] | None = None,
+    **numbers: float,
 ) -> tuple[argparse.Namespace, dict[str, Any]]:
     """Compute the parts that are asked for, all by default, and store each when it is done.
 
@@ -153,19 +150,19 @@ def by_part(
     ----------
     name, doc : str
         Of the measurement; the file is docs/``name``.json.
-    parts : dict
-        What takes the options and returns what is stored; None, as of a picture, is not stored.
+    parts : iterable of callable
+        Each takes the options and returns what is stored under its name; None, as of a picture, is
+        not stored.
     arguments : list of str, optional
     numbers
         Options of its own, with their defaults.
     """
-    parser = _parser(name, doc, numbers)
-    parser.add_argument("--part", action="append", choices=list(parts), help="default: all")
-    chosen = parser.parse_args(arguments)
+    named = {part.__name__: part for part in parts}
+    chosen = options(name, doc, arguments, named, **numbers)
     path = chosen.out / f"{name}.json"
     stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for part in chosen.part or parts:
-        found = parts[part](chosen)
+    for part in chosen.part or named:
+        found = named[part](chosen)
         if found is not None:
             stored[part] = found
             write(path, stored)

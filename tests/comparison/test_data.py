@@ -69,53 +69,41 @@ def test_classes_belong_to_the_rows_of_the_set_with_two_classes():
             np.testing.assert_array_equal(data.label == of_two[name][1], two.minority)
 
 
-def test_the_fewest_largest_classes_with_more_than_half_of_the_rows_are_normal():
-    for label, counts, normal, others in (
-        ("abcde", [40, 30, 12, 15, 3], ("a", "b"), ("d", "c")),
-        ("ab", [10, 10], ("a", "b"), ()),
-    ):
-        each = np.repeat(list(label), counts)
-        data = KindSet("toy", np.zeros((len(each), 1)), each)
-        assert (data.normal, data.kinds) == (normal, others)
-
-
 @pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: datasets.embedded("iris"), "unknown data set 'iris'.*wine_cultivar3"),
-        (lambda: datasets.embedded_kinds("glas"), "unknown set of several classes 'glas'.*'glass'"),
-    ],
+    ("label", "counts", "normal", "others"),
+    [("abcde", [40, 30, 12, 15, 3], ("a", "b"), ("d", "c")), ("ab", [10, 10], ("a", "b"), ())],
 )
-def test_an_unknown_name_lists_the_known_ones(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_the_fewest_largest_classes_with_most_rows_are_normal(label, counts, normal, others):
+    each = np.repeat(list(label), counts)
+    data = KindSet("toy", np.zeros((len(each), 1)), each)
+    assert (data.normal, data.kinds) == (normal, others)
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(ValueError, match="unknown data set 'iris'.*wine_cultivar3"):
+        datasets.embedded("iris")
+    with pytest.raises(ValueError, match="unknown set of several classes 'glas'.*'glass'"):
+        datasets.embedded_kinds("glas")
 
 
 # files of the user's
 
 
-@pytest.fixture
-def folder(tmp_path):
-    data = datasets.moon(n0=20, n1=5)
-    np.savez(tmp_path / "b.npz", X=data.X, y=data.minority.astype(int))
-    table = pd.DataFrame(data.X, columns=["u", "v"]).assign(kind=data.minority.astype(int))
+def test_a_folder_gives_its_npz_and_csv_files(tmp_path):
+    truth = datasets.moon(n0=20, n1=5)
+    np.savez(tmp_path / "b.npz", X=truth.X, y=truth.minority.astype(int))
+    table = pd.DataFrame(truth.X, columns=["u", "v"]).assign(kind=truth.minority.astype(int))
     table.to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "notes.txt").write_text("no data")
     (tmp_path / "empty").mkdir()
-    return tmp_path
-
-
-def test_a_folder_gives_its_npz_and_csv_files(folder):
-    truth = datasets.moon(n0=20, n1=5)
-    assert (truth.minority.sum(), truth.X.shape) == (5, (25, 2))
-    for data, name in zip(datasets.from_folder(folder, "kind", None), "ab", strict=True):
+    for data, name in zip(datasets.from_folder(tmp_path, "kind", None), "ab", strict=True):
         assert data.name == name
         np.testing.assert_allclose(data.X, truth.X)
         np.testing.assert_array_equal(data.minority, truth.minority)
     with pytest.raises(ValueError, match=r"has no .npz and no .csv file"):
-        datasets.from_folder(folder / "empty", None, None)
+        datasets.from_folder(tmp_path / "empty", None, None)
     with pytest.raises(ValueError, match=r"a.csv needs .* --label COLUMN"):
-        datasets.from_folder(folder, None, None)
+        datasets.from_folder(tmp_path, None, None)
 
 
 def test_archives_of_text_labels_and_of_constant_columns_are_read(tmp_path):

@@ -19,12 +19,10 @@ from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import (
     average_precision_score,
-    balanced_accuracy_score,
     f1_score,
     roc_auc_score,
 )
 
-from benchmarks import imbalance
 from bsvdd import Cutoff, kernels, priors
 
 SMALL = Protocol(draws=150, tune=150)
@@ -101,16 +99,6 @@ def test_what_cannot_be_compared_fails_before_a_fit(moon, change, models, messag
     data = [moon, replace(moon, **change)] if change else [moon]
     with pytest.raises(ValueError, match=message):
         runner.compare(data, models)
-
-
-def test_each_finished_cell_is_told_with_its_row(moon):
-    told = []
-    frame = runner.compare([moon], ["SVDD"], 2, SMALL, seed=3, on_cell=told.append)
-    assert [(p.done, p.failed, p.total) for p in told] == [(1, 0, 2), (2, 0, 2)]
-    assert [p.cell.replicate for p in told] == [0, 1]
-    fitted = frame[frame["model"] == "SVDD"]
-    assert [p.row["f1"] for p in told] == fitted["f1"].tolist()
-    assert [p.row["cutoff"] for p in told] == fitted["cutoff"].tolist()
 
 
 def test_warnings_of_fits_are_notes_and_never_shown(moon, monkeypatch):
@@ -205,26 +193,6 @@ def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypat
     kept = [c.candidate.name for c in smaller.cells()]
     assert kept == 2 * ["SVDD", "LS-SVM", "few points"]
     assert smaller.refusals() == {}
-
-
-@pytest.mark.slow
-def test_the_table_of_supervised_models_has_the_true_g_mean_and_balanced_accuracy():
-    data = imbalance.sets([0.0])
-    assert [d.name for d in data[:2]] == ["clover_5to1_overlap0%", "clover_7to1_overlap0%"]
-    protocol = Protocol(cutoff=Cutoff("model"))
-    results = runner.compare(data[1:4], imbalance.MODELS, 2, protocol)
-    tpr, tnr = 1 - results["fnr"], 1 - results["fpr"]
-    np.testing.assert_allclose(results["g_mean"], np.sqrt(tpr * tnr))
-    np.testing.assert_allclose(results["balanced_accuracy"], (tpr + tnr) / 2)
-    paw = data[2]  # one row again by hand
-    train, test = halves(paw, replicate_seed(1, 0))
-    est = protocol.estimator("IDLSSVM-CIL", 0).fit(paw.X[train], paw.minority[train].astype(int))
-    expected = balanced_accuracy_score(paw.minority[test], est.predict(paw.X[test]) == -1)
-    row = results.set_index(["data", "model", "replicate"]).loc[(paw.name, "IDLSSVM-CIL", 1)]
-    assert row["balanced_accuracy"] == pytest.approx(expected)
-    # class weights do what density weights alone do not: find the minority
-    means = results.groupby("model")["g_mean"].mean()
-    assert means["SVM"] > means["DSVM-CIL"]
 
 
 # metrics
