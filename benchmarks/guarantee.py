@@ -27,7 +27,7 @@ import pandas as pd
 
 from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels
 
-from .shared import band, by_part, computed, quietly, ratio, real_sets, write
+from .shared import band, by_part, computed, found, quietly, ratio, real_sets, write
 
 RATES = (0.01, 0.05, 0.1)
 KINDS = ("normal", "t3", "cube", "mixture")
@@ -138,17 +138,16 @@ def real_cell(
     """Return false alarms, hits and G-mean at .1 on one set, and the band of the false alarms."""
     kernel = kernels.Tabular(kernels.RBF(criterion))
     est = ONE_CLASS[model](kernel).fit(X)
-    flagged = est.predict(Z) == -1
-    false_alarms, hits = float(flagged[~y].mean()), float(flagged[y].mean())
+    metrics = found(est, Z, y)
     # of m new rows so many are flagged, given that the cutoff is an order statistic of n rows
     n, m = len(X), int((~y).sum())
     low, high = band(n, m, 0.1, [0.025, 0.975])
-    return {
-        **dict(set=name, model=model, criterion=criterion, n=n, m=m),
-        **dict(false_alarms=round(false_alarms, 4), hits=round(hits, 4)),
-        **dict(low=round(float(low), 4), high=round(float(high), 4)),
-        "g_mean": round(float(np.sqrt((1 - false_alarms) * hits)), 4),
+    numbers = {
+        **{"false_alarms": metrics["false_alarms"], "hits": metrics["found"]},
+        **{"low": low, "high": high, "g_mean": metrics["g_mean"]},
     }
+    key = dict(set=name, model=model, criterion=criterion, n=n, m=m)
+    return key | {name: round(float(number), 4) for name, number in numbers.items()}
 
 
 def real(chosen: Namespace) -> list[dict[str, Any]]:

@@ -15,10 +15,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.atomic import atomic
+from bsvdd.inference.decision import evaluate
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from joblib import Parallel, delayed
 from rich.progress import track
 from scipy.stats import betabinom
+from sklearn.metrics import average_precision_score
 
 DOCS = Path(__file__).parents[1] / "docs"
 MOST_TRAINING, MOST_TEST = 800, 2000  # rows of a real set
@@ -97,6 +99,17 @@ def _thinned(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> RealSet:
         ]
         Z, y = Z[np.concatenate(kept)], y[np.concatenate(kept)]
     return name, X, Z, y
+
+
+def found(est: Any, Z: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Return how a fit ranks and decides test rows, of which those with y are abnormal."""
+    flagged, score = est.predict(Z) == -1, -est.score_samples(Z)
+    metrics = evaluate(y, flagged, score)
+    return {
+        **{"auc": metrics["auc"], "ap": float(average_precision_score(y, score))},
+        **{"false_alarms": metrics["fpr"], "found": 1.0 - metrics["fnr"]},
+        "g_mean": metrics["g_mean"],
+    }
 
 
 def band(n: int, m: int, rate: float, levels: list[float]) -> np.ndarray:

@@ -221,8 +221,8 @@ def print_results(console: Console, results: Any, data: list[Any]) -> None:
         )
         _print(console, title, ["model", "AUC", "to the best", *shown.values()], rows)
         told = [pages.sentence(*winner) for winner in winners.items()]
-        print_lines(console, [*told, f"{GAPS} {pages.UNADJUSTED}"])
-        print_lines(console, [*pages.same_decisions(mine), ""])
+        gaps = f"{GAPS} {pages.UNADJUSTED}"
+        print_lines(console, [*told, gaps, *pages.same_decisions(mine), ""])
 
 
 def print_votes(console: Console, found: Any, data: Any, rate: float, top: int = 10) -> None:

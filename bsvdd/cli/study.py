@@ -33,6 +33,9 @@ class Run:
         """Run the studies with one store, show their progress, and write their tables."""
         if (self.backend == "dask") != (self.scheduler is not None):
             raise click.UsageError("--backend dask and --scheduler ADDRESS go together")
+        import matplotlib
+
+        matplotlib.use("agg")
         workers = run.workers.Workers(self.jobs, self.scheduler)
         for study in studies:
             study.check()
@@ -115,7 +118,6 @@ def slides(protocol: str, own: Run) -> None:
     with plain_errors():
         chosen = run.studies.slides(own.quick, protocol, own.seed)
         results = own.results([chosen])
-        _draw_to_files()
         page = report.reproduction.write(own.out, chosen, results[chosen.name])
     click.echo(f"report: {page}")
 
@@ -206,7 +208,6 @@ def kinds(names: tuple[str, ...], own: Run) -> None:
 def _guidelines(plan: Any, own: Run) -> None:
     _require_ranks()
     results = own.results(plan.studies)
-    _draw_to_files()
     click.echo(f"report: {report.guidelines.write(own.out, plan, results)}")
 
 
@@ -214,9 +215,3 @@ def _require_ranks() -> None:
     """Raise a ValueError, before anything is computed, if ranks cannot be compared."""
     if find_spec("scikit_posthocs") is None:
         raise ValueError("guidelines need scikit-posthocs: pip install 'bsvdd[study]'")
-
-
-def _draw_to_files() -> None:
-    import matplotlib
-
-    matplotlib.use("agg")

@@ -18,7 +18,7 @@ from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
 from .cell import Cell, replicate_pair, trivial_rules
 from .protocol import Candidate, Protocol
-from .store import Key, Row, Store
+from .store import Row, Store
 from .workers import Workers
 
 DEFAULT_MODELS = [*REGISTRY, *YARDSTICKS]
@@ -147,15 +147,8 @@ class Study:
             name, n = Counter(each.name for each in given).most_common(1)[0]
             if n > 1:
                 raise ValueError(f"{kind} {name!r} is given twice")
-        folds = self.protocol.cutoff.cv
         for scenario in self.scenarios:
             scenario.check()
-            n1 = scenario.n_minority
-            if scenario.labelled and isinstance(folds, int) and n1 is not None and n1 < folds:
-                raise ValueError(
-                    f"{scenario.name}: {folds} folds need at least {folds} minority rows in "
-                    f"training, got {n1}; give more rows, or use fewer folds"
-                )
         for candidate in self.candidates:
             self.protocol.check(len(self.protocol.choices(candidate)))
 
@@ -182,7 +175,7 @@ class Study:
         """
         self.check()
         cells = self.cells()
-        keys: list[Key] = [] if store is None else store.keys(cells)
+        keys = [] if store is None else store.keys(cells)
         rows: dict[int, Row] = {}
         failed = 0
 

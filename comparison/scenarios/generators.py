@@ -154,11 +154,6 @@ class Shape(Scenario):
     def base_name(self) -> str:
         return f"{self.kind} n={self.n_train} share={self.share:g} noise={self.noise:g}"
 
-    @property
-    @override
-    def base_minority(self) -> int:
-        return round(self.share * self.n_train)
-
     @override
     def drawn(self, seed: int) -> Pair:
         train, test = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
@@ -205,11 +200,6 @@ class Clusters(Scenario):
     def base_name(self) -> str:
         moved = f", drift {self.drift:g}" if self.drift else ""
         return f"clusters, {self.unseen:.0%} unseen{moved}"
-
-    @property
-    @override
-    def base_minority(self) -> int:
-        return round(self.share * self.n_train)
 
     @override
     def drawn(self, seed: int) -> Pair:

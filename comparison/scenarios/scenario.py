@@ -55,7 +55,7 @@ class Pair:
 class Scenario:
     """A source of pairs of data sets. Equal scenarios and seeds give equal pairs.
 
-    A subclass has ``base_name``, ``drawn`` and, if it is known, ``base_minority``.
+    A subclass has ``base_name`` and ``drawn``.
 
     Parameters
     ----------
@@ -85,11 +85,6 @@ class Scenario:
         """Name without the options that all scenarios have."""
         raise NotImplementedError
 
-    @property
-    def base_minority(self) -> int | None:
-        """Number of minority rows in a training set; None if it differs between pairs."""
-        return None
-
     def drawn(self, seed: int) -> Pair:
         """Return the sets of ``seed`` with all labels."""
         raise NotImplementedError
@@ -99,12 +94,6 @@ class Scenario:
         """Name in tables."""
         hidden = f", {self.mislabelled:.0%} of minority mislabelled" if self.mislabelled else ""
         return self.base_name + hidden + ("" if self.labelled else ", no minority in training")
-
-    @property
-    def n_minority(self) -> int | None:
-        """Number of labelled minority rows in training; None if it differs between pairs."""
-        n = self.base_minority if self.labelled else 0
-        return None if n is None else n - round(self.mislabelled * n)
 
     def pair(self, seed: int) -> Pair:
         """Return the training and the test set of ``seed``."""
@@ -174,8 +163,8 @@ class Real(Scenario):
         return self.data.name + (f", {self._thinned} training rows" if self._thinned else "")
 
     @property
-    @override
-    def base_minority(self) -> int:
+    def _n_minority(self) -> int:
+        """Number of minority rows of a training half."""
         n1 = int(self.data.minority.sum()) // 2
         return round(self._thinned * n1 / self._half) if self._thinned else n1
 
@@ -195,7 +184,7 @@ class Real(Scenario):
         train, test = (subset(data, rows) for rows in chosen)
         train, test = self._filled(train, train), self._filled(test, train)
         if self._thinned:
-            rng, n1 = np.random.default_rng([seed, 1]), self.base_minority  # not that of the halves
+            rng, n1 = np.random.default_rng([seed, 1]), self._n_minority  # not that of the halves
             sizes = ((~train.minority, self._thinned - n1), (train.minority, n1))
             parts = [rng.choice(np.flatnonzero(of), n, replace=False) for of, n in sizes]
             train = subset(train, np.concatenate(parts))
@@ -210,7 +199,7 @@ class Real(Scenario):
 
     @override
     def check(self) -> None:
-        data, rows, kept = self.data, self._thinned, self.base_minority
+        data, rows, kept = self.data, self._thinned, self._n_minority
         n1, n0 = int(data.minority.sum()), int((~data.minority).sum())
         bad = np.zeros_like(data.X, dtype=bool) if data.imputed else ~np.isfinite(data.X)
         row, column = np.argwhere(bad)[0] if bad.any() else (0, 0)
@@ -273,24 +262,14 @@ class LabelledKind(Scenario):
         limit = "" if self.labels is None else f" by {self.labels} rows"
         return f"{self.data.name}, {self.kind} labelled{limit}"
 
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        label = self.data.label
-        n0 = min(int(np.isin(label, self.data.normal).sum()) // 2, self.rows)
-        n1 = max(1, min(int((label == self.kind).sum()) // 2, round(LABELLED * n0)))
-        return n0, n1 if self.labels is None else min(n1, self.labels)
-
-    @property
-    @override
-    def base_minority(self) -> int:
-        return self._sizes[1]
-
     @override
     def drawn(self, seed: int) -> Pair:
         rng, label = np.random.default_rng(seed), self.data.label
         is_normal = np.isin(label, self.data.normal)
         kind = np.where(is_normal, "", label)
-        n0, n1 = self._sizes
+        n0 = min(int(is_normal.sum()) // 2, self.rows)
+        n1 = max(1, min(int((label == self.kind).sum()) // 2, round(LABELLED * n0)))
+        n1 = n1 if self.labels is None else min(n1, self.labels)
         normal, own, others = (
             rng.permutation(np.flatnonzero(members))
             for members in (is_normal, label == self.kind, ~is_normal & (label != self.kind))

@@ -129,6 +129,3 @@ def test_the_slides_study_is_the_published_one():
     assert (study.protocol.cutoff.criterion, study.protocol.cutoff.cv) == ("f1", 5)
     assert all((s.n_train, s.n_test, s.p) == (1000, 10_000, 50) for s in study.scenarios)
     assert studies.slides(protocol="fair").protocol == protocol.FAIR
-    few = Slides(v=0, n_train=100, share=0.03)
-    with pytest.raises(ValueError, match="5 folds need at least 5 minority rows in .* got 3"):
-        runner.Study("x", [few], study.candidates, study.protocol).check()
