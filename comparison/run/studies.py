@@ -191,7 +191,7 @@ def generated_design(quick: bool) -> Design:
     """
     base = Slides(v=0.0, n_train=200 if quick else 300, n_test=1000 if quick else 4000)
     rows = 200 if quick else 600  # so that a share of 1/100 leaves 6 minority rows
-    shapes = {kind: Shape(kind, n_test=base.n_test) for kind in SHAPES if kind != "paw"}
+    shapes = {kind: Shape(kind, n_test=base.n_test) for kind in SHAPES}
     moons, ring = shapes["moons"], shapes["ring"]
     widths, wrong = (50, 100, 200), (0.1, 0.3)
     design: dict[str, dict[str, list[Scenario]]] = {

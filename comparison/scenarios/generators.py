@@ -8,7 +8,7 @@ The boundary of a shape is one that neither a line nor a single ball describes w
   N(0, noise^2 I).
 - ``clover``: the minority lies in the five petals of a clover, the majority around them, after
   Napierala, Stefanowski and Wilk (2010); ``noise`` is the share of the minority in the border of a
-  petal, among majority rows. ``paw``: the same with three pads.
+  petal, among majority rows.
 - ``modes``: the majority is :math:`x \sim \frac15 \sum_k N(c_k, \mathrm{noise}^2 I)` with five
   points c_k on the circle of radius 2; the minority is uniform on the square [-3, 3]^2.
 
@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import override
 
 import numpy as np
@@ -34,9 +33,9 @@ from .scenario import Pair, Scenario, two_generators
 
 REACH = 3.0  # background rows are uniform on the square [-3, 3]^2
 MODES = 5
-SQUARE = 2.0  # rows of clover and paw lie in [-2, 2]^2
+SQUARE = 2.0  # rows of clover lie in [-2, 2]^2
 DISTANCE, SPREAD = 3.0, 0.6  # of a kind of Clusters
-BORDER = 1.6  # a region's border reaches out to this multiple of its half axes
+BORDER = 1.6  # a petal's border reaches out to this multiple of its half axes
 
 
 def ring(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
@@ -77,21 +76,16 @@ PETALS = [
     _ellipse((0.9 * np.cos(a), 0.9 * np.sin(a)), (0.62, 0.3), a)
     for a in 2 * np.pi * np.arange(5) / 5 + np.pi / 2
 ]
-PADS = [
-    _ellipse((0.0, -0.6), (0.95, 0.6), 0.0),
-    _ellipse((-0.55, 0.75), (0.3, 0.42), 0.3),
-    _ellipse((0.55, 0.75), (0.3, 0.42), -0.3),
-]
 
 
-def depth(maps: list[np.ndarray], X: np.ndarray) -> np.ndarray:
-    """Return min ||A^-1 (x - c)|| over the regions [A | c], (n,): below 1 inside a region."""
-    radii = [np.linalg.norm(np.linalg.solve(m[:, :2], (X - m[:, 2]).T), axis=0) for m in maps]
+def depth(X: np.ndarray) -> np.ndarray:
+    """Return min ||A^-1 (x - c)|| over the petals [A | c], (n,): below 1 inside a petal."""
+    radii = [np.linalg.norm(np.linalg.solve(m[:, :2], (X - m[:, 2]).T), axis=0) for m in PETALS]
     return np.min(radii, axis=0)
 
 
-def regions(n0: int, n1: int, noise: float, seed: int, maps: list[np.ndarray]) -> np.ndarray:
-    """Return n0 rows around the regions of ``maps``, then n1 rows in them."""
+def clover(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
+    """Return n0 rows around the petals, then n1 rows in them."""
     rng, in_border = np.random.default_rng(seed), round(noise * n1)
 
     def uniform(low: float, high: float, n: int) -> np.ndarray:
@@ -99,7 +93,7 @@ def regions(n0: int, n1: int, noise: float, seed: int, maps: list[np.ndarray]) -
         rows = np.empty((0, 2))
         while len(rows) < n:
             X = rng.uniform(-SQUARE, SQUARE, size=(4 * n + 100, 2))
-            d = depth(maps, X)
+            d = depth(X)
             rows = np.concatenate([rows, X[(d >= low) & (d < high)]])
         return rows[:n]
 
@@ -110,8 +104,7 @@ def regions(n0: int, n1: int, noise: float, seed: int, maps: list[np.ndarray]) -
 SHAPES: dict[str, Callable[[int, int, float, int], np.ndarray]] = {
     "ring": ring,
     "moons": moons,
-    "clover": partial(regions, maps=PETALS),
-    "paw": partial(regions, maps=PADS),
+    "clover": clover,
     "modes": modes,
 }
 
@@ -122,7 +115,7 @@ class Shape(Scenario):
 
     Parameters
     ----------
-    kind : {"ring", "moons", "clover", "paw", "modes"}
+    kind : {"ring", "moons", "clover", "modes"}
     n_train, n_test : int, default=300, 2000
     share : float, default=0.1
         Share of minority rows in both sets, rounded to whole rows.

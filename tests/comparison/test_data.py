@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import DATA, KINDS, KindSet
-from bsvdd.estimators.rows.files import read
 from bsvdd.estimators.rows.tables import Layout
 from click.testing import CliRunner
 
@@ -183,14 +182,6 @@ def test_bad_archives_are_refused_at_once_and_named(tmp_path, make, message, cap
     text = str(raised.value)
     assert str(path) in text and len(text) < 600 and "trust" not in text
     assert capsys.readouterr().out == "" and time.monotonic() - start < 10
-
-
-@pytest.mark.parametrize("name", ["rows.csv", "rows.npy", "rows.parquet"])
-def test_a_pipe_does_not_block(name, tmp_path):
-    path = tmp_path / name
-    os.mkfifo(path)
-    with pytest.raises(ValueError, match=f"{name} is no regular file"):
-        read(path)
 
 
 MANY = "9" * 5_000

@@ -189,10 +189,12 @@ def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypat
     refused = study.refusals()
     assert list(refused) == [("moon", "SVDD-M")]
     assert "the kernel matrix of 36 rows" in refused["moon", "SVDD-M"]  # 30 of them majority
-    smaller = replace(study, left_out=frozenset(refused))
-    kept = [c.candidate.name for c in smaller.cells()]
-    assert kept == 2 * ["SVDD", "LS-SVM", "few points"]
-    assert smaller.refusals() == {}
+    assert replace(study, left_out=frozenset(refused)).refusals() == {}
+    smaller, reasons = study.without_refused(chosen=False)
+    assert [c.candidate.name for c in smaller.cells()] == 2 * ["few points"]
+    assert reasons[0].startswith("'SVDD', 'LS-SVM' on moon: 36 rows train, and without landmarks")
+    with pytest.raises(ValueError, match="nothing was fitted: 'SVDD-M' on moon: the kernel matrix"):
+        study.without_refused(chosen=True)
 
 
 # metrics
