@@ -1,8 +1,7 @@
 """Change a prior and see at once what it changes: the explorer, for Jupyter.
 
-The state of the controls is an :class:`.state.ExplorerState`. :mod:`.view` computes the numbers,
-:mod:`.picture` draws them, :mod:`.page` has the widgets, and :mod:`.worker` delivers only the
-newest request.
+The state of the controls and its numbers are in :mod:`.state`. :mod:`.picture` draws them,
+:mod:`.page` has the widgets, and only the newest request is shown.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import copy
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -22,11 +22,10 @@ from ..estimators import inputs
 from ..estimators.bayesian import Bayesian
 from ..estimators.rows.blocks import is_lazy
 from ..estimators.rows.categories import code
-from ..inference.threads import checkpoint
+from ..inference.threads import SupersededError, checkpoint, superseded
 from . import picture
-from .state import ExplorerState, Range, allowed, first_fit, refit
-from .view import Plane, View
-from .worker import LatestWorker
+from .picture import Plane
+from .state import ExplorerState, Range, View, allowed, first_fit, refit
 
 WAIT = 600.0  # seconds, the default timeout of wait()
 
@@ -90,20 +89,10 @@ def explore(
     >>> explorer.wait().estimator.prior
     Flat(sd=2.0)
     """
-    is_number = isinstance(dictionary, int) and not isinstance(dictionary, bool)
-    if not (is_number or dictionary in ("auto", None)):
-        raise TypeError(
-            f'dictionary must be a number of landmarks, "auto" or None, got {dictionary!r}'
-        )
-    options: dict[str, Any] = {
-        "standardize": standardize,
-        "dictionary": dictionary,
-        "draws": draws,
-        "chains": chains,
-        "random_state": random_state,
-        "minor_label": minor_label.item() if isinstance(minor_label, np.generic) else minor_label,
-    }
-    return Explorer(X, y, options)
+    minor_label = minor_label.item() if isinstance(minor_label, np.generic) else minor_label
+    numbers = {"draws": draws, "chains": chains, "random_state": random_state}
+    rows = {"standardize": standardize, "dictionary": dictionary, "minor_label": minor_label}
+    return Explorer(X, y, numbers | rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,18 +322,16 @@ class Explorer:
 
     def _check_same_data(self, other: Explorer) -> None:
         mine, its = self.estimator.fit_.data, other.estimator.fit_.data
-        here, there = (" x ".join(map(str, data.rows.shape)) for data in (mine, its))
         same = {
-            f"other rows, {there} and not {here}": here == there,
-            "other rows": np.array_equal(mine.rows, its.rows),
-            "another standardize": self.setting.standardize == other.setting.standardize,
-            "other labels": np.array_equal(mine.minority, its.minority),
+            "rows": np.array_equal(mine.rows, its.rows),
+            "labels": np.array_equal(mine.minority, its.minority),
+            "standardize": self.setting.standardize == other.setting.standardize,
         }
         if not all(same.values()):
             raise ValueError(
                 "two settings stand side by side only if they are of the same data; the other "
-                f"explorer has {next(what for what, is_same in same.items() if not is_same)}. "
-                "Call bsvdd.explore for both with the same X, y and standardize"
+                f"explorer differs in {', '.join(n for n, is_same in same.items() if not is_same)}"
+                ". Call bsvdd.explore for both with the same X, y and standardize"
             )
 
     def wait(self, timeout: float = WAIT) -> Self:
@@ -476,6 +463,88 @@ class Explorer:
     def _show_code(self) -> None:
         self._page.code.value = self.setting.cell()
         self._page.code_box.layout.display = None
+
+
+class LatestWorker:
+    """Runs requests in threads and delivers the result of the newest request only.
+
+    A new request starts at once, even while older requests run. An older request stops at its
+    next :func:`.checkpoint`; its result or error is discarded. When ``max_threads`` requests
+    run already, a new request waits, until a newer one takes its place.
+
+    Parameters
+    ----------
+    deliver : callable
+        Receives the result of a request, in the thread of the request.
+    fail : callable
+        Receives an error of a request or of ``deliver``.
+    max_threads : int, default=2
+        Number of requests that run at the same time.
+
+    Attributes
+    ----------
+    lock : threading.RLock
+        Held during a delivery. A caller that holds it can make a request and change other state
+        in one step.
+    """
+
+    def __init__(
+        self,
+        deliver: Callable[[Any], None],
+        fail: Callable[[Exception], None],
+        max_threads: int = 2,
+    ):
+        self._deliver, self._fail = deliver, fail
+        self._places = threading.Semaphore(max_threads)
+        self.lock = threading.RLock()
+        self._ended = threading.Condition(self.lock)
+        self._newest = self._unfinished = 0
+
+    def request(self, job: Callable[[], Any]) -> None:
+        """Request ``job()``; this supersedes all earlier requests."""
+        with self.lock:
+            self._newest += 1
+            self._unfinished += 1
+            threading.Thread(target=self._run, args=(self._newest, job), daemon=True).start()
+
+    def cancel(self) -> bool:
+        """Give up all requests; none of them delivers. Return whether there was one."""
+        with self.lock:
+            self._newest += 1
+            return self._unfinished > 0
+
+    def join(self, timeout: float) -> None:
+        """Wait until no request runs or waits.
+
+        Raises
+        ------
+        TimeoutError
+            A request still runs after ``timeout`` seconds.
+        """
+        with self._ended:
+            if not self._ended.wait_for(lambda: not self._unfinished, timeout):
+                raise TimeoutError(f"{self._unfinished} request(s) still run after {timeout} s")
+
+    def _run(self, number: int, job: Callable[[], Any]) -> None:
+        superseded.set(lambda: number != self._newest)
+        try:
+            with self._places:
+                checkpoint()  # a newer request may have come in the meantime
+                result = job()
+            self._hand_over(number, self._deliver, result)
+        except SupersededError:
+            pass
+        except Exception as error:  # any error is shown: in a thread it would be lost
+            self._hand_over(number, self._fail, error)
+        finally:
+            with self._ended:
+                self._unfinished -= 1
+                self._ended.notify_all()
+
+    def _hand_over(self, number: int, receive: Callable[[Any], None], value: Any) -> None:
+        with self.lock:  # no new request between the check and the delivery
+            if number == self._newest:
+                receive(value)
 
 
 def _categories(X: Any, est: Bayesian) -> dict[int, dict[float, str]]:

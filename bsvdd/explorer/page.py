@@ -16,8 +16,7 @@ from jinja2 import Environment, StrictUndefined
 
 from ..estimators.plots.common import MAJORITY, MINORITY
 from .picture import BEFORE
-from .state import CONTROLS, DIGITS, ExplorerState, Range
-from .view import View
+from .state import CONTROLS, DIGITS, ExplorerState, Range, View
 
 PENDING = "bsvdd-pending"  # makes the picture pale while it is not that of the controls
 MOST_COLUMNS = 4  # of the explanation of z
