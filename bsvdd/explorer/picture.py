@@ -259,7 +259,7 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) 
     ax.plot(*z, "*", color=CHOSEN, ms=15, mec="black", mew=0.9, zorder=5, clip_on=False)
     ax.set_xlabel(plane.names[0], fontsize=11, parse_math=False)
     ax.set_ylabel(plane.names[1], fontsize=11, parse_math=False)
-    ax.set_title(title, fontsize=11, loc="left")
+    ax.set_title(title, fontsize=11, loc="left", y=1.0)
 
 
 def _distance(ax: Axes, view: View, before: View | None) -> None:
@@ -285,7 +285,7 @@ def _distance(ax: Axes, view: View, before: View | None) -> None:
     ax.set_xlabel("d_z (filled: posterior, thin: prior)\nupright: the cutoff D_opt", fontsize=10)
     what = view.name if view.state.z is not None else f"{view.name}, {view.class_name}"
     title = f"z: {what}; P(normal) {view.decision['probability_normal']:.2f}"
-    ax.set_title(title, fontsize=10, loc="left", parse_math=False)
+    ax.set_title(title, fontsize=10, loc="left", y=1.0, parse_math=False)
 
 
 def _curve(d: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -321,7 +321,7 @@ def _support(ax: Axes, view: View, before: View | None) -> None:
     ticks = [t for t in numbers if t <= M]
     ax.set_xticks(np.log10(ticks), [str(t) for t in ticks])
     ax.set_xlabel("outline prior, filled posterior", fontsize=10)
-    ax.set_title("Effective support points", fontsize=11, loc="left")
+    ax.set_title("Effective support points", fontsize=11, loc="left", y=1.0)
 
 
 def _weights(ax: Axes, view: View, before: View | None) -> None:
@@ -346,7 +346,7 @@ def _weights(ax: Axes, view: View, before: View | None) -> None:
     ax.set_xlim(-0.01 * M - 1, 1.01 * M)
     after = f", minority from {n0}" if n0 < M else ""
     ax.set_xlabel(f"points, the heaviest first{after}\n(dotted: equal weights 1/{n0})", fontsize=10)
-    ax.set_title("Weights: posterior mean and 90 % interval", fontsize=11, loc="left")
+    ax.set_title("Weights: posterior mean and 90 % interval", fontsize=11, loc="left", y=1.0)
 
 
 def _legend(figure: Figure, view: View, before: View | None, name_before: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self, override
 
 import numpy as np
 import pandas as pd
+from scipy import ndimage
 
 from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
@@ -23,7 +24,7 @@ from ..models import kernels, priors
 
 DEFAULT_MODEL = "BSVDD"
 DIGITS = 3  # of a number on a slider; the code has the same digits
-GRID = 32  # points of the grid of the picture along each axis
+GRID = 40  # points of the grid of the picture along each axis
 REUSES_STATISTICS = {"prior", "minority_prior", "likelihood_scale", "cutoff"}
 
 
@@ -399,8 +400,10 @@ class View:
         d_z of the point z; draws of it from the prior, empty for an improper prior.
     why : Explanation
         Why the point z is normal or abnormal.
-    p, score : ndarray of shape (GRID, GRID)
-        P(normal), and the score, over the plane.
+    p : ndarray of shape (GRID, GRID)
+        P(normal) over the plane.
+    score : ndarray of shape (GRID, GRID)
+        The score beside the boundary, where it is 0; elsewhere 1 for normal, -1 for abnormal.
     weights : ndarray of shape (3, M)
         Posterior mean of each weight, and its 5 % and 95 % quantiles.
     support, prior_support : ndarray
@@ -461,12 +464,18 @@ class View:
             return replace(same, **of_point)
         on_plane, w = with_feature_names(est, grid), est.fit_.draws.weights
         classes = (~data.minority, data.minority)
+        p = est.probability_normal(on_plane).reshape(GRID, GRID)
+        normal = p > est.level_
+        score = np.where(normal, 1.0, -1.0)
+        near = ndimage.maximum_filter(normal, 3) != ndimage.minimum_filter(normal, 3)
+        if near.any():
+            score[near] = est.score_samples(with_feature_names(est, grid[near.ravel()]))
         left_out: Any = est.fit_.left_out  # NaN is a row that cannot be left out
         return cls(
             **of_point,
             fit=fit,
-            p=est.probability_normal(on_plane).reshape(GRID, GRID),
-            score=est.score_samples(on_plane).reshape(GRID, GRID),
+            p=p,
+            score=score,
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
             support=effective_support(w),
             prior_support=prior_support,

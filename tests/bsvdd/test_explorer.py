@@ -16,6 +16,7 @@ from bsvdd.estimators.rows.categories import code
 from bsvdd.inference.threads import SupersededError, checkpoint, stoppable
 from bsvdd.inference.warning import DataWarning, collected, warn
 from bsvdd.models.gram import Gram
+from contourpy import contour_generator
 from hypothesis import given
 from hypothesis import strategies as st
 from ipywidgets import Widget
@@ -549,7 +550,13 @@ def test_one_or_two_columns_are_shown_themselves(table, columns):
     np.testing.assert_array_equal(plane.xy[:, :columns], table[0][:, :columns])
     grid = plane.grid()
     np.testing.assert_array_equal(view.p.ravel(), est.probability_normal(grid))
-    np.testing.assert_array_equal(view.score.ravel() >= 0, est.predict(grid) == 1)
+    lines = [
+        contour_generator(z=score).lines(0.0)
+        for score in (view.score, est.score_samples(grid).reshape(view.score.shape))
+    ]
+    assert len(lines[0]) == len(lines[1]) > 0
+    for ours, theirs in zip(*lines, strict=True):
+        np.testing.assert_allclose(ours, theirs)
     assert plane.caption == "P(normal | data) over the columns of X."
 
 
