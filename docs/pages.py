@@ -177,34 +177,24 @@ def _commands(
 
 def _shared(record: Record) -> str:
     """Return links to the methods and attributes that the estimator has from each base class."""
-    links: dict[str, list[str]] = {}
-    seen = set(vars(record.estimator()))
+    lines, seen = [], set(vars(record.estimator()))
+    models = {r.class_name for r in REGISTRY.values()}
     for base in record.estimator().mro()[1:]:
-        if base.__module__.startswith("bsvdd."):
-            names = [n for n in vars(base) if not n.startswith("_") and n not in seen]
-            seen |= set(names)
-            home = _public(base)
-            links.setdefault(home, []).extend(
-                f"{{py:{role}}}`{name} <{home}.{name}>`"
-                for name in names
-                for role in [_role(getattr(base, name, None))]
-                if role
-            )
-    return "\n".join(
-        f"- {{py:class}}`~{home}`: {', '.join(each)}" for home, each in links.items() if each
-    )
-
-
-def _role(value: Any) -> str:
-    """Return the role of a link to a member of a class; empty for what is not documented."""
-    if isinstance(value, property | cached_property):
-        return "attr"
-    return "meth" if inspect.isroutine(value) else ""
-
-
-def _public(cls: type) -> str:
-    names = [r.class_name for r in REGISTRY.values()]
-    return f"bsvdd.{cls.__name__}" if cls.__name__ in names else f"{cls.__module__}.{cls.__name__}"
+        if not base.__module__.startswith("bsvdd."):
+            continue
+        name = base.__name__
+        home = f"bsvdd.{name}" if name in models else f"{base.__module__}.{name}"
+        links = []
+        for member, value in vars(base).items():
+            is_value = isinstance(value, property | cached_property)
+            is_new = not member.startswith("_") and member not in seen
+            if is_new and (is_value or inspect.isroutine(value)):
+                role = "attr" if is_value else "meth"
+                links.append(f"{{py:{role}}}`{member} <{home}.{member}>`")
+        seen |= set(vars(base))
+        if links:
+            lines.append(f"- {{py:class}}`~{home}`: {', '.join(links)}")
+    return "\n".join(lines)
 
 
 def write(app: Sphinx) -> None:

@@ -191,7 +191,7 @@ class Explorer:
                 values[name] = possible.rounded(value)
             elif value not in possible:
                 raise ValueError(f"{name} must be one of {list(possible)}, got {value!r}")
-        self._request(**values, **({"z": None} if "row" in values else {}))
+        self._request(**values)
         self._set_controls()
 
     def use_row(self, values: Any) -> None:
@@ -302,9 +302,20 @@ class Explorer:
         ValueError
             The other explorer has other rows, labels or units.
         """
-        if other is not None:
-            self._check_same_data(other)
-        self._pin((other or self)._screen.view)
+        other = other or self
+        mine, its = self.estimator.fit_.data, other.estimator.fit_.data
+        same = {
+            "rows": np.array_equal(mine.rows, its.rows),
+            "labels": np.array_equal(mine.minority, its.minority),
+            "standardize": self.setting.standardize == other.setting.standardize,
+        }
+        if not all(same.values()):
+            raise ValueError(
+                "two settings stand side by side only if they are of the same data; the other "
+                f"explorer differs in {', '.join(n for n, is_same in same.items() if not is_same)}"
+                ". Call bsvdd.explore for both with the same X, y and standardize"
+            )
+        self._pin(other._screen.view)
 
     def unpin(self) -> None:
         """Compare each further setting with the one before it."""
@@ -319,20 +330,6 @@ class Explorer:
     def _pin_pressed(self, pressed: bool) -> None:
         if pressed != (self._pinned is not None):  # else the button follows
             self._pin(self._screen.view if pressed else None)
-
-    def _check_same_data(self, other: Explorer) -> None:
-        mine, its = self.estimator.fit_.data, other.estimator.fit_.data
-        same = {
-            "rows": np.array_equal(mine.rows, its.rows),
-            "labels": np.array_equal(mine.minority, its.minority),
-            "standardize": self.setting.standardize == other.setting.standardize,
-        }
-        if not all(same.values()):
-            raise ValueError(
-                "two settings stand side by side only if they are of the same data; the other "
-                f"explorer differs in {', '.join(n for n, is_same in same.items() if not is_same)}"
-                ". Call bsvdd.explore for both with the same X, y and standardize"
-            )
 
     def wait(self, timeout: float = WAIT) -> Self:
         """Wait until the picture shows the state of the controls, and return this explorer.
@@ -366,7 +363,7 @@ class Explorer:
         if isinstance(possible, Range):
             value = possible.rounded(value)
         if value != getattr(self._requested, name):  # else the control follows the state
-            self._request(**{name: value}, **({"z": None} if name == "row" else {}))
+            self._request(**{name: value})
 
     def _set_controls(self) -> None:
         """Let the controls show the requested state."""
@@ -375,7 +372,9 @@ class Explorer:
         self._page.show_controls(self._requested.relevant)
 
     def _request(self, **changes: Any) -> None:
-        """Request the picture of a changed state."""
+        """Request the picture of a changed state; a row takes the place of a new one."""
+        if "row" in changes:
+            changes["z"] = None
         state = replace(self._requested, **changes)
         if state != self._requested:
             self._requested = state

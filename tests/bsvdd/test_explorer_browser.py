@@ -130,7 +130,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     assert page.locator("text=Grey is the setting before").count()
     assert screen.column(".bsvdd-before") == ["setting before", *figures]
 
-    page.click(".bsvdd-copy")
+    page.click(".bsvdd-show-code")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
     code = page.input_value(".bsvdd-code textarea")
     assert "priors.Flat(sd=1.7" in code

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 import bsvdd
 
@@ -25,13 +26,11 @@ CONDA_NAMES = {
     "matplotlib": "matplotlib-base",
     "playwright": "playwright-python",
 }
-REQUIREMENT = re.compile(r"\s*([A-Za-z0-9._-]+)(?:\[.*\])?\s*(.*)")
 
 
 def bounds(requirements):
-    """Return {name: sorted version clauses}."""
-    parsed = (REQUIREMENT.fullmatch(line).groups() for line in requirements)
-    return {name: sorted(clauses.replace(" ", "").split(",")) for name, clauses in parsed}
+    """Return {name: bounds of its version}."""
+    return {each.name: each.specifier for each in map(Requirement, requirements)}
 
 
 def group(name):
@@ -48,9 +47,6 @@ def is_listed_once(lines, wanted):
     assert len(lines) == len(wanted), "a package is listed twice"
 
 
-NOTEBOOKS = {"ipykernel": [">=6.29.5"], "python-graphviz": [""]}  # no extra has these
-
-
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environment_equals_pyproject(name):
     """The package itself is installed by a second command, which downloads nothing."""
@@ -61,7 +57,8 @@ def test_environment_equals_pyproject(name):
         + [line for extra in project["optional-dependencies"].values() for line in extra]
         + (list(group("dev")) if name == "environment-dev" else [])
     )
-    wanted |= {"distributed": wanted["dask"], "pip": [""]} | NOTEBOOKS
+    of_no_extra = bounds(["ipykernel>=6.29.5", "python-graphviz", "pip"])
+    wanted |= {"distributed": wanted["dask"]} | of_no_extra
     is_listed_once(environment["dependencies"], wanted)
     assert environment["channels"] == ["conda-forge", "nodefaults"]
     command = "pip install --no-deps --no-build-isolation -e ."
