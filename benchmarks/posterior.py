@@ -15,6 +15,8 @@ whose score lies between the 3 % and the 33 % quantile of the left-out scores.
 - ``covered``: share of 90 % intervals that contain the population's s_z, of new rows whose true s_z
   lies between the 3 % and the 33 % quantile. ``covered_estimated``: of new rows near the cutoff of
   the fit. These are chosen by a low estimate, so that it is too low for more of them.
+- ``covered_surprise``: share of 90 % intervals of the surprise that contain the surprise by the
+  population's s_z and the population's 10 % quantile, of the same rows as ``covered``.
 - ``brier``, ``hard_brier``: mean squared error of P(normal), and of the decision without the
   uncertainty of the cutoff and without unseen rows, which is 0 or 1. ``wrong``, ``hard_wrong``:
   shares of wrong decisions by both.
@@ -152,6 +154,13 @@ def covered(est: Any, Z: np.ndarray, s: np.ndarray) -> float:
     return float(((low <= value) & (value <= high)).mean())
 
 
+def covered_surprise(est: Any, Z: np.ndarray, s: np.ndarray, cut: float) -> float:
+    """Return the share of 90 % intervals of the surprise that contain that of s at the cutoff."""
+    found = est.decision(Z, p_value=None)
+    true = np.log(cut / s) if est.fit_.center.logarithmic else cut - s
+    return float(((found["surprise_low"] <= true) & (true <= found["surprise_high"])).mean())
+
+
 def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str, Any]:
     """Fit ``est`` to a sample X, and return what its posterior says of new rows Z; T is the truth.
 
@@ -161,7 +170,8 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     kernel = est.kernel_
     s = kernel(Z, T).mean(axis=1)
     of_truth = (kernel(T, T).sum(axis=1) - kernel.diag(T)) / (len(T) - 1)
-    inside = s >= np.quantile(of_truth, RATE)
+    cut = np.quantile(of_truth, RATE)
+    inside = s >= cut
     score, p, normal = est.score_samples(Z), est.probability_normal(Z), est.predict(Z) == 1
     low, high = np.nanquantile(est.left_out_scores(), NEAR, method="inverted_cdf")
     near = (low <= score) & (score <= high)
@@ -172,6 +182,7 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
         result = quiet(lambda: spreads(est, X, Z[near])) | {
             "covered": covered(est, Z[truly], s[truly]),
             "covered_estimated": covered(est, Z[near], s[near]),
+            "covered_surprise": covered_surprise(est, Z[truly], s[truly], cut),
         }
     hard = quiet(lambda: est.with_cutoff(Cutoff(uncertain=False))).decision(Z, p_value=None)
     hard_wrong = hard["normal"].to_numpy() != inside
@@ -215,7 +226,8 @@ def pooled(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         of_bins = (np.sum(part[name].tolist(), axis=0) for name in ("count", "p", "inside"))
         count, p, inside = of_bins
         seen = count > 0
-        names = ["covered", "covered_estimated", "brier", "wrong", "hard_brier", "aurc"]
+        names = ["covered", "covered_estimated", "covered_surprise"]
+        names += ["brier", "wrong", "hard_brier", "aurc"]
         mean = part[[*names, "hard_aurc", "log_aurc"]].mean()
         result[str(model)] = {
             "cells": len(part),
