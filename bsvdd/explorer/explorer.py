@@ -468,8 +468,8 @@ class LatestWorker:
     """Runs requests in threads and delivers the result of the newest request only.
 
     A new request starts at once, even while older requests run. An older request stops at its
-    next :func:`.checkpoint`; its result or error is discarded. When ``max_threads`` requests
-    run already, a new request waits, until a newer one takes its place.
+    next :func:`.checkpoint`; its result or error is discarded. When two requests run already, a
+    new request waits, until a newer one takes its place.
 
     Parameters
     ----------
@@ -477,26 +477,18 @@ class LatestWorker:
         Receives the result of a request, in the thread of the request.
     fail : callable
         Receives an error of a request or of ``deliver``.
-    max_threads : int, default=2
-        Number of requests that run at the same time.
 
     Attributes
     ----------
-    lock : threading.RLock
+    lock : threading.Condition
         Held during a delivery. A caller that holds it can make a request and change other state
         in one step.
     """
 
-    def __init__(
-        self,
-        deliver: Callable[[Any], None],
-        fail: Callable[[Exception], None],
-        max_threads: int = 2,
-    ):
+    def __init__(self, deliver: Callable[[Any], None], fail: Callable[[Exception], None]):
         self._deliver, self._fail = deliver, fail
-        self._places = threading.Semaphore(max_threads)
-        self.lock = threading.RLock()
-        self._ended = threading.Condition(self.lock)
+        self._places = threading.Semaphore(2)
+        self.lock = threading.Condition()
         self._newest = self._unfinished = 0
 
     def request(self, job: Callable[[], Any]) -> None:
@@ -520,8 +512,8 @@ class LatestWorker:
         TimeoutError
             A request still runs after ``timeout`` seconds.
         """
-        with self._ended:
-            if not self._ended.wait_for(lambda: not self._unfinished, timeout):
+        with self.lock:
+            if not self.lock.wait_for(lambda: not self._unfinished, timeout):
                 raise TimeoutError(f"{self._unfinished} request(s) still run after {timeout} s")
 
     def _run(self, number: int, job: Callable[[], Any]) -> None:
@@ -536,9 +528,9 @@ class LatestWorker:
         except Exception as error:  # any error is shown: in a thread it would be lost
             self._hand_over(number, self._fail, error)
         finally:
-            with self._ended:
+            with self.lock:
                 self._unfinished -= 1
-                self._ended.notify_all()
+                self.lock.notify_all()
 
     def _hand_over(self, number: int, receive: Callable[[Any], None], value: Any) -> None:
         with self.lock:  # no new request between the check and the delivery
