@@ -11,8 +11,7 @@ import numpy as np
 import nutpie
 import pymc as pm
 import pytest
-from bsvdd.inference import sampling
-from bsvdd.inference.samplers import hmc
+from bsvdd.inference import hmc, sampling
 from bsvdd.inference.sampling import sample
 from bsvdd.models import bsvdd
 from threadpoolctl import threadpool_info, threadpool_limits
