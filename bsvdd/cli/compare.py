@@ -112,8 +112,9 @@ def compare(
             data = [embedded(name) for name in names or scenarios.collection.DEFAULT]
         else:
             check_output_folder(out, csv, ("results.csv", "rows.csv", "report.html"))
-            columns = table.id, table.drop, layout.form, table.category, table.missing or "error"
-            data = [scenarios.datasets.from_csv(csv, label, minor, *columns)]
+            columns = table.id, table.drop, table.sep, table.decimal, table.category
+            missing = table.missing or "error"
+            data = [scenarios.datasets.from_csv(csv, label, minor, *columns, missing)]
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES

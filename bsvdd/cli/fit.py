@@ -11,6 +11,7 @@ import click
 from .. import estimators
 from ..comparison import run
 from ..estimators import messages, rows
+from ..inference.warning import DataWarning, warn
 from . import options
 from .console import time_so_far
 from .errors import check_outputs, plain_errors
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from ..estimators.rows.tables import Layout
+    from ..estimators.rows.files import Layout
 
 
 @click.command()
@@ -68,6 +69,13 @@ def fit(
         est, X, y = prepared(
             csv, table.layout(label), minor, table.missing, model, own, sampling, seed
         )
+        if label is None and (two := [c for c in X if X[c].nunique() == 2]):
+            warn(
+                f"{messages.columns(two, 'has', 'have')} two values, and no label is named: all "
+                "rows count as majority, and the column as a feature; if it is the class, give "
+                f"--label {str(two[0])!r} --minor VALUE",
+                DataWarning,
+            )
         fit_in_time(est, X, y)
         est.save(out)
     n1 = 0 if y is None else int((y == 1).sum())

@@ -15,7 +15,7 @@ from ..estimators import messages, registry, rows
 from .prior import read_prior
 
 if TYPE_CHECKING:
-    from ..estimators.rows.tables import Layout
+    from ..estimators.rows.files import Layout
     from ..inference.cutoff import Cutoff
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -52,11 +52,10 @@ class TableOptions:
     category: tuple[str, ...]
     missing: str | None
 
-    def layout(self, label: str | None = None, may_have_classes: bool = True) -> Layout:
+    def layout(self, label: str | None = None) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
-        form = rows.files.CsvFormat(self.sep, self.decimal)
-        layout: Layout = rows.tables.Layout(
-            label, self.id, self.drop, form, self.category, may_have_classes
+        layout: Layout = rows.files.Layout(
+            label, self.id, self.drop, self.sep, self.decimal, self.category
         )
         return layout
 

@@ -72,8 +72,7 @@ def outliers(
     """
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
-        # a column with two values is constant but for odd rows, and no label
-        layout = table.layout(may_have_classes=False)
+        layout = table.layout()
         for name in given:
             if name in layout.others:
                 raise ValueError(
@@ -102,9 +101,7 @@ def outliers(
                 step("result")
                 written = found.join(columns.where(odd)).iloc[order]
                 with atomic.atomic(out) as temporary:
-                    written.to_csv(
-                        temporary, index=False, sep=layout.form.sep, decimal=table.decimal
-                    )
+                    written.to_csv(temporary, index=False, sep=layout.sep, decimal=table.decimal)
             if picture is not None:
                 step("picture")
                 import matplotlib

@@ -18,7 +18,7 @@ from .errors import check_outputs, plain_errors
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..estimators.rows.tables import Layout
+    from ..estimators.rows.files import Layout
 
 # those of estimators.questions.p_values, which takes long to import
 METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
@@ -106,7 +106,7 @@ def score(
             new = rows.tables.read_table(csv, layout, categories)
             with estimators.inputs.naming(csv):
                 names = _columns_of_fit(est, new, layout)
-                X = _typed(est, new[names], layout.form.decimal)
+                X = _typed(est, new[names], layout.decimal)
                 stops, imputed = strict or table.missing == "error", None
                 if table.missing == "impute":
                     X, imputed = _filled(est, X, new[names])
@@ -134,7 +134,7 @@ def score(
                 found.insert(0, f"{clash}{table.id}", new.index.to_numpy())
             if input_columns:
                 found = _with_input(found, csv, layout)
-            how: Any = {"index": False, "sep": layout.form.sep, "decimal": table.decimal}
+            how: Any = {"index": False, "sep": layout.sep, "decimal": table.decimal}
         if out is None:
             found.to_csv(sys.stdout, **how)
             sys.stdout.flush()  # here, where a closed pipe ends quietly
@@ -233,7 +233,7 @@ def _first_problem(
 
     ``numeric`` are the columns of numbers, whose decimal sign may be another one.
     """
-    bad, decimal = problems.index[problems != ""], layout.form.decimal
+    bad, decimal = problems.index[problems != ""], layout.decimal
     text = (
         f"{len(bad)} of {len(new)} rows cannot be scored, the first is "
         f"{rows.tables.place(new, bad[0])}, where {problems[bad[0]]}"
@@ -258,7 +258,7 @@ def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
 
     A column that has the name of a column of the result gets ``input_`` before its name.
     """
-    texts = rows.files.read_csv(csv, layout.form, raw=None).drop(columns=list(layout.others))
+    texts = rows.files.read_csv(csv, layout, None).drop(columns=list(layout.others))
     taken = {name: f"input_{name}" for name in texts.columns if name in found.columns}
     for name, other in taken.items():
         if other in found.columns or other in texts.columns:

@@ -13,8 +13,8 @@ from sklearn.datasets import make_moons
 
 from ...estimators.messages import printable
 from ...estimators.rows import columns
-from ...estimators.rows.files import COMMAS, CsvFormat, require_file
-from ...estimators.rows.tables import Layout, minority_of, read_features
+from ...estimators.rows.files import Layout, require_file
+from ...estimators.rows.tables import minority_of, read_features
 from .collection import DEFAULT as DEFAULT
 from .collection import QUICK as QUICK
 from .collection import Dataset
@@ -56,7 +56,8 @@ def from_csv(
     minor: str | None,
     id: str | None = None,
     drop: tuple[str, ...] = (),
-    form: CsvFormat = COMMAS,
+    sep: str = ",",
+    decimal: str = ".",
     categories: tuple[str, ...] = (),
     missing: str = "error",
 ) -> Dataset:
@@ -69,8 +70,8 @@ def from_csv(
     label, minor : str or None
         As in :func:`~bsvdd.estimators.rows.tables.minority_of`; without a label no row is
         minority, and a column with two values is a category.
-    id, drop, form, categories
-        As in :class:`~bsvdd.estimators.rows.tables.Layout`.
+    id, drop, sep, decimal, categories
+        As in :class:`~bsvdd.estimators.rows.files.Layout`.
     missing : {"error", "drop", "impute"}
         As in :func:`~bsvdd.estimators.rows.tables.read_features`. With "impute" the gaps stay
         until a training half fills them.
@@ -85,7 +86,7 @@ def from_csv(
     DataWarning
         As in :func:`~bsvdd.estimators.rows.tables.read_features`.
     """
-    layout = Layout(label, id, drop, form, categories, may_have_classes=label is not None)
+    layout = Layout(label, id, drop, sep, decimal, categories)
     X, minority = read_features(path, layout, minor, missing)
     text, dates = columns.found(X)
     numbers = columns.numbers(X, text, dates).to_numpy(dtype=float)

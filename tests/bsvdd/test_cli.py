@@ -285,7 +285,6 @@ BAD = [
     ("compare T --false-alarm-rate 0.001", "needs at least 999 left-out majority rows, got 30"),
     ("compare T --published --prior Flat", "--published .* without --prior"),
     ("compare results.csv KINDS --out .", "its results.csv would replace"),
-    ("fit CSV", "column 'kind' is not numeric"),
     ("fit CSV --minor odd", "--label"),
     ("fit missing.csv", "does not exist"),
     ("fit CSV KINDS --out CSV", "would replace .*name another file"),
