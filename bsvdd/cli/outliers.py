@@ -11,7 +11,7 @@ import click
 from ..comparison import run
 from ..estimators import atomic, messages, report, rows
 from . import options
-from .console import console_of_records, print_lines, table_of, waiting
+from .console import as_cells, console_of_records, print_lines, table_of, waiting
 from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
 
@@ -125,11 +125,11 @@ def p_given(est: Any, X: pd.DataFrame, given: tuple[str, ...]) -> pd.Series:
 
     from ..estimators.questions.p_values import of_training_given
 
-    held = pd.Series(of_training_given(est, given), est.fit_.data.row_names)
-    others = X.drop(index=held.index)
-    if not len(others):
-        return held
-    return pd.concat([held, pd.Series(est.p_value(others, given=given), others.index)])
+    p = pd.Series(of_training_given(est, given), est.fit_.data.row_names).reindex(X.index)
+    others = p.isna()
+    if others.any():
+        p[others] = est.p_value(X[others], given=given)
+    return p
 
 
 def reasons(
@@ -140,21 +140,16 @@ def reasons(
     import pandas as pd
 
     wanted = np.union1d(np.flatnonzero(odd), shown)
-    held = pd.Index(est.fit_.data.row_names)
-    inside = held.get_indexer(wanted)
-    found: list[Any] = []
+    inside = pd.Index(est.fit_.data.row_names).get_indexer(wanted)
+    held, others = inside[inside >= 0], X.loc[wanted[inside < 0]]
+    asked: list[dict[str, Any]] = [{"rows": held}] if len(held) else []
+    asked += [{"X": others}] if len(others) else []
     try:
-        if (inside >= 0).any():
-            found.append(est.explain(rows=inside[inside >= 0], changes=False))
-        if (inside < 0).any():
-            found.append(est.explain(X.loc[wanted[inside < 0]], changes=False))
-        parts = [replace(each, given=given).top_columns() for each in found]
+        why = [replace(est.explain(**each, changes=False), given=given) for each in asked]
+        found = [each.top_columns() for each in why]
     except ValueError as error:  # no centre, or no columns
         return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
-    table = pd.concat(parts).reindex(X.index)
-    for place in [name for name in table if name.startswith("column_")]:
-        table[place] = table[place].map(lambda c: messages.as_cell(str(c)), na_action="ignore")
-    return table, []
+    return as_cells(pd.concat(found).reindex(X.index)), []
 
 
 def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:

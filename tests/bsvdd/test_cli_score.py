@@ -94,8 +94,8 @@ def test_a_selection_by_split_rows(folder, table, scores):
 def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, scores, tmp_path):
     model, csv = folder / "BDD", folder / "gaps.csv"
     result, frame = scores(model, csv, "--id", "name", "--fdr", "0.2")
-    said = "3 of 72 rows not scored, the first is row 2 (counted from 0): 'a' is missing"
-    assert "69 rows scored" in result.output and said in result.output
+    said = "3 of 72 rows cannot be scored, the first is row 2 (counted from 0; 'name' is '002'), "
+    assert "69 rows scored" in result.output and f"{said}where 'a' is missing" in result.stderr
     problems = frame["problem"].dropna()
     assert problems.to_dict() == {2: "'a' is missing", 4: "'b' is 'n/a?'", 5: "'a' is 'inf'"}
     good = frame["problem"].isna()
