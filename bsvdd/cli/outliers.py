@@ -27,10 +27,7 @@ NAMED = 3  # groups of copies that are named
 @click.command()
 @click.argument("csv", type=options.FILE)
 @options.of_table
-@click.option("--model", default="BSVDD", show_default=True)
-@options.of_model
-@options.of_sampler
-@options.seed
+@options.of_fit
 @click.option(
     "--top", default=10, show_default=True, type=click.IntRange(1), help="Rows that are printed."
 )
@@ -45,10 +42,7 @@ NAMED = 3  # groups of copies that are named
 def outliers(
     csv: Path,
     table: options.TableOptions,
-    model: str,
-    own: options.ModelOptions,
-    sampling: dict[str, int],
-    seed: int,
+    own: options.FitOptions,
     top: int,
     given: tuple[str, ...],
     out: Path | None,
@@ -79,7 +73,7 @@ def outliers(
                     f"--given {name!r}: the column is named by {layout.others[name]} and is no "
                     "feature"
                 )
-        est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
+        est, X, _ = prepared(csv, layout, None, table.missing, own)
         rows.tables.require_columns(X, list(given))
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)

@@ -268,18 +268,6 @@ def test_missing_values_by_each_policy(table, scores, tmp_path):
     call("score", model, path, "--missing", "error", code=1)
 
 
-def test_dates_of_a_fit_with_gaps_that_were_filled_are_read_as_in_training(tmp_path, scores):
-    """Texts of new rows are of the form of training, days before months or not."""
-    days = [f"{1 + i % 12:02d}/{1 + i % 28:02d}/2024" for i in range(40)]
-    frame = pd.DataFrame({"a": np.random.default_rng(3).normal(size=40), "day": [None, *days[1:]]})
-    path, model = tmp_path / "t.csv", tmp_path / "m"
-    frame.to_csv(path, index=False)
-    call("fit", path, "--model", "SVDD", "--out", model, "--missing", "impute")
-    rows = load(model).fit_.data.rows[:, 1]
-    assert rows[0] == np.median(rows[1:])
-    assert scores(model, path)[1]["problem"].notna().tolist() == [True] + [False] * 39
-
-
 def test_a_closed_pipe_ends_quietly(folder):
     """As in ``bsvdd score ... | head -1``."""
     command = [sys.executable, "-c", "from bsvdd.cli import main; main()", "score"]
