@@ -36,7 +36,7 @@ for est in (SVDD(), OCSVM(), SVDDM()):
 CASES = {  # code, its arguments, what it imports, and what it does not
     "import": ("import bsvdd", "", set(), {"numpy", "scipy", "pandas", "sklearn", "xarray"}),
     "score": (SCORE, "MODEL", {"numpy"}, set()),
-    "bsvdd score": (COMMAND, "score MODEL CSV --out OUT", {"numpy"}, SLOW_PARTS),
+    "bsvdd score": (COMMAND, "score MODEL CSV --out OUT", {"numpy"}, {"dask", *SLOW_PARTS}),
     "models without a posterior": (FIT, "", {"numpy"}, set()),
     "bsvdd --help": (COMMAND, "--help", set(), {"numpy", *NO_LISTS}),
     "bsvdd models": (COMMAND, "models", set(), {"numpy", *NO_LISTS}),
