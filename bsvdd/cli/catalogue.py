@@ -40,9 +40,9 @@ def data() -> None:
         table.add_column(title, overflow="fold", justify="right")
     for title in ("conversion", "source", "licence"):
         table.add_column(title, overflow="fold")
-    for name, source in scenarios.collection.sources().items():
-        dataset = scenarios.collection.embedded(name)
+    for name, record in scenarios.datasets.records().items():
+        dataset = scenarios.datasets.embedded(name)
         numbers = *map(str, dataset.X.shape), f"{dataset.base_rate:.3f}"
-        origin = f"{source.origin}; {source.url}"
-        table.add_row(name, *numbers, source.conversion, origin, source.licence)
+        origin = f"{record['origin']}; {record['url']}"
+        table.add_row(name, *numbers, record["conversion"], origin, record["licence"])
     console_of_records().print(table)
