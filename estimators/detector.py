@@ -1103,8 +1103,9 @@ class Detector(OutlierMixin, BaseEstimator):
         top : int, default=5
             Number of training rows in ``points`` and ``nearest``.
         changes : bool, default=True
-            Whether to search for the smallest change that makes an abnormal row normal. It takes
-            about .1 s for each abnormal row (500 training rows, 10 columns).
+            Whether to search for the change of few columns that makes an abnormal row normal. It
+            takes some milliseconds for each abnormal row (500 training rows, 10 columns), and
+            grows with the square of the number of columns.
         rows : sequence of int, optional
             Positions of the training rows to explain, without X. Default: all.
         given : optional

@@ -17,9 +17,9 @@ from ...models.kernels.base import is_number
 from .. import inputs
 from ..fit import Fit
 from . import p_values
-from . import smallest_change as changes_of
 from . import terms as parts
 from .batches import check_rate
+from .smallest_change import STARTS, smallest_change
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
@@ -66,12 +66,13 @@ class Explanation:
         in kernel space first, and ``name``, its name;
         ``similarity``, k(z, x); and ``distance`` in standard deviations of the columns of numbers.
     changes : xarray.Dataset or None
-        The smallest change that makes a row normal, within the range of the majority training
-        rows, for each ``obs`` and ``column``: ``value`` after it, ``change``, and ``standardized``,
-        the change in standard deviations of these rows; ``size`` is the root of the sum of its
-        squares. The change is 0 for a normal row, and NaN if no training row is normal. None if it
-        was not asked for, and with columns of categories: the search moves rows step by step, and
-        there is no step between two categories.
+        The change of few columns that makes a row normal, see
+        :mod:`bsvdd.estimators.questions.smallest_change`, for each ``obs`` and ``column``:
+        ``value`` after it, ``change``, and ``standardized``, the change in standard deviations of
+        the majority training rows; ``size`` is the root of the sum of its squares. It is 0 in
+        columns that stay, in all columns of a normal row, and NaN if no training row is normal.
+        None if it was not asked for, and with columns of categories: the last part of a change is
+        undone step by step, and there is no step between two categories.
     draws : int
         Number of draws that the intervals are of.
     prob : float
@@ -251,8 +252,9 @@ def explain(
     table[["value", "low", "high"]] = values
     table["base"] = parts.base(center, cutoff) + values[:, 0] - mean
     table["remainder"] = terms["remainder"][:, 0]
-    normal = normal & ~data.minority
-    region = changes_of.Region.of(data.majority_rows, normal[~data.minority])
+    majority, of_normal = data.majority_rows, np.flatnonzero(normal & ~data.minority)
+    sd = np.where(np.ptp(majority, axis=0) > 0.0, majority.std(axis=0), 1.0)
+    nearest = _nearest(fit, rows, of_normal, sd, max(top, STARTS), members)
 
     def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
         """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
@@ -265,12 +267,10 @@ def explain(
         "minority": terms["point"] >= data.gram.n_majority_points,
         **_ends(terms["points"]),
     }
-    nearest = _nearest(fit, rows, region, np.flatnonzero(normal), top, members)
     dates = {"dates": [f"{columns[i]}: {each}" for i, each in data.dates.items()]}
     of_columns = changed = None
     if parts.has_columns(center):
-        majority = np.flatnonzero(~data.minority)
-        some = majority[:: -(-len(majority) // TYPICAL_ROWS)]
+        some = np.flatnonzero(~data.minority)[:: -(-len(majority) // TYPICAL_ROWS)]
         typical = parts.typical_columns(center, data.rows[some], data.point_of_row[some])
         shares = zip(
             ("share", "share_low", "share_high"), _ends(terms["shares"]).values(), strict=True
@@ -283,22 +283,23 @@ def explain(
             **dict(shares),
         ).assign_attrs(dates)
     if changes and not data.kernel.categorical_columns:
-        value = _changed(fit, rows, is_normal, members, region)
+        starts = data.rows[nearest["row"][:, :STARTS]]
+        value = _changed(fit, rows, is_normal, members, starts, sd)
         change = value - rows
         changed = dataset(
             "column",
             columns,
             value=value,
             change=change,
-            standardized=change / region.sd,
-            size=("obs", region.size(change)),
+            standardized=change / sd,
+            size=("obs", np.linalg.norm(change / sd, axis=1)),
         ).assign_attrs(dates)
     return Explanation(
         kind="surprise" if has_surprise else "distance",
         rows=table,
         columns=of_columns,
         points=dataset("rank", range(terms["point"].shape[1]), **points),
-        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
+        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest).isel(rank=slice(top)),
         changes=changed,
         draws=len(draws),
         prob=prob,
@@ -384,18 +385,18 @@ def _changed(
     rows: np.ndarray,
     is_normal: np.ndarray,
     members: np.ndarray | None,
-    region: changes_of.Region,
+    starts: np.ndarray,
+    sd: np.ndarray,
 ) -> np.ndarray:
     """Return the rows after their smallest changes; a training row is judged without itself."""
-    center, value = cast(Center, fit.center), rows.copy()
-    abnormal = np.flatnonzero(~is_normal)
+    center, value, abnormal = cast(Center, fit.center), rows.copy(), np.flatnonzero(~is_normal)
     if members is None:
-        value[abnormal] = changes_of.smallest_change(center, rows[abnormal], fit.level, region)
+        value[abnormal] = smallest_change(center, rows[abnormal], starts[abnormal], fit.level, sd)
         return value
     for i in abnormal:
         point = fit.data.point_of_row[members[i]]
         judge = center if point < 0 else center.without(point)
-        value[i] = changes_of.smallest_change(judge, rows[[i]], fit.level, region)[0]
+        value[i] = smallest_change(judge, rows[[i]], starts[[i]], fit.level, sd)[0]
     return value
 
 
@@ -420,17 +421,17 @@ def _why_no_columns(center: Center) -> str:
 def _nearest(
     fit: Fit,
     rows: np.ndarray,
-    region: changes_of.Region,
-    row_of_normal: np.ndarray,
+    of_normal: np.ndarray,
+    sd: np.ndarray,
     top: int,
     members: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
-    """Return the normal training rows that are next to rows in kernel space.
+    """Return the normal training rows, of these numbers, that are next to rows in kernel space.
 
     ``members`` are the training rows that the rows are, each of which is not next to itself.
     """
-    kernel, normal_rows = fit.data.kernel, region.normal_rows
-    top = max(0, min(top, len(normal_rows) - (members is not None)))
+    data, kernel, normal_rows = fit.data, fit.data.kernel, fit.data.rows[of_normal]
+    top = max(0, min(top, len(of_normal) - (members is not None)))
     place = np.empty((len(rows), top), dtype=int)
     similarity, distance = np.empty((2, len(rows), top))
 
@@ -442,14 +443,18 @@ def _nearest(
             k = kernel(rows[block], normal_rows)
             nearness = 2.0 * k - kernel.diag(normal_rows)
         if members is not None:
-            nearness[members[block, None] == row_of_normal] = -np.inf
+            nearness[members[block, None] == of_normal] = -np.inf
         place[block] = parts.largest(nearness, top)
         similarity[block] = np.take_along_axis(k, place[block], axis=1)
-        change = (rows[block, None] - normal_rows[place[block]]) / region.sd
+        change = (rows[block, None] - normal_rows[place[block]]) / sd
         change[..., list(kernel.categorical_columns)] = 0.0
-        distance[block] = np.sqrt(np.square(change).sum(axis=-1))
+        distance[block] = np.linalg.norm(change, axis=-1)
 
     threads.each(of_block, len(rows) if top else 0, BLOCK)
-    row = row_of_normal[place]
-    names = fit.data.row_names[row]
-    return {"row": row, "similarity": similarity, "distance": distance, "name": names}
+    row = of_normal[place]
+    return {
+        "row": row,
+        "similarity": similarity,
+        "distance": distance,
+        "name": data.row_names[row],
+    }
