@@ -19,7 +19,7 @@ from ..fit import Fit
 from . import p_values
 from . import terms as parts
 from .batches import check_rate
-from .smallest_change import STARTS, smallest_change
+from .smallest_change import smallest_change
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
@@ -254,7 +254,7 @@ def explain(
     table["remainder"] = terms["remainder"][:, 0]
     majority, of_normal = data.majority_rows, np.flatnonzero(normal & ~data.minority)
     sd = np.where(np.ptp(majority, axis=0) > 0.0, majority.std(axis=0), 1.0)
-    nearest = _nearest(fit, rows, of_normal, sd, max(top, STARTS), members)
+    nearest = _nearest(fit, rows, of_normal, sd, top, members)
 
     def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
         """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
@@ -283,8 +283,7 @@ def explain(
             **dict(shares),
         ).assign_attrs(dates)
     if changes and not data.kernel.categorical_columns:
-        starts = data.rows[nearest["row"][:, :STARTS]]
-        value = _changed(fit, rows, is_normal, members, starts, sd)
+        value = _changed(fit, rows, is_normal, members, data.rows[of_normal], sd)
         change = value - rows
         changed = dataset(
             "column",
@@ -299,7 +298,7 @@ def explain(
         rows=table,
         columns=of_columns,
         points=dataset("rank", range(terms["point"].shape[1]), **points),
-        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest).isel(rank=slice(top)),
+        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
         changes=changed,
         draws=len(draws),
         prob=prob,
@@ -385,18 +384,18 @@ def _changed(
     rows: np.ndarray,
     is_normal: np.ndarray,
     members: np.ndarray | None,
-    starts: np.ndarray,
+    normal: np.ndarray,
     sd: np.ndarray,
 ) -> np.ndarray:
     """Return the rows after their smallest changes; a training row is judged without itself."""
     center, value, abnormal = cast(Center, fit.center), rows.copy(), np.flatnonzero(~is_normal)
     if members is None:
-        value[abnormal] = smallest_change(center, rows[abnormal], starts[abnormal], fit.level, sd)
+        value[abnormal] = smallest_change(center, rows[abnormal], normal, fit.level, sd)
         return value
     for i in abnormal:
         point = fit.data.point_of_row[members[i]]
         judge = center if point < 0 else center.without(point)
-        value[i] = smallest_change(judge, rows[[i]], starts[[i]], fit.level, sd)[0]
+        value[i] = smallest_change(judge, rows[[i]], normal, fit.level, sd)[0]
     return value
 
 

@@ -1,11 +1,9 @@
 r"""The change of few columns that makes an abnormal row normal.
 
-Let u be one of the three normal training rows that are nearest to z in kernel space. The search
-starts at x = z. Each step sets the column of x to its value in u that makes the score of x largest,
-
-.. math:: f = \arg\max_f s(x_1, \dots, u_f, \dots, x_p),
-
-by the mean weights, until x is normal by the posterior. It ends at u, which is normal. Then the
+Let u be one of the three normal training rows with the smallest :math:`\sum_f \min(|z_f - u_f| /
+\sigma_f, 2)`: they are near to z in most columns. The search starts at x = z. Each step gives one
+column of x its value in u, the column for which the score by the mean weights becomes largest,
+until x is normal by the posterior. It ends at u, which is normal. Then the
 changed columns go back towards z together, as far as x stays normal. Of the three rows, the one
 that changes the fewest columns is taken, and among these the smallest change in standard
 deviations.
@@ -21,10 +19,12 @@ import numpy as np
 
 from ...inference import threads
 from ...inference.center import Center
+from .terms import largest
 
 STARTS = 3  # normal rows whose values are taken
+FAR = 2.0  # standard deviations that a column counts at most in the choice of these rows
 HALVINGS = 10  # of the way back
-BLOCK_VALUES = 1_000_000  # rows x columns x columns in memory of a thread at once
+BLOCK_VALUES = 1_000_000  # rows x rows or columns x columns in memory of a thread at once
 
 
 def smallest_change(
@@ -37,8 +37,8 @@ def smallest_change(
     center : Center
     rows : ndarray of shape (rows, p)
         Abnormal rows.
-    normal : ndarray of shape (rows, m, p)
-        For each of them some normal rows.
+    normal : ndarray of shape (m, p)
+        Normal rows.
     level : float
         A row is normal if its score at this level is at least 0.
     sd : ndarray of shape (p,)
@@ -47,19 +47,22 @@ def smallest_change(
     found = np.full(rows.shape, math.nan)
 
     def of_block(block: slice) -> None:
-        found[block] = _of_block(center, rows[block], normal[block], level, sd)
+        away = np.abs(rows[block, None] - normal) / sd
+        near = largest(-np.minimum(away, FAR).sum(axis=-1), min(STARTS, m))
+        found[block] = _of_block(center, rows[block], normal[near], level, sd)
 
-    n, m, p = normal.shape
-    threads.each(of_block, n if m else 0, max(1, BLOCK_VALUES // (max(m, 1) * p * p)))
+    m, p = normal.shape
+    step = max(1, BLOCK_VALUES // (p * max(m, STARTS * p)))
+    threads.each(of_block, len(rows) if m else 0, step)
     return found
 
 
 def _of_block(
-    center: Center, rows: np.ndarray, normal: np.ndarray, level: float, sd: np.ndarray
+    center: Center, rows: np.ndarray, starts: np.ndarray, level: float, sd: np.ndarray
 ) -> np.ndarray:
-    n, m, p = normal.shape
+    n, m, p = starts.shape
     mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
-    of_row, target, columns = np.repeat(np.arange(n), m), normal.reshape(-1, p), np.arange(p)
+    of_row, target, columns = np.repeat(np.arange(n), m), starts.reshape(-1, p), np.arange(p)
     z = rows[of_row]
     x, searching, ended = z.copy(), np.arange(n * m), np.zeros(n * m, dtype=bool)
     for _ in columns:

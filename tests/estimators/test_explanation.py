@@ -236,15 +236,14 @@ def test_the_change_is_that_of_its_definition(model):
     est, rng = model.fit(ROWS, MINORITY), np.random.default_rng(1)
     Z = ROWS[:15] + rng.normal(size=(15, 3)) * [4.0, 40.0, 0.4]
     Z[:3] = ROWS[20:23] + 1e-3
-    why, center = est.explain(Z, top=1), est.fit_.center
-    near = est.explain(Z, top=3, changes=False).nearest["row"].values
+    why, center = est.explain(Z), est.fit_.center
+    normal = ROWS[est.idata_["decision"]["normal"].values & ~MINORITY]
+    sd = ROWS[~MINORITY].std(axis=0)
     mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
-    assert 0 < why.rows["normal"].sum() < 9 and why.nearest.sizes["rank"] == 1
-    for z, rows, is_normal, found in zip(
-        Z, near, why.rows["normal"], why.changes["value"].values, strict=True
-    ):
-        ways = []
-        for u in [] if is_normal else ROWS[rows]:
+    assert 0 < why.rows["normal"].sum() < 9
+    for z, is_normal, found in zip(Z, why.rows["normal"], why.changes["value"].values, strict=True):
+        ways, away = [], np.minimum(np.abs(z - normal) / sd, 2.0).sum(axis=1)
+        for u in [] if is_normal else normal[np.argsort(away)[:3]]:
             x = z.copy()
             while est.predict([x])[0] == -1:
                 tried = [np.where(np.arange(3) == f, u, x) for f in range(3)]
@@ -296,7 +295,7 @@ def test_the_planted_column_is_first_and_is_changed(model):
     first = why.top_columns(1)["column_1"].to_numpy()
     assert (first == COLUMN)[abnormal].mean() >= 0.95
     changed = est.explain(PLANTED[:60] * SCALES).changes["change"].values[abnormal[:60]] != 0.0
-    assert (changed.sum(axis=1) == 1).mean() >= 0.8  # without the shift, one in ten is abnormal
+    assert (changed.sum(axis=1) == 1).mean() >= 0.85  # without the shift, one in ten is abnormal
     assert changed[np.arange(len(changed)), COLUMN[:60][abnormal[:60]]].mean() >= 0.95
 
 
