@@ -1148,7 +1148,7 @@ class Detector(OutlierMixin, BaseEstimator):
         >>> est.explain(rows=[0, 1], changes=False).rows.index.tolist()  # training rows, left out
         [0, 1]
         """
-        return explanation.of_estimator(self, X, prob, draws, top, changes, rows, given)
+        return explanation.explain(self, X, prob, draws, top, changes, rows, given)
 
     def _positions(self, rows: Any) -> np.ndarray:
         """Return positions of training rows, all by default; a ValueError if they are none."""

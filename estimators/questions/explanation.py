@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -194,119 +194,7 @@ def largest_shares(share: np.ndarray, names: np.ndarray, rows: pd.Index, most: i
     return pd.DataFrame(table, rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
-    """Training rows that are explained, each left out.
-
-    Attributes
-    ----------
-    rows : ndarray of int, shape (rows,)
-        Their numbers.
-    decided : ndarray of shape (4, n)
-        What ``center.decision`` has of all training rows, left out.
-    """
-
-    rows: np.ndarray
-    decided: np.ndarray
-
-
 def explain(
-    fit: Fit,
-    draws: np.ndarray,
-    explained: np.ndarray | Training,
-    names: Any,
-    columns: Sequence[Any],
-    prob: float,
-    top: int,
-    changes: bool,
-) -> Explanation:
-    """Return the explanation of rows.
-
-    Parameters
-    ----------
-    fit : Fit
-        Of a description.
-    draws : ndarray of int
-        The draws that the intervals are of; all draws decide.
-    explained : ndarray of shape (rows, p), or Training
-    names : index of shape (rows,)
-    columns : sequence of shape (p,)
-    prob, top, changes
-        As in :meth:`bsvdd.estimators.detector.Detector.explain`.
-    """
-    decides = cast(Center, fit.center)
-    center = decides.with_weights(decides.weights[draws])
-    data, cutoff = fit.data, parts.cutoff_of(decides, draws)
-    members = explained.rows if isinstance(explained, Training) else None
-    if isinstance(explained, Training):
-        rows, decided = data.rows[explained.rows], explained.decided[:, explained.rows]
-        normal = explained.decided[0] >= 0.0
-        terms = _left_out_terms(fit, center, explained.rows, cutoff, prob, top)
-    else:
-        rows, decided = explained, decides.decision(explained, fit.level, prob)
-        normal, terms = fit.normal, parts.terms(center, explained, cutoff, prob, top)
-    is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
-    mean = terms["total"][:, 0]
-    table = pd.DataFrame({"normal": is_normal}, names)
-    values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
-    table[["value", "low", "high"]] = values
-    table["base"] = parts.base(center, cutoff) + values[:, 0] - mean
-    table["remainder"] = terms["remainder"][:, 0]
-    majority, of_normal = data.majority_rows, np.flatnonzero(normal & ~data.minority)
-    sd = np.where(np.ptp(majority, axis=0) > 0.0, majority.std(axis=0), 1.0)
-    nearest = _nearest(fit, rows, of_normal, sd, top, members)
-
-    def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
-        """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
-        named = {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()}
-        return xr.Dataset(named, {"obs": np.asarray(names), dim: list(labels)})
-
-    points = {
-        "point": terms["point"],
-        "row": data.row_of_point[terms["point"]],
-        "minority": terms["point"] >= data.gram.n_majority_points,
-        **_ends(terms["points"]),
-    }
-    dates = {"dates": [f"{columns[i]}: {each}" for i, each in data.dates.items()]}
-    of_columns = changed = None
-    if parts.has_columns(center):
-        some = np.flatnonzero(~data.minority)[:: -(-len(majority) // TYPICAL_ROWS)]
-        typical = parts.typical_columns(center, data.rows[some], data.point_of_row[some])
-        shares = zip(
-            ("share", "share_low", "share_high"), _ends(terms["shares"]).values(), strict=True
-        )
-        of_columns = dataset(
-            "column",
-            columns,
-            typical=("column", typical),
-            **_ends(terms["columns"]),
-            **dict(shares),
-        ).assign_attrs(dates)
-    if changes and not data.kernel.categorical_columns:
-        value = _changed(fit, rows, is_normal, members, data.rows[of_normal], sd)
-        change = value - rows
-        changed = dataset(
-            "column",
-            columns,
-            value=value,
-            change=change,
-            standardized=change / sd,
-            size=("obs", np.linalg.norm(change / sd, axis=1)),
-        ).assign_attrs(dates)
-    return Explanation(
-        kind="surprise" if has_surprise else "distance",
-        rows=table,
-        columns=of_columns,
-        points=dataset("rank", range(terms["point"].shape[1]), **points),
-        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
-        changes=changed,
-        draws=len(draws),
-        prob=prob,
-        without_columns=_why_no_columns(center),
-    )
-
-
-def of_estimator(
     est: Any, X: Any, prob: float, draws: int, top: int, changes: bool, rows: Any, given: Any
 ) -> Explanation:
     """Return why rows are abnormal; see ``est.explain``."""
@@ -327,41 +215,87 @@ def of_estimator(
     for name, number in (("draws", draws), ("top", top)):
         if not (is_number(number) and int(number) == number and number >= 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-    explained: Any
-    if X is None:
+    given_columns = p_values.positions(est, given)
+    fit: Fit = est.fit_
+    data, decides, some = fit.data, cast(Center, fit.center), p_values.some_draws(fit, draws)[1]
+    center, cutoff = decides.with_weights(decides.weights[some]), parts.cutoff_of(decides, some)
+    if X is None:  # training rows, each left out
         members = est._positions(rows)
-        explained = Training(members, est._training(prob))
-        of_rows = est.fit_.data.row_names[members]
+        table, index = data.rows[members], data.row_names[members]
+        training = est._training(prob)
+        decided, normal = training[:, members], training[0] >= 0.0
+        terms = _left_out_terms(fit, center, members, cutoff, prob, top)
     elif rows is not None:
         raise ValueError("rows are positions of training rows; give them without X")
     else:
-        explained = inputs.table(est, X)
-        of_rows = inputs.row_names(X, len(explained))
+        members, table = None, inputs.table(est, X)
+        index = inputs.row_names(X, len(table))
+        decided, normal = decides.decision(table, fit.level, prob), fit.normal
+        terms = parts.terms(center, table, cutoff, prob, top)
+    is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
+    values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
+    found = pd.DataFrame({"normal": is_normal}, index)
+    found[["value", "low", "high"]] = values
+    found["base"] = parts.base(center, cutoff) + values[:, 0] - terms["total"][:, 0]
+    found["remainder"] = terms["remainder"][:, 0]
     names = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
-    columns = p_values.positions(est, given)
-    found = explain(
-        est.fit_,
-        p_values.some_draws(est.fit_, draws)[1],
-        explained,
-        of_rows,
-        list(names),
-        prob,
-        top,
-        changes,
-    )
-    if not columns:
-        return found
-    if isinstance(explained, Training):
-        p = p_values.of_training_given(est, given)[explained.rows]
-    else:
-        p = est.p_value(X, given=given)
-    return replace(
-        found, rows=found.rows.assign(p_given=p), given=tuple(names[list(columns)].tolist())
+    if given_columns:
+        found["p_given"] = (
+            est.p_value(X, given=given)
+            if members is None
+            else p_values.of_training_given(est, given)[members]
+        )
+
+    def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
+        """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
+        named = {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()}
+        return xr.Dataset(named, {"obs": np.asarray(index), dim: list(labels)})
+
+    points = {
+        "point": terms["point"],
+        "row": data.row_of_point[terms["point"]],
+        "minority": terms["point"] >= data.gram.n_majority_points,
+        **_ends(terms["points"]),
+    }
+    majority, of_normal = data.majority_rows, np.flatnonzero(normal & ~data.minority)
+    sd = np.where(np.ptp(majority, axis=0) > 0.0, majority.std(axis=0), 1.0)
+    nearest = _nearest(fit, table, of_normal, sd, top, members)
+    dates = {"dates": [f"{names[i]}: {each}" for i, each in data.dates.items()]}
+    of_columns = changed = None
+    if parts.has_columns(center):
+        sample = np.flatnonzero(~data.minority)[:: -(-len(majority) // TYPICAL_ROWS)]
+        typical = parts.typical_columns(center, data.rows[sample], data.point_of_row[sample])
+        shares = _ends(terms["shares"], ("share", "share_low", "share_high"))
+        of_columns = dataset(
+            "column", names, typical=("column", typical), **_ends(terms["columns"]), **shares
+        ).assign_attrs(dates)
+    if changes and not data.kernel.categorical_columns:
+        value = _changed(fit, table, is_normal, members, data.rows[of_normal], sd)
+        change = value - table
+        changed = dataset(
+            "column",
+            names,
+            value=value,
+            change=change,
+            standardized=change / sd,
+            size=("obs", np.linalg.norm(change / sd, axis=1)),
+        ).assign_attrs(dates)
+    return Explanation(
+        kind="surprise" if has_surprise else "distance",
+        rows=found,
+        columns=of_columns,
+        points=dataset("rank", range(terms["point"].shape[1]), **points),
+        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
+        changes=changed,
+        draws=len(some),
+        prob=prob,
+        without_columns=_why_no_columns(center),
+        given=tuple(names[list(given_columns)].tolist()),
     )
 
 
-def _ends(summary: np.ndarray) -> dict[str, np.ndarray]:
-    return {end: summary[..., i] for i, end in enumerate(ENDS)}
+def _ends(summary: np.ndarray, names: Sequence[str] = ENDS) -> dict[str, np.ndarray]:
+    return {name: summary[..., i] for i, name in enumerate(names)}
 
 
 def _left_out_terms(
