@@ -12,7 +12,6 @@ import scipy
 from . import bandwidth as criteria
 from .base import Kernel, Wrapper, as_table, is_number
 
-BLOCK = 256  # rows per block of a kernel matrix
 GROUP = 64  # rows whose kernel values are added in their own precision, by BLAS
 
 
@@ -137,11 +136,9 @@ class RBF(DistanceKernel):
         if self._loses_digits(z):
             return super()._symmetric(X)
         K = Z @ Z.T  # exactly symmetric: BLAS computes one triangle and copies it
-        for start in range(0, len(K), BLOCK):  # a block stays in the cache
-            k = K[start : start + BLOCK]
-            k *= 2.0 * self.gamma
-            k -= z[start : start + BLOCK, None] + z
-            np.exp(np.minimum(k, 0.0, out=k), out=k)
+        K *= 2.0 * self.gamma
+        K -= z[:, None] + z
+        np.exp(np.minimum(K, 0.0, out=K), out=K)
         np.fill_diagonal(K, 1.0)
         return K
 
