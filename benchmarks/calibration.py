@@ -27,7 +27,7 @@ import numpy as np
 from arviz_stats.ecdf_utils import ecdf_pit
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
-from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
+from bsvdd.models.bdd_m import TruncatedNormalPosterior
 from scipy import stats
 
 from bsvdd import kernels, priors
