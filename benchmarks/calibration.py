@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pymc as pm
 from arviz_stats.ecdf_utils import ecdf_pit
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
@@ -98,30 +98,22 @@ def _exact_bdd_m(gram: Gram, scale: float, seed: int) -> np.ndarray:
     return w[0, STEPS - 1 :: STEPS]
 
 
-def _sampled(build: Callable[[Gram, float], pm.Model]) -> Posterior:
-    """Return draws by parallel chains."""
+def _sampled(model: Any, *of: priors.Prior) -> Posterior:
+    """Return draws by parallel chains, of a model with these priors."""
 
     def posterior(gram: Gram, scale: float, seed: int) -> np.ndarray:
         with quietly():
-            tree = sample(build(gram, scale), "hmc", STEPS * DRAWS, TUNE, 1, seed)
+            tree = sample(model.build(gram, *of, scale), "hmc", STEPS * DRAWS, TUNE, 1, seed)
         return tree["posterior"]["w"].values[0, STEPS - 1 :: STEPS]
 
     return posterior
 
 
-def _build_bsvdd(gram: Gram, scale: float) -> pm.Model:
-    return bsvdd.build(gram, NORMAL, scale)
-
-
-def _build_bsvdd_m(gram: Gram, scale: float) -> pm.Model:
-    return bsvdd_m.build(gram, NORMAL, SHARE, scale)
-
-
 CASES = {
     "BDD": Case(_normal, _exact_bdd, False),
-    "BSVDD": Case(_simplex, _sampled(_build_bsvdd), False),
+    "BSVDD": Case(_simplex, _sampled(bsvdd, NORMAL), False),
     "BDD-M": Case(_bdd_m, _exact_bdd_m, True),
-    "BSVDD-M": Case(_bsvdd_m, _sampled(_build_bsvdd_m), True),
+    "BSVDD-M": Case(_bsvdd_m, _sampled(bsvdd_m, NORMAL, SHARE), True),
 }
 
 
