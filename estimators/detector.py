@@ -1101,8 +1101,9 @@ class Detector(OutlierMixin, BaseEstimator):
         top : int, default=5
             Number of training rows in ``points`` and ``nearest``.
         changes : bool, default=True
-            Whether to search for the smallest change that makes an abnormal row normal. It takes
-            about .1 s for each abnormal row (500 training rows, 10 columns).
+            Whether to search for the change of few columns that makes an abnormal row normal. It
+            takes some milliseconds for each abnormal row (500 training rows, 10 columns), and
+            grows with the square of the number of columns.
         rows : sequence of int, optional
             Positions of the training rows to explain, without X. Default: all.
         given : optional
@@ -1145,7 +1146,7 @@ class Detector(OutlierMixin, BaseEstimator):
         >>> est.explain(rows=[0, 1], changes=False).rows.index.tolist()  # training rows, left out
         [0, 1]
         """
-        return explanation.of_estimator(self, X, prob, draws, top, changes, rows, given)
+        return explanation.explain(self, X, prob, draws, top, changes, rows, given)
 
     def _positions(self, rows: Any) -> np.ndarray:
         """Return positions of training rows, all by default; a ValueError if they are none."""

@@ -583,5 +583,5 @@ def _draws(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Draws:
     )
     if not draws.w.size:
         raise ValueError("posterior/w: expected at least one draw of one weight")
-    draws.datasets()  # an error if dims and coords do not fit
+    draws.check()
     return draws
