@@ -83,12 +83,11 @@ def nuts(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None =
 
 def _result(run: Any) -> Any:
     """Return the result of a nutpie run; stop if a newer request supersedes it."""
-    while threads.stoppable():
+    while True:
         try:
             return run.wait(timeout=POLL)
         except TimeoutError:
             threads.checkpoint()
-    return run.wait()
 
 
 def metropolis(model: pm.Model, settings: SamplerSettings) -> Draws:

@@ -84,11 +84,6 @@ class SupersededError(Exception):
     """A newer request has made this computation obsolete."""
 
 
-def stoppable() -> bool:
-    """Return whether the computation in this thread can be superseded by a newer request."""
-    return superseded.get() is not None
-
-
 def checkpoint() -> None:
     """Raise :class:`SupersededError` if a newer request superseded that of this thread.
 

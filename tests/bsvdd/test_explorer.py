@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from bsvdd.estimators.registry import REGISTRY
 from bsvdd.estimators.rows.categories import code
-from bsvdd.inference.threads import SupersededError, checkpoint, stoppable
+from bsvdd.inference.threads import SupersededError, checkpoint, superseded
 from bsvdd.inference.warning import DataWarning, collected, warn
 from bsvdd.models.gram import Gram
 from contourpy import contour_generator
@@ -167,10 +167,10 @@ def test_errors_are_delivered_also_those_of_the_receiver(worker, delivered):
     worker.request(lambda: 1 / 0)
     worker.join(SOON)
     refusing = LatestWorker(lambda result: 1 / 0, lambda e: delivered.append(f"again, {e}"))
-    refusing.request(stoppable)
+    refusing.request(superseded.get)
     refusing.join(SOON)
     assert delivered == ["division by zero", "again, division by zero"]
-    assert not stoppable()  # outside of a request a checkpoint does nothing
+    assert superseded.get() is None  # outside of a request a checkpoint does nothing
     checkpoint()
 
 

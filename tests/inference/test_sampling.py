@@ -95,7 +95,7 @@ class PanicException(BaseException):
 def test_what_ends_a_run_of_nutpie_early(monkeypatch, model, raised, error, message):
     cancelled = []
 
-    def wait():
+    def wait(timeout):
         raise raised
 
     run = SimpleNamespace(wait=wait, cancel=lambda: cancelled.append(True))
