@@ -20,7 +20,7 @@ TITLES = {
     "estimators/bdd.py": [TURKOZ],
     "estimators/bsvdd.py": [OH, BAE],
     "models/priors/minority.py": [TURKOZ, BAE],
-    "models/priors/row_sums.py": [OH],
+    "models/priors/normal.py": [OH],
 }
 STATEMENTS = {
     "estimators/as_published.py": [
