@@ -18,12 +18,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, left_out
-from ..inference.center import Center, Score
+from ..inference.center import Boundary, Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
-from ..inference.decision import Boundary
+from ..inference.decision import LeftOut
 from ..inference.density import LazyPrior
 from ..inference.draws import Draws, spread
-from ..inference.left_out import LeftOut
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
@@ -655,8 +654,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return what ``center.decision`` has, (4, n), of the training rows, each left out."""
         fit, scores = self.fit_, self.left_out_scores()
         of_rows = self._left_out_rows(fit, Cutoff(level=self.level_))
-        logarithmic = isinstance(fit.center, Center) and fit.center.logarithmic
-        decided = of_rows.decision(fit.center.boundary, self.level_, logarithmic, prob)
+        decided = of_rows.decision(fit.center, self.level_, prob)
         decided[0] = scores
         decided[:, np.isnan(scores)] = fit.decision[:, np.isnan(scores)]
         return decided
