@@ -21,14 +21,13 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import is_number
 from ..models.rarity import Rarity
-from . import inputs
 from .bsvdd import BSVDD
 from .detector import Detector
 from .fit import Fit, of_rows
 from .joined import Joined, Values, View
 from .messages import did_you_mean, quoted
 from .questions import p_values, summary
-from .questions.views import ViewsExplanation
+from .questions.views import ViewsExplanation, explain
 from .training import AllRows, Dictionary, TrainingData
 
 # of kernels.Tabular, a view each
@@ -79,6 +78,10 @@ class Views(Detector):
         The fitted estimators: ``est.views_["standardised"].idata_``.
     failed_ : dict of str to str
         Views that could not be fitted, and why. The others answer.
+    joined_ : tuple of View
+        The views with a part in the answer: weight, function of rows, values of left-out rows.
+    rarity_ : Rarity
+        How many majority rows have a value near to a given one, by column.
     kernel_, gram_, idata_, cutoff_, level_
         As in :class:`BSVDD`; ``idata_["score"]`` has the joined score.
 
@@ -216,14 +219,14 @@ class Views(Detector):
 
     def _join(self, data: TrainingData) -> None:
         """Set the views, from the fitted estimators and the training rows."""
-        self._rarity = Rarity.of(data.majority_rows, data.kernel.categorical_columns)
+        self.rarity_ = Rarity.of(data.majority_rows, data.kernel.categorical_columns)
         own, joined = self.views or {}, []
         columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         for name, weight in self._weights().items():
             if name in self.views_:
                 values, of_rows = _of_estimator(self.views_[name])
             elif name in (COLUMNS, RAREST):
-                values = partial(_frequency, self._rarity, name)
+                values = partial(_frequency, self.rarity_, name)
                 of_rows = values(data.rows, ~data.minority)
             elif name not in self.failed_ and callable(own.get(name)):
                 values = partial(_of_function, own[name], name, columns)
@@ -238,7 +241,7 @@ class Views(Detector):
                 joined.append(View(name, weight, values, of_rows, ~data.minority))
         if not joined:
             raise ValueError(f"no view can be fitted: {next(iter(self.failed_.values()))}")
-        self._joined_views = tuple(joined)
+        self.joined_ = tuple(joined)
 
     # the fit
 
@@ -248,7 +251,7 @@ class Views(Detector):
 
     @override
     def _score(self, draws: Draws, gram: Gram) -> Joined:
-        return Joined(draws.weights, gram, self._joined_views)
+        return Joined(draws.weights, gram, self.joined_)
 
     @override
     def _diagnose(self, draws: Draws, score: Score, data: TrainingData) -> dict[str, float]:
@@ -355,51 +358,7 @@ class Views(Detector):
         [['column', 0]]
         """
         check_is_fitted(self)
-        p_values.positions(self, given)
-        inputs.in_memory(X, "explain computes its result at once", "give few rows as an array")
-        data, views = self.fit_.data, self._joined_views
-        asked: dict[str, Any] = {"prob": prob, "draws": draws, "top": top, "changes": changes}
-        if X is None:
-            asked["rows"] = members = self._positions(rows)
-            table, itself = data.rows[members], ~data.minority[members]
-            values = [view.left_out[:, members] for view in views]
-            decided = self.training_decision().iloc[members]
-        elif rows is not None:
-            raise ValueError("rows are positions of training rows; give them without X")
-        else:
-            asked["X"], table = X, inputs.table(self, X)
-            itself = np.zeros(len(table), dtype=bool)
-            values = [view.values(table) for view in views]
-            decided = self.decision(X).set_axis(inputs.row_names(X, len(table)))
-        p = (np.median(v.p_values(x, itself), axis=0) for v, x in zip(views, values, strict=True))
-        counts = self._rarity.counts(table, itself)
-        counts[1][:, list(data.kernel.categorical_columns)] = 0  # categories have no order
-        rarest = self._rarity.counts(data.majority_rows, True)[2].min(axis=1)
-        return ViewsExplanation.of(
-            decided,
-            dict(zip((view.name for view in views), p, strict=True)),
-            self._shown(table, X).set_axis(decided.index),
-            counts,
-            np.sort(rarest),
-            itself,
-            {name: each.explain(**asked) for name, each in self.views_.items() if each._centered},
-            self.failed_,
-        )
-
-    def _shown(self, table: np.ndarray, X: Any) -> pd.DataFrame:
-        """Return the values of rows as the user has them; None for a text, which no fit keeps."""
-        data = self.fit_.data
-        columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        shown = pd.DataFrame(table, columns=columns, dtype=object)
-        for f in data.kernel.categorical_columns:
-            if isinstance(X, pd.DataFrame) and columns[f] in X:
-                shown.isetitem(f, X[columns[f]].to_numpy(object))
-            else:  # a number between -1 and 0 is the code of a text
-                is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
-                shown.isetitem(f, shown[columns[f]].mask(is_text, None))
-        for f, dates in data.dates.items():
-            shown.isetitem(f, [dates.moment(days).round("s") for days in table[:, f]])
-        return shown
+        return explain(self, X, prob, draws, top, changes, rows, given)
 
 
 def _of_estimator(est: Detector) -> tuple[Values, np.ndarray]:

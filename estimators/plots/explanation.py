@@ -22,7 +22,7 @@ from .common import (
     with_feature_names,
 )
 
-SHOWN = 0.005  # smallest share, and smallest change in standard deviations, that is shown
+SHOWN = 0.005  # smallest share that is shown
 
 
 def plot_explanation(
@@ -110,7 +110,7 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
     labels = []
     for column in order:
         label = f"{of_row['column'].values[column]}{x[column]}"
-        if why.changes is not None and abs(why.changes["standardized"].values[0, column]) > SHOWN:
+        if why.changes is not None and why.changes["change"].values[0, column] != 0.0:
             label += f" → {why.changes['value'].values[0, column]:.3g}"
         labels.append(label)
     shown = of_row.isel(column=order)

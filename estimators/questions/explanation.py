@@ -19,6 +19,7 @@ from ..fit import Fit
 from . import p_values
 from . import terms as parts
 from .batches import check_rate
+from .given import positions
 from .smallest_change import smallest_change
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
@@ -110,29 +111,34 @@ class Explanation:
             f"{interval}, 0 at the cutoff."
         )
         if self.columns is not None:
-            text += f" Columns: {self._shares(i)}."
+            text += f" Columns: {self.shares(i)}."
         if self.given:
             text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
         near = self.nearest["name"].values[i, :NEAR]
         if len(near):
             text += f" Nearest normal training rows: {', '.join(map(str, near))}."
         if self.changes is not None and not row["normal"]:
-            of_row = self.changes.isel(obs=i)
-            size = np.abs(of_row["standardized"].values)
-            largest = [f for f in np.argsort(-size, kind="stable")[:NEAR] if size[f] > 0.0]
-            change = ", ".join(
-                f"{of_row['column'].values[f]} = {of_row['value'].values[f]:.4g}" for f in largest
-            )
-            others = int((size > 0.0).sum()) - len(largest)
-            change += f" and {others} more changes" if others else ""
-            text += f" Normal with {change}." if largest else ""
+            change = self.change(i)
+            text += f" Normal with {change}." if change else ""
         return text
+
+    def change(self, i: int) -> str:
+        """Return the columns that row number i changes, with their values; empty for no change."""
+        of_row = cast(xr.Dataset, self.changes).isel(obs=i)
+        size = np.abs(of_row["standardized"].values)
+        if np.isnan(size).any():
+            return ""
+        changed = [f for f in np.argsort(-size, kind="stable") if size[f] > 0.0]
+        parts = [f"{of_row['column'].values[f]} = {of_row['value'].values[f]:.4g}" for f in changed]
+        more = f" and {len(parts) - NEAR} more changes" if len(parts) > NEAR else ""
+        return ", ".join(parts[:NEAR]) + more
 
     def reason(self, i: int) -> str:
         """Return the columns with large shares of row number i; empty if there are no shares."""
-        return "" if self.columns is None else self._shares(i, REASON)
+        return "" if self.columns is None else self.shares(i, REASON)
 
-    def _shares(self, i: int, least: float = 0.0) -> str:
+    def shares(self, i: int, least: float = 0.0) -> str:
+        """Return the columns with the largest shares of row number i, if these are large enough."""
         pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
         return ", ".join(f"{column} {share:.0%}" for column, share in pairs if share >= least)
 
@@ -215,7 +221,7 @@ def explain(
     for name, number in (("draws", draws), ("top", top)):
         if not (is_number(number) and int(number) == number and number >= 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-    given_columns = p_values.positions(est, given)
+    given_columns = positions(est, given)
     fit: Fit = est.fit_
     data, decides, some = fit.data, cast(Center, fit.center), p_values.some_draws(fit, draws)[1]
     center, cutoff = decides.with_weights(decides.weights[some]), parts.cutoff_of(decides, some)
@@ -238,7 +244,7 @@ def explain(
     found[["value", "low", "high"]] = values
     found["base"] = parts.base(center, cutoff) + values[:, 0] - terms["total"][:, 0]
     found["remainder"] = terms["remainder"][:, 0]
-    names = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
+    names: Any = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
     if given_columns:
         found["p_given"] = (
             est.p_value(X, given=given)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .. import inputs
 from ..messages import of_value, printable
 from .explanation import NEAR, SHOWN, Explanation, largest_shares
+from .given import positions
 
 RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
 COLUMN, COMBINATION, SEVERAL = "column", "combination", "columns"
@@ -58,59 +60,6 @@ class ViewsExplanation:
     odd: pd.DataFrame
     parts: Mapping[str, Explanation]
     failed: Mapping[str, str]
-
-    @classmethod
-    def of(
-        cls,
-        decided: pd.DataFrame,
-        p_values: Mapping[str, np.ndarray],
-        values: pd.DataFrame,
-        counts: np.ndarray,
-        rarest: np.ndarray,
-        itself: np.ndarray,
-        parts: Mapping[str, Explanation],
-        failed: Mapping[str, str],
-    ) -> Self:
-        """Return the explanation.
-
-        Parameters
-        ----------
-        decided : pandas.DataFrame
-            The decision on the rows, with their names.
-        p_values : dict of ndarray of shape (rows,)
-        values : pandas.DataFrame
-            As in the class.
-        counts : ndarray of shape (3, rows, p)
-            Of the values, see :meth:`bsvdd.models.rarity.Rarity.counts`.
-        rarest : ndarray of shape (n,)
-            The smallest log frequency of each left-out majority row, in ascending order.
-        itself : ndarray of bool, shape (rows,)
-            Which rows are among these.
-        parts, failed
-            As in the class.
-        """
-        near, larger, frequency = counts[0].astype(int), counts[1].astype(int), counts[2]
-        n, others = len(rarest), ~itself[:, None]
-        as_rare = np.searchsorted(rarest, frequency, side="right") + others  # with the row itself
-        odd = (as_rare <= RARE * (n + others)) | (as_rare == 1)
-        first = frequency.argmin(axis=1)
-        # ties: a description is sure of a row that a column alone explains too
-        p = pd.DataFrame(p_values, decided.index)
-        view = p[sorted(p, key=lambda name: name in COLUMN_VIEWS)].idxmin(axis=1)
-        causes = dict.fromkeys(parts, COMBINATION) | dict.fromkeys(COLUMN_VIEWS, SEVERAL)
-        rows = decided[["normal", "p_value", "surprise"]].copy()
-        rows["view"] = view
-        rows["cause"] = view.map(lambda v: causes.get(v, v)).mask(odd.any(axis=1), COLUMN)
-        rows["column"] = pd.Series([values.columns[f] for f in first], rows.index, dtype=object)
-        rows["near"], rows["of"] = near[np.arange(len(rows)), first], n - itself
-        rare = np.maximum(np.log(n) - frequency, 0.0)
-        total = rare.sum(axis=1, keepdims=True)
-        rarity = np.divide(rare, total, where=total > 0.0, out=np.zeros_like(rare))
-        near, larger, share, is_odd = (
-            pd.DataFrame(array, decided.index, values.columns)
-            for array in (near, larger, rarity, odd)
-        )
-        return cls(rows, p, values, near, larger, share, is_odd, parts, failed)
 
     def __repr__(self) -> str:
         """Return a sentence or two for each of the first rows."""
@@ -191,3 +140,79 @@ class ViewsExplanation:
             if part is not None and part.columns is not None:
                 share[i] = part.columns["share"].values[i]
         return largest_shares(share, self.near.columns.to_numpy(), self.rows.index, most)
+
+
+def explain(
+    est: Any, X: Any, prob: float, draws: int, top: int, changes: bool, rows: Any, given: Any
+) -> ViewsExplanation:
+    """Return why rows are abnormal; see :meth:`bsvdd.Views.explain`."""
+    positions(est, given)
+    inputs.in_memory(X, "explain computes its result at once", "give few rows as an array")
+    data, views = est.fit_.data, est.joined_
+    asked: dict[str, Any] = {"prob": prob, "draws": draws, "top": top, "changes": changes}
+    if X is None:
+        asked["rows"] = members = est._positions(rows)
+        table, itself = data.rows[members], ~data.minority[members]
+        values = [view.left_out[:, members] for view in views]
+        decided = est.training_decision().iloc[members]
+    elif rows is not None:
+        raise ValueError("rows are positions of training rows; give them without X")
+    else:
+        asked["X"], table = X, inputs.table(est, X)
+        itself = np.zeros(len(table), dtype=bool)
+        values = [view.values(table) for view in views]
+        decided = est.decision(X).set_axis(inputs.row_names(X, len(table)))
+    parts = {name: each.explain(**asked) for name, each in est.views_.items() if each._centered}
+    p = pd.DataFrame(
+        {
+            view.name: np.median(view.p_values(of_rows, itself), axis=0)
+            for view, of_rows in zip(views, values, strict=True)
+        },
+        decided.index,
+    )
+    near, larger, frequency = est.rarity_.counts(table, itself)
+    larger[:, list(data.kernel.categorical_columns)] = 0  # categories have no order
+    rarest = np.sort(est.rarity_.counts(data.majority_rows, True)[2].min(axis=1))
+    n, others = len(rarest), ~itself[:, None]
+    as_rare = np.searchsorted(rarest, frequency, side="right") + others  # with the row itself
+    odd = (as_rare <= RARE * (n + others)) | (as_rare == 1)
+    first = frequency.argmin(axis=1)
+    # ties: a description is sure of a row that a column alone explains too
+    view = p[sorted(p, key=lambda name: name in COLUMN_VIEWS)].idxmin(axis=1)
+    causes = dict.fromkeys(parts, COMBINATION) | dict.fromkeys(COLUMN_VIEWS, SEVERAL)
+    shown = _shown(est, table, X).set_axis(decided.index)
+    found = decided[["normal", "p_value", "surprise"]].copy()
+    found["view"] = view
+    found["cause"] = view.map(lambda v: causes.get(v, v)).mask(odd.any(axis=1), COLUMN)
+    found["column"] = pd.Series([shown.columns[f] for f in first], found.index, dtype=object)
+    found["near"] = near[np.arange(len(found)), first].astype(int)
+    found["of"] = n - itself
+    rare = np.maximum(np.log(n) - frequency, 0.0)
+    total = rare.sum(axis=1, keepdims=True)
+    rarity = np.divide(rare, total, where=total > 0.0, out=np.zeros_like(rare))
+    of_columns = {"near": near.astype(int), "larger": larger.astype(int), "rarity": rarity}
+    return ViewsExplanation(
+        rows=found,
+        p_values=p,
+        values=shown,
+        **{k: pd.DataFrame(v, shown.index, shown.columns) for k, v in of_columns.items()},
+        odd=pd.DataFrame(odd, shown.index, shown.columns),
+        parts=parts,
+        failed=est.failed_,
+    )
+
+
+def _shown(est: Any, table: np.ndarray, X: Any) -> pd.DataFrame:
+    """Return the values of rows as the user has them; None for a text, which no fit keeps."""
+    data = est.fit_.data
+    columns = list(getattr(est, "feature_names_in_", range(est.n_features_in_)))
+    shown = pd.DataFrame(table, columns=columns, dtype=object)
+    for f in data.kernel.categorical_columns:
+        if isinstance(X, pd.DataFrame) and columns[f] in X:
+            shown.isetitem(f, X[columns[f]].to_numpy(object))
+        else:  # a number between -1 and 0 is the code of a text
+            is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
+            shown.isetitem(f, shown[columns[f]].mask(is_text, None))
+    for f, dates in data.dates.items():
+        shown.isetitem(f, [dates.moment(days).round("s") for days in table[:, f]])
+    return shown

@@ -26,7 +26,6 @@ from ..questions.views import ViewsExplanation
 from . import pages, words
 
 LISTED, EXPLAINED = 10, 3  # abnormal rows in the table, and those with a picture
-COLUMNS = 3  # of each row in the table
 MOST_COLUMNS = 40  # in the table of columns
 Step = Callable[[str], None]
 
@@ -253,9 +252,8 @@ def _abnormal(page: Page) -> None:
         page.omitted["columns"] = f"Columns have no shares: {why.without_columns}."
     else:
         what = f"which columns and {what} The tick is what normal rows have."
-        for row, values in zip(page.abnormal, why.top_columns(COLUMNS).to_numpy(), strict=True):
-            shares = values.reshape(-1, 2)
-            row["columns"] = ", ".join(f"{name} {share:.0%}" for name, share in shares)
+        for i, row in enumerate(page.abnormal):
+            row["columns"] = why.shares(i)
     if why.changes is None:
         page.omitted["changes"] = (
             "No smallest change is searched for, because there is no step between two categories."
@@ -264,7 +262,7 @@ def _abnormal(page: Page) -> None:
         if why.columns is not None:
             what += " The arrow is the smallest change that makes it normal."
         for i, row in enumerate(page.abnormal):
-            row["change"] = _change(why.changes.isel(obs=i))
+            row["change"] = why.change(i) or "none found"
     for j in listed[:EXPLAINED]:
         _picture(page, j, est, what)
 
@@ -274,16 +272,3 @@ def _picture(page: Page, j: int, est: Fitted, what: str) -> None:
     x = {"row": j} if page.X is None else {"x": page.rows([j])}
     page.figures[f"row_{j}"] = plots.plot_explanation(est, **x)
     page.explained[f"row_{j}"] = f"Row {page.found.index[j]}: {what}"
-
-
-def _change(changes: Any) -> str:
-    """Return the smallest change of a row in words, the largest parts first."""
-    size = np.abs(changes["standardized"].values)
-    if np.isnan(size).any():
-        return "none found"
-    shown = [f for f in np.argsort(-size, kind="stable") if size[f] > plots.explanation.SHOWN]
-    parts = [
-        f"{changes['column'].values[f]} → {changes['value'].values[f]:.4g}" for f in shown[:COLUMNS]
-    ]
-    more = len(shown) - len(parts)
-    return ", ".join(parts) + (f", and {more} more" if more > 0 else "")

@@ -299,15 +299,6 @@ def test_the_planted_column_is_first_and_is_changed(model):
     assert changed[np.arange(len(changed)), COLUMN[:60][abnormal[:60]]].mean() >= 0.95
 
 
-def test_it_agrees_with_the_decision(bayes):
-    Z = np.concatenate([PLANTED[:20], np.zeros((2, 5))])
-    why = bayes.explain(Z, prob=1e-9, draws=2000, changes=False)
-    np.testing.assert_array_equal(why.rows["normal"], bayes.predict(Z) == 1)
-    assert why.rows["normal"].iloc[-1]  # rows inside the description are explained
-    assert why.changes is None and why.draws == 2000
-    assert_same_as_the_decision(why, bayes.decision(Z, prob=1e-9))
-
-
 MATRIX = SVDD(kernel=kernels.Precomputed(), cutoff=1.0)
 
 
