@@ -144,20 +144,16 @@ class BDD(Bayesian):
         posterior = NormalPosterior(gram, self.prior, self._scale)
         return Draws.of_weights(posterior.simplex_mode() if self.simplex else posterior.mean)
 
-    # without a closed form only refits leave rows out, as the weights do not sum to one
-
     @property
     @override
-    def _rescales_left_out(self) -> bool:
-        return self.simplex
+    def _leaves_out(self) -> str:
+        if self.simplex:
+            return "rescaled"
+        # without a closed form only refits, as the weights do not sum to one
+        return "closed form" if isinstance(self.prior, GaussianPrior) else "refits"
 
     @property
-    @override
-    def _has_loo(self) -> bool:
-        return self.simplex or isinstance(self.prior, GaussianPrior)
-
-    @property
-    def _has_full_conformal(self) -> bool:
+    def _has_full_conformal(self) -> bool:  # type: ignore[override]
         return not self.simplex and self.fit_.data.dictionary.points_are_rows
 
     @override
@@ -289,13 +285,8 @@ class BDDM(Bayesian):
 
     @property
     @override
-    def _rescales_left_out(self) -> bool:
-        return False
-
-    @property
-    @override
-    def _has_loo(self) -> bool:
-        return isinstance(self.minority_prior, TruncatedNormal)
+    def _leaves_out(self) -> str:
+        return "closed form" if isinstance(self.minority_prior, TruncatedNormal) else "refits"
 
     @override
     def _left_out_sums(

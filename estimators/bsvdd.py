@@ -136,14 +136,11 @@ class BSVDD(Bayesian):
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
+    _nonnegative = True
+
     prior: Prior = Flat(sd=1.5)
     likelihood_scale: float | str = CALIBRATED
     outlier_fraction: float = 1.0
-
-    @property
-    @override
-    def _nonnegative(self) -> bool:
-        return not self._learns_from_minority
 
     @override
     def _validate_params(self) -> None:
@@ -236,6 +233,7 @@ class BSVDDM(BSVDD):
     """
 
     _learns_from_minority = True
+    _nonnegative = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BSVDD._parameter_constraints,
         "likelihood_scale": Bayesian._parameter_constraints["likelihood_scale"],

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ...estimators.fit import check_rows
 from ...estimators.messages import FORMULA, as_cell
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
@@ -98,7 +99,7 @@ class Study:
                 continue
             train = replicate_pair(cell.scenario, 0, self.seed).train
             try:
-                self.protocol.estimator(cell.candidate, self.seed).check_rows(train.minority)
+                check_rows(self.protocol.estimator(cell.candidate, self.seed), train.minority)
             except ValueError as error:
                 reasons[cell.scenario.name, cell.candidate.name] = str(error)
         replicate_pair.cache_clear()

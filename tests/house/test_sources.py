@@ -18,17 +18,17 @@ BAE = "Minor class를 이용한 베이지안 Support vector data description"
 RANK, LEVEL, CV = "d ≤ d_(c)", "P(d_z ≤ D_opt | data) > .5", "cross-validation"
 
 NORMAL = [
-    ("estimators/as_published.py", "Sigma = I (slide 14 of Kim 2024)", "Σ = I", 14),
-    ("estimators/as_published.py", "Sigma = I (slide 15 of Kim 2024)", "Σ = I", 15),
-    ("estimators/as_published.py", "tau has the mean of BSVDD's beta", "mean of τ", 24),
-    ("estimators/as_published.py", "and Sigma = I (slide 24 of Kim 2024)", "Σ = I", 24),
+    ("estimators/as_published.toml", "Sigma = I (slide 14 of Kim 2024)", "Σ = I", 14),
+    ("estimators/as_published.toml", "Sigma = I (slide 15 of Kim 2024)", "Σ = I", 15),
+    ("estimators/as_published.toml", "tau has the mean of BSVDD's beta", "mean of τ", 24),
+    ("estimators/as_published.toml", "and Sigma = I (slide 24 of Kim 2024)", "Σ = I", 24),
     ("notebooks/08_as_published.py", r"\alpha \sim N(m, I)$ (slide 14)", "Σ = I", 14),
     ("notebooks/08_as_published.py", r"\beta \sim N(m, I)$ (slide 15)", "Σ = I", 15),
     ("notebooks/08_as_published.py", r"\tau \sim N(m, I)$ (slide 24)", "Σ = I", 24),
 ]
 CONVEX = [
     ("estimators/as_published.py", "so ``simplex=True`` is as published too", "Σα = 1", 14),
-    ("estimators/as_published.py", "the convex set, sum 1 and all in (0, 1)", "0 < α < 1", 14),
+    ("estimators/as_published.toml", "the convex set, sum 1 and all in (0, 1)", "0 < α < 1", 14),
     ("notebooks/08_as_published.py", "Slide 14 quotes the convex set", "0 < α < 1", 14),
 ]
 RATIO = [
@@ -36,7 +36,7 @@ RATIO = [
 ]
 RULES = [
     (
-        "estimators/as_published.py",
+        "estimators/as_published.toml",
         "the c-th smallest training distance (slide 12",
         "d ≤ d_(c)",
         12,
@@ -61,7 +61,7 @@ RULES = [
         "cross-validation",
         20,
     ),
-    ("estimators/as_published.py", "D_opt by cross-validation (slide 20", CV, 20),
+    ("estimators/as_published.toml", "D_opt by cross-validation (slide 20", CV, 20),
     ("comparison/run/protocol.py", "is published (slide 20 of Kim 2024)", CV, 20),
     ("notebooks/08_as_published.py", r"D_\mathrm{opt} = 19.9", "D_opt = 19.9", 20),
     ("notebooks/08_as_published.py", "the picture of slide 19", "P(a | data), P(d_z | data)", 19),
