@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 MAX_DRAWN = 10**9  # values in an array of draws: 8 GB
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 CALIBRATED = "calibrated"  # a likelihood_scale
+SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
+SCALE_OR_CALIBRATED = [*SCALE, StrOptions({CALIBRATED})]
 AUTO = "auto"  # a dictionary: all rows, or landmarks if there are many
 MANY_POINTS = 3000  # largest number of rows that are all points, unless asked for
 AUTO_LANDMARKS = 500
@@ -74,7 +76,7 @@ class Bayesian(Detector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Detector._parameter_constraints,
-        "likelihood_scale": [Interval(Real, 0, MOST_SCALE, closed="right")],
+        "likelihood_scale": SCALE,
         "sampler": [StrOptions(set(sampling.SAMPLERS))],
         "draws": [Interval(Integral, 1, None, closed="left")],
         "tune": [Interval(Integral, 0, None, closed="left")],

@@ -18,7 +18,7 @@ from ..models.bdd_m_posterior import TruncatedNormalPosterior
 from ..models.gram import Gram
 from ..models.potential import WeightMap
 from ..models.priors import EqualWeights, GaussianPrior, Prior, TruncatedNormal
-from .bayesian import CALIBRATED, Bayesian
+from .bayesian import CALIBRATED, SCALE_OR_CALIBRATED, Bayesian
 from .training import TrainingData
 
 if TYPE_CHECKING:
@@ -99,10 +99,7 @@ class BDD(Bayesian):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Bayesian._parameter_constraints,
-        "likelihood_scale": [
-            *Bayesian._parameter_constraints["likelihood_scale"],
-            StrOptions({CALIBRATED}),
-        ],
+        "likelihood_scale": SCALE_OR_CALIBRATED,
         "sampler": [StrOptions({"exact", "map", *SAMPLERS})],
         "simplex": ["boolean"],
     }

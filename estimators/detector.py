@@ -151,7 +151,8 @@ class Detector(OutlierMixin, BaseEstimator):
         new = self._copy()  # a fit that fails leaves this estimator unchanged
         data = new._read(X, y)  # checks, columns and Gram statistics
         draws = new._draw(data.gram, data.seed)
-        self.__dict__ = new._described(data, draws).__dict__
+        # a copy: CPython 3.13.0 may collect what a dict of a freed object holds
+        self.__dict__ = dict(new._described(data, draws).__dict__)
         return self
 
     def _described(self, data: TrainingData, draws: Draws) -> Self:
