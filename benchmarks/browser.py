@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -14,6 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
 
 CHROMIUM = shutil.which("chromium")
 SERVER = 60  # seconds until the server listens
@@ -28,15 +30,10 @@ def served(cells: list[str], folder: Path) -> Iterator[str]:
     RuntimeError
         The server did not listen in time; the message has its log.
     """
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    notebook = {
-        "cells": [{**cell, "id": f"cell-{i}", "source": text} for i, text in enumerate(cells)],
-        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    notebook = new_notebook(cells=list(map(new_code_cell, cells)), metadata=kernel)
     path = folder / "explorer.ipynb"
-    path.write_text(json.dumps(notebook), encoding="utf-8")
+    nbformat.write(notebook, path)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

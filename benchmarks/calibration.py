@@ -27,12 +27,12 @@ import pymc as pm
 from arviz_stats.ecdf_utils import ecdf_pit
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
-from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
+from bsvdd.models.bdd_m import TruncatedNormalPosterior
 from scipy import stats
 
 from bsvdd import kernels, priors
 
-from .shared import computed, options, quiet, write
+from .shared import computed, options, quietly, write
 
 MAJORITY = np.array([[0.0, 0.0], [2.0, 0.5], [-0.5, 1.8]])  # U
 MINORITY = np.array([[1.5, 1.7], [-1.0, -0.8]])  # V
@@ -102,7 +102,8 @@ def _sampled(build: Callable[[Gram, float], pm.Model]) -> Posterior:
     """Return draws by parallel chains."""
 
     def posterior(gram: Gram, scale: float, seed: int) -> np.ndarray:
-        tree = quiet(lambda: sample(build(gram, scale), "hmc", STEPS * DRAWS, TUNE, 1, seed))
+        with quietly():
+            tree = sample(build(gram, scale), "hmc", STEPS * DRAWS, TUNE, 1, seed)
         return tree["posterior"]["w"].values[0, STEPS - 1 :: STEPS]
 
     return posterior

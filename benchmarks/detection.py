@@ -17,11 +17,10 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.yardsticks import KDE, KNN, LOF, IsolationForest, MeanKNN
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels
 
-from .shared import computed, options, quiet, real_sets, write
+from .shared import computed, found, options, quietly, real_sets, write
 
 SMALL = {"draws": 500, "tune": 500}
 STANDARDIZED = kernels.Standardized(kernels.RBF("likelihood"))
@@ -44,34 +43,24 @@ YARDSTICKS = {
 }
 
 
+@quietly()
 def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
     """Return the results of all candidates and yardsticks on one set."""
     rows = []
     for candidate, make in CANDIDATES.items():
-        est, start = make(), time.perf_counter()
-        quiet(lambda est=est: est.fit(X))
+        start = time.perf_counter()
+        est = make().fit(X)
         seconds = time.perf_counter() - start
-        flagged = est.predict(Z) == -1
-        false_alarms, found = flagged[~y].mean(), flagged[y].mean()
-        row = {
-            "false_alarms": false_alarms,
-            "found": found,
-            "g_mean": np.sqrt((1 - false_alarms) * found),
-            "r_hat": est.fit_.diagnostics.get("r_hat", float("nan")),
-            "seconds": seconds,
-        }
-        rows.append({"candidate": candidate, **row, **ranking(y, -est.score_samples(Z))})
+        r_hat = est.fit_.diagnostics.get("r_hat", float("nan"))
+        row = {"candidate": candidate, "r_hat": r_hat, "seconds": seconds}
+        rows.append(row | found(est, Z, y))
     for yardstick, make in YARDSTICKS.items():
         # a number as the cutoff: no folds, as only the ranking counts
         est = make(kernel=kernels.Standardized(kernels.Linear()), cutoff=0.0).fit(X)
-        rows.append({"candidate": yardstick, **ranking(y, -est.score_samples(Z))})
+        ranking = found(est, Z, y)
+        rows.append({"candidate": yardstick, "auc": ranking["auc"], "ap": ranking["ap"]})
     embedded = name in datasets.names()
     return [{"set": name, "embedded": embedded, **row} for row in rows]
-
-
-def ranking(y: np.ndarray, score: np.ndarray) -> dict[str, float]:
-    """Return AUC and AP of a score, larger = more abnormal."""
-    return {"auc": roc_auc_score(y, score), "ap": average_precision_score(y, score)}
 
 
 def table(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -16,9 +16,9 @@ multiplies the number of repetitions.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ import pandas as pd
 
 from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels
 
-from .shared import Parts, band, by_part, computed, quiet, ratio, real_sets, write
+from .shared import band, by_part, computed, found, quietly, ratio, real_sets, write
 
 RATES = (0.01, 0.05, 0.1)
 KINDS = ("normal", "t3", "cube", "mixture")
@@ -79,6 +79,7 @@ def realised(est: Any, Z: np.ndarray, method: str = "left-out") -> list[float]:
     ]
 
 
+@quietly()
 def cell(
     model: str, kind: str, n: int, p: int, criterion: str, method: str, repetitions: int
 ) -> dict[str, Any]:
@@ -88,14 +89,13 @@ def cell(
         rng = np.random.default_rng([repetition, n, p, KINDS.index(kind)])
         X, Z = rows(kind, n, p, rng), rows(kind, NEW_ROWS, p, rng)
         kernel = kernels.Tabular(kernels.RBF(criterion))
+        y = None
         if model in WITH_MINORITY:
             minority = rows(kind, max(2, n // 10), p, rng) + 1.0
             y = np.repeat([0, 1], [n, len(minority)])
             X = np.concatenate([X, minority])
-            est = quiet(lambda X=X, y=y, k=kernel: WITH_MINORITY[model](k).fit(X, y))
-        else:
-            est = quiet(lambda X=X, k=kernel: ONE_CLASS[model](k).fit(X))
-        shares.append(quiet(lambda est=est, Z=Z: realised(est, Z, method)))
+        est = (ONE_CLASS | WITH_MINORITY)[model](kernel).fit(X, y)
+        shares.append(realised(est, Z, method))
     array = np.array(shares)
     return {
         **dict(model=model, kind=kind, n=n, p=p, criterion=criterion, method=method),
@@ -105,57 +105,58 @@ def cell(
     }
 
 
-def generated(scale: float, jobs: int) -> list[dict[str, Any]]:
+def generated(chosen: Namespace) -> list[dict[str, Any]]:
     """Return the realised false alarms of all cells, by the default method."""
     grid = product(ONE_CLASS, KINDS, REPETITIONS, COLUMNS, CRITERIA)
     cells = [
-        (model, kind, n, p, criterion, "left-out", max(LEAST, int(scale * REPETITIONS[n])))
+        (model, kind, n, p, criterion, "left-out", max(LEAST, int(chosen.scale * REPETITIONS[n])))
         for model, kind, n, p, criterion in grid
     ]
     cells += [
-        (model, kind, n, p, "likelihood", "left-out", max(LEAST, int(scale * 20)))
+        (model, kind, n, p, "likelihood", "left-out", max(LEAST, int(chosen.scale * 20)))
         for model, kind, n, p in product(WITH_MINORITY, KINDS, (50, 200), COLUMNS)
     ]
-    return computed(cell, cells, jobs, "generated")
+    return computed(cell, cells, chosen.jobs, "generated")
 
 
-def methods(scale: float, jobs: int) -> list[dict[str, Any]]:
+def methods(chosen: Namespace) -> list[dict[str, Any]]:
     """Return the realised false alarms of the methods."""
     grid = product(KINDS, (50, 200), (2, 20), CRITERIA)
     cells = [
-        (model, kind, n, p, criterion, method, max(LEAST, int(scale * 40)))
+        (model, kind, n, p, criterion, method, max(LEAST, int(chosen.scale * 40)))
         for kind, n, p, criterion in grid
         for model, of_model in METHODS.items()
         for method in of_model
     ]
-    return computed(cell, cells, jobs, "methods")
+    return computed(cell, cells, chosen.jobs, "methods")
 
 
+@quietly()
 def real_cell(
     name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray, model: str, criterion: str
 ) -> dict[str, Any]:
     """Return false alarms, hits and G-mean at .1 on one set, and the band of the false alarms."""
     kernel = kernels.Tabular(kernels.RBF(criterion))
-    est = quiet(lambda: ONE_CLASS[model](kernel).fit(X))
-    flagged = est.predict(Z) == -1
-    false_alarms, hits = float(flagged[~y].mean()), float(flagged[y].mean())
+    est = ONE_CLASS[model](kernel).fit(X)
+    metrics = found(est, Z, y)
     # of m new rows so many are flagged, given that the cutoff is an order statistic of n rows
     n, m = len(X), int((~y).sum())
     low, high = band(n, m, 0.1, [0.025, 0.975])
-    return {
-        **dict(set=name, model=model, criterion=criterion, n=n, m=m),
-        **dict(false_alarms=round(false_alarms, 4), hits=round(hits, 4)),
-        **dict(low=round(float(low), 4), high=round(float(high), 4)),
-        "g_mean": round(float(np.sqrt((1 - false_alarms) * hits)), 4),
+    numbers = {
+        **{"false_alarms": metrics["false_alarms"], "hits": metrics["found"]},
+        **{"low": low, "high": high, "g_mean": metrics["g_mean"]},
     }
+    key = dict(set=name, model=model, criterion=criterion, n=n, m=m)
+    return key | {name: round(float(number), 4) for name, number in numbers.items()}
 
 
-def real(folder: Path | None, jobs: int) -> list[dict[str, Any]]:
+def real(chosen: Namespace) -> list[dict[str, Any]]:
     """Return the results on real sets."""
-    cells = product(real_sets(folder), ONE_CLASS, CRITERIA)
-    return computed(real_cell, ((*each, *chosen) for each, *chosen in cells), jobs, "real")
+    cells = product(real_sets(chosen.data_dir), ONE_CLASS, CRITERIA)
+    return computed(real_cell, ((*each, *rest) for each, *rest in cells), chosen.jobs, "real")
 
 
+@quietly()
 def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
     """Return false discovery proportion and power of the methods on one batch of 200 rows."""
     from nonconform import ConformalDetector, Split
@@ -165,12 +166,9 @@ def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
     X = rng.normal(size=(n, p))
     Z = np.concatenate([rng.normal(size=(180, p)), rng.normal(size=(20, p)) + 4.0 / np.sqrt(p) + 1])
     y = np.repeat([False, True], [180, 20])
-    fits = {
-        "BSVDD": quiet(lambda: BSVDD(**SMALL).fit(X)),
-        "SVDD": quiet(lambda: SVDD().fit(X)),
-    }
+    fits = {"BSVDD": BSVDD(**SMALL).fit(X), "SVDD": SVDD().fit(X)}
     selected = {
-        f"{name}, {method}": quiet(lambda e=est, m=method: e.select(Z, 0.1, m))
+        f"{name}, {method}": est.select(Z, 0.1, method)
         for name, est in fits.items()
         for method in ("left-out", "cross", "split", "e-values")
     }
@@ -189,10 +187,10 @@ def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
     ]
 
 
-def discoveries(scale: float, jobs: int) -> list[dict[str, Any]]:
+def discoveries(chosen: Namespace) -> list[dict[str, Any]]:
     """Return false discovery rate and power, means over batches."""
-    cells = product((200, 1000), (2, 10), range(max(2, int(scale * 100))))
-    batches = computed(discovery_cell, cells, jobs, "discoveries")
+    cells = product((200, 1000), (2, 10), range(max(2, int(chosen.scale * 100))))
+    batches = computed(discovery_cell, cells, chosen.jobs, "discoveries")
     frame = pd.DataFrame([row for batch in batches for row in batch])
     groups = frame.groupby(["name", "n", "p"])
     table = groups[["fdp", "power"]].mean()
@@ -200,7 +198,7 @@ def discoveries(scale: float, jobs: int) -> list[dict[str, Any]]:
     return table.reset_index().to_dict("records")
 
 
-def cost() -> dict[str, float]:
+def cost(_: Namespace) -> dict[str, float]:
     """Return the time of p_value over that of probability_normal, 10,000 rows and n = 900."""
     rng = np.random.default_rng(0)
     est = BSVDD().fit(rng.normal(size=(900, 10)))
@@ -211,54 +209,11 @@ def cost() -> dict[str, float]:
     return seconds | {"ratio": value}
 
 
-def summary(results: dict[str, Any]) -> list[str]:
-    """Return the findings, as texts."""
-    found: dict[str, Any] = {"cost": results.get("cost")}
-    if "generated" in results:
-        frame = flat(results["generated"])
-        within = frame["mean"] <= frame["rate"] + 2 * frame["se"]
-        near = (frame["mean"] - frame["rate"]).abs() <= 2 * frame["se"]
-        found["generated"] = (
-            f"{len(frame)} cells; {near.mean():.1%} within 2 standard errors of the "
-            f"rate, {(within & ~near).mean():.1%} below, {(~within).mean():.1%} above; "
-            f"largest mean over rate {(frame['mean'] / frame['rate']).max():.2f}"
-        )
-        found["by n"] = frame.pivot_table("mean", ["model", "rate"], "n")
-        found["by criterion"] = frame[frame.rate == 0.1].pivot_table("mean", "criterion", "model")
-    if "methods" in results:
-        methods = flat(results["methods"])
-        found["methods"] = methods.pivot_table("mean", ["model", "method"], ["rate", "n"])
-    if "real" in results:
-        frame = pd.DataFrame(results["real"])
-        frame["inside"] = frame["false_alarms"].between(frame["low"], frame["high"])
-        frame["above"] = frame["false_alarms"] > frame["high"]
-        groups = frame.groupby(["model", "criterion"])
-        columns = ["false_alarms", "hits", "g_mean", "inside", "above"]
-        found["real"] = groups[columns].mean().assign(worst=groups["false_alarms"].max())
-    if "discoveries" in results:
-        found["discoveries"] = pd.DataFrame(results["discoveries"])
-    return [
-        f"{name}:\n{each.round(3).to_string() if isinstance(each, pd.DataFrame) else each}"
-        for name, each in found.items()
-    ]
-
-
-def flat(cells: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return a row for each cell and rate that has a value."""
-    frame = pd.DataFrame(cells)
-    frame["rate"] = [RATES] * len(frame)
-    return (
-        frame.explode(["mean", "se", "rate"])
-        .astype({"mean": float, "se": float, "rate": float})
-        .dropna(subset="mean")
-    )
-
-
 def picture(results: dict[str, Any]) -> plt.Figure:
     """Show the realised false alarms of the generated cells and of the real sets."""
     fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    frame = flat(results["generated"])
-    frame = frame[(frame.rate == 0.1) & frame.model.isin(list(ONE_CLASS))]
+    frame = pd.DataFrame(results["generated"])
+    frame["mean"] = [rates[RATES.index(0.1)] for rates in frame["mean"]]
     for i, model in enumerate(ONE_CLASS):
         of_model = frame[frame.model == model]
         for j, (n, of_n) in enumerate(of_model.groupby("n")):
@@ -281,16 +236,9 @@ def picture(results: dict[str, Any]) -> plt.Figure:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure, print, save."""
-    parts: Parts = {
-        "generated": lambda chosen: generated(chosen.scale, chosen.jobs),
-        "methods": lambda chosen: methods(chosen.scale, chosen.jobs),
-        "real": lambda chosen: real(chosen.data_dir, chosen.jobs),
-        "discoveries": lambda chosen: discoveries(chosen.scale, chosen.jobs),
-        "cost": lambda chosen: cost(),
-    }
+    """Measure, save, draw."""
+    parts = (generated, methods, real, discoveries, cost)
     chosen, results = by_part("guarantee", __doc__, parts, arguments, scale=1.0)
-    print("\n".join(summary(results)))
     if {"generated", "real"} <= set(results):
         write(chosen.out / "guarantee.png", picture(results))
 

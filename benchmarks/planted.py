@@ -3,7 +3,7 @@
 ``uv run python -m benchmarks.planted`` generates 20 tables of 500 rows and 8 columns (skewed money,
 counts, two columns with a correlation of .97, categories, a unit that follows from the product, a
 constant) with one planted row of each of five kinds, asks a default fit for the odd rows as
-``bsvdd outliers`` does, and prints and stores in docs/planted.json how often each kind is found at
+``bsvdd outliers`` does, and stores in docs/planted.json how often each kind is found at
 .10, its p-value, how often the column at fault is named first, and the false alarms; beside it the
 same with a larger rho of the categories.
 """
@@ -17,7 +17,7 @@ import pandas as pd
 
 from bsvdd import BSVDD, kernels
 
-from .shared import computed, options, quiet, write
+from .shared import computed, options, quietly, write
 
 N, TABLES, RATE = 500, 20, 0.10
 PRODUCTS = {"milk": "litre", "flour": "kg", "eggs": "piece", "oil": "litre"}
@@ -63,11 +63,11 @@ def table(seed: int, n: int = N) -> tuple[pd.DataFrame, dict[str, tuple[int, tup
     return frame, planted
 
 
+@quietly()
 def of_table(seed: int, rho: float) -> list[dict[str, Any]]:
     """Return what is found of each kind in one table, and its false alarms."""
     X, planted = table(seed)
-    est = BSVDD(kernel=kernels.Tabular(rho=rho))
-    quiet(lambda: est.fit(X))
+    est = BSVDD(kernel=kernels.Tabular(rho=rho)).fit(X)
     found = est.training_decision()
     rows = [number for number, _ in planted.values()]
     first = est.explain(rows=rows, changes=False).top_columns(1)["column_1"].tolist()
@@ -103,8 +103,6 @@ def main() -> None:
             "right column first, of those found by one column": float(one["first"].mean()),
             "false alarms": float(rows["false_alarms"].mean()),
         }
-        print(f"rho = {rho}\n{by_kind.round(3).to_string()}")
-        print("\n".join(f"{name}: {value:.3f}" for name, value in summary.items()))
         stored[f"rho = {rho}"] = {"summary": summary, "kinds": by_kind.to_dict("index")}
     write(chosen.out / "planted.json", stored)
 

@@ -15,6 +15,8 @@ whose score lies between the 3 % and the 33 % quantile of the left-out scores.
 - ``covered``: share of 90 % intervals that contain the population's s_z, of new rows whose true s_z
   lies between the 3 % and the 33 % quantile. ``covered_estimated``: of new rows near the cutoff of
   the fit. These are chosen by a low estimate, so that it is too low for more of them.
+- ``covered_surprise``: share of 90 % intervals of the surprise that contain the surprise by the
+  population's s_z and the population's 10 % quantile, of the same rows as ``covered``.
 - ``brier``, ``hard_brier``: mean squared error of P(normal), and of the decision without the
   uncertainty of the cutoff and without unseen rows, which is 0 or 1. ``wrong``, ``hard_wrong``:
   shares of wrong decisions by both.
@@ -47,7 +49,7 @@ from scipy.stats import spearmanr
 
 from bsvdd import BDD, BSVDD, SVDD, Cutoff
 
-from .shared import computed, options, quiet, raw_sets, write
+from .shared import computed, options, quietly, raw_sets, write
 
 SIZES, TRUTH, NEW = (100, 300), 2000, 1000
 LEAST = max(SIZES) + TRUTH + 500  # rows of a population, of which at least 500 are new
@@ -152,16 +154,25 @@ def covered(est: Any, Z: np.ndarray, s: np.ndarray) -> float:
     return float(((low <= value) & (value <= high)).mean())
 
 
+def covered_surprise(est: Any, Z: np.ndarray, s: np.ndarray, cut: float) -> float:
+    """Return the share of 90 % intervals of the surprise that contain that of s at the cutoff."""
+    found = est.decision(Z, p_value=None)
+    true = np.log(cut / s) if est.fit_.center.logarithmic else cut - s
+    return float(((found["surprise_low"] <= true) & (true <= found["surprise_high"])).mean())
+
+
+@quietly()
 def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str, Any]:
     """Fit ``est`` to a sample X, and return what its posterior says of new rows Z; T is the truth.
 
     Figures that need draws of the weights are absent for a model that has none.
     """
-    quiet(lambda: est.fit(X))
+    est.fit(X)
     kernel = est.kernel_
     s = kernel(Z, T).mean(axis=1)
     of_truth = (kernel(T, T).sum(axis=1) - kernel.diag(T)) / (len(T) - 1)
-    inside = s >= np.quantile(of_truth, RATE)
+    cut = np.quantile(of_truth, RATE)
+    inside = s >= cut
     score, p, normal = est.score_samples(Z), est.probability_normal(Z), est.predict(Z) == 1
     low, high = np.nanquantile(est.left_out_scores(), NEAR, method="inverted_cdf")
     near = (low <= score) & (score <= high)
@@ -169,19 +180,17 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     if len(est.fit_.center.weights) > 1:
         low, high = np.quantile(of_truth, NEAR)
         truly = (low <= s) & (s <= high)
-        result = quiet(lambda: spreads(est, X, Z[near])) | {
+        result = spreads(est, X, Z[near]) | {
             "covered": covered(est, Z[truly], s[truly]),
             "covered_estimated": covered(est, Z[near], s[near]),
+            "covered_surprise": covered_surprise(est, Z[truly], s[truly], cut),
         }
-    hard = quiet(lambda: est.with_cutoff(Cutoff(uncertain=False))).decision(Z, p_value=None)
+    hard = est.with_cutoff(Cutoff(uncertain=False)).decision(Z, p_value=None)
     hard_wrong = hard["normal"].to_numpy() != inside
     margin = -hard["surprise"].to_numpy()  # in log s, where the score is a logarithm
     in_s = np.expm1(margin) if est.fit_.center.logarithmic else margin  # in units of the cutoff
     place = np.minimum((p * BINS).astype(int), BINS - 1)
-    flagged = [
-        quiet(lambda r=r: est.with_cutoff(Cutoff(false_alarm_rate=r))).predict(Z) == -1
-        for r in RATES
-    ]
+    flagged = [est.with_cutoff(Cutoff(false_alarm_rate=r)).predict(Z) == -1 for r in RATES]
     return {
         **result,
         "brier": float(np.square(p - inside).mean()),
@@ -215,7 +224,8 @@ def pooled(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         of_bins = (np.sum(part[name].tolist(), axis=0) for name in ("count", "p", "inside"))
         count, p, inside = of_bins
         seen = count > 0
-        names = ["covered", "covered_estimated", "brier", "wrong", "hard_brier", "aurc"]
+        names = ["covered", "covered_estimated", "covered_surprise"]
+        names += ["brier", "wrong", "hard_brier", "aurc"]
         mean = part[[*names, "hard_aurc", "log_aurc"]].mean()
         result[str(model)] = {
             "cells": len(part),
@@ -234,24 +244,6 @@ def pooled(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             "false_alarms": np.mean(part["false_alarms"].tolist(), axis=0).tolist(),
         }
     return result
-
-
-def table(of_models: dict[str, dict[str, Any]]) -> str:
-    """Return the pooled figures as text, a column for each model."""
-    frame = pd.DataFrame(of_models)
-    bins = {
-        model: [
-            f"{p:.2f} -> {inside:.2f} ({count:,})"
-            for p, inside, count in zip(*(each[k] for k in ("p", "inside", "count")), strict=True)
-        ]
-        for model, each in of_models.items()
-    }
-    lists = frame.index.isin(["count", "p", "inside", "false_alarms"])
-    alarms = pd.DataFrame(frame.loc["false_alarms"].to_dict(), index=[f"asked {r}" for r in RATES])
-    numbers = frame[~lists].astype(float)
-    return "\n".join(
-        each.to_string() for each in (numbers.round(4), alarms.round(3), pd.DataFrame(bins))
-    )
 
 
 def picture(results: dict[str, Any]) -> plt.Figure:
@@ -283,7 +275,7 @@ def picture(results: dict[str, Any]) -> plt.Figure:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure, print, save."""
+    """Measure, save, draw."""
     chosen = options("posterior", __doc__, arguments, samples=3)
     of = product(populations(chosen.data_dir).items(), SIZES, range(chosen.samples))
     cells = [(name, n, sample, rows) for (name, rows), n, sample in of]
@@ -291,7 +283,6 @@ def main(arguments: list[str] | None = None) -> None:
     results = {"rows": rounded(rows), "pooled": rounded(pooled(rows))}
     write(chosen.out / "posterior.json", results, indent=None)
     write(chosen.out / "posterior.png", picture(results))
-    print(table(results["pooled"]))
 
 
 def rounded(value: Any) -> Any:

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.report import published
+from bsvdd.comparison.report import reproduction
 from bsvdd.comparison.scenarios.slides import Slides
 from bsvdd.inference.decision import evaluate
 
 from bsvdd import Cutoff, as_published, kernels
 
-from .shared import computed, options, quiet, write
+from .shared import computed, options, quietly, write
 
 FOLDS = {"cutoff": Cutoff("f1", cv=5, uncertain=False)}
 STEPS = {"draws": 125, "tune": 125, "chains": 2}  # each proposes every weight once, in turn
@@ -45,19 +45,18 @@ SETTINGS = [{"v": v, "share": share} for share in (None, 0.1) for v in (5.0, 10.
 SETTINGS.append({"v": 0.0, "share": None})
 
 
+@quietly()
 def cell(setting: dict[str, Any], pair: int, name: str, rows: int, new: int) -> dict[str, Any]:
     """Return metrics and diagnostics of one model on one pair of data sets."""
     data = Slides(**setting, n_train=rows, n_test=new).pair(seed=pair)
     model, parameters = CANDIDATES[name]
-    est = quiet(
-        lambda: as_published(
-            model, kernel=kernels.RBF("scale"), random_state=pair, minor_label=1, **parameters
-        )
+    est = as_published(
+        model, kernel=kernels.RBF("scale"), random_state=pair, minor_label=1, **parameters
     )
     start = time.process_time()
-    quiet(lambda: est.fit(data.train.X, data.train.minority.astype(int)))
+    est.fit(data.train.X, data.train.minority.astype(int))
     seconds = time.process_time() - start
-    y, flagged = data.test.minority, quiet(lambda: est.predict(data.test.X)) == -1
+    y, flagged = data.test.minority, est.predict(data.test.X) == -1
     found = {key: float(est.fit_.diagnostics.get(key, np.nan)) for key in ("r_hat", "ess")}
     return {
         **setting,
@@ -72,7 +71,7 @@ def cell(setting: dict[str, Any], pair: int, name: str, rows: int, new: int) -> 
 
 def table(frame: pd.DataFrame) -> str:
     """Return the means of each setting and model as a Markdown table, with the printed F1."""
-    printed, lines = published.table()["f1"], []
+    printed, lines = reproduction.published()["f1"], []
     keys = ["share", "v", "model"]
     for (share, v, model), rows in frame.groupby(keys, sort=False, dropna=False):
         means = rows.mean(numeric_only=True)

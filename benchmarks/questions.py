@@ -17,8 +17,8 @@ Results go to docs/questions.json, part by part, and three pictures beside it sh
 
 from __future__ import annotations
 
+from argparse import Namespace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ from scipy.stats import genpareto
 from bsvdd import BSVDD
 
 from .guarantee import KINDS, SMALL, rows
-from .shared import Parts, by_part, computed, quiet, write
+from .shared import by_part, computed, quietly, write
 
 RATES = (0.01, 0.001, 0.0001)
 NOISE, SHIFT, RATE = 0.3, 3.0, 0.10
@@ -43,8 +43,8 @@ LONG = 2000  # rows of a stream
 
 def fitted(X: np.ndarray) -> BSVDD:
     """Return a fit with a quarter of the draws."""
-    est: BSVDD = quiet(lambda: BSVDD(**SMALL).fit(X))
-    return est
+    with quietly():
+        return BSVDD(**SMALL).fit(X)
 
 
 def table(relation: str, p: int, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -66,22 +66,24 @@ def given_cell(relation: str, p: int, n: int = 300, m: int = 1000) -> dict[str, 
     return cell
 
 
-def given(jobs: int) -> list[dict[str, Any]]:
+def given(chosen: Namespace) -> list[dict[str, Any]]:
     """Return the results of the 8 tables."""
-    return computed(given_cell, TABLES, jobs, "given")
+    return computed(given_cell, TABLES, chosen.jobs, "given")
 
 
+@quietly()
 def both_tails(est: BSVDD, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the p-values of the package, those of maximum likelihood, and that of the check."""
     left_out = -one_fold(est).left_out
-    fitted_tail = quiet(lambda: Tail.of(left_out))
+    fitted_tail = Tail.of(left_out)
     surprise, k = -est.score_samples(Z), len(fitted_tail.excesses)
     shape, _, scale = genpareto.fit(fitted_tail.excesses, floc=0.0)
     beyond = genpareto.sf(surprise - fitted_tail.threshold, shape, scale=scale)
     plugged = np.where(surprise > fitted_tail.threshold, beyond * (k + 1) / (len(left_out) + 1), 1)
-    return quiet(lambda: est.p_value(Z, tail="pareto")), plugged, fitted_tail.check
+    return est.p_value(Z, tail="pareto"), plugged, fitted_tail.check
 
 
+@quietly()
 def tail_cell(kind: str, p: int, repetition: int) -> dict[str, Any]:
     """Return realised rates beyond the sample, and discoveries in a batch."""
     rng = np.random.default_rng([repetition, p, KINDS.index(kind)])
@@ -93,31 +95,32 @@ def tail_cell(kind: str, p: int, repetition: int) -> dict[str, Any]:
     for name, q in (("predictive", predictive), ("plugged in", plugged)):
         cell[name] = [float((q <= rate).mean()) for rate in RATES]
     for tail in ("rank", "pareto"):
-        found = quiet(lambda tail=tail: est.select(batch, 0.1, tail=tail))
+        found = est.select(batch, 0.1, tail=tail)
         cell[f"{tail} fdp"] = float(found[20:].sum() / max(1, found.sum()))
         cell[f"{tail} power"] = float(found[:20].mean())
     return cell
 
 
-def tail(jobs: int, repetitions: int = 25) -> list[dict[str, Any]]:
+def tail(chosen: Namespace) -> list[dict[str, Any]]:
     """Return means over repetitions."""
-    waiting = [(*each, r) for each in TAILS for r in range(repetitions)]
-    frame = pd.DataFrame(computed(tail_cell, waiting, jobs, "tail"))
+    waiting = [(*each, r) for each in TAILS for r in range(25)]
+    frame = pd.DataFrame(computed(tail_cell, waiting, chosen.jobs, "tail"))
     frame["check"] = frame["check"] <= DOUBTFUL
     for name in ("predictive", "plugged in"):
         frame[[f"{name} {rate:g}" for rate in RATES]] = frame.pop(name).tolist()
     return frame.groupby(["kind", "columns"]).mean().reset_index().to_dict("records")
 
 
+@quietly()
 def bounds_cell(n: int, method: str, repetition: int) -> dict[str, Any]:
     """Return whether a bound is broken, and the number of abnormal rows that are sure."""
     rng = np.random.default_rng([repetition, n])
     est, Z = fitted(rng.normal(size=(n, 2))), rng.normal(size=(200, 2))
     Z[:20] += 4.0
-    found = quiet(lambda: est.false_discoveries(Z, method=method))
-    p = quiet(lambda: est.p_value(Z, method))
+    found = est.false_discoveries(Z, method=method)
+    p = est.p_value(Z, method)
     false = (p[20:, None] <= found["p_value"].to_numpy() + 1e-12).sum(axis=0)
-    selected = quiet(lambda: est.select(Z, method=method))
+    selected = est.select(Z, method=method)
     at = found[found["selected"] == selected.sum()]
     return {
         "n": n,
@@ -130,10 +133,10 @@ def bounds_cell(n: int, method: str, repetition: int) -> dict[str, Any]:
     }
 
 
-def bounds(jobs: int, repetitions: int = 100) -> list[dict[str, Any]]:
+def bounds(chosen: Namespace) -> list[dict[str, Any]]:
     """Return means over repetitions."""
-    waiting = product((200, 500), ("left-out", "split"), range(repetitions))
-    frame = pd.DataFrame(computed(bounds_cell, waiting, jobs, "bounds"))
+    waiting = product((200, 500), ("left-out", "split"), range(100))
+    frame = pd.DataFrame(computed(bounds_cell, waiting, chosen.jobs, "bounds"))
     return frame.groupby(["n", "method"]).mean().reset_index().to_dict("records")
 
 
@@ -162,13 +165,15 @@ def of_ranks(streams: int = 100_000, n: int = 50) -> float:
     return float(alarm.mean())
 
 
-def stream(jobs: int, streams: int = 2000, repetitions: int = 20) -> dict[str, Any]:
+def stream(chosen: Namespace) -> dict[str, Any]:
     """Return false alarms and delays."""
-    without = computed(stream_cell, ((100, 2, LONG, r) for r in range(streams)), jobs, "no change")
+    streams, repetitions = 2000, 20
+    cells = ((100, 2, LONG, r) for r in range(streams))
+    without = computed(stream_cell, cells, chosen.jobs, "no change")
     false = [alarm is not None for alarm in without]
     delays = []
     for n, p, normal in product((200, 1000), (2, 5, 10), (0, 200)):
-        alarms = computed(stream_cell, ((n, p, normal, r) for r in range(repetitions)), jobs)
+        alarms = computed(stream_cell, ((n, p, normal, r) for r in range(repetitions)), chosen.jobs)
         rows_until = [np.inf if a is None else a + 1 - normal for a in alarms]
         told = [delay for delay in rows_until if np.isfinite(delay) and delay > 0]
         median = float(np.median([d for d in rows_until if d > 0]))
@@ -247,26 +252,11 @@ def draw_stream() -> plt.Figure:
     return figure
 
 
-def pictures(folder: Path) -> None:
+def pictures(chosen: Namespace) -> None:
     """Draw the three pictures."""
     for name, draw in (("given", draw_given), ("tail", draw_tail), ("stream", draw_stream)):
-        write(folder / f"{name}.png", draw())
-
-
-def main() -> None:
-    """Measure, print, save."""
-    parts: Parts = {
-        "given": lambda chosen: given(chosen.jobs),
-        "tail": lambda chosen: tail(chosen.jobs),
-        "bounds": lambda chosen: bounds(chosen.jobs),
-        "stream": lambda chosen: stream(chosen.jobs),
-        "pictures": lambda chosen: pictures(chosen.out),
-    }
-    chosen, results = by_part("questions", __doc__, parts)
-    for part in chosen.part or results:
-        found = results.get(part)
-        print(pd.DataFrame(found).round(4).to_string() if isinstance(found, list) else found)
+        write(chosen.out / f"{name}.png", draw())
 
 
 if __name__ == "__main__":
-    main()
+    by_part("questions", __doc__, (given, tail, bounds, stream, pictures))

@@ -15,10 +15,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.atomic import atomic
+from bsvdd.inference.decision import evaluate
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from joblib import Parallel, delayed
 from rich.progress import track
 from scipy.stats import betabinom
+from sklearn.metrics import average_precision_score
 
 DOCS = Path(__file__).parents[1] / "docs"
 MOST_TRAINING, MOST_TEST = 800, 2000  # rows of a real set
@@ -27,17 +29,11 @@ RealSet = tuple[str, np.ndarray, np.ndarray, np.ndarray]
 
 @contextmanager
 def quietly():
-    """Leave out our own warnings, which are about small samples."""
+    """Leave out our own warnings, which are about small samples; a decorator too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DiagnosticWarning)
         warnings.simplefilter("ignore", DataWarning)
         yield
-
-
-def quiet(function: Callable[[], Any]) -> Any:
-    """Return the value of ``function`` without our own warnings."""
-    with quietly():
-        return function()
 
 
 def in_turn(sides: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, float]:
@@ -105,6 +101,17 @@ def _thinned(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> RealSet:
     return name, X, Z, y
 
 
+def found(est: Any, Z: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Return how a fit ranks and decides test rows, of which those with y are abnormal."""
+    flagged, score = est.predict(Z) == -1, -est.score_samples(Z)
+    metrics = evaluate(y, flagged, score)
+    return {
+        **{"auc": metrics["auc"], "ap": float(average_precision_score(y, score))},
+        **{"false_alarms": metrics["fpr"], "found": 1.0 - metrics["fnr"]},
+        "g_mean": metrics["g_mean"],
+    }
+
+
 def band(n: int, m: int, rate: float, levels: list[float]) -> np.ndarray:
     """Return quantiles of the share of m new rows beyond an order statistic of n rows."""
     above = int(rate * (n + 1) + 1e-9)
@@ -125,27 +132,30 @@ def computed(
 
 
 def options(
-    name: str, doc: str | None, arguments: list[str] | None = None, **numbers: float
+    name: str,
+    doc: str | None,
+    arguments: list[str] | None = None,
+    parts: Iterable[str] = (),
+    **numbers: float,
 ) -> argparse.Namespace:
     """Return the options of a measurement: jobs, data-dir, out, and ``numbers`` of its own."""
-    return _parser(name, doc, numbers).parse_args(arguments)
-
-
-def _parser(name: str, doc: str | None, numbers: dict[str, float]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(f"python -m benchmarks.{name}", description=doc)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--data-dir", type=Path, help="folder of further sets, .npz")
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
     for option, default in numbers.items():
         parser.add_argument(f"--{option}", type=type(default), default=default)
-    return parser
-
-
-Parts = dict[str, Callable[[argparse.Namespace], Any]]
+    if parts:
+        parser.add_argument("--part", action="append", choices=list(parts), help="default: all")
+    return parser.parse_args(arguments)
 
 
 def by_part(
-    name: str, doc: str | None, parts: Parts, arguments: list[str] | None = None, **numbers: float
+    name: str,
+    doc: str | None,
+    parts: Iterable[Callable[[argparse.Namespace], Any]],
+    arguments: list[str] | None = None,
+    **numbers: float,
 ) -> tuple[argparse.Namespace, dict[str, Any]]:
     """Compute the parts that are asked for, all by default, and store each when it is done.
 
@@ -153,19 +163,19 @@ def by_part(
     ----------
     name, doc : str
         Of the measurement; the file is docs/``name``.json.
-    parts : dict
-        What takes the options and returns what is stored; None, as of a picture, is not stored.
+    parts : iterable of callable
+        Each takes the options and returns what is stored under its name; None, as of a picture, is
+        not stored.
     arguments : list of str, optional
     numbers
         Options of its own, with their defaults.
     """
-    parser = _parser(name, doc, numbers)
-    parser.add_argument("--part", action="append", choices=list(parts), help="default: all")
-    chosen = parser.parse_args(arguments)
+    named = {part.__name__: part for part in parts}
+    chosen = options(name, doc, arguments, named, **numbers)
     path = chosen.out / f"{name}.json"
     stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for part in chosen.part or parts:
-        found = parts[part](chosen)
+    for part in chosen.part or named:
+        found = named[part](chosen)
         if found is not None:
             stored[part] = found
             write(path, stored)

@@ -36,7 +36,6 @@ from bsvdd.inference.center import Center
 from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bsvdd
 from rich.console import Console
-from rich.table import Table
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.pipeline import make_pipeline
@@ -77,12 +76,12 @@ ROWS: dict[str, Row] = {}
 
 
 def row(
-    name: str, what: str, target: float, unit: str = "", against: str = ""
+    what: str, target: float, unit: str = "", against: str = "", name: str = ""
 ) -> Callable[[Callable[..., Measured]], Callable[..., Measured]]:
-    """Add the row that a function measures."""
+    """Add the row that a function measures; it has the name of the function, or ``name``."""
 
     def added(measure: Callable[..., Measured]) -> Callable[..., Measured]:
-        ROWS[name] = Row(measure, what, target, unit, against)
+        ROWS[name or measure.__name__] = Row(measure, what, target, unit, against)
         return measure
 
     return added
@@ -150,7 +149,7 @@ def command(*arguments: object) -> float:
 # start, commands, whole fits
 
 
-@row("import_time", "import bsvdd", 0.3, "s")
+@row("import bsvdd", 0.3, "s")
 def import_time(quick: bool) -> Measured:
     """And what a process does before it can score."""
     codes = ("import bsvdd", "from bsvdd import load, BSVDD", "import pymc, arviz")
@@ -162,7 +161,7 @@ def import_time(quick: bool) -> Measured:
     return seconds[codes[0]], seconds
 
 
-@row("lists", "the slowest of bsvdd --help, models and data", 0.5, "s")
+@row("the slowest of bsvdd --help, models and data", 0.5, "s")
 def lists(quick: bool) -> Measured:
     seconds = {
         name: float(np.median([command(name) for _ in range(6)][1:]))
@@ -171,7 +170,7 @@ def lists(quick: bool) -> Measured:
     return max(seconds.values()), seconds
 
 
-@row("score_command", "bsvdd score of 10,000 rows", 2.0, "s")
+@row("bsvdd score of 10,000 rows", 2.0, "s")
 def score_command(quick: bool) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         model, table = Path(folder) / "model.safetensors", Path(folder) / "new.csv"
@@ -183,7 +182,7 @@ def score_command(quick: bool) -> Measured:
     return float(np.median(runs[1:])), {"first": runs[0]}
 
 
-@row("compare_command", "bsvdd compare with its defaults", 60.0, "s")
+@row("bsvdd compare with its defaults", 60.0, "s")
 def compare_command(quick: bool) -> Measured:
     few = ["--replicates", 1] if quick else []
     with tempfile.TemporaryDirectory() as folder:
@@ -191,11 +190,7 @@ def compare_command(quick: bool) -> Measured:
     return second, {"first": first}
 
 
-@row(
-    "slowest_fit",
-    "the slowest default fit of BSVDD, 13 embedded sets and 2,457 skewed rows",
-    *(15.0, "s"),
-)
+@row("the slowest default fit of BSVDD, 13 embedded sets and 2,457 skewed rows", 15.0, "s")
 def slowest_fit(quick: bool) -> Measured:
     sets = {name: datasets.embedded(name) for name in datasets.names()}
     tables = {name: data.X[~data.minority] for name, data in sets.items()}
@@ -213,7 +208,7 @@ def slowest_fit(quick: bool) -> Measured:
     return max(seconds.values()), seconds
 
 
-@row("fit_20000", "fit of BSVDD(), 20,000 x 20", 30.0, "s")
+@row("fit of BSVDD(), 20,000 x 20", 30.0, "s")
 def fit_20000(quick: bool) -> Measured:
     code = """
 import numpy as np, warnings
@@ -228,7 +223,7 @@ found = {"seconds": clock() - start, "MB": peak()}
     return found["seconds"], found
 
 
-@row("study_seconds", "study of the slides, 120 cells, 2 processes", 300.0, "s")
+@row("study of the slides, 120 cells, 2 processes", 300.0, "s")
 def study_seconds(quick: bool) -> Measured:
     start = time.perf_counter()
     results = studies.slides(quick).run(workers=Workers(2))
@@ -241,27 +236,22 @@ def study_seconds(quick: bool) -> Measured:
 # density, scoring, SVDD, prior
 
 
-def density_sides(n0: int, p: int = 50) -> dict[str, Callable[[], Any]]:
-    """Return the log density of 16 vectors with its gradient, and one product w @ K."""
-    g = gram(n0, p)
-    density = Density.of(bsvdd.build(g, priors.StandardizedRowSum()))
-    x, w = np.random.default_rng(2).normal(size=(16, n0)), dirichlet(16, n0)
-    calls = range(max(1, 180_000 // n0))
-    return {
-        "logp and gradient": lambda: [density.value_and_gradient(x) for _ in calls],
-        "w @ K": lambda: [w @ g.K for _ in calls],
-    }
-
-
-@row("density", "logp and gradient of 16 vectors, n0 = 900", 1.3, against="one product w @ K")
+@row("logp and gradient of 16 vectors, n0 = 900", 1.3, against="one product w @ K")
 def density(quick: bool) -> Measured:
-    return ratio(density_sides(900), 11)
+    g = gram()
+    compiled = Density.of(bsvdd.build(g, priors.StandardizedRowSum()))
+    x, w = np.random.default_rng(2).normal(size=(16, 900)), dirichlet(16, 900)
+    sides = {
+        "logp and gradient": lambda: [compiled.value_and_gradient(x) for _ in range(200)],
+        "w @ K": lambda: [w @ g.K for _ in range(200)],
+    }
+    return ratio(sides, 11)
 
 
 @row(
-    "distances",
     "distances, 4,000 draws x 10,000 rows, n0 = 900",
-    *(1.4, "", "one matrix product of that shape"),
+    1.4,
+    against="one matrix product of that shape",
 )
 def distances(quick: bool) -> Measured:
     """And what predict and probability_normal make of them."""
@@ -281,9 +271,10 @@ def distances(quick: bool) -> Measured:
 
 
 @row(
-    "memory",
     "peak of a process that scores 1,000,000 x 20 rows by 2,000 draws, n0 = 900",
-    *(300.0, "MB more", "the rows themselves"),
+    300.0,
+    "MB more",
+    "the rows themselves",
 )
 def memory(quick: bool) -> Measured:
     code = """
@@ -301,7 +292,7 @@ found = {"rows": X.nbytes / 2**20, "before": before, "peak": peak()}
     return found["peak"] - found["rows"], found
 
 
-@row("svdd", "SVDD, RBF, 5,000 rows, 20 columns", 1.3, against="OneClassSVM at its default tol")
+@row("SVDD, RBF, 5,000 rows, 20 columns", 1.3, against="OneClassSVM at its default tol")
 def svdd(quick: bool) -> Measured:
     """Scikit-learn's one-class SVM is the same problem."""
     n, nu, details = (1000 if quick else 5000), 0.1, {}
@@ -319,7 +310,7 @@ def svdd(quick: bool) -> Measured:
     return value, details
 
 
-@row("new_prior", "new prior to probabilities of 1,000 rows, n0 = 300", 0.15, "s")
+@row("new prior to probabilities of 1,000 rows, n0 = 300", 0.15, "s")
 def new_prior(quick: bool) -> Measured:
     """Beside the first fit of the process."""
     code = """
@@ -342,11 +333,7 @@ found["new prior"] = float(np.median(seconds[1:]))
     return seconds["new prior"], seconds
 
 
-@row(
-    "explain",
-    "explain of 10,000 x 10, n0 = 900, intervals from 50 draws",
-    *(3.0, "", "probability_normal"),
-)
+@row("explain of 10,000 x 10, n0 = 900, intervals from 50 draws", 3.0, against="probability_normal")
 def explain(quick: bool) -> Measured:
     """Of new rows, about a tenth of them abnormal, with all its parts."""
     est, Z = BSVDD().fit(rows(900, 10)), rows(1000 if quick else 10_000, 10, seed=1)
@@ -367,11 +354,6 @@ def sizes(quick: bool) -> list[int]:
     return [500, 1000, 2000] if quick else [1000, 2000, 4000, 8000]
 
 
-def seconds_of(make: Callable[[int], Callable[[], Any]]) -> Callable[[bool], Measured]:
-    """Return the growth of the seconds of what ``make`` gives for n rows."""
-    return lambda quick: growing(lambda n: in_turn({"it": make(n)}, 5)["it"], sizes(quick))
-
-
 def _gram(n: int) -> Callable[[], Any]:
     X = rows(n, 20)
     kernel = kernels.RBF().resolve(X)
@@ -388,14 +370,21 @@ def _scoring(n: int) -> Callable[[], Any]:
     return lambda: center.scores(Z, 0.5)
 
 
-row("growth_gram", "Gram statistics: exponent of n0", 2.2)(seconds_of(_gram))
-row("growth_svdd", "SVDD, the whole fit: exponent of n0", 2.5)(seconds_of(_svdd))
-row("growth_scoring", "predict 1,000 rows by 1,000 draws: exponent of n0", 1.2)(
-    seconds_of(_scoring)
-)
+def growth_of(make: Callable[[int], Callable[[], Any]], quick: bool) -> Measured:
+    return growing(lambda n: in_turn({"it": make(n)}, 5)["it"], sizes(quick))
 
 
-@row("growth_memory", "memory of SVDD, the whole fit: exponent of n0", 2.2)
+for _make, _what, _target in (
+    (_gram, "Gram statistics", 2.2),
+    (_svdd, "SVDD, the whole fit", 2.5),
+    (_scoring, "predict 1,000 rows by 1,000 draws", 1.2),
+):
+    row(f"{_what}: exponent of n0", _target, name=f"growth{_make.__name__}")(
+        functools.partial(growth_of, _make)
+    )
+
+
+@row("memory of SVDD, the whole fit: exponent of n0", 2.2)
 def growth_memory(quick: bool) -> Measured:
     """Above that of the imports."""
     code = """
@@ -416,7 +405,6 @@ LANDMARKS = 500
 
 
 @row(
-    "million",
     "fit of BSVDD with 500 landmarks, 1,000,000 x 20",
     *(1 / 5, "", "Nystroem(500) + SGDOneClassSVM"),
 )
@@ -463,30 +451,25 @@ found |= {"fit": np.median(ours), "read and product": np.median(plain)}
         return in_new_process(code, path, LANDMARKS, repeats)
 
 
-def _from_a_file(dtype: str) -> Callable[[bool], Measured]:
-    def measure(quick: bool) -> Measured:
-        found = from_a_file(quick, dtype)
-        return found["fit"] / found["read and product"], found
-
-    return measure
+def file_ratio(dtype: str, quick: bool) -> Measured:
+    found = from_a_file(quick, dtype)
+    return found["fit"] / found["read and product"], found
 
 
 for _name, _dtype in (("file_double", "float64"), ("file_single", "float32")):
     _what = f"fit with 500 landmarks, 10,000,000 x 20 {_dtype} from a memory map"
-    row(_name, _what, 4.0, against="one plain read and product X @ U")(_from_a_file(_dtype))
+    row(_what, 4.0, against="one plain read and product X @ U", name=_name)(
+        functools.partial(file_ratio, _dtype)
+    )
 
 
-@row(
-    "file_memory",
-    "peak of a process that fits 10,000,000 x 20 from a memory map",
-    *(1500.0, "MB"),
-)
+@row("peak of a process that fits 10,000,000 x 20 from a memory map", 1500.0, "MB")
 def file_memory(quick: bool) -> Measured:
     found = from_a_file(quick, "float64")
     return found["MB"], found
 
 
-@row("growth_landmarks", "fit of BSVDD with M landmarks: exponent of M", 2.2)
+@row("fit of BSVDD with M landmarks: exponent of M", 2.2)
 def growth_landmarks(quick: bool) -> Measured:
     """And what more landmarks change."""
     of = [50, 100, 200] if quick else [100, 200, 400, 800]
@@ -561,29 +544,23 @@ def rate_of_fit(case: str, n0: int, seed: int) -> float:
     return smallest_ess(est.fit_.draws.w, est.gram_) / seconds
 
 
-def against_pymc(case: str, sampler: str) -> Callable[[bool], Measured]:
+def against_pymc(case: str, sampler: str, quick: bool) -> Measured:
     """Return the medians of five fits and of a sampler of PyMC in turn, warm caches."""
-
-    def measure(quick: bool) -> Measured:
-        n0, repeats = (200, 1) if quick else (900, 5)
-        kernel, prior, _ = CASES[case]
-        g = gram(n0, kernel=kernel)
-        model = naive(g, prior)
-        settings: dict[str, Any] = {"draws": 1000, "tune": 500}
-        if (
-            sampler == "pm.Metropolis"
-        ):  # moves one weight after the other: a draw takes n0 densities
-            settings = {"draws": 20, "tune": 20, "step": pm.Metropolis(model=model)}
-        rate_of_fit(case, n0, 0)
-        rate_of_pymc(model, g, 0, **settings | {"draws": 10, "tune": 10})
-        pairs = [
-            (rate_of_fit(case, n0, seed), rate_of_pymc(model, g, seed, **settings))
-            for seed in range(repeats)
-        ]
-        ours, theirs = np.median(pairs, axis=0).tolist()
-        return theirs / ours, {"effective draws a second": ours, f"of {sampler}": theirs}
-
-    return measure
+    n0, repeats = (200, 1) if quick else (900, 5)
+    kernel, prior, _ = CASES[case]
+    g = gram(n0, kernel=kernel)
+    model = naive(g, prior)
+    settings: dict[str, Any] = {"draws": 1000, "tune": 500}
+    if sampler == "pm.Metropolis":  # moves one weight after the other: n0 densities a draw
+        settings = {"draws": 20, "tune": 20, "step": pm.Metropolis(model=model)}
+    rate_of_fit(case, n0, 0)
+    rate_of_pymc(model, g, 0, **settings | {"draws": 10, "tune": 10})
+    pairs = [
+        (rate_of_fit(case, n0, seed), rate_of_pymc(model, g, seed, **settings))
+        for seed in range(repeats)
+    ]
+    ours, theirs = np.median(pairs, axis=0).tolist()
+    return theirs / ours, {"effective draws a second": ours, f"of {sampler}": theirs}
 
 
 for _name, _case, _target, _sampler in (
@@ -592,14 +569,15 @@ for _name, _case, _target, _sampler in (
     ("seconds_metropolis", "default", 1 / 1000, "pm.Metropolis"),
 ):
     _what = f"seconds for each effective draw of d_z, whole fit of BSVDD, {_case} prior"
-    _against = f"{_sampler} of the naive model"
-    row(_name, _what, _target, against=_against)(against_pymc(_case, _sampler))
+    row(_what, _target, against=f"{_sampler} of the naive model", name=_name)(
+        functools.partial(against_pymc, _case, _sampler)
+    )
 
 
 @row(
-    "parallel_chains",
     "seconds of sampling for each effective draw of d_z, parallel chains, largest ratio",
-    *(0.5, "", "NUTS"),
+    0.5,
+    against="NUTS",
 )
 def parallel_chains(quick: bool) -> Measured:
     """On posteriors that are far from normal."""
@@ -641,27 +619,22 @@ def parallel_chains(quick: bool) -> Measured:
     return max(ratios), details
 
 
-def mixing(model: type[Any]) -> Callable[[bool], Measured]:
+def mixing(model: type[Any], quick: bool) -> Measured:
     """Return the largest R-hat of d_z over the embedded data sets, all settings at default."""
-
-    def measure(quick: bool) -> Measured:
-        details = {}
-        for name in datasets.names()[:: 6 if quick else 1]:
-            data, rng, est = datasets.embedded(name), np.random.default_rng(0), model()
-            halves = [rng.permutation(np.flatnonzero(c)) for c in (~data.minority, data.minority)]
-            train = np.concatenate([half[: min(900, len(half) // 2)] for half in halves])
-            with quietly():
-                est.fit(data.X[train], data.minority[train])
-            details[f"{name}: R-hat"] = float(est.fit_.diagnostics["r_hat"])
-        return max(details.values()), details
-
-    return measure
+    details = {}
+    for name in datasets.names()[:: 6 if quick else 1]:
+        data, rng, est = datasets.embedded(name), np.random.default_rng(0), model()
+        halves = [rng.permutation(np.flatnonzero(c)) for c in (~data.minority, data.minority)]
+        train = np.concatenate([half[: min(900, len(half) // 2)] for half in halves])
+        with quietly():
+            est.fit(data.X[train], data.minority[train])
+        details[f"{name}: R-hat"] = float(est.fit_.diagnostics["r_hat"])
+    return max(details.values()), details
 
 
-for _model in (BSVDD, BSVDDM):
+for _name, _model in (("mixing_bsvdd", BSVDD), ("mixing_bsvdd_m", BSVDDM)):
     _what = f"largest R-hat of d_z, {_model.__name__}, defaults, embedded data sets"
-    _name = {BSVDD: "mixing_bsvdd", BSVDDM: "mixing_bsvdd_m"}[_model]
-    row(_name, _what, 1.01)(mixing(_model))
+    row(_what, 1.01, name=_name)(functools.partial(mixing, _model))
 
 
 # the explorer in a browser
@@ -720,20 +693,14 @@ def in_browser(quick: bool) -> tuple[list[float], list[float]]:
 
 
 @row(
-    "first_picture",
-    "cell of a new kernel, with imports, to the explorer's picture in a browser, n0 = 300",
-    *(5.0, "s"),
+    "cell of a new kernel, with imports, to the explorer's picture in a browser, n0 = 300", 5.0, "s"
 )
 def first_picture(quick: bool) -> Measured:
     first, _ = in_browser(quick)
     return float(np.median(first[1:])), {f"page {i}": s for i, s in enumerate(first, 1)}
 
 
-@row(
-    "slider_in_browser",
-    "slider to picture in a browser, n0 = 300, median of 9 changes of the prior's sd",
-    *(0.4, "s"),
-)
+@row("slider to picture in a browser, n0 = 300, median of 9 changes of the prior's sd", 0.4, "s")
 def slider_in_browser(quick: bool) -> Measured:
     _, moved = in_browser(quick)
     return float(np.median(moved)), {"shortest": min(moved), "longest": max(moved)}
@@ -756,29 +723,23 @@ def main(arguments: list[str] | None = None) -> None:
     chosen.out.mkdir(parents=True, exist_ok=True)
     path = chosen.out / "benchmarks.json"
     kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else {}
-    measured = {}
     for name in chosen.names or ROWS:
         of = ROWS[name]
         with console.status(name):
             value, details = of.measure(chosen.quick)
-        measured[name] = {
+        kept[name] = {
             **{"what": of.what, "against": of.against, "value": value, "target": of.target},
             **{"unit": of.unit, "details": details, "date": date.today().isoformat()},
             **{"processor": processor(), "threads": threads()},
         }
-        console.print(f"{name}: {shown(value, of.unit)}", highlight=False)
+        found, most = (shown(number, of.unit) for number in (value, of.target))
+        against = f" against {of.against}" if of.against else ""
+        style = "red" if value > of.target else None
+        console.print(f"{name}: {found} (≤ {most}): {of.what}{against}", style=style)
         if not chosen.quick:
-            together = {name: row for name, row in (kept | measured).items() if name in ROWS}
-            write(path, {"rows": {name: together[name] for name in ROWS if name in together}})
+            together = {name: kept[name] for name in ROWS if name in kept}
+            write(path, {"rows": together})
             write(path.with_suffix(".png"), picture(together))
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("row", "what", "against", "value", "target"):
-        table.add_column(title, justify="right" if title in ("value", "target") else "left")
-    for name, each in measured.items():
-        value, target = (shown(each[key], each["unit"]) for key in ("value", "target"))
-        style = "red" * (each["value"] > each["target"])
-        table.add_row(name, each["what"], each["against"], value, f"≤ {target}", style=style)
-    console.print(table)
     pools = ", ".join(f"{name} {n}" for name, n in threads().items())
     console.print(f"{processor()}; threads: {pools}")
 

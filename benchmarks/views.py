@@ -17,9 +17,8 @@ Results go to docs/views.json, part by part. The default weights are chosen by `
 
 from __future__ import annotations
 
-import json
+from argparse import Namespace
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,9 @@ from bsvdd.comparison.scenarios import datasets
 
 from bsvdd import BSVDD, SVDD, Views, plots
 
-from .detection import SMALL, ranking
+from .detection import SMALL
 from .planted import ONE_COLUMN, TABLES, table
-from .shared import Parts, band, by_part, computed, quiet, ratio, real_sets, write
+from .shared import band, by_part, computed, found, quietly, ratio, real_sets, write
 
 RATE, CLEAR = 0.1, 0.005  # asked false alarms; a difference of AUC
 MODELS: dict[str, Callable[[], Any]] = {
@@ -40,6 +39,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 SIZES = ((200, 5), (600, 10))  # rows and columns
 
 
+@quietly()
 def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
     """Return the results of one set."""
     results = []
@@ -47,18 +47,15 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
     for model, make in MODELS.items():
         for views in (False, True):
             est = Views(estimator=make()) if views else make()
-            quiet(lambda est=est: est.fit(X))
-            flagged = est.predict(Z) == -1
             row = {"set": name, "embedded": name in datasets.names(), "model": model}
-            row |= {"views": views, **ranking(y, -est.score_samples(Z))}
-            row |= {"false_alarms": float(flagged[~y].mean()), "found": float(flagged[y].mean())}
-            results.append(row | {"above": bool(flagged[~y].mean() > most)})
+            row |= {"views": views, **found(est.fit(X), Z, y)}
+            results.append(row | {"above": bool(row["false_alarms"] > most)})
     return results
 
 
-def sets(folder: Path | None, jobs: int) -> dict[str, Any]:
+def sets(chosen: Namespace) -> dict[str, Any]:
     """Return the means of each model, alone and in views, and the sets that differ."""
-    results = computed(of_set, real_sets(folder), jobs, "sets")
+    results = computed(of_set, real_sets(chosen.data_dir), chosen.jobs, "sets")
     frame = pd.DataFrame([row for of_one in results for row in of_one])
     stored = {}
     for (embedded, model), part in frame.groupby(["embedded", "model"], sort=False):
@@ -75,11 +72,12 @@ def sets(folder: Path | None, jobs: int) -> dict[str, Any]:
     return stored
 
 
+@quietly()
 def of_table(seed: int) -> list[dict[str, Any]]:
     """Return what is said of the planted rows of one table, each left out."""
-    X, planted = table(seed)
-    est = quiet(lambda: Views().fit(X))
-    rows = [number for number, _ in planted.values()]
+    X, kinds = table(seed)
+    est = Views().fit(X)
+    rows = [number for number, _ in kinds.values()]
     why = est.explain(rows=rows)
     first = why.top_columns(1)["column_1"].tolist()
     return [
@@ -90,14 +88,14 @@ def of_table(seed: int) -> list[dict[str, Any]]:
             "first": column in columns,
         }
         for (kind, (_, columns)), row, column in zip(
-            planted.items(), why.rows.itertuples(), first, strict=True
+            kinds.items(), why.rows.itertuples(), first, strict=True
         )
     ]
 
 
-def named(tables: int, jobs: int) -> dict[str, Any]:
+def planted(chosen: Namespace) -> dict[str, Any]:
     """Return the shares of the kinds of planted rows that are found and named rightly."""
-    results = computed(of_table, ((seed,) for seed in range(tables)), jobs, "planted")
+    results = computed(of_table, ((seed,) for seed in range(TABLES)), chosen.jobs, "planted")
     frame = pd.DataFrame([row for of_one in results for row in of_one])
     frame["cause"] = np.where(frame["kind"].isin(ONE_COLUMN), "one column", "combination")
     shares = {
@@ -105,36 +103,25 @@ def named(tables: int, jobs: int) -> dict[str, Any]:
         for by in ("kind", "cause")
     }
     of_found = frame[frame["found"]].groupby("cause", sort=False)["named"].mean().to_dict()
-    return {"tables": tables, **shares, "named, of those found": of_found}
+    return {"tables": TABLES, **shares, "named, of those found": of_found}
 
 
-def seconds() -> dict[str, Any]:
+def time(_: Namespace) -> dict[str, Any]:
     """Return the median seconds of fits, alone and in views, and their ratio."""
     stored = {}
     for n, p in SIZES:
         X = np.random.default_rng(0).normal(size=(n, p))
         sides = {"views": lambda X=X: Views().fit(X), "alone": lambda X=X: BSVDD().fit(X)}
-        value, found = ratio(sides)
-        stored[f"{n} rows, {p} columns"] = found | {"ratio": value}
+        value, seconds = ratio(sides)
+        stored[f"{n} rows, {p} columns"] = seconds | {"ratio": value}
     return stored
 
 
-def picture(folder: Path) -> None:
+@quietly()
+def picture(chosen: Namespace) -> None:
     """Draw the odd rows of a table of planted rows."""
-    write(folder / "views.png", plots.plot_outliers(quiet(lambda: Views().fit(table(0)[0]))))
-
-
-def main() -> None:
-    """Measure, print, save."""
-    parts: Parts = {
-        "sets": lambda chosen: sets(chosen.data_dir, chosen.jobs),
-        "planted": lambda chosen: named(chosen.tables, chosen.jobs),
-        "time": lambda chosen: seconds(),
-        "picture": lambda chosen: picture(chosen.out),
-    }
-    _, stored = by_part("views", __doc__, parts, tables=TABLES)
-    print(json.dumps(stored, indent=1))
+    write(chosen.out / "views.png", plots.plot_outliers(Views().fit(table(0)[0])))
 
 
 if __name__ == "__main__":
-    main()
+    by_part("views", __doc__, (sets, planted, time, picture))

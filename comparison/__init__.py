@@ -10,13 +10,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=["report", "run", "scenarios"],
     submod_attrs={
         "scenarios": ["datasets", "generators", "scenario", "slides"],
-        "run": ["cell", "measures", "protocol", "runner", "store", "studies", "workers"],
-        "report": [
-            "guidelines",
-            "paired",
-            "published",
-            "reproduction",
-            "table",
-        ],
+        "run": ["cell", "protocol", "runner", "store", "studies", "workers"],
+        "report": ["guidelines", "own_data", "paired", "reproduction", "table"],
     },
 )

@@ -14,12 +14,7 @@ from pathlib import Path
 from sphinx.cmd.build import build_main
 
 FOLDER = Path(__file__).parent
-
-
-def build(out: Path) -> int:
-    """Build the site into ``out``; return 0, or 1 where there was a warning."""
-    strict = ["--nitpicky", "--fail-on-warning", "--keep-going", "--fresh-env", "--quiet"]
-    return build_main([*strict, "-d", str(out / ".doctrees"), str(FOLDER), str(out)])
+STRICT = ["--nitpicky", "--fail-on-warning", "--keep-going", "--fresh-env", "--quiet"]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,17 +24,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FOLDER / "_build", help="folder of the site")
     chosen = parser.parse_args(arguments)
     if chosen.what == "pictures":
-        from . import gallery, pictures
+        from . import pictures
 
         pictures.draw()
-        gallery.draw()
         return 0
     if chosen.what == "figures":
         from . import figures
 
         figures.write()
         return 0
-    status = build(chosen.out)
+    out = str(chosen.out)
+    status = build_main([*STRICT, "-d", f"{out}/.doctrees", str(FOLDER), out])
     if status == 0:
         print(chosen.out / "index.html")
     return status

@@ -5,7 +5,7 @@ import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for the extensions below
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the extension below
 logging.getLogger("pytensor").setLevel(logging.WARNING)  # the theme lets all loggers talk
 
 project = "bsvdd"
@@ -18,7 +18,6 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
-    "docs.mathml",
     "docs.pages",
 ]
 exclude_patterns = ["_build"]

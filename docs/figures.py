@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +69,10 @@ def results(study: str) -> pd.DataFrame:
     return rows[rows["data"].isin(with_labels)]
 
 
-def ranks() -> str:
-    """Return who is first on real data and for new kinds, with the p-values."""
-    return _ranks({"": "real"}, {"auc": "AUC"})
-
-
-def ranks_of_studies() -> str:
-    """Return who is first in all studies, with the p-values."""
-    metrics = {"g_mean": "G-mean", "auc": "AUC"}
-    return _ranks({"settings, ": "settings", "real, ": "real"}, metrics)
-
-
-def _ranks(studies: dict[str, str], metrics: dict[str, str]) -> str:
+def ranks(of_studies: bool = False) -> str:
+    """Return who is first on real data, or in all studies, and for new kinds, with the p-values."""
+    metrics = {"g_mean": "G-mean", "auc": "AUC"} if of_studies else {"auc": "AUC"}
+    studies = {"settings, ": "settings", "real, ": "real"} if of_studies else {"": "real"}
     lines = []
     for name, study in studies.items():
         rows = results(study)
@@ -147,19 +140,15 @@ def modes() -> str:
 def detection() -> str:
     """Return the defaults beside simple methods, one class."""
     file = stored("detection")
-    place = {name: i for i, name in enumerate(file["columns"])}
-
-    def lines() -> Iterator[list[str]]:
-        for name, row in file["rows"].items():
-            parts = [
-                number(row[place[f"{sets} {metric}"]], 3)
-                for sets in SETS
-                for metric in ("auc", "ap", "found", "false_alarms")
-            ]
-            yield [name, *parts]
-
+    shown = [f"{sets} {m}" for sets in SETS for m in ("auc", "ap", "found", "false_alarms")]
     columns = " | ".join(f"{sets}: AUC | AP | found | false alarms" for sets in SETS)
-    return table(f"model | {columns}", lines())
+    return table(
+        f"model | {columns}",
+        (
+            [name, *(number(row[file["columns"].index(each)], 3) for each in shown)]
+            for name, row in file["rows"].items()
+        ),
+    )
 
 
 def posterior() -> str:
@@ -192,21 +181,19 @@ def coverage() -> str:
 def false_alarms() -> str:
     """Return realised false alarms for .10 asked, on real and generated rows."""
     file = stored("guarantee")
-    real = pd.DataFrame(file["real"])
+    real, made = pd.DataFrame(file["real"]), pd.DataFrame(file["generated"])
     real["within"] = real["false_alarms"].between(real["low"], real["high"])
-    made = pd.DataFrame(file["generated"])
-    made["rate"] = made["mean"].map(lambda rates: rates[-1])
-    by_n = made.pivot_table("rate", "model", "n")
     of_real = real.groupby("model")[["false_alarms", "within"]].mean()
-
-    def lines() -> Iterator[list[str]]:
-        for model in made["model"].unique():
-            rates = [number(v, 3) for v in by_n.loc[model]]
-            mean = of_real.loc[model].tolist() if model in of_real.index else (None, None)
-            yield [model, *rates, number(mean[0], 3), number(mean[1], 2)]
-
-    sizes = " | ".join(f"generated, n = {n}" for n in by_n)
-    return table(f"model | {sizes} | real sets | sets within their 95 % band", lines())
+    by_n = made.assign(rate=made["mean"].str[-1]).pivot_table("rate", "model", "n", sort=False)
+    by_n = by_n.sort_index(axis=1).join(of_real)
+    sizes = " | ".join(f"generated, n = {n}" for n in sorted(made["n"].unique()))
+    return table(
+        f"model | {sizes} | real sets | sets within their 95 % band",
+        (
+            [model, *(number(rate, 3) for rate in rates), number(within, 2)]
+            for model, *rates, within in by_n.itertuples()
+        ),
+    )
 
 
 def discoveries() -> str:
@@ -312,10 +299,10 @@ def views() -> str:
     return table("mean | BSVDD alone | `Views()`", lines())
 
 
-FIGURES: dict[str, Callable[[], str]] = {
+FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_studies=True)} | {
     each.__name__: each
     for each in (
-        *(ranks, ranks_of_studies, means, kinds, modes, detection, posterior, coverage),
-        *(false_alarms, discoveries, given, tail, bounds, stream, planted, views),
+        *(ranks, means, kinds, modes, detection, posterior, coverage, false_alarms),
+        *(discoveries, given, tail, bounds, stream, planted, views),
     )
 }

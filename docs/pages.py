@@ -1,9 +1,13 @@
-"""Pages that say what the code says: the models and the command line."""
+"""Pages that say what the code says: the models and the command line; formulas as MathML.
+
+Browsers show MathML themselves: nothing is fetched when a page is read.
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -12,15 +16,16 @@ from typing import Any
 import click
 from bsvdd.comparison.run.protocol import candidates
 from bsvdd.estimators.as_published import PUBLICATIONS
-from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.registry import REGISTRY, Record
+from docutils import nodes
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description
 
 from bsvdd.cli import main
 
 WIDTH = 96  # of the help of commands
-PRIORS = ("prior", "minority_prior")
+PRIORS = {"prior": "prior", "minority_prior": "prior of the minority's weights"}
 
 
 def model(record: Record) -> str:
@@ -31,10 +36,8 @@ def model(record: Record) -> str:
         "learns from": ", ".join(record.learns_from) + " rows",
         "posterior": "yes" if record.bayesian else "no: one estimate",
         **{
-            {"prior": "prior", "minority_prior": "prior of the minority's weights"}[name]: (
-                f"`{object_description(record.parameters[name])}`"
-            )
-            for name in PRIORS
+            title: f"`{object_description(record.parameters[name])}`"
+            for name, title in PRIORS.items()
             if name in record.parameters
         },
         "reference": f"{record.reference} ({record.year}).{doi}",
@@ -61,7 +64,7 @@ boundary as a line{_changed(record)}.
 ```{{eval-rst}}
 .. currentmodule:: {record.module}
 
-{_docstring(record.module)}
+{inspect.cleandoc(importlib.import_module(record.module).__doc__ or "")}
 ```
 
 {_as_published(record)}## Reference
@@ -174,55 +177,36 @@ def _commands(
 
 def _shared(record: Record) -> str:
     """Return links to the methods and attributes that the estimator has from each base class."""
-    links: dict[str, list[str]] = {}
-    seen = set(vars(record.estimator()))
+    lines, seen = [], set(vars(record.estimator()))
+    models = {r.class_name for r in REGISTRY.values()}
     for base in record.estimator().mro()[1:]:
-        if base.__module__.startswith("bsvdd."):
-            names = [n for n in vars(base) if not n.startswith("_") and n not in seen]
-            seen |= set(names)
-            home = _public(base)
-            links.setdefault(home, []).extend(
-                f"{{py:{role}}}`{name} <{home}.{name}>`"
-                for name in names
-                for role in [_role(getattr(base, name, None))]
-                if role
-            )
-    return "\n".join(
-        f"- {{py:class}}`~{home}`: {', '.join(each)}" for home, each in links.items() if each
-    )
-
-
-def _role(value: Any) -> str:
-    """Return the role of a link to a member of a class; empty for what is not documented."""
-    if isinstance(value, property | cached_property):
-        return "attr"
-    return "meth" if inspect.isroutine(value) else ""
-
-
-def _public(cls: type) -> str:
-    names = [r.class_name for r in REGISTRY.values()]
-    return f"bsvdd.{cls.__name__}" if cls.__name__ in names else f"{cls.__module__}.{cls.__name__}"
-
-
-def _docstring(module: str) -> str:
-    docstring = importlib.import_module(module).__doc__
-    return inspect.cleandoc(docstring or "")
+        if not base.__module__.startswith("bsvdd."):
+            continue
+        name = base.__name__
+        home = f"bsvdd.{name}" if name in models else f"{base.__module__}.{name}"
+        links = []
+        for member, value in vars(base).items():
+            is_value = isinstance(value, property | cached_property)
+            is_new = not member.startswith("_") and member not in seen
+            if is_new and (is_value or inspect.isroutine(value)):
+                role = "attr" if is_value else "meth"
+                links.append(f"{{py:{role}}}`{member} <{home}.{member}>`")
+        seen |= set(vars(base))
+        if links:
+            lines.append(f"- {{py:class}}`~{home}`: {', '.join(links)}")
+    return "\n".join(lines)
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages where they differ from what is there."""
+    """Write the pages."""
     folder = Path(app.srcdir)
     pages = {f"models/{r.class_name}.md": model(r) for r in REGISTRY.values()}
     pages |= {"models/index.md": models(), "reference/cli.md": command_line()}
-    for stale in (folder / "models").glob("*.md"):
-        if f"models/{stale.name}" not in pages:
-            stale.unlink()
+    for stale in {f"models/{path.name}" for path in folder.glob("models/*.md")} - set(pages):
+        (folder / stale).unlink()
     for name, text in pages.items():
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            with atomic(path) as temporary:
-                temporary.write_text(text, encoding="utf-8")
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def without_formula(app: Any, what: str, name: str, obj: Any, options: Any, lines: Any) -> None:
@@ -233,8 +217,30 @@ def without_formula(app: Any, what: str, name: str, obj: Any, options: Any, line
         lines[:] = [f"{lines[0]}", "", f"The formula stands on the page of {links}.", ""]
 
 
+def mathml(tex: str, display: str) -> str:
+    """Return TeX as MathML, ``display`` being "inline" or "block"."""
+    if r"\\" in tex and r"\begin" not in tex:
+        tex = rf"\begin{{split}}{tex}\end{{split}}"
+    tex = re.sub(r"\\(log|ln|max|min)(?= [\\\w])", r"\\\1\\,", tex)  # "log p", and not "logp"
+    # latex2mathml has a tilde for the relation
+    return convert(tex, display=display).replace("<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>")
+
+
+def inline(self: Any, node: nodes.math) -> None:
+    """Write a formula in a line."""
+    self.body.append(mathml(node.astext(), "inline"))
+    raise nodes.SkipNode
+
+
+def block(self: Any, node: nodes.math_block) -> None:
+    """Write a displayed formula."""
+    self.body.append(f'<div class="math">{mathml(node.astext(), "block")}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the pages before Sphinx looks for them."""
+    """Write the pages before Sphinx looks for them, and register the renderer of formulas."""
     app.connect("builder-inited", write)
     app.connect("autodoc-process-docstring", without_formula)
+    app.add_html_math_renderer("mathml", (inline, None), (block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,22 +1,26 @@
-"""The picture of each model, and the picture of p-value, surprise and P(normal) of three rows."""
+"""Pictures: of each model, of each function of ``bsvdd.plots``, and of three numbers of a row."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from bsvdd.comparison.run.protocol import Protocol, candidates
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.atomic import atomic
+from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
 from PIL import Image
 
-from bsvdd import BSVDD, plots
+from bsvdd import BDD, BSVDD, SVDD, kernels, plots, priors
 
-FOLDER = Path(__file__).parent / "pictures"
+FOLDER = Path(__file__).parent
 SEED = 0
 THREE = {"A": (0.3, 0.2), "B": (1.8, 1.6), "C": (2.6, 2.2)}  # rows of the picture of three numbers
 TONES = ("tab:green", "tab:orange", "tab:red")
@@ -24,16 +28,59 @@ COLOURS = 200  # of the palette: a third of the bytes, and no difference to see
 
 
 def draw() -> None:
-    """Fit each model of the registry to the half moon and write its picture."""
+    """Write all pictures."""
     matplotlib.use("agg")
-    FOLDER.mkdir(exist_ok=True)
+    for name, figure in chain(models(), gallery().items(), [("three_numbers", three_numbers())]):
+        save(figure, FOLDER / f"{name}.png")
+        plt.close(figure)
+
+
+def models() -> Iterator[tuple[str, Figure]]:
+    """Fit each model of the registry to the half moon, and give its picture."""
     data = datasets.moon(seed=SEED)
-    for candidate in candidates():
+    for candidate in (each for each in candidates() if each.name in REGISTRY):
         est = Protocol().estimator(candidate, SEED).fit(data.X, data.minority.astype(int))
         figure = plots.plot_boundary({candidate.name: est}, data.X, data.minority)
-        save(figure, FOLDER / f"{type(est).__name__}.png")
-        plt.close(figure)
-    save(three_numbers(), FOLDER.parent / "three_numbers.png")
+        yield f"pictures/{type(est).__name__}", figure
+
+
+def gallery() -> dict[str, Figure]:
+    """Return the picture of each plot."""
+    moon = datasets.moon(seed=SEED)
+    y = moon.minority.astype(int)
+    wide = kernels.Standardized(kernels.RBF("mean"))
+    half_moon = {
+        "SVDD": SVDD(kernel=wide).fit(moon.X, y),
+        "BSVDD": BSVDD(kernel=wide).fit(moon.X, y),
+    }
+    data = datasets.embedded("wine_cultivar3")
+    wines = pd.DataFrame(data.X, columns=[f"x{i}" for i in range(data.X.shape[1])])
+    wines.index = [f"wine {i}" for i in range(len(wines))]
+    narrow = kernels.Standardized(kernels.RBF("likelihood"))
+    est = BSVDD(kernel=narrow).fit(wines, data.minority)
+    bdd = BDD(kernel=wide, prior=priors.Flat()).fit(moon.X[:60])
+    bayes = half_moon["BSVDD"]
+    d = np.median(bayes.distance(moon.X).values.reshape(-1, len(y)), axis=0)
+    three = [int(d.argmin()), int(np.abs(d - bayes.cutoff_).argmin()), int(d.argmax())]
+    titles = ["most central row", "row at the cutoff", "most remote row"]
+    new = datasets.moon(n0=1000, n1=1, seed=SEED + 1).X[:1000]
+    return {
+        "gallery/plot_boundary": plots.plot_boundary(half_moon, moon.X, y),
+        "gallery/plot_distance_posterior": plots.plot_distance_posterior(
+            bayes, moon.X[three], titles
+        ),
+        "gallery/plot_distances": plots.plot_distances(est),
+        "gallery/plot_outliers": plots.plot_outliers(est),
+        "gallery/plot_calibration": plots.plot_calibration(half_moon, new),
+        "gallery/plot_roc": plots.plot_roc(est),
+        "gallery/plot_explanation": plots.plot_explanation(est, wines.iloc[[158]]),
+        "gallery/plot_weights": plots.plot_weights(est),
+        "gallery/plot_weights_pair": plots.plot_weights_pair(bdd),
+        "gallery/plot_prior_check": plots.plot_prior_check(est),
+        "gallery/plot_bandwidths": plots.plot_bandwidths(
+            est.kernel_.inputs(data.X[~data.minority]), est.kernel_.kernel.bandwidth
+        ),
+    }
 
 
 def three_numbers() -> Figure:

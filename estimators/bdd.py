@@ -14,7 +14,7 @@ from ..inference.left_out import leave_one_out
 from ..inference.sampling import SAMPLERS
 from ..models import bdd, bdd_m
 from ..models.bdd import NormalPosterior
-from ..models.bdd_m_posterior import TruncatedNormalPosterior
+from ..models.bdd_m import TruncatedNormalPosterior
 from ..models.gram import Gram
 from ..models.potential import WeightMap
 from ..models.priors import EqualWeights, GaussianPrior, Prior, TruncatedNormal

@@ -51,7 +51,7 @@ class BSVDD(Bayesian):
         .. math:: \log p(x \mid w, R^2) = -\frac{\lambda n_0}{2} \left(R^2
             + \mathrm{mean}_i \left(d_i^2 - R^2\right)_+ / \nu\right).
 
-        R^2 has a wide half-normal prior (``bsvdd.models.svdd_potential``). The mode under a flat
+        R^2 has a wide half-normal prior (``bsvdd.models.potential``). The mode under a flat
         prior of the weights is SVDD with C = 1/(n0 nu) (Tax and Duin 2004); the least loss
         over R^2 is the conditional value at risk of d^2 (Rockafellar and Uryasev 2000). The draws
         of ``radius`` are in ``idata_``. The decision does not use them: it depends on the weights

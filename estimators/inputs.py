@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..inference.center import Score
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular
-from ..models.kernels.distance import DistanceKernel
+from ..models.kernels.numeric import DistanceKernel
 from .messages import columns as the_columns
 from .messages import did_you_mean, quoted
 from .rows import columns

@@ -25,7 +25,7 @@ from scipy.linalg import solve_triangular
 
 from . import quadratic_program
 from .gram import Gram
-from .linear_algebra import WithoutEach, cholesky_factor, kernel_sums, require_digits
+from .linear_algebra import WithoutEach, cholesky_factor, factor_with_digits, kernel_sums
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
 from .priors.base import make_variable
@@ -118,12 +118,10 @@ class NormalPosterior:
         Raises
         ------
         ValueError
-            The prior is so wide that rounding decides; see ``linear_algebra.require_digits``.
+            The prior is so wide that rounding decides; see :func:`.factor_with_digits`.
         """
-        upper = cholesky_factor(self.natural_parameters[0], "BDD")
-        gram, prior = self.gram, self.prior
-        require_digits(upper, gram, prior.covariance(gram), prior.precision(gram), "BDD")
-        return upper
+        prior = self.prior.covariance(self.gram), self.prior.precision(self.gram)
+        return factor_with_digits(self.natural_parameters[0], self.gram, prior, "BDD")
 
     @cached_property
     def mean(self) -> np.ndarray:

@@ -7,7 +7,7 @@ The centre is a convex combination of the dictionary, so its weights live on the
     \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
 
 With ``outlier_fraction`` below 1, the likelihood is that of SVDD's loss, with the radius of the
-sphere as a parameter (``bsvdd.models.svdd_potential``).
+sphere as a parameter (``bsvdd.models.potential``).
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from .gram import Gram
-from .potential import kernel_potential
+from .potential import svdd_potential
 from .priors import Prior
 from .priors.base import make_variable
-from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -86,8 +85,5 @@ def build(
         beta = make_variable(prior, gram, "beta", "point")
         w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
         w.tag.map = Softmax()
-        if outlier_fraction == 1:
-            kernel_potential(w, gram, likelihood_scale)
-        else:
-            svdd_potential(w, gram, outlier_fraction, likelihood_scale=likelihood_scale)
+        svdd_potential(w, gram, outlier_fraction, likelihood_scale=likelihood_scale)
     return model

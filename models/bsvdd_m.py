@@ -10,7 +10,7 @@ the centre away from them. The majority weights compensate, so that all weights 
 
 The likelihood is that of the majority rows; minority rows enter only through the centre. With
 ``outlier_fraction`` below 1, the likelihood is that of SVDD's loss
-(``bsvdd.models.svdd_potential``): the radius of the sphere is a parameter, and minority rows inside
+(``bsvdd.models.potential``): the radius of the sphere is a parameter, and minority rows inside
 the sphere have a term too.
 """
 
@@ -23,10 +23,9 @@ import numpy as np
 
 from .bsvdd import Softmax
 from .gram import Gram
-from .potential import kernel_potential
+from .potential import svdd_potential
 from .priors import Prior
 from .priors.base import make_variable
-from .svdd_potential import svdd_potential
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -106,8 +105,5 @@ def build(
         alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
         w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
         w.tag.map = ScaledSoftmax(gram.n_majority_points)
-        if outlier_fraction == 1:
-            kernel_potential(w, gram, likelihood_scale)
-        else:
-            svdd_potential(w, gram, outlier_fraction, minority_fraction, likelihood_scale)
+        svdd_potential(w, gram, outlier_fraction, minority_fraction, likelihood_scale)
     return model

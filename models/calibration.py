@@ -172,8 +172,8 @@ def calibrated(
 
 
 @cache
-def _mean_field() -> tuple[np.ndarray, np.ndarray]:
-    """Return A and V(A) for the curvatures a, by quadrature."""
+def _log_variance() -> CubicSpline:
+    """Return log V as a function of log A, from both for the curvatures a by quadrature."""
     beta = np.arange(-9.0 * SD, 2.0 * SD**2 + 9.0 * SD, 0.01)
     weight = np.exp(beta)
 
@@ -188,12 +188,6 @@ def _mean_field() -> tuple[np.ndarray, np.ndarray]:
         b = brentq(lambda b, a=a: moments(a, b)[0], 0.0, 3.0 * a * np.exp(1.5 * SD**2))
         _, mean, square = moments(a, b)
         A[i], V[i] = 2.0 * a * mean**2, square / mean**2 - 1.0
-    return A, V
-
-
-@cache
-def _log_variance() -> CubicSpline:
-    A, V = _mean_field()
     return CubicSpline(np.log(A), np.log(V))
 
 

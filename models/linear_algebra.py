@@ -35,10 +35,10 @@ def cholesky_factor(precision: np.ndarray, model: str) -> np.ndarray:
         ) from error
 
 
-def require_digits(
-    upper: np.ndarray, gram: Gram, covariance: np.ndarray, precision: np.ndarray, model: str
-) -> None:
-    r"""Raise a ValueError if the rounding of kernel values decides the spread of the draws.
+def factor_with_digits(
+    precision: np.ndarray, gram: Gram, prior: tuple[np.ndarray, np.ndarray], model: str
+) -> np.ndarray:
+    r"""Return U as :func:`cholesky_factor` does, of weights of the majority points.
 
     The spread of the draws around their mean adds :math:`\operatorname{tr}(K \Sigma)` to every
     d_z^2, with :math:`\Sigma = (\lambda n_0 K + P)^{-1}` and P the precision of the prior. An error
@@ -49,27 +49,34 @@ def require_digits(
 
     Parameters
     ----------
-    upper : ndarray of shape (m, m)
-        Cholesky factor of the precision of the weights of the majority points.
+    precision : ndarray of shape (m, m)
+        Of the posterior.
     gram : Gram
-    covariance, precision : ndarray of shape (m, m)
-        Of the prior.
+    prior : tuple of ndarray of shape (m, m)
+        Covariance and precision of the prior.
     model : str
+
+    Raises
+    ------
+    ValueError
+        The precision is not positive definite, or the rounding of kernel values decides the spread
+        of the draws.
     """
-    m = len(upper)
+    upper, m, (covariance, of_prior) = cholesky_factor(precision, model), len(precision), prior
     rounding = np.finfo(float).eps * gram.largest
     if rounding * np.trace(covariance) <= 1e-6 * gram.T / gram.n0:
-        return  # Sigma P Sigma is at most the prior covariance
+        return upper  # Sigma P Sigma is at most the prior covariance
     root = solve_triangular(upper, np.eye(m))
     sigma = root @ root.T
     spread = np.sum(sigma * gram.K[:m, :m])
-    lost = rounding * np.sum((sigma @ precision) * sigma) / spread
+    lost = rounding * np.sum((sigma @ of_prior) * sigma) / spread
     if not lost <= LOST:
         raise ValueError(
             f"the posterior of {model} has too few digits: rounding of kernel values may change "
             f"the spread of its distances by {lost:.2g} of itself, expected at most {LOST}: "
             f"{WHAT_TO_DO}"
         )
+    return upper
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from .gram import Gram
 ZERO_NORM = 1e-7  # ||w||^2 / max k(x, x) below this is 0 at the precision of libsvm
 COARSE_TOLERANCE = 1e-6  # single precision nearly always reaches it
 MAX_ITER = 1_000_000  # scikit-learn then warns
-INSIDE, ON_PLANE, BEYOND = "inside", "on the hyperplane", "beyond"
+INSIDE, ON_PLANE, BEYOND = CASES = ("inside", "on the hyperplane", "beyond")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +92,9 @@ def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:
     """Return the hyperplane of the solved weights ``alpha``."""
     bound = 1.0 / (nu * len(alpha))
     tolerance = quadratic_program.BOUND_TOLERANCE * min(bound, 1.0)
-    case = quadratic_program.classify(alpha, 0.0, bound, tolerance, (INSIDE, ON_PLANE, BEYOND))
+    case = quadratic_program.classify(alpha, 0.0, bound, tolerance, CASES)
     g = gram.K @ alpha
-    if (case == ON_PLANE).any():
-        rho = g[case == ON_PLANE].mean()
-    else:  # any rho of an interval is optimal: take its middle, or its only end
-        ends = [g[case == INSIDE].min()] if (case == INSIDE).any() else []
-        rho = np.mean([*ends, g[case == BEYOND].max()])
+    rho = -quadratic_program.level(-g, case, CASES)
     # Rounding errors put about half of the rows on the hyperplane beyond it, and differ when the
     # same row is scored later. Lower rho a little, so that none of them is a margin error.
     rho = min(rho, g[case != BEYOND].min(initial=rho)) - 4.0 * gram.rounding

@@ -93,3 +93,17 @@ def classify(
     at_lower, free, at_upper = names
     low = np.where(w <= np.add(lower, tolerance), at_lower, free)
     return np.where(w >= np.subtract(upper, tolerance), at_upper, low)
+
+
+def level(values: np.ndarray, case: np.ndarray, names: tuple[str, str, str]) -> float:
+    """Return the value that the weights of all three names agree with, as optimality asks.
+
+    The values are at most this level where weights are at their lower bounds, and at least where
+    they are at their upper bounds. It is the mean where they are free. Without a free weight any
+    level of an interval is optimal: the middle, or the only end.
+    """
+    at_lower, free, at_upper = (values[case == name] for name in names)
+    if len(free):
+        return float(free.mean())
+    ends = [at_lower.max()] if len(at_lower) else []
+    return float(np.mean([*ends, at_upper.min()] if len(at_upper) else ends))

@@ -21,7 +21,7 @@ import numpy as np
 from . import quadratic_program
 from .gram import Gram
 
-INSIDE, ON_SPHERE, OUTSIDE = "inside", "on the sphere", "outside"
+INSIDE, ON_SPHERE, OUTSIDE = CASES = ("inside", "on the sphere", "outside")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +55,7 @@ class Sphere:
         Without such a row, any R^2 between the farthest row inside and the nearest row outside
         is optimal. R^2 is then the middle of this interval, or its only end.
         """
-        d2, case = self.squared_distances, self.case
-        if (case == ON_SPHERE).any():
-            return float(np.sqrt(d2[case == ON_SPHERE].mean()))
-        ends = [d2[case == INSIDE].max()] if (case == INSIDE).any() else []
-        ends += [d2[case == OUTSIDE].min()] if (case == OUTSIDE).any() else []
-        return float(np.sqrt(np.mean(ends)))
+        return float(np.sqrt(quadratic_program.level(self.squared_distances, self.case, CASES)))
 
     @property
     def boundary(self) -> float:
@@ -124,7 +119,7 @@ def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> S
     d2 = np.maximum(np.diag(gram.K) - 2.0 * Kw + w @ Kw, 0.0)
     lower, upper = _bounds(gram, C1, C2)
     tolerance = quadratic_program.BOUND_TOLERANCE * (upper - lower)
-    case = quadratic_program.classify(w, lower, upper, tolerance, (INSIDE, ON_SPHERE, OUTSIDE))
+    case = quadratic_program.classify(w, lower, upper, tolerance, CASES)
     return Sphere(w, d2, case, gram.n_majority_points, 4.0 * gram.rounding)
 
 

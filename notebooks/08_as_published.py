@@ -35,7 +35,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray as xr
-from bsvdd.comparison import datasets, published, reproduction, runner, studies
+from bsvdd.comparison import datasets, reproduction, runner, studies
 from bsvdd.inference.decision import evaluate
 
 from bsvdd import BDD, Cutoff, as_published, plots
@@ -292,7 +292,7 @@ pd.DataFrame(metrics).T[columns].round(3)
 STUDY = Path("../docs/study")
 slides = studies.slides()
 ours, _ = reproduction.by_v(slides, runner.read(STUDY / "slides_results.csv"))
-printed = published.table()
+printed = reproduction.published()
 compared = ["accuracy", "f1", "fpr", "fnr", "ppv", "g_mean"]
 both = {}
 for model in fits:
@@ -306,12 +306,12 @@ pd.DataFrame(both).T.astype(float).round(3)
 # test rows, and "flag all" has $F1 = 2p/(1 + p)$.
 
 # %%
-share = published.implied_share(printed)
+share = reproduction.implied_share(printed)
 pd.DataFrame(
     {
         "implied share p": share,
         "F1 as printed": printed["f1"],
-        "F1 of flag all": published.flag_all_f1(share),
+        "F1 of flag all": reproduction.flag_all_f1(share),
     }
 ).round(3)
 

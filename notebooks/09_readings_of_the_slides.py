@@ -39,7 +39,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.comparison import published, slides
+from bsvdd.comparison import reproduction, slides
 from bsvdd.inference.decision import evaluate
 
 from bsvdd import BDD, SVDD, Cutoff, as_published, kernels
@@ -54,7 +54,7 @@ KERNELS = {
 RANKS = (0.1, 0.3, 0.5, 0.7, 0.9)  # c / n0
 CRITERIA = {"F1": "f1", "G-mean": "g_mean", "accuracy": "cost"}  # fewest errors: best accuracy
 LEFT_OUT = {"5 folds": 5, "training rows": "train"}
-METRICS = list(published.COMPARED)
+METRICS = list(reproduction.COMPARED)
 
 
 # %% [markdown]
@@ -115,7 +115,7 @@ def measured(pair, seed):
 # them; a pair of all four models takes 3 minutes.
 
 # %%
-printed = published.table()
+printed = reproduction.published()
 base = slides.Slides(n_test=2000)
 gaps, means = [], []
 for v in (5.0, 10.0, 20.0):

@@ -43,16 +43,15 @@ def models() -> None:
 @click.command()
 def data() -> None:
     """List the embedded data sets: size, share of the minority, source, licence."""
-    collection = scenarios.collection
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("name", overflow="fold", no_wrap=True)
     for title in ("n", "p", "base rate"):
         table.add_column(title, overflow="fold", justify="right")
     for title in ("conversion", "source", "licence"):
         table.add_column(title, overflow="fold")
-    for name, source in collection.sources().items():
-        dataset = collection.embedded(name)
+    for name, record in scenarios.datasets.records().items():
+        dataset = scenarios.datasets.embedded(name)
         numbers = *map(str, dataset.X.shape), f"{dataset.base_rate:.3f}"
-        origin = f"{source.origin}; {source.url}"
-        table.add_row(name, *numbers, source.conversion, origin, source.licence)
+        origin = f"{record['origin']}; {record['url']}"
+        table.add_row(name, *numbers, record["conversion"], origin, record["licence"])
     console_of_records().print(table)

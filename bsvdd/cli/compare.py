@@ -19,7 +19,6 @@ from .errors import check_output_folder, plain_errors
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 GAPS = "to the best: paired difference in AUC, ± half of its 95 % interval."
-SUMS_OVER_PAIRS = "KDE"  # the yardstick that scores each row by all training rows
 
 
 @click.command()
@@ -97,8 +96,7 @@ def compare(
         import matplotlib
 
         matplotlib.use("agg")
-        needing = [name for name, record in registry.MODELS.items() if record.needs_minority]
-        refused = needing if unlabelled else []
+        refused = [n for n, each in registry.MODELS.items() if unlabelled and each.needs_minority]
         chosen = list(models) or [n for n in run.runner.DEFAULT_MODELS if n not in refused]
         parameters = own.for_models(chosen)
         if without := [name for name in chosen if name in refused]:
@@ -106,14 +104,12 @@ def compare(
                 f"{messages.quoted(without)} learn{'s' * (len(without) == 1)} from minority rows; "
                 "name the column of the classes by --label"
             )
-        layout = table.layout(label)
+        layout, datasets = table.layout(label, label is not None), scenarios.datasets
         if csv is None:
-            embedded = scenarios.collection.embedded
-            data = [embedded(name) for name in names or scenarios.collection.DEFAULT]
+            data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         else:
             check_output_folder(out, csv, ("results.csv", "rows.csv", "report.html"))
-            columns = table.id, table.drop, layout.form, table.category, table.missing or "error"
-            data = [scenarios.datasets.from_csv(csv, label, minor, *columns)]
+            data = [datasets.from_csv(csv, layout, minor, table.missing or "error")]
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES
@@ -122,13 +118,12 @@ def compare(
         candidates = [run.protocol.Candidate(n, n, parameters[n]) for n in chosen]
         if published:
             candidates = run.protocol.as_published(list(models) or None, given)
-        study = run.runner.comparison(data, None, replicates, protocol, seed, candidates)
+        study = run.runner.comparison(data, candidates, replicates, protocol, seed)
         study.check()
-        left_out = _left_out(study, bool(models))
-        study = replace(study, left_out=frozenset(left_out))
+        study, reasons = study.without_refused(bool(models))
         run.store.ensure_writable(out)
     of_columns = [] if csv is None else _columns(layout, data[0])
-    changed, reasons = _changed(study), _grouped(left_out)
+    changed = _changed(study)
     notes = [f"{messages.columns(table.drop)} left out"] if table.drop else []
     notes += [f"column {table.id!r} names the rows, and is no feature"] if table.id else []
     notes = [*of_columns, *notes, *changed, *(f"not fitted: {reason}" for reason in reasons)]
@@ -141,89 +136,37 @@ def compare(
         with progress("compare", log) as display:
             on_cell = display.cells("fits", len(study.cells()))
             results = study.run(workers=run.workers.Workers(jobs), on_cell=on_cell)
-        save = report.pages.save
+        save, pages = report.table.save, report.own_data
         save(out / "results.csv", run.runner.to_csv(results).encode())
         if unlabelled:
             votes = report.unlabelled
             found = votes.votes(results, data[0], table.id or "row")
             save(out / "rows.csv", votes.all_rows(found).encode())
             print_votes(console, found, data[0], protocol.cutoff.false_alarm_rate)
-            page = votes.write(out, results, found, data[0], protocol, seed, notes)
+            page = votes.write(out, results, found, study, notes)
         else:
             print_results(console, results, data)
             with progress("compare", log) as display, warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of fits that only make a picture
                 display.step("pictures of an example")
-                pictured = run.protocol.as_published(own=given) if published else None
+                pictured = run.protocol.as_published(own=given) if published else ()
                 default = replace(protocol, cutoff=run.protocol.Protocol().cutoff)
-                figures = report.pictures(default, seed, pictured)
+                figures = pages.example(default, seed, pictured)
                 display.step("pictures of the data")
-                figures |= report.own_data.pictures(data, results, protocol, seed, study.candidates)
-            page = report.write(out, results, data, protocol, seed, figures, published, notes)
+                figures |= pages.pictures(study, results)
+            page = pages.write(out, results, study, figures, published, notes)
     click.echo(f"report: {page}")
-
-
-def _left_out(study: Any, chosen: bool) -> dict[tuple[str, str], str]:
-    """Return why models are left out, by data set and model; nothing is fitted to know it.
-
-    Raises
-    ------
-    ValueError
-        The user chose these models, or none is left.
-    """
-    refused: dict[tuple[str, str], str] = study.refusals()
-    if not refused:
-        return {}
-    reasons = "nothing was fitted: " + "; ".join(_grouped(refused))
-    if not chosen:
-        refused = _slow(study) | refused
-    if chosen or not replace(study, left_out=frozenset(refused)).cells():
-        raise ValueError(reasons)
-    return refused
-
-
-def _slow(study: Any) -> dict[tuple[str, str], str]:
-    """Return the models that could be fitted to all rows, but take long for many."""
-    from ..estimators.training import MAX_POINTS
-
-    quick = [c.name for c in study.candidates if c.model in registry.YARDSTICKS]
-    quick += [
-        c.name
-        for c in study.candidates
-        if "dictionary" in registry.MODELS[c.model].parameters  # landmarks
-    ]
-    trained = {s: len(s.data.X) // (2 if s.labelled else 1) for s in study.scenarios}
-    return {
-        (each.name, c.name): f"{n} rows train, and without landmarks more than {MAX_POINTS} take "
-        "long; name the model by --model to fit it all the same"
-        for each, n in trained.items()
-        if n > MAX_POINTS
-        for c in study.candidates
-        if c.model == SUMS_OVER_PAIRS or c.name not in quick
-    }
-
-
-def _grouped(refused: dict[tuple[str, str], str]) -> list[str]:
-    """Return each reason once, with the models and data sets that it is about."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for (data, model), reason in refused.items():
-        groups.setdefault((data, reason), []).append(model)
-    return [
-        f"{messages.quoted(models)} on {data}: {reason}"
-        for (data, reason), models in groups.items()
-    ]
 
 
 def _plan(study: Any) -> str:
     """Return what will be computed."""
-    models = {cell.candidate.name for cell in study.cells()}
+    models, labelled = {c.candidate.name for c in study.cells()}, study.scenarios[0].labelled
     sizes = [
-        f"{each.name} ({len(each.data.X)} rows, {each.data.X.shape[1]} columns, "
-        f"{int(each.data.minority.sum()) if each.labelled else 'no'} "
-        f"{'minority' if each.labelled else 'labels'})"
-        for each in study.scenarios
+        f"{each.name} ({len(each.X)} rows, {each.X.shape[1]} columns, "
+        f"{f'{each.minority.sum()} minority' if labelled else 'no labels'})"
+        for each in study.data
     ]
-    trained = f", {study.replicates} random halves each" if study.scenarios[0].labelled else ""
+    trained = f", {study.replicates} random halves each" if labelled else ""
     return f"plan: {len(study.cells())} fits of {len(models)} models on {', '.join(sizes)}{trained}"
 
 
@@ -259,35 +202,34 @@ def _changed(study: Any) -> list[str]:
 
 def print_results(console: Console, results: Any, data: list[Any]) -> None:
     """Print a table for each data set, the best model by AUC first, and what tells it apart."""
-    own_data = report.own_data
+    pages, number = report.own_data, report.table.number
     shown = {"g_mean": "G-mean", "f1": "F1", "fpr": "FPR", "fnr": "FNR", "fit_seconds": "fit, s"}
-    means = report.table.moments(own_data.ordered(results), {"auc": "AUC"} | shown)[0]
+    means = report.table.moments(pages.ordered(results), {"auc": "AUC"} | shown)[0]
     for each in data:
         mine = results[results["data"] == each.name]
-        winners = own_data.winners(mine)
-        others: Any = winners[0].lead.others if winners else None
-        rows = []
+        winners, rows = pages.winners(mine), []
+        others: Any = winners["AUC"].others if "AUC" in winners else None
         for model, row in means.loc[each.name].iterrows():
             gap = ""
             if others is not None and model in others.index:
                 mean, high = others.loc[model, ["difference", "high"]]
                 gap = f"{mean:.3f}" + (f" ± {high - mean:.3f}" if high == high else "")
-            numbers = [_number(value) for value in row[list(shown)]]
-            rows.append([str(model), _number(row["auc"]), gap, *numbers])
+            rows.append([str(model), number(row["auc"]), gap, *map(number, row[list(shown)])])
         title = (
             f"{each.name}: {len(each.X)} rows, {each.X.shape[1]} columns, base rate "
             f"{each.base_rate:.3f}; positive = minority"
         )
         _print(console, title, ["model", "AUC", "to the best", *shown.values()], rows)
-        told = [w.sentence for w in winners]
-        print_lines(console, [*told, GAPS, *own_data.same_decisions(mine), ""])
+        told = [pages.sentence(*winner) for winner in winners.items()]
+        gaps = f"{GAPS} {pages.UNADJUSTED}"
+        print_lines(console, [*told, gaps, *pages.same_decisions(mine), ""])
 
 
 def print_votes(console: Console, found: Any, data: Any, rate: float, top: int = 10) -> None:
     """Print how far models agree on the odd rows of a table, and the rows that most call odd."""
     number, n = report.table.number, len(found.models)
     rows = [
-        [str(m), f"{r.odd:.0f}", _number(r.share), number(r.agrees, 2), f"{r.seconds:.2f}"]
+        [str(m), f"{r.odd:.0f}", number(r.share), number(r.agrees, 2), f"{r.seconds:.2f}"]
         for m, r in found.models.iterrows()
     ]
     title = f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} columns, no labels"
@@ -303,10 +245,6 @@ def print_votes(console: Console, found: Any, data: Any, rate: float, top: int =
     title = f"{found.count}; the first {len(rows)} that at least one model calls odd:"
     _print(console, title, [found.name, "odd by", "p, median"], rows)
     print_lines(console, ["bsvdd outliers names the columns that make a row odd."])
-
-
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.3f}"
 
 
 def _print(console: Console, title: str, head: list[str], rows: list[list[str]]) -> None:

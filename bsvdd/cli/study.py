@@ -33,6 +33,9 @@ class Run:
         """Run the studies with one store, show their progress, and write their tables."""
         if (self.backend == "dask") != (self.scheduler is not None):
             raise click.UsageError("--backend dask and --scheduler ADDRESS go together")
+        import matplotlib
+
+        matplotlib.use("agg")
         workers = run.workers.Workers(self.jobs, self.scheduler)
         for study in studies:
             study.check()
@@ -50,7 +53,7 @@ class Run:
                 on_cell = display.cells(study.name, len(study.cells()))
                 results[study.name] = study.run(store, workers, self.retry, on_cell)
         for study in studies:
-            rows, save = results[study.name], report.pages.save
+            rows, save = results[study.name], report.table.save
             save(study.file(self.out, "results.csv"), run.runner.to_csv(rows).encode())
             for suffix, text in report.table.formats(rows).items():
                 save(study.file(self.out, f"table.{suffix}"), text.encode())
@@ -115,7 +118,6 @@ def slides(protocol: str, own: Run) -> None:
     with plain_errors():
         chosen = run.studies.slides(own.quick, protocol, own.seed)
         results = own.results([chosen])
-        _draw_to_files()
         page = report.reproduction.write(own.out, chosen, results[chosen.name])
     click.echo(f"report: {page}")
 
@@ -193,12 +195,12 @@ def real(
 def kinds(names: tuple[str, ...], own: Run) -> None:
     """Kinds of abnormal rows that training has not seen, beside labelled kinds."""
     with plain_errors():
-        sets = scenarios.kinds
-        data = [sets.embedded(name) for name in names or sets.names()]
+        sets = scenarios.datasets
+        data = [sets.embedded_kinds(name) for name in names or sets.names(sets.KINDS)]
         chosen = run.studies.kinds(data, own.quick, own.seed)
         results = own.results([chosen])[chosen.name]
         text = report.kinds.text(results)
-        report.kinds.save(own.out, results)
+        report.kinds.write(own.out, results)
         click.echo(text)
     click.echo(f"table: {chosen.file(own.out, 'table.txt')}")
 
@@ -206,7 +208,6 @@ def kinds(names: tuple[str, ...], own: Run) -> None:
 def _guidelines(plan: Any, own: Run) -> None:
     _require_ranks()
     results = own.results(plan.studies)
-    _draw_to_files()
     click.echo(f"report: {report.guidelines.write(own.out, plan, results)}")
 
 
@@ -214,9 +215,3 @@ def _require_ranks() -> None:
     """Raise a ValueError, before anything is computed, if ranks cannot be compared."""
     if find_spec("scikit_posthocs") is None:
         raise ValueError("guidelines need scikit-posthocs: pip install 'bsvdd[study]'")
-
-
-def _draw_to_files() -> None:
-    import matplotlib
-
-    matplotlib.use("agg")

@@ -7,6 +7,6 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["explorer", "page", "picture", "state", "view", "worker"],
+    submodules=["explorer", "page", "picture", "state"],
     submod_attrs={"explorer": ["Explorer", "explore"]},
 )

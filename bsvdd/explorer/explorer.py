@@ -1,8 +1,7 @@
 """Change a prior and see at once what it changes: the explorer, for Jupyter.
 
-The state of the controls is an :class:`.state.ExplorerState`. :mod:`.view` computes the numbers,
-:mod:`.picture` draws them, :mod:`.page` has the widgets, and :mod:`.worker` delivers only the
-newest request.
+The state of the controls and its numbers are in :mod:`.state`. :mod:`.picture` draws them,
+:mod:`.page` has the widgets, and only the newest request is shown.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import copy
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -22,11 +22,10 @@ from ..estimators import inputs
 from ..estimators.bayesian import Bayesian
 from ..estimators.rows.blocks import is_lazy
 from ..estimators.rows.categories import code
-from ..inference.threads import checkpoint
+from ..inference.threads import SupersededError, checkpoint, superseded
 from . import picture
-from .state import ExplorerState, Range, allowed, first_fit, refit
-from .view import Plane, View
-from .worker import LatestWorker
+from .picture import Plane
+from .state import ExplorerState, Range, View, allowed, first_fit, refit
 
 WAIT = 600.0  # seconds, the default timeout of wait()
 
@@ -90,20 +89,10 @@ def explore(
     >>> explorer.wait().estimator.prior
     Flat(sd=2.0)
     """
-    is_number = isinstance(dictionary, int) and not isinstance(dictionary, bool)
-    if not (is_number or dictionary in ("auto", None)):
-        raise TypeError(
-            f'dictionary must be a number of landmarks, "auto" or None, got {dictionary!r}'
-        )
-    options: dict[str, Any] = {
-        "standardize": standardize,
-        "dictionary": dictionary,
-        "draws": draws,
-        "chains": chains,
-        "random_state": random_state,
-        "minor_label": minor_label.item() if isinstance(minor_label, np.generic) else minor_label,
-    }
-    return Explorer(X, y, options)
+    minor_label = minor_label.item() if isinstance(minor_label, np.generic) else minor_label
+    numbers = {"draws": draws, "chains": chains, "random_state": random_state}
+    rows = {"standardize": standardize, "dictionary": dictionary, "minor_label": minor_label}
+    return Explorer(X, y, numbers | rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +191,7 @@ class Explorer:
                 values[name] = possible.rounded(value)
             elif value not in possible:
                 raise ValueError(f"{name} must be one of {list(possible)}, got {value!r}")
-        self._request(**values, **({"z": None} if "row" in values else {}))
+        self._request(**values)
         self._set_controls()
 
     def use_row(self, values: Any) -> None:
@@ -313,9 +302,20 @@ class Explorer:
         ValueError
             The other explorer has other rows, labels or units.
         """
-        if other is not None:
-            self._check_same_data(other)
-        self._pin((other or self)._screen.view)
+        other = other or self
+        mine, its = self.estimator.fit_.data, other.estimator.fit_.data
+        same = {
+            "rows": np.array_equal(mine.rows, its.rows),
+            "labels": np.array_equal(mine.minority, its.minority),
+            "standardize": self.setting.standardize == other.setting.standardize,
+        }
+        if not all(same.values()):
+            raise ValueError(
+                "two settings stand side by side only if they are of the same data; the other "
+                f"explorer differs in {', '.join(n for n, is_same in same.items() if not is_same)}"
+                ". Call bsvdd.explore for both with the same X, y and standardize"
+            )
+        self._pin(other._screen.view)
 
     def unpin(self) -> None:
         """Compare each further setting with the one before it."""
@@ -330,22 +330,6 @@ class Explorer:
     def _pin_pressed(self, pressed: bool) -> None:
         if pressed != (self._pinned is not None):  # else the button follows
             self._pin(self._screen.view if pressed else None)
-
-    def _check_same_data(self, other: Explorer) -> None:
-        mine, its = self.estimator.fit_.data, other.estimator.fit_.data
-        here, there = (" x ".join(map(str, data.rows.shape)) for data in (mine, its))
-        same = {
-            f"other rows, {there} and not {here}": here == there,
-            "other rows": np.array_equal(mine.rows, its.rows),
-            "another standardize": self.setting.standardize == other.setting.standardize,
-            "other labels": np.array_equal(mine.minority, its.minority),
-        }
-        if not all(same.values()):
-            raise ValueError(
-                "two settings stand side by side only if they are of the same data; the other "
-                f"explorer has {next(what for what, is_same in same.items() if not is_same)}. "
-                "Call bsvdd.explore for both with the same X, y and standardize"
-            )
 
     def wait(self, timeout: float = WAIT) -> Self:
         """Wait until the picture shows the state of the controls, and return this explorer.
@@ -379,7 +363,7 @@ class Explorer:
         if isinstance(possible, Range):
             value = possible.rounded(value)
         if value != getattr(self._requested, name):  # else the control follows the state
-            self._request(**{name: value}, **({"z": None} if name == "row" else {}))
+            self._request(**{name: value})
 
     def _set_controls(self) -> None:
         """Let the controls show the requested state."""
@@ -388,7 +372,9 @@ class Explorer:
         self._page.show_controls(self._requested.relevant)
 
     def _request(self, **changes: Any) -> None:
-        """Request the picture of a changed state."""
+        """Request the picture of a changed state; a row takes the place of a new one."""
+        if "row" in changes:
+            changes["z"] = None
         state = replace(self._requested, **changes)
         if state != self._requested:
             self._requested = state
@@ -476,6 +462,80 @@ class Explorer:
     def _show_code(self) -> None:
         self._page.code.value = self.setting.cell()
         self._page.code_box.layout.display = None
+
+
+class LatestWorker:
+    """Runs requests in threads and delivers the result of the newest request only.
+
+    A new request starts at once, even while older requests run. An older request stops at its
+    next :func:`.checkpoint`; its result or error is discarded. When two requests run already, a
+    new request waits, until a newer one takes its place.
+
+    Parameters
+    ----------
+    deliver : callable
+        Receives the result of a request, in the thread of the request.
+    fail : callable
+        Receives an error of a request or of ``deliver``.
+
+    Attributes
+    ----------
+    lock : threading.Condition
+        Held during a delivery. A caller that holds it can make a request and change other state
+        in one step.
+    """
+
+    def __init__(self, deliver: Callable[[Any], None], fail: Callable[[Exception], None]):
+        self._deliver, self._fail = deliver, fail
+        self._places = threading.Semaphore(2)
+        self.lock = threading.Condition()
+        self._newest = self._unfinished = 0
+
+    def request(self, job: Callable[[], Any]) -> None:
+        """Request ``job()``; this supersedes all earlier requests."""
+        with self.lock:
+            self._newest += 1
+            self._unfinished += 1
+            threading.Thread(target=self._run, args=(self._newest, job), daemon=True).start()
+
+    def cancel(self) -> bool:
+        """Give up all requests; none of them delivers. Return whether there was one."""
+        with self.lock:
+            self._newest += 1
+            return self._unfinished > 0
+
+    def join(self, timeout: float) -> None:
+        """Wait until no request runs or waits.
+
+        Raises
+        ------
+        TimeoutError
+            A request still runs after ``timeout`` seconds.
+        """
+        with self.lock:
+            if not self.lock.wait_for(lambda: not self._unfinished, timeout):
+                raise TimeoutError(f"{self._unfinished} request(s) still run after {timeout} s")
+
+    def _run(self, number: int, job: Callable[[], Any]) -> None:
+        superseded.set(lambda: number != self._newest)
+        try:
+            with self._places:
+                checkpoint()  # a newer request may have come in the meantime
+                result = job()
+            self._hand_over(number, self._deliver, result)
+        except SupersededError:
+            pass
+        except Exception as error:  # any error is shown: in a thread it would be lost
+            self._hand_over(number, self._fail, error)
+        finally:
+            with self.lock:
+                self._unfinished -= 1
+                self.lock.notify_all()
+
+    def _hand_over(self, number: int, receive: Callable[[Any], None], value: Any) -> None:
+        with self.lock:  # no new request between the check and the delivery
+            if number == self._newest:
+                receive(value)
 
 
 def _categories(X: Any, est: Bayesian) -> dict[int, dict[float, str]]:

@@ -16,8 +16,7 @@ from jinja2 import Environment, StrictUndefined
 
 from ..estimators.plots.common import MAJORITY, MINORITY
 from .picture import BEFORE
-from .state import CONTROLS, DIGITS, ExplorerState, Range
-from .view import View
+from .state import CONTROLS, DIGITS, ExplorerState, Range, View
 
 PENDING = "bsvdd-pending"  # makes the picture pale while it is not that of the controls
 MOST_COLUMNS = 4  # of the explanation of z
@@ -112,16 +111,9 @@ class Page:
         self.pin = w.ToggleButton(description="Pin this setting", icon="thumb-tack")
         self.show_code = w.Button(description="Show the code", icon="code")
         self.code = w.Textarea(layout=w.Layout(width="100%", height="165px"))
-        for widget, name in (
-            *((control, name.replace("_", "-")) for name, control in self.controls.items()),
-            (self.typed_row, "typed-row"),
-            (self.show_row, "show-row"),
-            (self.cancel, "cancel"),
-            (self.pin, "pin"),
-            (self.show_code, "copy"),
-            (self.code, "code"),
-        ):
-            widget.add_class(f"bsvdd-{name}")
+        others = ("typed_row", "show_row", "cancel", "pin", "show_code", "code")
+        for name, widget in (self.controls | {n: getattr(self, n) for n in others}).items():
+            widget.add_class(f"bsvdd-{name.replace('_', '-')}")
         self.code_box = w.VBox([self.code, w.HTML(COPY)], layout=w.Layout(display="none"))
         buttons = [self.show_row, self.status, self.cancel, self.pin, self.show_code, w.HTML(SAVE)]
         left = w.VBox(
@@ -245,10 +237,8 @@ def parsed(text: str, names: Sequence[Any], categories: Mapping[int, Any]) -> li
 def numbers(view: View, before: View | None, caption: str, pinned: bool = False) -> str:
     """Return the numbers of this setting and, in grey, of the one before or pinned, as HTML."""
     grey = "pinned setting" if pinned else "setting before"
-    normal, old = (
-        bool(view.why.rows["normal"].iloc[0]),
-        {} if before is None else _statistics(before),
-    )
+    normal = bool(view.why.rows["normal"].iloc[0])
+    old = {} if before is None else _statistics(before)
     return NUMBERS.render(
         view=view,
         before=before,

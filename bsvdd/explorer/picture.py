@@ -1,13 +1,15 @@
-"""The picture of the explorer: the panels of one view, with the view before, or a pinned one."""
+"""The picture of the explorer: the plane of the rows, and the panels of two views."""
 
 from __future__ import annotations
 
 import io
 import threading
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import scipy
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
@@ -16,7 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from scipy.stats import gaussian_kde
+from sklearn.decomposition import PCA
 
+from ..estimators.bayesian import Bayesian
 from ..estimators.plots.common import (
     MAJORITY,
     MINORITY,
@@ -25,8 +29,11 @@ from ..estimators.plots.common import (
     show_probability,
 )
 from ..inference.diagnostics import MIN_SUPPORT
-from .view import Plane, View
+from ..models.kernels import Tabular
+from .state import GRID, View
 
+MARGIN = 0.22  # space around the rows, as a share of their range
+FAR = 2.0  # widths of the middle 90 % beyond which a row lies outside the picture
 KDE_POINTS = 200
 KDE_DRAWS = 1000
 LEAST_RANGE = 0.01  # of an axis of distances, as a share of the largest
@@ -37,6 +44,7 @@ BEFORE = "#8A8A8A"
 INK = "#333333"
 LIGHT_MAJORITY, LIGHT_MINORITY = "#8FBFDD", "#EBA77C"
 CHOSEN = "#FFD400"
+COLOURS = {"majority": MAJORITY, "minority": MINORITY, "class not known": INK}
 OF_BEFORE: dict[str, Any] = {"color": BEFORE, "linestyle": "--", "linewidth": 1.4}
 WIDTH, HEIGHT, PINNED_HEIGHT = 1120, 680, 860  # pixels
 NEAR = 22.0  # pixels from a row within which a click is on it
@@ -56,6 +64,108 @@ PINNED_BOXES: dict[str, Box] = {
     "weights": (0.68, 0.13, 0.30, 0.24),
 }
 _drawing = threading.Lock()  # matplotlib's caches of fonts and formulas are for one thread
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A plane through the rows: their two columns, or their first two principal components.
+
+    Attributes
+    ----------
+    center : ndarray of shape (p,)
+        A point of the plane, in the coordinates (x - shift) / scale.
+    axes : ndarray of shape (2, p)
+        Orthonormal directions, in the same coordinates.
+    shift, scale : ndarray of shape (p,)
+        Mean and standard deviation of a column, or 0 and 1. A column of categories has its most
+        frequent category, and no direction.
+    low, high : ndarray of shape (2,)
+        The smallest and the largest coordinates of the picture.
+    xy : ndarray of shape (n, 2)
+        The rows, projected onto the plane; those outside the picture are on its edge.
+    names : list of str
+        Names of the two axes.
+    caption : str
+        How to read the plane.
+    """
+
+    center: np.ndarray
+    axes: np.ndarray
+    shift: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    xy: np.ndarray
+    names: list[str]
+    caption: str
+
+    @classmethod
+    def of(cls, est: Bayesian) -> Self:
+        """Return the plane of the training rows of ``est``, in the units of its kernel."""
+        X, kernel = est.fit_.data.rows, est.kernel_
+        p, categorical = X.shape[1], list(kernel.categorical_columns)
+        numbers = np.delete(np.arange(p), categorical)
+        center, shift, scale, axes = np.zeros(p), np.zeros(p), np.ones(p), np.zeros((2, p))
+        shift[categorical] = scipy.stats.mode(X[:, categorical]).mode
+        if isinstance(kernel, Tabular):
+            shift[numbers] = [column.mean for column in kernel.numbers or ()]
+            scale[numbers] = [column.sd or 1.0 for column in kernel.numbers or ()]
+        Z = (X - shift) / scale
+        caption = "P(normal | data) over the columns of X."
+        if len(numbers) <= 2:
+            columns = getattr(est, "feature_names_in_", range(p))
+            unit = " (sd)" if isinstance(kernel, Tabular) else ""
+            names = [f"column {columns[f]}{unit}" for f in numbers] + [""] * 2
+            axes[range(len(numbers)), numbers] = 1.0
+        else:
+            pca = PCA(2, svd_solver="full").fit(Z[:, numbers])
+            center[numbers], axes[:, numbers] = pca.mean_, pca.components_
+            share = pca.explained_variance_ratio_
+            names = [f"principal component {i + 1} ({share[i]:.0%})" for i in range(2)]
+            caption = (
+                "P(normal | data) on the plane of the first two principal components, through the "
+                f"mean of the rows ({share.sum():.0%} of the variance). The rows are projected "
+                "onto this plane: a row inside the boundary may lie far from the plane, and be "
+                "abnormal."
+            )
+        if categorical:
+            caption += " The plane has the most frequent category of each column of categories."
+        xy = (Z - center) @ axes.T
+        low, high = _limits(xy)
+        outside = int(((xy < low) | (xy > high)).any(axis=1).sum())
+        if outside:
+            caption += f" Rows outside the picture, drawn on its edge: {outside}."
+        xy = xy.clip(low, high)
+        return cls(center, axes, shift, scale, low, high, xy, names[:2], caption)
+
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        """Return the coordinates of rows on the plane as ``xy`` has them, (rows, 2)."""
+        on_plane: np.ndarray = ((rows - self.shift) / self.scale - self.center) @ self.axes.T
+        return on_plane.clip(self.low, self.high)
+
+    @property
+    def ticks(self) -> np.ndarray:
+        """The two coordinates of the grid, (2, GRID)."""
+        return np.linspace(self.low, self.high, GRID).T
+
+    def grid(self) -> np.ndarray:
+        """Return the points of the grid as rows, (GRID^2, p)."""
+        on_plane = np.stack(np.meshgrid(*self.ticks), axis=-1).reshape(-1, 2)
+        rows: np.ndarray = (self.center + on_plane @ self.axes) * self.scale + self.shift
+        return rows
+
+
+def _limits(xy: np.ndarray) -> np.ndarray:
+    """Return the smallest and the largest coordinates of the picture, (2, 2).
+
+    A few rows that lie far away would leave the others a corner of it.
+    """
+    low, high = np.quantile(xy, [0.05, 0.95], axis=0)
+    width = np.where(high > low, high - low, np.inf)  # of equal rows none is far
+    low = np.maximum(xy.min(axis=0), low - FAR * width)
+    high = np.minimum(xy.max(axis=0), high + FAR * width)
+    space = MARGIN * np.where(high > low, high - low, 1.0)
+    return np.stack([low - space, high + space])
 
 
 def draw(plane: Plane, view: View, before: View | None, pinned: bool = False) -> bytes:
@@ -149,7 +259,7 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) 
     ax.plot(*z, "*", color=CHOSEN, ms=15, mec="black", mew=0.9, zorder=5, clip_on=False)
     ax.set_xlabel(plane.names[0], fontsize=11, parse_math=False)
     ax.set_ylabel(plane.names[1], fontsize=11, parse_math=False)
-    ax.set_title(title, fontsize=11, loc="left")
+    ax.set_title(title, fontsize=11, loc="left", y=1.0)
 
 
 def _distance(ax: Axes, view: View, before: View | None) -> None:
@@ -165,8 +275,7 @@ def _distance(ax: Axes, view: View, before: View | None) -> None:
     if len(view.prior_d):
         ax.plot(x, _curve(view.prior_d, x), color=INK, linewidth=1.0)
     y = _curve(view.d, x)
-    color = {True: MINORITY, False: MAJORITY, None: INK}[view.is_minority]
-    ax.plot(x, y, color=color, linewidth=1.6)
+    ax.plot(x, y, color=COLOURS[view.class_name], linewidth=1.6)
     ax.fill_between(x, y, where=x <= cutoff, color=LIGHT_MAJORITY, linewidth=0)
     ax.fill_between(x, y, where=x >= cutoff, color=LIGHT_MINORITY, linewidth=0)
     ax.axvline(cutoff, color=INK, linewidth=1.4)
@@ -176,7 +285,7 @@ def _distance(ax: Axes, view: View, before: View | None) -> None:
     ax.set_xlabel("d_z (filled: posterior, thin: prior)\nupright: the cutoff D_opt", fontsize=10)
     what = view.name if view.state.z is not None else f"{view.name}, {view.class_name}"
     title = f"z: {what}; P(normal) {view.decision['probability_normal']:.2f}"
-    ax.set_title(title, fontsize=10, loc="left", parse_math=False)
+    ax.set_title(title, fontsize=10, loc="left", y=1.0, parse_math=False)
 
 
 def _curve(d: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -212,7 +321,7 @@ def _support(ax: Axes, view: View, before: View | None) -> None:
     ticks = [t for t in numbers if t <= M]
     ax.set_xticks(np.log10(ticks), [str(t) for t in ticks])
     ax.set_xlabel("outline prior, filled posterior", fontsize=10)
-    ax.set_title("Effective support points", fontsize=11, loc="left")
+    ax.set_title("Effective support points", fontsize=11, loc="left", y=1.0)
 
 
 def _weights(ax: Axes, view: View, before: View | None) -> None:
@@ -237,7 +346,7 @@ def _weights(ax: Axes, view: View, before: View | None) -> None:
     ax.set_xlim(-0.01 * M - 1, 1.01 * M)
     after = f", minority from {n0}" if n0 < M else ""
     ax.set_xlabel(f"points, the heaviest first{after}\n(dotted: equal weights 1/{n0})", fontsize=10)
-    ax.set_title("Weights: posterior mean and 90 % interval", fontsize=11, loc="left")
+    ax.set_title("Weights: posterior mean and 90 % interval", fontsize=11, loc="left", y=1.0)
 
 
 def _legend(figure: Figure, view: View, before: View | None, name_before: str) -> None:

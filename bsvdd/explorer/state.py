@@ -1,23 +1,30 @@
-"""The state of the explorer: what its controls set, as an estimator, as code and as a fit."""
+"""The state of the explorer: what its controls set, as an estimator, code, fit and numbers."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, override
+from typing import Any, NamedTuple, Self, override
 
 import numpy as np
+import pandas as pd
+from scipy import ndimage
 
 from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
+from ..estimators.plots.common import with_feature_names
+from ..estimators.questions.explanation import Explanation
 from ..estimators.registry import REGISTRY, Record
+from ..inference.center import Center
 from ..inference.cutoff import Cutoff
+from ..inference.diagnostics import effective_support
 from ..inference.warning import DataWarning, Messages, collected
 from ..models import kernels, priors
 
 DEFAULT_MODEL = "BSVDD"
 DIGITS = 3  # of a number on a slider; the code has the same digits
+GRID = 40  # points of the grid of the picture along each axis
 REUSES_STATISTICS = {"prior", "minority_prior", "likelihood_scale", "cutoff"}
 
 
@@ -375,3 +382,128 @@ def allowed(state: ExplorerState, fit: Fitted) -> dict[str, Range | tuple[Any, .
         "row": Range(0, len(minority) - 1, 1, whole=True),
     }
     return found if minority.any() else found | {"criterion": WITHOUT_MINORITY}
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The numbers of one state of the explorer.
+
+    Attributes
+    ----------
+    state : ExplorerState
+    fit : Fitted
+    point : ndarray of shape (1, p)
+        The point z: the chosen row, or a new one.
+    decision : Series
+        The decision on the point z, a row of ``est.decision``.
+    d, prior_d : ndarray of shape (draws,)
+        d_z of the point z; draws of it from the prior, empty for an improper prior.
+    why : Explanation
+        Why the point z is normal or abnormal.
+    p : ndarray of shape (GRID, GRID)
+        P(normal) over the plane.
+    score : ndarray of shape (GRID, GRID)
+        The score beside the boundary, where it is 0; elsewhere 1 for normal, -1 for abnormal.
+    weights : ndarray of shape (3, M)
+        Posterior mean of each weight, and its 5 % and 95 % quantiles.
+    support, prior_support : ndarray
+        Draws of the effective number of support points; empty for an improper prior.
+    counts : ndarray of shape (2, 2)
+        Rows by class (majority, minority) and left-out decision (normal, abnormal).
+    """
+
+    state: ExplorerState
+    fit: Fitted
+    point: np.ndarray
+    decision: pd.Series
+    d: np.ndarray
+    prior_d: np.ndarray
+    why: Explanation
+    p: np.ndarray
+    score: np.ndarray
+    weights: np.ndarray
+    support: np.ndarray
+    prior_support: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(
+        cls, state: ExplorerState, fit: Fitted, grid: np.ndarray, previous: Self | None = None
+    ) -> Self:
+        """Return the numbers of a fit.
+
+        Parameters
+        ----------
+        state : ExplorerState
+        fit : Fitted
+        grid : ndarray of shape (GRID^2, p)
+            The rows of a plane.
+        previous : View, optional
+            If it has the same estimator, only the numbers of the point z are new.
+        """
+        est, data = fit.est, fit.est.fit_.data
+        same = previous if previous is not None and previous.est is est else None
+        if same is not None and (same.state.row, same.state.z) == (state.row, state.z):
+            return replace(same, state=state)
+        row = data.rows[[state.row]] if state.z is None else np.array([state.z])
+        named = with_feature_names(est, row)
+        prior, prior_d, prior_support = est.fit_.prior, np.empty(0), np.empty(0)
+        if prior is not None and prior.draws is not None:  # one estimate, such as a mode, has none
+            center = Center.of(prior.draws.weights, data.gram)
+            prior_d = center.distances(row).ravel()
+            prior_support = effective_support(center.weights)
+        of_point: dict[str, Any] = {
+            "state": state,
+            "point": row,
+            "decision": est.decision(named).iloc[0],
+            "d": est.distance(named).values.ravel(),
+            "prior_d": prior_d,
+            "why": est.explain(named, top=3),
+        }
+        if same is not None:
+            return replace(same, **of_point)
+        on_plane, w = with_feature_names(est, grid), est.fit_.draws.weights
+        classes = (~data.minority, data.minority)
+        p = est.probability_normal(on_plane).reshape(GRID, GRID)
+        normal = p > est.level_
+        score = np.where(normal, 1.0, -1.0)
+        near = ndimage.maximum_filter(normal, 3) != ndimage.minimum_filter(normal, 3)
+        if near.any():
+            score[near] = est.score_samples(with_feature_names(est, grid[near.ravel()]))
+        left_out: Any = est.fit_.left_out  # NaN is a row that cannot be left out
+        return cls(
+            **of_point,
+            fit=fit,
+            p=p,
+            score=score,
+            weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
+            support=effective_support(w),
+            prior_support=prior_support,
+            counts=np.array(
+                [[(left_out[c] >= 0.0).sum(), (left_out[c] < 0.0).sum()] for c in classes]
+            ),
+        )
+
+    @property
+    def est(self) -> Bayesian:
+        """The fitted estimator."""
+        return self.fit.est
+
+    @property
+    def minority(self) -> np.ndarray:
+        """Which training rows are minority, shape (n,)."""
+        return self.est.fit_.data.minority
+
+    @property
+    def name(self) -> str:
+        """What the point z is, with the user's name of a row."""
+        if self.state.z is not None:
+            return "the new row"
+        return f"row {self.est.fit_.data.row_names[self.state.row]}"
+
+    @property
+    def class_name(self) -> str:
+        """The class of the point z: "majority", "minority" or "class not known"."""
+        if self.state.z is not None:
+            return "class not known"
+        return "minority" if self.minority[self.state.row] else "majority"

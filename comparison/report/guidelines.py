@@ -21,10 +21,8 @@ from ...inference.diagnostics import MAX_R_HAT
 from ..run.protocol import PRIORS, Candidate
 from ..run.studies import Plan
 from ..scenarios.scenario import Scenario
-from .pages import Figures, Section, heat_map
-from .pages import write as write_page
 from .paired import Ranking, lead, rank, scenario_means
-from .table import model_rows
+from .table import Figures, Section, heat_map, model_rows, write_page
 
 METRICS = {"g_mean": "G-mean", "auc": "AUC"}
 MARGIN = 0.02  # of G-mean within which a faster model is named

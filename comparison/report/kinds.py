@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from . import pages
-from .table import model_rows
+from .table import model_rows, save
 
 LABELLED = " labelled"  # the end of the name of a scenario of real data
 FEW = r"^(.* labelled) by (\d+) rows$"  # the name of one with fewer labelled rows
@@ -105,7 +104,7 @@ def text(results: pd.DataFrame) -> str:
     )
 
 
-def save(folder: Path, results: pd.DataFrame) -> None:
+def write(folder: Path, results: pd.DataFrame) -> None:
     """Write the summary and the tables to ``folder``."""
-    pages.save(folder / "kinds_summary.csv", summary(results).to_csv().encode())
-    pages.save(folder / "kinds_tables.txt", (text(results) + "\n").encode())
+    save(folder / "kinds_summary.csv", summary(results).to_csv().encode())
+    save(folder / "kinds_tables.txt", (text(results) + "\n").encode())

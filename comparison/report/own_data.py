@@ -1,9 +1,11 @@
-"""What a comparison says of the user's own data: who won, the ROC curves, and the distances."""
+"""The page of ``bsvdd compare``: who won on the user's own data, pictures, warnings."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,17 +14,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...estimators import plots
+from ...estimators.as_published import PUBLICATIONS
 from ...estimators.plots.common import MAJORITY, MINORITY, PRIOR
-from ...estimators.registry import MODELS
+from ...estimators.registry import MODELS, YARDSTICKS
 from ..run.cell import replicate_pair, replicate_seed
 from ..run.protocol import Candidate, Protocol
-from ..scenarios.datasets import Dataset
+from ..run.runner import Study
+from ..scenarios.datasets import moon
 from ..scenarios.scenario import Real, halves
-from .pages import Figures
 from .paired import Lead, lead
+from .table import Figures, summary, write_page
 
 METRICS = {"auc": "AUC", "g_mean": "G-mean"}
-PICTURED = ("SVDD", "BDD", "BSVDD", "BSVDD-M")  # with the best model by AUC
+PICTURED = ("SVDD", "BDD", "BSVDD", "BSVDD-M")  # as in the slides of Kim (2024); with the best
 HALVES = 1.0  # rows that test, for each row that trains
 SAME = 0.01  # difference of FPR and of FNR in each half, up to which models decide alike
 WHY = {
@@ -31,19 +35,17 @@ WHY = {
     ("SVDD", "SVDD-M"): "SVDD-M is SVDD where no minority row lies within the sphere",
     ("BDD", "BSVDD"): "the default priors of BDD and BSVDD both weigh the rows equally on average",
 }
+UNADJUSTED = (
+    "The intervals are not adjusted for the number of models: among many, some exclude 0 by chance."
+)
+NUMBER = re.compile(r"[\d.]+(e[-+]\d+)?")
 
 
-@dataclass(frozen=True, eq=False)
-class Winner:
-    """The best model of a data set by one metric, in a sentence, with the paired differences."""
-
-    title: str
-    lead: Lead
-    sentence: str
+# in words
 
 
-def winners(results: pd.DataFrame) -> list[Winner]:
-    """Return the best model by each metric of one data set, and whether it is told apart.
+def winners(results: pd.DataFrame) -> dict[str, Lead]:
+    """Return the best model of one data set by each metric, with the paired differences to it.
 
     Parameters
     ----------
@@ -52,17 +54,37 @@ def winners(results: pd.DataFrame) -> list[Winner]:
 
     Returns
     -------
-    list of Winner
-        A metric without a value, as when all fits failed, has none.
+    dict
+        By the title of the metric. One without a value, as when all fits failed, is not there.
     """
     fitted = results[results["model"].isin(list(MODELS))]
-    found = []
+    found = {}
     for metric, title in METRICS.items():
         blocks = fitted.pivot_table(metric, "replicate", "model", sort=False, dropna=False)
         if blocks.dropna(axis=1).shape[1]:
-            best = lead(blocks.astype(float), HALVES)
-            found.append(Winner(title, best, _sentence(best, title)))
+            found[title] = lead(blocks.astype(float), HALVES)
     return found
+
+
+def sentence(title: str, best: Lead) -> str:
+    """Return which model is best by a metric, and what it is told apart from."""
+    as_good = best.indistinguishable
+    worse = [m for m in best.others.index if m not in as_good]
+    if not len(best.others):
+        apart = ""
+    elif best.blocks < 2:
+        apart = " One half says nothing of the differences to the others; use more replicates."
+    elif not worse:
+        apart = " It is told apart from no other model: its lead may be chance."
+    elif not as_good:
+        apart = " It is told apart from all other models."
+    else:
+        apart = (
+            f" It is told apart from {', '.join(worse)}; it is not told apart from "
+            f"{', '.join(as_good)}."
+        )
+    over = f"{best.mean:.3f} on average over {best.blocks} halves"
+    return f"By {title}, {best.best} is best: {over}.{apart}"
 
 
 def ordered(results: pd.DataFrame) -> pd.DataFrame:
@@ -95,117 +117,201 @@ def alike(near: pd.DataFrame) -> list[str]:
         group = [m for m in rest if near.at[rest[0], m]]
         rest = [m for m in rest if m not in group]
         if len(group) > 1:
-            why = [text for pair, text in WHY.items() if set(pair) <= set(group)]
-            reason = f": {'; '.join(why)}" if why else ""
+            why = "; ".join(text for pair, text in WHY.items() if set(pair) <= set(group))
             names = f"{', '.join(group[:-1])} and {group[-1]}"
-            lines.append(f"{names} decide alike{reason}.")
+            lines.append(f"{names} decide alike{why and f': {why}'}.")
     return lines
 
 
-def _sentence(best: Lead, title: str) -> str:
-    as_good = best.indistinguishable
-    worse = [m for m in best.others.index if m not in as_good]
-    if not len(best.others):
-        apart = ""
-    elif best.blocks < 2:
-        apart = " One half says nothing of the differences to the others; use more replicates."
-    elif not worse:
-        apart = " It is told apart from no other model: its lead may be chance."
-    elif not as_good:
-        apart = " It is told apart from all other models."
-    else:
-        apart = (
-            f" It is told apart from {', '.join(worse)}; it is not told apart from "
-            f"{', '.join(as_good)}."
-        )
-    over = f"{best.mean:.3f} on average over {best.blocks} halves"
-    return f"By {title}, {best.best} is best: {over}.{apart}"
+def warnings_of(fitted: pd.DataFrame) -> list[str]:
+    """Return each warning once per model, with its count; warnings may differ in their numbers."""
+    first: dict[tuple[str, str], str] = {}
+    count: Counter[tuple[str, str]] = Counter()
+    for model, error, notes in zip(*(fitted[c] for c in ("model", "error", "notes")), strict=True):
+        for note in filter(None, [error and f"failed: {error}", *notes.split("\n")]):
+            kind = (model, NUMBER.sub("#", note))
+            first.setdefault(kind, note)
+            count[kind] += 1
+    return [f"{model} ({n} x): {first[model, kind]}" for (model, kind), n in count.items()]
 
 
-def pictures(
-    data: Sequence[Dataset],
+# the page
+
+
+def write(
+    folder: Path,
     results: pd.DataFrame,
-    protocol: Protocol,
-    seed: int = 0,
-    candidates: Sequence[Candidate] | None = None,
-) -> Figures:
+    study: Study,
+    figures: Figures,
+    published: bool = False,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write report.html and the figures as PNG into ``folder``; return the report.
+
+    ``published`` says that each model is as its source has it, and not under the protocol.
+    ``notes`` say what else differs from the defaults. Each file is written whole or not at all.
+    """
+    results = ordered(results)
+    table = summary(results)
+    sections = []
+    for k, data in enumerate(study.data, 1):
+        mine = results[results["data"] == data.name]
+        fitted = mine[mine["model"].isin(list(MODELS))]
+        behind = {"fit_seconds": "median", "r_hat": "max", "ess": "median"}
+        behind |= {"effective_support": "median"}
+        columns = fitted.columns.union(list(behind), sort=False)  # no model may have chains
+        sections.append(
+            {
+                "data": data,
+                "table": table.loc[data.name],
+                "diagnostics": fitted.reindex(columns=columns)
+                .groupby("model", sort=False)
+                .agg(behind),
+                "warnings": warnings_of(fitted),
+                "winners": winners(mine),
+                "alike": same_decisions(mine),
+                "figures": [f"{kind}_{k}" for kind in ("differences", "roc", "distances")],
+            }
+        )
+    models = results["model"].unique() if published else ()
+    return write_page(
+        folder,
+        "report.html",
+        "report.html",
+        figures,
+        study=study,
+        sections=sections,
+        sentence=sentence,
+        unadjusted=UNADJUSTED,
+        yardsticks=YARDSTICKS,
+        publications={name: PUBLICATIONS[name] for name in models if name in PUBLICATIONS},
+        notes=notes,
+    )
+
+
+# pictures
+
+
+def pictures(study: Study, results: pd.DataFrame) -> Figures:
     """Return the figures of each data set, from the first half of the comparison.
 
     Parameters
     ----------
-    data : list of Dataset
+    study : Study
+        The comparison.
     results : pandas.DataFrame
-        The results of the comparison of these data.
-    protocol : Protocol
-    seed : int
-    candidates : list of Candidate, optional
-        Those of the comparison, if their parameters are not the defaults.
+        Its results.
 
     Returns
     -------
     dict
         ``differences_1``, ``roc_1`` and ``distances_1`` of the first data set, and so on.
     """
-    special = {candidate.name: candidate for candidate in candidates or []}
+    special = {candidate.name: candidate for candidate in study.candidates}
     figures: Figures = {}
-    for k, each in enumerate(data, 1):
-        mine = results[results["data"] == each.name]
+    for k, data in enumerate(study.data, 1):
+        mine = results[results["data"] == data.name]
         found = winners(mine)
         if not found:
             continue
-        if found[0].lead.blocks > 1 and len(found[0].lead.others):
+        best = found[next(iter(found))]
+        if best.blocks > 1 and len(best.others):
             figures[f"differences_{k}"] = (
                 plot_differences(found),
-                f"{each.name}: differences to the best model on the same halves, with 95 % "
-                "intervals. An interval that includes 0 does not tell the two models apart.",
+                f"{data.name}: differences to the best model on the same halves, with 95 % "
+                "intervals. An interval that includes 0 does not tell the two models apart. "
+                f"{UNADJUSTED}",
             )
         first = mine[(mine["replicate"] == 0) & (mine["error"] == "")]["model"].tolist()
-        own, pair = replicate_seed(0, seed), replicate_pair(Real(each), 0, seed)
+        seed, pair = replicate_seed(0, study.seed), replicate_pair(Real(data), 0, study.seed)
+        protocol, train = study.protocol.for_data(data), pair.train
         fitted: dict[str, Any] = {
-            name: protocol.for_data(each).fit(
-                special.get(name, Candidate(name, name)), pair.train.X, pair.train.minority, own
-            )[0]
-            for name in dict.fromkeys((found[0].lead.best, *PICTURED))
-            if name in first
+            model: protocol.fit(special[model], train.X, train.minority, seed)[0]
+            for model in dict.fromkeys((best.best, *PICTURED))
+            if model in first
         }
         y = pair.test.minority.astype(int)
         figures[f"roc_{k}"] = (
             plots.plot_roc(fitted, pair.test.X, y),
-            f"{each.name}: the {len(y)} rows of the first test half, by the best model and by the "
+            f"{data.name}: the {len(y)} rows of the first test half, by the best model and by the "
             "models of this package. Positive means minority, abnormal.",
         )
-        central = [name for name in ("BSVDD", *fitted) if hasattr(fitted.get(name), "distance")]
+        central = [model for model in ("BSVDD", *fitted) if hasattr(fitted.get(model), "distance")]
         if central:
-            numbers = halves(each, own)[1]
+            numbers = halves(data, seed)[1]
             order = np.argsort(numbers)
-            names = (np.arange(len(each.X)) if each.row_names is None else each.row_names)[numbers]
+            names = (np.arange(len(data.X)) if data.row_names is None else data.row_names)[numbers]
             figures[f"distances_{k}"] = (
                 plots.plot_distances(
                     fitted[central[0]], pair.test.X[order], y[order], names=names[order].tolist()
                 ),
-                f"{each.name}: the surprise of each row of the first test half by {central[0]}, "
+                f"{data.name}: the surprise of each row of the first test half by {central[0]}, "
                 "with a 90 % interval; 0 is the cutoff. A row has its id in your file, or its "
                 "number from 0.",
             )
     return figures
 
 
-def plot_differences(found: Sequence[Winner]) -> Figure:
+def plot_differences(found: dict[str, Lead]) -> Figure:
     """Show the paired differences of all models to the best one, one panel for each metric."""
-    most = max(len(each.lead.others) for each in found)
+    most = max(len(each.others) for each in found.values())
     size = 4.8 * len(found), 1.5 + 0.27 * most
     figure, axes = plt.subplots(1, len(found), figsize=size, squeeze=False, layout="constrained")
-    for ax, each in zip(axes[0], found, strict=True):
-        others = each.lead.others
+    for ax, (title, each) in zip(axes[0], found.items(), strict=True):
+        others = each.others
         place = np.arange(len(others))
-        colors = np.where(others["significant"], MINORITY, MAJORITY)
-        ax.hlines(place, others["low"], others["high"], color=list(colors), linewidth=2)
-        ax.scatter(others["difference"], place, color=list(colors), s=26, zorder=3)
+        colors = list(np.where(others["significant"], MINORITY, MAJORITY))
+        ax.hlines(place, others["low"], others["high"], color=colors, linewidth=2)
+        ax.scatter(others["difference"], place, color=colors, s=26, zorder=3)
         ax.axvline(0.0, color=PRIOR, linewidth=1)
         ax.set_yticks(place, list(others.index), parse_math=False)
         ax.set_ylim(len(others) - 0.5, -0.5)
-        ax.set(
-            xlabel=f"{each.title} minus that of {each.lead.best}",
-            title=f"{each.title}: {each.lead.best} is best",
-        )
+        ax.set(xlabel=f"{title} minus that of {each.best}", title=f"{title}: {each.best} is best")
     return figure
+
+
+def example(protocol: Protocol, seed: int = 0, candidates: Sequence[Candidate] = ()) -> Figures:
+    """Return the figures of a two-dimensional data set: {file name: (figure, caption)}.
+
+    ``candidates`` may give the pictured models other parameters than their defaults.
+    """
+    data = moon(seed=seed)
+    y = data.minority.astype(int)
+    special = {candidate.name: candidate for candidate in candidates}
+    fitted: dict[str, Any] = {
+        name: protocol.estimator(special.get(name, name), seed).fit(data.X, y) for name in PICTURED
+    }
+    bayes = fitted["BSVDD"]
+    surprise = bayes.decision(data.X, p_value=None)["surprise"].to_numpy()
+    central, border, remote = surprise.argmin(), np.abs(surprise).argmin(), surprise.argmax()
+    names = ["most central row", "row nearest to the cutoff", "most remote row"]
+    return {
+        "boundary": (
+            plots.plot_boundary(fitted, data.X, y),
+            "P(normal | data) over the plane, with the decision boundary (line) of each model. "
+            "It counts the uncertainty of the cutoff, of rows that the sample has not shown, and "
+            "of the centre where it has a posterior; that of SVDD has none. "
+            f"{len(y)} rows, {int(y.sum())} of them minority.",
+        ),
+        "distance_posterior": (
+            plots.plot_distance_posterior(bayes, data.X[[central, border, remote]], names),
+            "BSVDD: the posterior of the distance from the centre for three rows, and the cutoff. "
+            "P(normal) counts the uncertainty of the cutoff too; a row is normal when it exceeds "
+            ".5.",
+        ),
+        "distances": (
+            plots.plot_distances(bayes),
+            "BSVDD: the surprise of each training row, with a 90 % interval. It is 0 at the "
+            "cutoff, which was chosen on left-out rows, and .69 for a row half as similar.",
+        ),
+        "calibration": (
+            plots.plot_calibration(fitted, moon(n0=1000, n1=1, seed=seed + 1).X[:1000]),
+            "p-values of 1,000 new normal rows: the realised false alarms of a cutoff for each "
+            "asked rate. Lines within the band keep their promise as far as these rows can tell.",
+        ),
+        "weights": (
+            plots.plot_weights(fitted["BSVDD-M"]),
+            "BSVDD-M: the largest weights (median, 50 % and 90 % intervals). Minority rows weigh "
+            "negatively: they push the centre away.",
+        ),
+    }

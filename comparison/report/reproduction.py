@@ -5,6 +5,7 @@ Scenarios are fixed before a run, and differences are reported as they are.
 
 from __future__ import annotations
 
+from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,87 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.metrics import precision_recall_curve
 
+from ...inference.cutoff import rates
 from ..run.cell import BAYES, FLAG_ALL, FLAG_NONE, replicate_seed
 from ..run.runner import Study
+from ..scenarios.datasets import DATA
 from ..scenarios.slides import Slides
-from . import published
-from .pages import Section
-from .pages import write as write_page
-from .published import COMPARED
-from .table import mean_sd, moments
+from .table import METRICS, Section, mean_sd, moments, write_page
 
 COLORS = {"SVDD": "#0072B2", "BDD": "#E69F00", "BSVDD": "#009E73", "BSVDD-M": "#CC79A7"}
 MODELS = list(COLORS)
+COMPARED = {name: title for name, title in METRICS.items() if name != "auc"}  # as printed
 NEAR = 0.02  # of F1: as flagging all rows
+
+
+# the published table, and what follows from its numbers
+
+
+def published() -> pd.DataFrame:
+    """Return the means and standard deviations ("..._sd") as printed, rows (model, v)."""
+    with as_file(DATA / "slides.csv") as path:
+        return pd.read_csv(path, index_col=["model", "v"])
+
+
+def implied_share(printed: pd.DataFrame) -> pd.Series:
+    r"""Return the share of positive test rows that each row of the table implies.
+
+    .. math:: \mathrm{Accuracy} = p (1 - \mathrm{FNR}) + (1 - p)(1 - \mathrm{FPR})
+        \quad\Rightarrow\quad
+        p = \frac{\mathrm{Accuracy} - 1 + \mathrm{FPR}}{\mathrm{FPR} - \mathrm{FNR}}
+    """
+    p = (printed["accuracy"] - 1 + printed["fpr"]) / (printed["fpr"] - printed["fnr"])
+    return p.rename("implied share")
+
+
+def other_class_positive(printed: pd.DataFrame) -> pd.Series:
+    """Return which models have the opposite class as positive.
+
+    The implied share of such a model, averaged over v, is above one half where that of most models
+    is below, or the reverse.
+    """
+    above = implied_share(printed).groupby("model", sort=False).mean() > 0.5
+    return above != (above.mean() > 0.5)
+
+
+def recast(printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the minority as the positive class in every row.
+
+    If a row calls the other class positive, its FPR and FNR are exchanged, and F1 and PPV of the
+    minority are computed from them and the implied share. Accuracy and G-mean stay.
+    """
+    out = printed[list(COMPARED)].copy()
+    reversed_ = other_class_positive(printed)
+    rows = [key for key in out.index if reversed_[key[0]]]
+    p = 1 - implied_share(printed).loc[rows]
+    fpr, fnr = printed.loc[rows, "fnr"], printed.loc[rows, "fpr"]
+    metrics = rates(p * (1 - fnr), (1 - p) * fpr, p * fnr, (1 - p) * (1 - fpr))
+    for name in ("f1", "fpr", "fnr", "ppv"):
+        out.loc[rows, name] = metrics[name]
+    return out
+
+
+def distance(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.Series:
+    """Return the mean absolute difference of each model over the metrics and v.
+
+    Parameters
+    ----------
+    printed, ours : pandas.DataFrame
+        Means, rows (model, v), with at least the columns of the slides.
+    """
+    both = printed.index.intersection(ours.index)
+    columns = list(COMPARED)
+    gap = np.abs(printed.loc[both, columns] - ours.loc[both, columns])
+    # the PPV is missing where no row is flagged; it does not enter the mean
+    return gap.stack().groupby("model", sort=False).mean().rename("distance")
+
+
+def flag_all_f1(share: pd.Series | float) -> pd.Series | float:
+    """Return 2p/(1 + p), the F1 of flagging every row."""
+    return 2 * share / (1 + share)
+
+
+# beside ours
 
 
 def by_v(study: Study, results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -40,7 +110,7 @@ def by_v(study: Study, results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFram
 
 def share_table(ours: pd.DataFrame) -> pd.DataFrame:
     """Return, by v, the share of positive test rows: ours, and implied by each published model."""
-    table = published.implied_share(published.table()).unstack("model")
+    table = implied_share(published()).unstack("model")
     table = table[MODELS]
     table.insert(0, "ours", ours.loc[FLAG_ALL, "base_rate"])
     return table.dropna()
@@ -65,8 +135,8 @@ def best_f1(study: Study) -> pd.Series:
 
 def beside(ours: pd.DataFrame, sd: pd.DataFrame) -> pd.DataFrame:
     """Return both tables as texts, rows (model, v, source)."""
-    printed = published.table()
-    recast, opposite = published.recast(printed), published.other_class_positive(printed)
+    printed = published()
+    turned, opposite = recast(printed), other_class_positive(printed)
     rows: dict[tuple[str, float, str], list[str]] = {}
 
     def add(key: Any, source: str, mean: pd.DataFrame, spread: list[float]) -> None:
@@ -78,7 +148,7 @@ def beside(ours: pd.DataFrame, sd: pd.DataFrame) -> pd.DataFrame:
         if key in printed.index:
             add(key, "slides", printed, printed.loc[key, [f"{name}_sd" for name in COMPARED]])
             if opposite[key[0]]:
-                add(key, "slides, recast", recast, [np.nan] * len(COMPARED))
+                add(key, "slides, recast", turned, [np.nan] * len(COMPARED))
         add(key, "ours", ours, sd.loc[key, list(COMPARED)])
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(COMPARED.values()))
     return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["model", "v", "source"]))
@@ -90,16 +160,15 @@ def verdicts(ours: pd.DataFrame, best: pd.Series) -> pd.DataFrame:
     The published rows have the minority as positive in all of them. Bayes' rule is there with the
     best F1 of any threshold.
     """
-    printed = published.table()
-    recast, opposite = published.recast(printed), published.other_class_positive(printed)
-    shares = share_table(ours)
+    printed = published()
+    opposite, shares = other_class_positive(printed), share_table(ours)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for source, table in (("published", recast), ("ours", ours)):
+    for source, table in (("published", recast(printed)), ("ours", ours)):
         for m in (m for m in MODELS if m in ours.index):
             turned = source == "published" and opposite[m]
             p = shares["ours"] if source == "ours" else shares[m]
             f1 = table.loc[m, "f1"].reindex(p.index)
-            gap = (f1 - published.flag_all_f1(1 - p if turned else p)).dropna()
+            gap = (f1 - flag_all_f1(1 - p if turned else p)).dropna()
             near = "as" if gap.abs().max() < NEAR else "other than"
             word = f"{near} flagging all" if len(gap) else "no fit succeeded"
             rows[m, source] = {
@@ -127,11 +196,11 @@ def _listed(values: pd.Series) -> str:
 
 def distances(ours: pd.DataFrame) -> pd.DataFrame:
     """Return the mean absolute difference of each model from the printed table."""
-    printed = published.table()
+    printed = published()
     return pd.DataFrame(
         {
-            "to the table as printed": published.distances(printed, ours),
-            "with the minority as positive": published.distances(published.recast(printed), ours),
+            "to the table as printed": distance(printed, ours),
+            "with the minority as positive": distance(recast(printed), ours),
         }
     )
 
@@ -211,12 +280,15 @@ def implied_shares(ours: pd.DataFrame) -> Figure:
 
 def f1_against_flag_all(ours: pd.DataFrame, best: pd.Series) -> Figure:
     """Show the F1 of each model, ours and published, with flag-all and the best possible F1."""
-    shares, recast = share_table(ours), published.recast(published.table())
+    shares = share_table(ours)
     figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
     x = range(len(shares))
-    ax.plot(x, published.flag_all_f1(shares["ours"]), color="#333333", label="flag all")
+    ax.plot(x, flag_all_f1(shares["ours"]), color="#333333", label="flag all")
     ax.plot(x, best.reindex(shares.index), "kx", label="best on the truth")
-    for table, label, style in ((recast, "_{}", {"mfc": "white"}), (ours, "{}", {})):
+    for table, label, style in (
+        (recast(published()), "_{}", {"mfc": "white"}),
+        (ours, "{}", {}),
+    ):
         _points(ax, table["f1"].unstack("model").reindex(shares.index), label, **style)
     ax.set(ylabel="F1 of the minority", ylim=(0, None))
     return figure

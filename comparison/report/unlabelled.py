@@ -16,12 +16,10 @@ from matplotlib.figure import Figure
 from ...estimators.messages import as_cell
 from ...estimators.registry import MODELS
 from ...estimators.report.words import none_beyond
-from ..run.protocol import Protocol
+from ..run.runner import Study
 from ..scenarios.datasets import Dataset
-from . import own_data, pages
-from .comparison_page import warnings_of
-from .pages import heat_map
-from .table import number
+from .own_data import alike, warnings_of
+from .table import heat_map, number, write_page
 
 SHOWN = 20  # rows on the page
 ALIKE = 0.95  # agreement of models that decide alike
@@ -85,7 +83,7 @@ class Votes:
     def lines(self, rate: float) -> list[str]:
         """Return what the tables do not say, in sentences, for the asked share of odd rows."""
         shares = none_beyond(len(self.rows), rate) or SHARES
-        return [f"{NO_WINNER} {shares}", *own_data.alike(self.agreement >= ALIKE)]
+        return [f"{NO_WINNER} {shares}", *alike(self.agreement >= ALIKE)]
 
 
 def votes(results: pd.DataFrame, data: Dataset, name: str = "row") -> Votes:
@@ -155,13 +153,7 @@ def plot_agreement(found: Votes) -> Figure:
 
 
 def write(
-    folder: Path,
-    results: pd.DataFrame,
-    found: Votes,
-    data: Dataset,
-    protocol: Protocol,
-    seed: int,
-    notes: list[str],
+    folder: Path, results: pd.DataFrame, found: Votes, study: Study, notes: list[str]
 ) -> Path:
     """Write report.html and the picture into ``folder``; return the report.
 
@@ -170,22 +162,21 @@ def write(
     folder : path
     results : pandas.DataFrame
     found : Votes
-    data : Dataset
-    protocol : Protocol
-    seed : int
+    study : Study
+        Of one table.
     notes : list of str
         What differs from the defaults.
     """
+    (data,) = study.data
     caption = f"{data.name}: agreement of the models on the odd rows."
-    return pages.write(
+    return write_page(
         folder,
         "report.html",
         "unlabelled.html",
         {"agreement": (plot_agreement(found), caption)},
         data=data,
         found=found,
-        protocol=protocol,
-        seed=seed,
+        study=study,
         notes=notes,
         legend=LEGEND,
         shown=SHOWN,

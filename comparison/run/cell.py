@@ -12,17 +12,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import average_precision_score, brier_score_loss
 from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
+from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.scenario import Pair, Scenario
-from .measures import measure, measure_kinds, scores_of_answers
 from .protocol import Candidate, Protocol
 from .store import Row
 
 FLAG_ALL, FLAG_NONE, BAYES = "flag all", "flag none", "Bayes rule"
 TRIVIAL = (FLAG_ALL, FLAG_NONE, BAYES)
+BINS = 10
+UNSEEN_SHARES = (0.25, 0.5)
+LEAST = 1e-15  # probability in a log score
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,9 @@ class Cell:
     replicate: int
     seed: int
 
+    def __str__(self) -> str:
+        return f"{self.scenario.name}, {self.candidate.name}, replicate {self.replicate}"
+
     def run(self) -> Row:
         """Fit, score, and return one row of results; if the fit fails, the row has its error.
 
@@ -49,12 +56,7 @@ class Cell:
                 results = self._fit_and_score()
         except Exception as error:  # whatever it is, it belongs to this cell
             results = {"error": f"{type(error).__name__}: {error}"}
-        return {
-            "data": self.scenario.name,
-            "model": self.candidate.name,
-            "replicate": self.replicate,
-            **{name: _json_value(value) for name, value in results.items()},
-        }
+        return _row(self.scenario, self.candidate.name, self.replicate, results)
 
     def _fit_and_score(self) -> dict[str, Any]:
         pair = replicate_pair(self.scenario, self.replicate, self.seed)
@@ -122,27 +124,16 @@ def _note(caught: warnings.WarningMessage) -> str:
     return f"{'' if ours else f'{caught.category.__name__}: '}{caught.message}"
 
 
-def _of_answers(est: Detector, unseen: np.ndarray, pair: Pair) -> dict[str, float]:
-    """Return proper scores of the answers normal, known and unknown, and the AUC by P(normal).
+def _row(scenario: Scenario, model: str, replicate: int, results: dict[str, Any]) -> Row:
+    """Return a row of results, with values as JSON stores them: a new one equals a stored one."""
 
-    The names of those without a background, which are Platt's, begin with "platt_".
-    """
-    minority, X = pair.test.minority, pair.test.X
-    values: dict[str, float] = {}
-    base_rate = float(pair.train.minority.mean())
-    answers = est.kinds(X).to_numpy()
-    for prefix, P in (("", answers), ("platt_", est.kinds(X, background=0).to_numpy())):
-        values |= scores_of_answers(P, minority, unseen, base_rate, prefix)
-    found = measure_kinds(minority, unseen, answers[:, 0] < 0.5, 1.0 - answers[:, 0])
-    return values | {f"answers_auc_{each}": found[f"auc_{each}"] for each in ("seen", "unseen")}
+    def stored(value: Any) -> str | float | None:
+        if isinstance(value, str):
+            return value
+        return float(value) if math.isfinite(value) else None
 
-
-def _json_value(value: Any) -> str | float | None:
-    """Return ``value`` as JSON stores it, so that a new row equals a stored one."""
-    if isinstance(value, str):
-        return value
-    number = float(value)
-    return number if math.isfinite(number) else None
+    key: Row = {"data": scenario.name, "model": model, "replicate": replicate}
+    return key | {name: stored(value) for name, value in results.items()}
 
 
 def trivial_rules(scenario: Scenario, replicate: int, seed: int) -> Iterator[Row]:
@@ -155,16 +146,9 @@ def trivial_rules(scenario: Scenario, replicate: int, seed: int) -> Iterator[Row
         return
     n = len(pair.test.X)
     for name, probability in zip(TRIVIAL, (np.ones(n), np.zeros(n), pair.truth), strict=True):
-        if probability is None:
-            continue
-        metrics = measure(pair.test.minority, probability > 0.5, probability, probability)
-        yield {
-            "data": scenario.name,
-            "model": name,
-            "replicate": replicate,
-            **{metric: _json_value(value) for metric, value in metrics.items()},
-            "base_rate": pair.test.base_rate,
-        }
+        if probability is not None:
+            found = measure(pair.test.minority, probability > 0.5, probability, probability)
+            yield _row(scenario, name, replicate, found | {"base_rate": pair.test.base_rate})
 
 
 def replicate_seed(replicate: int, seed: int) -> int:
@@ -179,3 +163,128 @@ def replicate_pair(scenario: Scenario, replicate: int, seed: int) -> Pair:
     The last pair is kept, as a process computes the cells of one replicate after another.
     """
     return scenario.pair(replicate_seed(replicate, seed))
+
+
+# metrics
+
+
+def measure(
+    minority: np.ndarray, flagged: np.ndarray, score: np.ndarray, probability: np.ndarray
+) -> dict[str, float]:
+    """Return the metrics of a decision, of a ranking and of P(abnormal).
+
+    Parameters
+    ----------
+    minority, flagged : ndarray of bool, shape (n,)
+        The true classes, and the rows that the rule calls abnormal.
+    score : ndarray of shape (n,)
+        Larger is more abnormal.
+    probability : ndarray of shape (n,)
+        P(abnormal); 0 or 1 for separating machines.
+
+    Returns
+    -------
+    dict
+        The metrics of :func:`bsvdd.inference.decision.evaluate`, ``average_precision`` (of the
+        minority; the base rate for a constant score), ``brier`` and ``calibration_error``.
+    """
+    both = minority.any() and not minority.all()
+    return {
+        **evaluate(minority, flagged, score),
+        "average_precision": float(average_precision_score(minority, score)) if both else np.nan,
+        "brier": float(brier_score_loss(minority.astype(int), probability, pos_label=1)),
+        "calibration_error": calibration_error(minority, probability),
+    }
+
+
+def calibration_error(minority: np.ndarray, probability: np.ndarray) -> float:
+    r"""Return the expected calibration error (Naeini et al. 2015), 0 at best.
+
+    .. math:: \sum_b \frac{n_b}{n} \left|\bar p_b - \bar y_b\right|
+
+    over 10 bins of equal width, [0, .1), ..., [.9, 1].
+    """
+    bins = np.minimum((probability * BINS).astype(int), BINS - 1)
+    excess = np.bincount(bins, probability - minority, minlength=BINS)
+    return float(np.abs(excess).sum() / len(minority))
+
+
+def measure_kinds(
+    minority: np.ndarray, unseen: np.ndarray, flagged: np.ndarray, score: np.ndarray
+) -> dict[str, float]:
+    """Return AUC and G-mean of normal rows and seen kinds, and of normal rows and unseen kinds.
+
+    Parameters
+    ----------
+    minority, unseen, flagged : ndarray of bool, shape (n,)
+        Abnormal rows, those of them whose kind is not in training, and those that the rule flags.
+    score : ndarray of shape (n,)
+        Larger is more abnormal.
+
+    Returns
+    -------
+    dict
+        ``auc_seen``, ``g_mean_seen``, ``auc_unseen``, ``g_mean_unseen``; without rows, NaN.
+    """
+    values: dict[str, float] = {}
+    for name, others in (("seen", unseen), ("unseen", minority & ~unseen)):
+        found = evaluate(minority[~others], flagged[~others], score[~others])
+        values |= {f"{metric}_{name}": found[metric] for metric in ("auc", "g_mean")}
+    return values
+
+
+def _of_answers(est: Detector, unseen: np.ndarray, pair: Pair) -> dict[str, float]:
+    """Return proper scores of the answers normal, known and unknown, and the AUC by P(normal).
+
+    The names of those without a background, which are Platt's, begin with "platt_".
+    """
+    minority, X = pair.test.minority, pair.test.X
+    base_rate, answers = float(pair.train.minority.mean()), est.kinds(X).to_numpy()
+    values = scores_of_answers(answers, minority, unseen, base_rate)
+    without = scores_of_answers(est.kinds(X, background=0).to_numpy(), minority, unseen, base_rate)
+    values |= {f"platt_{name}": value for name, value in without.items()}
+    found = measure_kinds(minority, unseen, answers[:, 0] < 0.5, 1.0 - answers[:, 0])
+    return values | {f"answers_auc_{each}": found[f"auc_{each}"] for each in ("seen", "unseen")}
+
+
+def scores_of_answers(
+    answers: np.ndarray, minority: np.ndarray, unseen: np.ndarray, base_rate: float
+) -> dict[str, float]:
+    r"""Return proper scores of P(normal) and of three answers; lower is better.
+
+    The test rows are weighted so that the base rate is :math:`\pi` and a share s of the abnormal
+    rows is of unseen kinds,
+
+    .. math:: (1 - \pi)\, \overline{S}_{\text{normal}} + \pi (1 - s)\, \overline{S}_{\text{seen}}
+        + \pi s\, \overline{S}_{\text{unseen}}.
+
+    Parameters
+    ----------
+    answers : ndarray of shape (n, 3)
+        P(normal), P(known kind), P(unknown kind).
+    minority, unseen : ndarray of bool, shape (n,)
+    base_rate : float
+        pi.
+
+    Returns
+    -------
+    dict
+        For s = .25 and .5, in per cent at the end of the names: ``log_score`` and ``brier`` of
+        P(normal) (of the two answers normal and abnormal), and ``answers_log_score`` of all three.
+        NaN if there is no row of seen or of unseen kinds.
+    """
+    normal, truth = answers[:, 0], np.where(unseen, 2, minority.astype(int))
+    of_truth = np.where(minority, 1.0 - normal, normal)
+    losses = {
+        "log_score": -np.log(np.maximum(of_truth, LEAST)),
+        "brier": (1.0 - of_truth) ** 2,
+        "answers_log_score": -np.log(np.maximum(answers[np.arange(len(truth)), truth], LEAST)),
+    }
+    present = all((truth == answer).any() for answer in range(3))
+    values = {}
+    for name, loss in losses.items():
+        means = [loss[truth == answer].mean() if present else np.nan for answer in range(3)]
+        for s in UNSEEN_SHARES:
+            weights = [1.0 - base_rate, base_rate * (1.0 - s), base_rate * s]
+            values[f"{name}_{100 * s:.0f}"] = float(np.dot(weights, means))
+    return values

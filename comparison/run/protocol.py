@@ -22,8 +22,9 @@ from ...inference.cutoff import Cutoff
 from ...inference.decision import evaluate
 from ...models import priors
 from ...models.kernels import RBF, Kernel, Standardized, Tabular
-from ..scenarios.collection import Dataset, require_known
+from ..scenarios.datasets import Dataset, require_known
 
+SUMS_OVER_PAIRS = "KDE"  # the yardstick that scores each row by all training rows
 TUNED_BY = ("g_mean", "balanced_accuracy", "f1")
 FRACTIONS, PENALTIES = (0.02, 0.1, 0.3), (0.1, 1.0, 10.0)  # of outlier_fraction and nu; of C
 
@@ -65,6 +66,12 @@ class Candidate:
     def needs_minority(self) -> bool:
         """Whether the model's weights depend on minority rows."""
         return MODELS[self.model].needs_minority
+
+    @property
+    def takes_all_rows(self) -> bool:
+        """Whether the cost grows with the square of the rows or faster: there are no landmarks."""
+        landmarks = "dictionary" in MODELS[self.model].parameters
+        return self.model == SUMS_OVER_PAIRS or not (self.is_yardstick or landmarks)
 
 
 @dataclass(frozen=True)
@@ -126,9 +133,8 @@ class Protocol:
             "tune": self.tune,
             "chains": self.chains,
         }
-        accepted = est.get_params(deep=False)
-        applicable = {name: value for name, value in shared.items() if name in accepted}
-        return est.set_params(**applicable | candidate.parameters | changes)
+        own = {name: shared[name] for name in est.get_params(deep=False) if name in shared}
+        return est.set_params(**own | candidate.parameters | changes)
 
     def kernel_of(self, candidate: Candidate) -> Kernel:
         """Return the kernel of a candidate, or the first of those to choose from."""

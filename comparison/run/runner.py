@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
+from ...estimators import training
 from ...estimators.fit import check_rows
-from ...estimators.messages import FORMULA, as_cell
+from ...estimators.messages import FORMULA, as_cell, quoted
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
 from .cell import Cell, replicate_pair, trivial_rules
 from .protocol import Candidate, Protocol
-from .store import Key, Row, Store
+from .store import Row, Store
 from .workers import Workers
 
 DEFAULT_MODELS = [*REGISTRY, *YARDSTICKS]
@@ -77,6 +78,11 @@ class Study:
         """Return the path in ``folder`` of a file of this study, such as its "results.csv"."""
         return folder / f"{self.name.replace(': ', '_')}_{name}"
 
+    @property
+    def data(self) -> list[Dataset]:
+        """The data sets of the scenarios, of those that are real."""
+        return [scenario.data for scenario in self.scenarios if isinstance(scenario, Real)]
+
     def cells(self) -> list[Cell]:
         """Return the cells, in the order of the table."""
         return [
@@ -88,22 +94,53 @@ class Study:
             if (scenario.name, candidate.name) not in self.left_out
         ]
 
-    def refusals(self) -> dict[tuple[str, str], str]:
+    def refusals(self, slow: bool = False) -> dict[tuple[str, str], str]:
         """Return why models cannot be fitted to real data, by (scenario, candidate); no fit is run.
 
-        Generated data are not looked at.
+        Generated data are not looked at. With ``slow`` the models are there too that could be
+        fitted to all rows, but take long for many.
         """
         reasons: dict[tuple[str, str], str] = {}
         for cell in self.cells():
             if cell.replicate or not isinstance(cell.scenario, Real):
                 continue
-            train = replicate_pair(cell.scenario, 0, self.seed).train
+            train, key = replicate_pair(cell.scenario, 0, self.seed).train, cell.candidate.name
+            n = len(train.X)
             try:
                 check_rows(self.protocol.estimator(cell.candidate, self.seed), train.minority)
             except ValueError as error:
-                reasons[cell.scenario.name, cell.candidate.name] = str(error)
+                reasons[cell.scenario.name, key] = str(error)
+            else:
+                if slow and n > training.MAX_POINTS and cell.candidate.takes_all_rows:
+                    reasons[cell.scenario.name, key] = (
+                        f"{n} rows train, and without landmarks more than {training.MAX_POINTS} "
+                        "take long; name the model by --model to fit it all the same"
+                    )
         replicate_pair.cache_clear()
         return reasons
+
+    def without_refused(self, chosen: bool) -> tuple[Study, list[str]]:
+        """Return the study of the models that can be fitted soon, and why others are left out.
+
+        Parameters
+        ----------
+        chosen : bool
+            Whether the user named the models: then slow ones are fitted.
+
+        Raises
+        ------
+        ValueError
+            A model that the user named cannot be fitted, or no model can.
+        """
+        refused = self.refusals(slow=not chosen)
+        smaller = replace(self, left_out=frozenset(refused))
+        groups: dict[tuple[str, str], list[str]] = {}
+        for (data, model), reason in refused.items():
+            groups.setdefault((data, reason), []).append(model)
+        reasons = [f"{quoted(m)} on {data}: {reason}" for (data, reason), m in groups.items()]
+        if refused and (chosen or not smaller.cells()):
+            raise ValueError(f"nothing was fitted: {'; '.join(reasons)}")
+        return smaller, reasons
 
     def check(self) -> None:
         """Raise a ValueError if names are repeated, or some cell cannot be fitted."""
@@ -111,15 +148,8 @@ class Study:
             name, n = Counter(each.name for each in given).most_common(1)[0]
             if n > 1:
                 raise ValueError(f"{kind} {name!r} is given twice")
-        folds = self.protocol.cutoff.cv
         for scenario in self.scenarios:
             scenario.check()
-            n1 = scenario.n_minority
-            if scenario.labelled and isinstance(folds, int) and n1 is not None and n1 < folds:
-                raise ValueError(
-                    f"{scenario.name}: {folds} folds need at least {folds} minority rows in "
-                    f"training, got {n1}; give more rows, or use fewer folds"
-                )
         for candidate in self.candidates:
             self.protocol.check(len(self.protocol.choices(candidate)))
 
@@ -146,7 +176,7 @@ class Study:
         """
         self.check()
         cells = self.cells()
-        keys: list[Key] = [] if store is None else store.keys(cells)
+        keys = [] if store is None else store.keys(cells)
         rows: dict[int, Row] = {}
         failed = 0
 
@@ -210,15 +240,14 @@ def read(path: str | Path) -> pd.DataFrame:
         return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
 
     with open(path, newline="", encoding="utf-8") as file:
-        return frame(
-            [
-                {
-                    name: text(cell) if name in TEXT else float(cell or "nan")
-                    for name, cell in row.items()
-                }
-                for row in csv.DictReader(file)
-            ]
-        )
+        rows: list[Row] = [
+            {
+                name: text(cell) if name in TEXT else float(cell or "nan")
+                for name, cell in row.items()
+            }
+            for row in csv.DictReader(file)
+        ]
+    return frame(rows)
 
 
 def compare(
@@ -271,18 +300,19 @@ def compare(
 
 def comparison(
     data: list[Dataset],
-    models: list[str] | None = None,
+    models: Sequence[str | Candidate] | None = None,
     replicates: int = 5,
     protocol: Protocol | None = None,
     seed: int = 0,
-    candidates: list[Candidate] | None = None,
 ) -> Study:
-    """Return the study that :func:`compare` runs; ``candidates`` take the place of ``models``.
+    """Return the study that :func:`compare` runs.
 
     In a table without minority rows each row is judged by all others, once.
     """
-    if candidates is None:
-        candidates = [Candidate(name, name) for name in models or DEFAULT_MODELS]
+    candidates = [
+        Candidate(each, each) if isinstance(each, str) else each
+        for each in models or DEFAULT_MODELS
+    ]
     labelled = any(each.minority.any() for each in data)
     scenarios: list[Scenario] = [Real(each, labelled=labelled) for each in data]
     once = replicates if labelled else 1

@@ -75,22 +75,6 @@ def describe(value: Any, memo: Memo | None = None) -> Any:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Key:
-    """The address of a result.
-
-    Attributes
-    ----------
-    file : str
-        Name of the file.
-    cell : dict
-        Description of the cell, of which the name is the hash.
-    """
-
-    file: str
-    cell: dict[str, Any]
-
-
 class Store:
     """The finished cells in a folder.
 
@@ -127,33 +111,34 @@ class Store:
             except (OSError, NoResultError) as error:
                 self.foreign[path.name] = str(error)
 
-    def keys(self, cells: list[Any]) -> list[Key]:
-        """Return the key of each cell; what the cells share is described once."""
+    def keys(self, cells: list[Any]) -> list[dict[str, Any]]:
+        """Return the description of each cell; what the cells share is described once."""
         memo: Memo = {}
-        descriptions = [describe(cell, memo) for cell in cells]
-        return [Key(_file_name(each, self.version), each) for each in descriptions]
+        return [describe(cell, memo) for cell in cells]
 
-    def get(self, key: Key) -> Row | None:
+    def get(self, key: dict[str, Any]) -> Row | None:
         """Return the result of a cell; a ValueError if a foreign file has its name."""
-        if key.file in self.foreign:
+        name = _file_name(key, self.version)
+        if name in self.foreign:
             raise ValueError(
-                f"{self.folder / key.file} has the name of a result, but is none "
-                f"({self.foreign[key.file]}); it is left as it is: move it away and run again"
+                f"{self.folder / name} has the name of a result, but is none "
+                f"({self.foreign[name]}); it is left as it is: move it away and run again"
             )
-        return self._rows.get(key.file)
+        return self._rows.get(name)
 
-    def put(self, key: Key, row: Row) -> None:
+    def put(self, key: dict[str, Any], row: Row) -> None:
         """Write the result of a cell, all or nothing."""
+        name = _file_name(key, self.version)
         record = {
             "format": FORMAT,
             "bsvdd": self.version,
-            "cell": key.cell,
+            "cell": key,
             "row": row,
-            "sha256": _digest([key.cell, row]),
+            "sha256": _digest([key, row]),
         }
-        with atomic(self.folder / key.file) as temporary:
+        with atomic(self.folder / name) as temporary:
             temporary.write_text(json.dumps(record, allow_nan=False) + "\n", encoding="utf-8")
-        self._rows[key.file] = row
+        self._rows[name] = row
 
     def _read(self, path: Path) -> Row:
         status = path.stat()

@@ -17,10 +17,9 @@ import pandas as pd
 
 from ...estimators.registry import MODELS
 from ...models.kernels import RBF, Standardized, Tabular
-from ..scenarios.collection import Dataset, require_known
-from ..scenarios.generators import SHAPES, Shape
-from ..scenarios.kinds import Clusters, KindSet, LabelledKind
-from ..scenarios.scenario import Real, Scenario
+from ..scenarios.datasets import Dataset, KindSet, require_known
+from ..scenarios.generators import SHAPES, Clusters, Shape
+from ..scenarios.scenario import LabelledKind, Real, Scenario
 from ..scenarios.slides import Slides
 from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, published
 from .runner import Study, read
@@ -192,7 +191,7 @@ def generated_design(quick: bool) -> Design:
     """
     base = Slides(v=0.0, n_train=200 if quick else 300, n_test=1000 if quick else 4000)
     rows = 200 if quick else 600  # so that a share of 1/100 leaves 6 minority rows
-    shapes = {kind: Shape(kind, n_test=base.n_test) for kind in SHAPES if kind != "paw"}
+    shapes = {kind: Shape(kind, n_test=base.n_test) for kind in SHAPES}
     moons, ring = shapes["moons"], shapes["ring"]
     widths, wrong = (50, 100, 200), (0.1, 0.3)
     design: dict[str, dict[str, list[Scenario]]] = {

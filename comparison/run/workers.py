@@ -157,7 +157,7 @@ def _run_cell(i: int, cell: Cell) -> tuple[int, Row]:
 
 
 def _died(who: str, cells: Iterable[Cell]) -> str:
-    names = [f"{c.scenario.name}, {c.candidate.name}, replicate {c.replicate}" for c in cells]
+    names = list(map(str, cells))
     more = [f"{len(names) - LISTED} more"] if len(names) > LISTED else []
     return (
         f"{who} died at {'; '.join(names[:LISTED] + more)}. Most often the memory was full, or "

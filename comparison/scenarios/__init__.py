@@ -4,7 +4,5 @@ import pkgutil
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submodules=[module.name for module in pkgutil.iter_modules(__path__)],
-)
+_modules = [module.name for module in pkgutil.iter_modules(__path__)]
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, _modules)

@@ -1,34 +1,192 @@
-"""Data sets: the embedded ones, and the user's own in .csv and .npz files."""
+"""Data sets: the embedded ones, and the user's own in .csv and .npz files.
+
+The sources and licences of the embedded sets are in data/sets.json. Nothing heavy is imported
+before a file is read, so that the command line can list the sets at once.
+"""
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
 import zipfile
 import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from sklearn.datasets import make_moons
 
-from ...estimators.messages import printable
-from ...estimators.rows import columns
-from ...estimators.rows.files import COMMAS, CsvFormat, require_file
-from ...estimators.rows.tables import Layout, minority_of, read_features
-from .collection import DEFAULT as DEFAULT
-from .collection import QUICK as QUICK
-from .collection import Dataset
-from .collection import Source as Source
-from .collection import embedded as embedded
-from .collection import names as names
-from .collection import sources as sources
+from ...estimators.messages import did_you_mean, printable
 
+if TYPE_CHECKING:
+    from ...estimators.rows.tables import Layout
+
+DATA = files(__package__) / "data"
+KINDS = DATA / "kinds"  # sets of several classes
+DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
+QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
+LEAST = 8  # rows of a kind that is labelled
 UNREADABLE = (
     *(KeyError, ValueError, EOFError, TypeError, RuntimeError, MemoryError),
     *(zipfile.BadZipFile, zlib.error),
 )
 EXPANSION = 100  # times the size of a compressed file that its arrays may need,
 EXPANDED = 2**26  # or these bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows and their classes; two sets are equal if their names and contents are.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray of shape (n, p)
+    minority : ndarray of bool, shape (n,)
+        Whether a row belongs to the minority class.
+    categorical : tuple of int, optional
+        Positions of the columns of categories, for :class:`bsvdd.kernels.Tabular`.
+    imputed : bool, optional
+        True if NaN in X are gaps, to fill by what the majority rows of a training half have.
+    row_names : ndarray of shape (n,), optional
+        The user's names of the rows, for pictures; by default their numbers.
+    columns : list of str, optional
+        The user's names of the columns.
+    """
+
+    name: str
+    X: np.ndarray
+    minority: np.ndarray
+    categorical: tuple[int, ...] | None = None
+    imputed: bool | None = None
+    row_names: np.ndarray | None = field(default=None, compare=False)
+    columns: list[str] | None = field(default=None, compare=False)
+
+    @cached_property
+    def _digest(self) -> tuple[str, tuple[int, ...], str]:
+        content = np.ascontiguousarray(self.X).tobytes() + np.packbits(self.minority).tobytes()
+        content += repr(self.categorical).encode() if self.categorical else b""
+        return self.name, self.X.shape, hashlib.sha256(content).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    @property
+    def base_rate(self) -> float:
+        """Share of minority rows."""
+        return float(self.minority.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class KindSet:
+    """Rows of several classes.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray of shape (n, p)
+    label : ndarray of str, shape (n,)
+        The class of each row.
+    """
+
+    name: str
+    X: np.ndarray
+    label: np.ndarray
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        """The number of rows of each class, the largest first."""
+        names, counts = np.unique(self.label, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return dict(zip(names[order].tolist(), counts[order].tolist(), strict=True))
+
+    @property
+    def normal(self) -> tuple[str, ...]:
+        """The normal classes: the fewest largest ones with more than half of the rows."""
+        above = np.cumsum(list(self._sizes.values())) > len(self.label) / 2.0
+        return tuple(self._sizes)[: int(above.argmax()) + 1]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The other classes with at least 8 rows, the largest first."""
+        sizes, normal = self._sizes, self.normal
+        return tuple(name for name, n in sizes.items() if n >= LEAST and name not in normal)
+
+
+# the embedded sets
+
+
+def records(folder: Traversable = DATA) -> dict[str, dict[str, Any]]:
+    """Return the record of each set in ``folder``, by name.
+
+    A record has the origin and its ``url``, the ``licence``, where the ``copy`` was taken from, and
+    the ``conversion``: what was changed in the original, and which class is the minority.
+    """
+    return dict(sorted(json.loads((folder / "sets.json").read_text(encoding="utf-8")).items()))
+
+
+def names(folder: Traversable = DATA) -> list[str]:
+    """Return the names of the sets in ``folder``: the real ones, or those of ``KINDS``."""
+    return list(records(folder))
+
+
+def require_known(what: str, name: str, names: Iterable[str]) -> None:
+    """Raise a ValueError that lists the names, if ``name`` is not one of them."""
+    if name not in (known := list(names)):
+        raise ValueError(
+            f"unknown {what} {name!r}{did_you_mean(name, known)}; expected one of "
+            f"{', '.join(map(repr, known))}"
+        )
+
+
+def embedded(name: str) -> Dataset:
+    """Return the embedded data set ``name``.
+
+    Raises
+    ------
+    ValueError
+        There is no data set of that name; the message lists the names.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets
+    >>> data = datasets.embedded("wine_cultivar3")
+    >>> data.X.shape, int(data.minority.sum())
+    ((178, 13), 48)
+    """
+    require_known("data set", name, names())
+    with as_file(DATA / f"{name}.npz") as path, np.load(path) as arrays:
+        return Dataset(name, arrays["X"], arrays["y"] == 1)
+
+
+def embedded_kinds(name: str) -> KindSet:
+    """Return the embedded set of several classes ``name``.
+
+    Raises
+    ------
+    ValueError
+        There is no set of that name; the message lists the names.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets
+    >>> data = datasets.embedded_kinds("thyroid")
+    >>> data.X.shape, data.normal, data.kinds
+    ((215, 5), ('normal',), ('hyper', 'hypo'))
+    """
+    require_known("set of several classes", name, names(KINDS))
+    record = records(KINDS)[name]
+    with as_file(KINDS / f"{name}.npz") as path, np.load(path) as arrays:
+        label = np.array(record["kinds"])[arrays["kind"]]
+        X = arrays["X"] if record["rows_of"] is None else embedded(record["rows_of"]).X
+    return KindSet(name, X, label)
 
 
 def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
@@ -46,19 +204,17 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
     >>> round(datasets.moon().base_rate, 3)
     0.091
     """
+    from sklearn.datasets import make_moons
+
     X, y = make_moons((n0, n1), noise=0.15, random_state=seed)
     return Dataset("moon", X, y == 1)
 
 
+# the user's own files
+
+
 def from_csv(
-    path: str | Path,
-    label: str | None,
-    minor: str | None,
-    id: str | None = None,
-    drop: tuple[str, ...] = (),
-    form: CsvFormat = COMMAS,
-    categories: tuple[str, ...] = (),
-    missing: str = "error",
+    path: str | Path, layout: Layout, minor: str | None = None, missing: str = "error"
 ) -> Dataset:
     """Return the user's data set in ``path``; columns of text are categories.
 
@@ -66,11 +222,10 @@ def from_csv(
     ----------
     path : str or path
         A CSV file with a header.
-    label, minor : str or None
-        As in :func:`~bsvdd.estimators.rows.tables.minority_of`; without a label no row is
-        minority, and a column with two values is a category.
-    id, drop, form, categories
-        As in :class:`~bsvdd.estimators.rows.tables.Layout`.
+    layout : Layout
+        Without a label no row is minority, and a column with two values is a category.
+    minor : str, optional
+        As in :func:`~bsvdd.estimators.rows.tables.minority_of`.
     missing : {"error", "drop", "impute"}
         As in :func:`~bsvdd.estimators.rows.tables.read_features`. With "impute" the gaps stay
         until a training half fills them.
@@ -85,15 +240,20 @@ def from_csv(
     DataWarning
         As in :func:`~bsvdd.estimators.rows.tables.read_features`.
     """
-    layout = Layout(label, id, drop, form, categories, may_have_classes=label is not None)
-    X, minority = read_features(path, layout, minor, missing)
+    from ...estimators.rows import columns, tables
+
+    X, minority = tables.read_features(path, layout, minor, missing)
     text, dates = columns.found(X)
     numbers = columns.numbers(X, text, dates).to_numpy(dtype=float)
-    imputed = bool(np.isnan(numbers).any()) or None
-    names = X.index.to_numpy()
-    classes = np.zeros(len(X), dtype=bool) if minority is None else np.asarray(minority)
-    named = [str(c) for c in X.columns]
-    return Dataset(_name(path), numbers, classes, text or None, imputed, names, named)
+    return Dataset(
+        printable(Path(path).stem),
+        numbers,
+        np.zeros(len(X), dtype=bool) if minority is None else np.asarray(minority),
+        text or None,
+        bool(np.isnan(numbers).any()) or None,
+        X.index.to_numpy(),
+        [str(column) for column in X.columns],
+    )
 
 
 def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
@@ -105,9 +265,14 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
         The file lacks these arrays of numbers or strings, they would become much larger than the
         file, or the labels are ambiguous.
     """
+    import pandas as pd
+
+    from ...estimators.rows import files, tables
+
+    path = Path(path)
     try:
-        require_file(Path(path))
-        size = os.path.getsize(path)
+        files.require_file(path)
+        size = path.stat().st_size
         with zipfile.ZipFile(path) as archive:  # nothing longer is read, whatever an array claims
             needed = sum(archive.getinfo(name).file_size for name in ("X.npy", "y.npy"))
         if needed > (most := max(EXPANDED, EXPANSION * size)):
@@ -128,13 +293,8 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
             f"{path}: X must be a table of numbers (n, p) and y have n values, got X {X.shape} of "
             f"{X.dtype}, y {y.shape}"
         )
-    minority = minority_of(pd.Series(y, name="y"), minor)
-    return Dataset(_name(path), X.astype(float), minority)
-
-
-def _name(path: str | Path) -> str:
-    """Return the name of the data set in a file; it is shown in terminals and on pages."""
-    return printable(Path(path).stem)
+    minority = tables.minority_of(pd.Series(y, name="y"), minor)
+    return Dataset(printable(path.stem), X.astype(float), minority)
 
 
 def from_folder(folder: str | Path, label: str | None, minor: str | None) -> list[Dataset]:
@@ -146,24 +306,25 @@ def from_folder(folder: str | Path, label: str | None, minor: str | None) -> lis
     label : str or None
         Name of the class column in the .csv files; in .npz files it is y.
     minor : str or None
-        Value of the minority class in all files, as in :func:`from_csv`.
+        Value of the minority class in all files.
 
     Raises
     ------
     ValueError
         The folder has no such file, or a file cannot be read; the message names it.
     """
+    from ...estimators.rows.tables import Layout
+
     paths = sorted(p for p in Path(folder).iterdir() if p.suffix in (".npz", ".csv"))
     if not paths:
         raise ValueError(f"{folder} has no .npz and no .csv file")
-    tables = [p for p in paths if p.suffix == ".csv"]
-    if tables and label is None:
-        raise ValueError(f"{tables[0]} needs the name of its class column: --label COLUMN")
     data = []
     for path in paths:
+        if path.suffix == ".csv" and label is None:
+            raise ValueError(f"{path} needs the name of its class column: --label COLUMN")
         try:
             is_npz = path.suffix == ".npz"
-            data.append(from_npz(path, minor) if is_npz else from_csv(path, str(label), minor))
+            data.append(from_npz(path, minor) if is_npz else from_csv(path, Layout(label), minor))
         except (ValueError, TypeError) as error:
             prefix = "" if str(path) in str(error) else f"{path}: "
             raise ValueError(f"{prefix}{error}") from error

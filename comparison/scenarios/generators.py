@@ -1,4 +1,6 @@
-r"""Two-dimensional scenarios whose boundary neither a line nor a single ball describes well.
+r"""Generated scenarios: shapes in the plane, and clusters of abnormal rows.
+
+The boundary of a shape is one that neither a line nor a single ball describes well.
 
 - ``ring``: the majority is :math:`x = r (\cos t, \sin t)` with t uniform and r ~ N(1, noise^2).
   Half of the minority lies inside, N(0, 0.35^2 I), and half outside, at r ~ N(1.8, noise^2).
@@ -6,29 +8,34 @@ r"""Two-dimensional scenarios whose boundary neither a line nor a single ball de
   N(0, noise^2 I).
 - ``clover``: the minority lies in the five petals of a clover, the majority around them, after
   Napierala, Stefanowski and Wilk (2010); ``noise`` is the share of the minority in the border of a
-  petal, among majority rows. ``paw``: the same with three pads.
+  petal, among majority rows.
 - ``modes``: the majority is :math:`x \sim \frac15 \sum_k N(c_k, \mathrm{noise}^2 I)` with five
   points c_k on the circle of radius 2; the minority is uniform on the square [-3, 3]^2.
+
+:class:`Clusters` has several kinds of abnormal rows, of which training has labels of some only.
+Normal rows are N(0, I). Kind k is N(3 c_k, 0.36 I), with the c_k uniform on the unit sphere and
+different for each seed. Two of four kinds are labelled. In the test set, a given share of the
+abnormal rows is of the other two, and the means of the labelled kinds have drifted by a given
+length in random directions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import override
 
 import numpy as np
 from sklearn.datasets import make_moons
-from sklearn.utils import check_random_state
 
 from .datasets import Dataset
-from .scenario import Pair, Scenario
+from .scenario import Pair, Scenario, two_generators
 
 REACH = 3.0  # background rows are uniform on the square [-3, 3]^2
 MODES = 5
-SQUARE = 2.0  # rows of clover and paw lie in [-2, 2]^2
-BORDER = 1.6  # a region's border reaches out to this multiple of its half axes
+SQUARE = 2.0  # rows of clover lie in [-2, 2]^2
+DISTANCE, SPREAD = 3.0, 0.6  # of a kind of Clusters
+BORDER = 1.6  # a petal's border reaches out to this multiple of its half axes
 
 
 def ring(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
@@ -46,7 +53,7 @@ def _circle(rng: np.random.Generator, n: int, radius: float, noise: float) -> np
 
 def moons(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
     """Return n0 rows on one half circle, then n1 rows on the facing one."""
-    X, _ = make_moons((n0, n1), shuffle=False, noise=noise, random_state=check_random_state(seed))
+    X, _ = make_moons((n0, n1), shuffle=False, noise=noise, random_state=seed)
     return X
 
 
@@ -69,21 +76,16 @@ PETALS = [
     _ellipse((0.9 * np.cos(a), 0.9 * np.sin(a)), (0.62, 0.3), a)
     for a in 2 * np.pi * np.arange(5) / 5 + np.pi / 2
 ]
-PADS = [
-    _ellipse((0.0, -0.6), (0.95, 0.6), 0.0),
-    _ellipse((-0.55, 0.75), (0.3, 0.42), 0.3),
-    _ellipse((0.55, 0.75), (0.3, 0.42), -0.3),
-]
 
 
-def depth(maps: list[np.ndarray], X: np.ndarray) -> np.ndarray:
-    """Return min ||A^-1 (x - c)|| over the regions [A | c], (n,): below 1 inside a region."""
-    radii = [np.linalg.norm(np.linalg.solve(m[:, :2], (X - m[:, 2]).T), axis=0) for m in maps]
+def depth(X: np.ndarray) -> np.ndarray:
+    """Return min ||A^-1 (x - c)|| over the petals [A | c], (n,): below 1 inside a petal."""
+    radii = [np.linalg.norm(np.linalg.solve(m[:, :2], (X - m[:, 2]).T), axis=0) for m in PETALS]
     return np.min(radii, axis=0)
 
 
-def regions(n0: int, n1: int, noise: float, seed: int, maps: list[np.ndarray]) -> np.ndarray:
-    """Return n0 rows around the regions of ``maps``, then n1 rows in them."""
+def clover(n0: int, n1: int, noise: float, seed: int) -> np.ndarray:
+    """Return n0 rows around the petals, then n1 rows in them."""
     rng, in_border = np.random.default_rng(seed), round(noise * n1)
 
     def uniform(low: float, high: float, n: int) -> np.ndarray:
@@ -91,7 +93,7 @@ def regions(n0: int, n1: int, noise: float, seed: int, maps: list[np.ndarray]) -
         rows = np.empty((0, 2))
         while len(rows) < n:
             X = rng.uniform(-SQUARE, SQUARE, size=(4 * n + 100, 2))
-            d = depth(maps, X)
+            d = depth(X)
             rows = np.concatenate([rows, X[(d >= low) & (d < high)]])
         return rows[:n]
 
@@ -102,8 +104,7 @@ def regions(n0: int, n1: int, noise: float, seed: int, maps: list[np.ndarray]) -
 SHAPES: dict[str, Callable[[int, int, float, int], np.ndarray]] = {
     "ring": ring,
     "moons": moons,
-    "clover": partial(regions, maps=PETALS),
-    "paw": partial(regions, maps=PADS),
+    "clover": clover,
     "modes": modes,
 }
 
@@ -114,7 +115,7 @@ class Shape(Scenario):
 
     Parameters
     ----------
-    kind : {"ring", "moons", "clover", "paw", "modes"}
+    kind : {"ring", "moons", "clover", "modes"}
     n_train, n_test : int, default=300, 2000
     share : float, default=0.1
         Share of minority rows in both sets, rounded to whole rows.
@@ -146,11 +147,6 @@ class Shape(Scenario):
     def base_name(self) -> str:
         return f"{self.kind} n={self.n_train} share={self.share:g} noise={self.noise:g}"
 
-    @property
-    @override
-    def base_minority(self) -> int:
-        return round(self.share * self.n_train)
-
     @override
     def drawn(self, seed: int) -> Pair:
         train, test = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
@@ -161,3 +157,65 @@ class Shape(Scenario):
         X = SHAPES[self.kind](n - n1, n1, self.noise, seed)
         order = np.random.default_rng([seed, 1]).permutation(n)
         return Dataset(self.base_name, X[order], (np.arange(n) >= n - n1)[order])
+
+
+@dataclass(frozen=True)
+class Clusters(Scenario):
+    """Four clusters of abnormal rows around the normal ones, two of them labelled.
+
+    Parameters
+    ----------
+    unseen : float
+        Share of the abnormal test rows that are of the kinds without labels.
+    drift : float, default=0
+        Length by which the means of the labelled kinds differ in the test set.
+    p, n_train, n_test : int, default=4, 300, 2000
+    share : float, default=0.1
+        Share of abnormal rows in both sets.
+    """
+
+    unseen: float
+    drift: float = 0.0
+    p: int = 4
+    n_train: int = 300
+    n_test: int = 2000
+    share: float = 0.1
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        few = round(self.share * min(self.n_train, self.n_test))
+        self.require("unseen", 0 <= self.unseen <= 1, "in [0, 1]")
+        self.require("share", 0 < self.share < 1 and few >= 2, "in (0, 1) and two rows or more")
+
+    @property
+    @override
+    def base_name(self) -> str:
+        moved = f", drift {self.drift:g}" if self.drift else ""
+        return f"clusters, {self.unseen:.0%} unseen{moved}"
+
+    @override
+    def drawn(self, seed: int) -> Pair:
+        first, second = two_generators(seed)
+        centers, moves = (first.normal(size=(4, self.p)) for _ in range(2))
+        centers *= DISTANCE / np.linalg.norm(centers, axis=1, keepdims=True)
+        moves *= self.drift / np.linalg.norm(moves, axis=1, keepdims=True)
+        moves[2:] = 0.0
+        train = self._draw(first, centers, self.n_train, 0.0)
+        test = self._draw(second, centers + moves, self.n_test, self.unseen)
+        return Pair.of_kinds(self.base_name, train, test)
+
+    def _draw(
+        self, rng: np.random.Generator, centers: np.ndarray, n: int, unseen: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n1 = round(self.share * n)
+        n_unseen = round(unseen * n1)
+        which = np.append(rng.integers(2, size=n1 - n_unseen), 2 + rng.integers(2, size=n_unseen))
+        abnormal = centers[which] + SPREAD * rng.normal(size=(n1, self.p))
+        X = np.concatenate([rng.normal(size=(n - n1, self.p)), abnormal])
+        kind = np.append(
+            np.full(n - n1, "", dtype="<U6"),
+            np.array(["kind A", "kind B", "kind C", "kind D"])[which],
+        )
+        order = rng.permutation(n)
+        return X[order], kind[order]

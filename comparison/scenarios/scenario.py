@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from ...estimators.rows.gaps import filled, typical_values
-from .datasets import Dataset
+from .datasets import Dataset, KindSet, require_known
+
+LABELLED = 0.1  # labelled rows of a kind, at most, as a share of the normal training rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,12 @@ class Pair:
     far: tuple[np.ndarray, np.ndarray] | None = None
     kinds: tuple[np.ndarray, np.ndarray] | None = None
 
+    @classmethod
+    def of_kinds(cls, name: str, *sets: tuple[np.ndarray, np.ndarray]) -> Pair:
+        """Return the pair of two sets of rows and kinds."""
+        train, test = (Dataset(name, X, kind != "") for X, kind in sets)
+        return cls(train, test, kinds=(sets[0][1], sets[1][1]))
+
     @property
     def unseen(self) -> np.ndarray | None:
         """Which test rows are of a kind that training has not seen, (n_test,)."""
@@ -47,7 +55,7 @@ class Pair:
 class Scenario:
     """A source of pairs of data sets. Equal scenarios and seeds give equal pairs.
 
-    A subclass has ``base_name``, ``drawn`` and, if it is known, ``base_minority``.
+    A subclass has ``base_name`` and ``drawn``.
 
     Parameters
     ----------
@@ -77,11 +85,6 @@ class Scenario:
         """Name without the options that all scenarios have."""
         raise NotImplementedError
 
-    @property
-    def base_minority(self) -> int | None:
-        """Number of minority rows in a training set; None if it differs between pairs."""
-        return None
-
     def drawn(self, seed: int) -> Pair:
         """Return the sets of ``seed`` with all labels."""
         raise NotImplementedError
@@ -91,12 +94,6 @@ class Scenario:
         """Name in tables."""
         hidden = f", {self.mislabelled:.0%} of minority mislabelled" if self.mislabelled else ""
         return self.base_name + hidden + ("" if self.labelled else ", no minority in training")
-
-    @property
-    def n_minority(self) -> int | None:
-        """Number of labelled minority rows in training; None if it differs between pairs."""
-        n = self.base_minority if self.labelled else 0
-        return None if n is None else n - round(self.mislabelled * n)
 
     def pair(self, seed: int) -> Pair:
         """Return the training and the test set of ``seed``."""
@@ -166,8 +163,8 @@ class Real(Scenario):
         return self.data.name + (f", {self._thinned} training rows" if self._thinned else "")
 
     @property
-    @override
-    def base_minority(self) -> int:
+    def _n_minority(self) -> int:
+        """Number of minority rows of a training half."""
         n1 = int(self.data.minority.sum()) // 2
         return round(self._thinned * n1 / self._half) if self._thinned else n1
 
@@ -187,7 +184,7 @@ class Real(Scenario):
         train, test = (subset(data, rows) for rows in chosen)
         train, test = self._filled(train, train), self._filled(test, train)
         if self._thinned:
-            rng, n1 = np.random.default_rng([seed, 1]), self.base_minority  # not that of the halves
+            rng, n1 = np.random.default_rng([seed, 1]), self._n_minority  # not that of the halves
             sizes = ((~train.minority, self._thinned - n1), (train.minority, n1))
             parts = [rng.choice(np.flatnonzero(of), n, replace=False) for of, n in sizes]
             train = subset(train, np.concatenate(parts))
@@ -202,7 +199,7 @@ class Real(Scenario):
 
     @override
     def check(self) -> None:
-        data, rows, kept = self.data, self._thinned, self.base_minority
+        data, rows, kept = self.data, self._thinned, self._n_minority
         n1, n0 = int(data.minority.sum()), int((~data.minority).sum())
         bad = np.zeros_like(data.X, dtype=bool) if data.imputed else ~np.isfinite(data.X)
         row, column = np.argwhere(bad)[0] if bad.any() else (0, 0)
@@ -228,6 +225,60 @@ class Real(Scenario):
         ):
             if not valid:
                 raise ValueError(f"{data.name}: {message}")
+
+
+@dataclass(frozen=True)
+class LabelledKind(Scenario):
+    """Half of the normal rows train, with some labelled rows of one kind.
+
+    The labelled rows are half of those of the kind, at most a tenth as many as the normal ones. All
+    other rows test, at most ``most`` of the normal class, of the labelled kind and of the others.
+
+    Parameters
+    ----------
+    data : KindSet
+    kind : str
+    rows : int, default=300
+        Normal training rows at most.
+    most : int, default=500
+    labels : int, optional
+        Labelled rows at most, to see what each further label is worth.
+    """
+
+    data: KindSet
+    kind: str
+    rows: int = 300
+    most: int = 500
+    labels: int | None = None
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_known(f"kind of abnormal rows of {self.data.name}", self.kind, self.data.kinds)
+
+    @property
+    @override
+    def base_name(self) -> str:
+        limit = "" if self.labels is None else f" by {self.labels} rows"
+        return f"{self.data.name}, {self.kind} labelled{limit}"
+
+    @override
+    def drawn(self, seed: int) -> Pair:
+        rng, label = np.random.default_rng(seed), self.data.label
+        is_normal = np.isin(label, self.data.normal)
+        kind = np.where(is_normal, "", label)
+        n0 = min(int(is_normal.sum()) // 2, self.rows)
+        n1 = max(1, min(int((label == self.kind).sum()) // 2, round(LABELLED * n0)))
+        n1 = n1 if self.labels is None else min(n1, self.labels)
+        normal, own, others = (
+            rng.permutation(np.flatnonzero(members))
+            for members in (is_normal, label == self.kind, ~is_normal & (label != self.kind))
+        )
+        train = np.concatenate([normal[:n0], own[:n1]])
+        test = [normal[n0:], own[n1:], others]
+        new = np.concatenate([rows[: self.most] for rows in test])
+        X = self.data.X
+        return Pair.of_kinds(self.base_name, (X[train], kind[train]), (X[new], kind[new]))
 
 
 def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -113,11 +113,6 @@ class Slides(Scenario):
         """Standard deviation of each coefficient."""
         return math.sqrt(self.v) if self.spread == "variance" else float(self.v)
 
-    @property
-    @override
-    def base_minority(self) -> int | None:
-        return None if self.share is None else round(self.share * self.n_train)
-
     @override
     def drawn(self, seed: int) -> Pair:
         rng_train, rng_test = two_generators(seed)

@@ -16,7 +16,7 @@ from ...inference.threads import steps
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
 from ...models.kernels.base import Wrapper
-from ...models.kernels.distance import DistanceKernel
+from ...models.kernels.numeric import DistanceKernel
 from ...models.priors.base import describe
 from .. import inputs, plots
 from ..labels import minority_rows

@@ -1,8 +1,7 @@
 """Kernels k(x, y) as value objects: ``kernel(X, Y)`` returns the matrix of kernel values."""
 
 from .base import Custom, Kernel, as_kernel
-from .distance import RBF, Laplacian, Standardized
-from .dot_product import Linear, Polynomial
+from .numeric import RBF, Laplacian, Linear, Polynomial, Standardized
 from .precomputed import Precomputed
 from .tabular import Tabular
 

@@ -102,14 +102,13 @@ class Kernel:
                 f"{unknown[0]!r} is no parameter of {self!r}, which has "
                 f"{', '.join(self.get_params())}"
             )
-        own = {name: value for name, value in params.items() if "__" not in name}
-        new = replace(self, **own)
-        inner: dict[str, dict[str, Any]] = {}
-        for name in set(params) - set(own):
-            first, _, rest = name.partition("__")
-            inner.setdefault(first, {})[rest] = params[name]
-        of_inner = {name: getattr(new, name).with_params(**v) for name, v in inner.items()}
-        return replace(new, **of_inner)
+        new = replace(self, **{k: value for k, value in params.items() if "__" not in k})
+        for name, value in params.items():
+            field, _, inner = name.partition("__")
+            if inner:
+                changed = getattr(new, field).with_params(**{inner: value})
+                new = replace(new, **{field: changed})
+        return new
 
     def __sklearn_clone__(self) -> Self:
         return copy.deepcopy(self)  # a user's function may have a state
@@ -326,6 +325,10 @@ class Wrapper(Kernel):
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
         return self._inner.by_column(self._first(X), self.columns(Y))
+
+    @override
+    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return self._inner.summed(self.columns(X), self.columns(Y.astype(X.dtype)))
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
 from .base import Kernel, Wrapper, is_number
-from .distance import RBF, DistanceKernel
+from .numeric import RBF, DistanceKernel
 
 INDICATORS = 100  # categories of a column that have an indicator of their own in ``inputs``
 KNOTS = 1000  # largest number of values of a column that are kept for its normal scores
@@ -229,16 +229,12 @@ class Tabular(Wrapper):
     @override
     def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
         p = X.shape[1]
-        if self.categorical and max(self.categorical) >= p:
-            raise ValueError(
-                f"categorical: {max(self.categorical)} is no column of X, which has {p} columns, "
-                f"0 to {p - 1}"
-            )
-        for column, _ in _pairs(self.weights):
+        named = [("categorical", c) for c in self.categorical_columns]
+        for parameter, column in [*named, *(("weights", c) for c, _ in _pairs(self.weights))]:
             if isinstance(column, str) or column >= p:
                 raise ValueError(
-                    f"weights: {column!r} is no column of X, which has {p} columns without names, "
-                    f"0 to {p - 1}"
+                    f"{parameter}: {column!r} is no column of X, which has {p} columns without "
+                    f"names, 0 to {p - 1}"
                 )
         frequent = []
         for column in X[:, list(self.categorical_columns)].T:
@@ -347,9 +343,9 @@ class Tabular(Wrapper):
 
     @override
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        if self.categorical_columns:
-            return super().summed(X, Y)
-        return self._inner.summed(self.columns(X), self.columns(Y.astype(X.dtype)))
+        if self.categorical_columns:  # a factor of each pair of rows
+            return Kernel.summed(self, X, Y)
+        return super().summed(X, Y)
 
     def __repr__(self) -> str:
         rho = f", rho={self.rho:.6g}" if self.categorical or self.rho != Tabular.rho else ""
@@ -368,9 +364,13 @@ class _LeavingOut(Tabular):
         return self._coordinates(X, True)
 
 
+def _is_position(column: Any) -> bool:
+    return is_number(column) and column >= 0 and int(column) == column
+
+
 def _positions(columns: Any) -> tuple[int, ...]:
     given = (columns,) if is_number(columns) else tuple(columns)
-    if not all(is_number(c) and c >= 0 and int(c) == c for c in given):
+    if not all(map(_is_position, given)):
         raise ValueError(
             "categorical must be positions of columns, whole numbers of at least 0, got "
             f"{columns!r}; for a data frame, columns.get_loc(name) is the position of a column"
@@ -383,9 +383,7 @@ def _weights(weights: Any) -> tuple[tuple[str | int, float], ...]:
     pairs = weights.items() if isinstance(weights, Mapping) else weights
     result = []
     for column, weight in pairs:
-        is_column = isinstance(column, str) or (
-            is_number(column) and column >= 0 and int(column) == column
-        )
+        is_column = isinstance(column, str) or _is_position(column)
         if not is_column or not is_number(weight) or not 0.0 < weight < math.inf:
             raise ValueError(
                 "weights must be positive numbers by name or position of a column, such as "

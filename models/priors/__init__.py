@@ -22,9 +22,15 @@ from ..gram import Gram
 from .base import CorrelatedPrior, GaussianPrior
 from .correlated import GaussianProcess, GraphLaplacian
 from .minority import Beta, TruncatedNormal
-from .normal import EqualWeights, Flat, Normal
-from .row_sums import InverseRowSum, RowSum, StandardizedRowSum
-from .svdd import SVDDWeights
+from .normal import (
+    EqualWeights,
+    Flat,
+    InverseRowSum,
+    Normal,
+    RowSum,
+    StandardizedRowSum,
+    SVDDWeights,
+)
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable

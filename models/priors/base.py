@@ -212,14 +212,15 @@ def require_positive(prior: Any, field: str, value: Any) -> None:
 # The next two return tuples, so that a prior stays a value that can be compared and saved.
 
 
-def as_vector(prior: Any, field: str, value: Any) -> tuple[float, ...]:
-    """Return ``value`` as a tuple of finite numbers."""
-    v = np.asarray(value, dtype=float)
-    if v.ndim != 1 or not np.isfinite(v).all():
+def as_location(prior: Any, field: str, value: Any) -> float | tuple[float, ...]:
+    """Return ``value`` as a finite number, or as a tuple of finite numbers."""
+    v = np.asarray(np.nan if isinstance(value, bool | str) else value, dtype=float)
+    if v.ndim > 1 or not np.isfinite(v).all():
         raise ValueError(
-            f"{type(prior).__name__}: {field} must be a list of finite numbers, got {value!r}"
+            f"{type(prior).__name__}: {field} must be a finite number, or a list of one for each "
+            f"row, got {value!r}"
         )
-    return tuple(v.tolist())
+    return tuple(v.tolist()) if v.ndim else float(v)
 
 
 def as_covariance(prior: Any, field: str, value: Any) -> tuple[tuple[float, ...], ...]:
@@ -236,7 +237,8 @@ def as_covariance(prior: Any, field: str, value: Any) -> tuple[tuple[float, ...]
 def values_of_points(prior: Any, field: str, gram: Gram, kind: str) -> np.ndarray:
     """Return the values of a field, a vector or a matrix, for the points of the dictionary.
 
-    In a fold they are those of its own points, among the values of the whole fit.
+    All points have the same number where the field is one. In a fold they are those of its own
+    points, among the values of the whole fit.
 
     Parameters
     ----------
@@ -255,6 +257,8 @@ def values_of_points(prior: Any, field: str, gram: Gram, kind: str) -> np.ndarra
     n, i = gram.n_majority_points, gram.index_in_full_fit
     if kind == "minority":
         n, i = gram.n1, gram.minority_index_in_full_fit
+    if not values.ndim:
+        return np.full(n, float(values))
     if i is None or i.max() >= len(values):
         if len(values) != n:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..gram import Gram
-from .base import as_covariance, as_vector, inverse, require_positive, values_of_points
+from .base import as_covariance, as_location, inverse, require_positive, values_of_points
 from .numbers import OnCube, Shares
 
 if TYPE_CHECKING:
@@ -53,22 +53,12 @@ class TruncatedNormal:
 
     def __post_init__(self) -> None:
         require_positive(self, "sd", self.sd)
-        if isinstance(self.mean, bool | str):
-            raise TypeError(
-                "TruncatedNormal: mean must be a number, or one number for each minority row, got "
-                f"{self.mean!r}"
-            )
-        if not isinstance(self.mean, int | float | np.number):
-            object.__setattr__(self, "mean", as_vector(self, "mean", self.mean))
-        elif not np.isfinite(self.mean):
-            raise ValueError(f"TruncatedNormal: mean must be finite, got {self.mean!r}")
+        object.__setattr__(self, "mean", as_location(self, "mean", self.mean))
         if self.sigma is not None:
             object.__setattr__(self, "sigma", as_covariance(self, "sigma", self.sigma))
 
     def location(self, gram: Gram) -> np.ndarray:
         """Return m, one value for each minority point of the dictionary."""
-        if not isinstance(self.mean, tuple):
-            return np.full(gram.n1, float(self.mean))
         return values_of_points(self, "mean", gram, "minority")
 
     def covariance(self, gram: Gram) -> np.ndarray:

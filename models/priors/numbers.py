@@ -64,29 +64,33 @@ class Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Independent(Numbers):
+class Gaussian(Numbers):
+    """Normal variables, of a mean of shape (n,)."""
+
+    name: str
+    mean: np.ndarray
+
+    @property
+    @override
+    def start(self) -> np.ndarray:
+        return self.mean
+
+
+@dataclass(frozen=True, eq=False)
+class Independent(Gaussian):
     r"""Independent normal variables, :math:`N(m, \sigma^2 I)`.
 
     Attributes
     ----------
-    name : str
-    mean : ndarray of shape (n,)
     sd : float
     """
 
-    name: str
-    mean: np.ndarray
     sd: float
 
     @property
     def precision(self) -> np.ndarray:
         """The inverse of the covariance."""
         return np.eye(len(self.mean)) / self.sd**2
-
-    @property
-    @override
-    def start(self) -> np.ndarray:
-        return self.mean
 
     @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -101,19 +105,15 @@ class Independent(Numbers):
 
 
 @dataclass(frozen=True, eq=False)
-class Correlated(Numbers):
+class Correlated(Gaussian):
     r"""A normal vector, :math:`N(m, L L^\top)`.
 
     Attributes
     ----------
-    name : str
-    mean : ndarray of shape (n,)
     root : ndarray of shape (n, n)
         L, lower triangular.
     """
 
-    name: str
-    mean: np.ndarray
     root: np.ndarray
 
     @property
@@ -122,11 +122,6 @@ class Correlated(Numbers):
         inverse = solve_triangular(self.root, np.eye(len(self.mean)), lower=True)
         product: np.ndarray = inverse.T @ inverse
         return product
-
-    @property
-    @override
-    def start(self) -> np.ndarray:
-        return self.mean
 
     @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

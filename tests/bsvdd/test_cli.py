@@ -66,7 +66,7 @@ def no_pictures(monkeypatch):
     from bsvdd.comparison import report
 
     asked = []
-    monkeypatch.setattr(report, "pictures", lambda *a: asked.append(a) or {})
+    monkeypatch.setattr(report.own_data, "example", lambda *a: asked.append(a) or {})
     return asked
 
 
@@ -253,11 +253,11 @@ def test_models_and_data_are_listed_whole_at_each_width(monkeypatch, width):
     if width == 80:
         assert max(map(len, lines)) <= 80 and len(lines) < 70
     lines = call("data").output.splitlines()
-    for name, source in datasets.sources().items() if width is None else ():
+    for name, record in datasets.records().items() if width is None else ():
         (line,) = [each for each in lines if each.startswith(f"{name} ")]
         data = datasets.embedded(name)
         assert line.split()[1:4] == [*map(str, data.X.shape), f"{data.base_rate:.3f}"]
-        assert source.url in line and source.licence in line
+        assert record["url"] in line and record["licence"] in line
 
 
 BAD = [

@@ -4,7 +4,7 @@ import re
 
 import matplotlib.pyplot as plt
 import pytest
-from bsvdd.comparison.run import cell, protocol, runner, studies
+from bsvdd.comparison.run import protocol, runner, studies
 from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.slides import Slides
@@ -64,15 +64,7 @@ def test_slides_writes_tables_and_page_and_a_second_run_computes_nothing(
     page = (out / "reproduction.html").read_text()
     assert not re.search(r'(src|href)="(?!data:)', page)
     assert page.count("data:image/png;base64,") == 3
-    for text in (
-        "0.167 (0.034)",
-        "flag all",
-        "Bayes rule",
-        "slides, recast",
-        "Distance",
-        "slide 12",
-        "slide 20",
-    ):
+    for text in ("0.167 (0.034)", "flag all", "Bayes rule", "slides, recast", "Distance"):
         assert text in page
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("computed again"))
     first = (out / "slides_table.csv").read_bytes()
@@ -96,7 +88,7 @@ def test_guidelines_are_written(small, tmp_path, name):
         assert len(results) and (results["error"] == "").all()
 
 
-def test_a_failed_cell_is_told_and_the_rest_goes_on(small, tmp_path, monkeypatch):
+def test_failed_cells_and_foreign_files_are_told_and_the_rest_goes_on(small, tmp_path, monkeypatch):
     fit = protocol.Protocol.fit
 
     def sometimes(self, candidate, *rest):
@@ -105,19 +97,14 @@ def test_a_failed_cell_is_told_and_the_rest_goes_on(small, tmp_path, monkeypatch
         return fit(self, candidate, *rest)
 
     monkeypatch.setattr(protocol.Protocol, "fit", sometimes)
-    result = call("study", "slides", "--out", tmp_path, "--jobs", 1)
-    assert result.exit_code == 0, result.output
-    assert "failed: slides v=5" in result.output and "MemoryError: no room" in result.output
-    assert "6 fit(s) failed" in (tmp_path / "reproduction.html").read_text()
-    assert "0 of 2" in (tmp_path / "slides_table.txt").read_text()
-
-
-def test_foreign_files_are_named(small, tmp_path):
     (tmp_path / "cells").mkdir()
     (tmp_path / "cells" / "notes.txt").write_text("mine")
     result = call("study", "slides", "--out", tmp_path, "--jobs", 1)
     assert result.exit_code == 0, result.output
     assert "notes.txt is left as it is: no result of a study" in result.output
+    assert "failed: slides v=5" in result.output and "MemoryError: no room" in result.output
+    assert "6 fit(s) failed" in (tmp_path / "reproduction.html").read_text()
+    assert "0 of 2" in (tmp_path / "slides_table.txt").read_text()
 
 
 @pytest.fixture
@@ -134,13 +121,6 @@ def test_a_package_that_is_missing_is_named_before_the_first_fit(tmp_path, monke
     assert not list(tmp_path.iterdir())
 
 
-def test_too_few_minority_rows_for_the_folds_say_how_many_are_needed():
-    study = studies.slides()
-    few = Slides(v=0, n_train=100, share=0.03)
-    with pytest.raises(ValueError, match="5 folds need at least 5 minority rows in .* got 3"):
-        runner.Study("x", [few], study.candidates, study.protocol).check()
-
-
 def test_the_slides_study_is_the_published_one():
     study = studies.slides()
     assert [s.v for s in study.scenarios] == [5, 10, 20]
@@ -149,4 +129,3 @@ def test_the_slides_study_is_the_published_one():
     assert (study.protocol.cutoff.criterion, study.protocol.cutoff.cv) == ("f1", 5)
     assert all((s.n_train, s.n_test, s.p) == (1000, 10_000, 50) for s in study.scenarios)
     assert studies.slides(protocol="fair").protocol == protocol.FAIR
-    assert cell.BAYES == "Bayes rule"

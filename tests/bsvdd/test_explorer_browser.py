@@ -47,20 +47,9 @@ class Screen:
     def __init__(self, page):
         self.page = page
 
-    def wait(self, seconds, what, code, arg):
-        """Wait until a function of the page is true of ``arg``."""
-        from playwright.sync_api import TimeoutError
-
-        try:
-            self.page.wait_for_function(code, arg=arg, timeout=1000 * seconds)
-        except TimeoutError:
-            self.keep("failed")
-            seen = self.page.inner_text("body")
-            pytest.fail(f"{what} not seen within {seconds} s; the page says:\n{seen}")
-
-    def wait_for(self, text, seconds=CHANGE):
+    def wait_for(self, text):
         code = "text => document.body.innerText.includes(text)"
-        self.wait(seconds, f"the text {text!r}", code, text)
+        self.page.wait_for_function(code, arg=text, timeout=1000 * CHANGE)
 
     def wait_for_change(self, since=None, seconds=CHANGE):
         """Wait until the picture is another one than ``since``, and up to date."""
@@ -68,7 +57,7 @@ class Screen:
             const image = document.querySelector("img.bsvdd-picture");
             return image && image.src !== since && document.querySelector(".bsvdd-ready");
         }"""
-        self.wait(seconds, "another picture", code, since)
+        self.page.wait_for_function(code, arg=since, timeout=1000 * seconds)
 
     @property
     def source(self):
@@ -77,14 +66,8 @@ class Screen:
     @property
     def picture(self):
         """The bytes of the picture, by way of the browser."""
-        return bytes(
-            self.page.evaluate(
-                """async () => {
-                    const url = document.querySelector("img.bsvdd-picture").src;
-                    return Array.from(new Uint8Array(await (await fetch(url)).arrayBuffer()));
-                }"""
-            )
-        )
+        code = "async url => Array.from(new Uint8Array(await (await fetch(url)).arrayBuffer()))"
+        return bytes(self.page.evaluate(code, self.source))
 
     def column(self, selector):
         return self.page.locator(f".bsvdd-summary {selector}").all_inner_texts()
@@ -147,20 +130,17 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     assert page.locator("text=Grey is the setting before").count()
     assert screen.column(".bsvdd-before") == ["setting before", *figures]
 
-    page.click(".bsvdd-copy")
+    page.click(".bsvdd-show-code")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
     code = page.input_value(".bsvdd-code textarea")
     assert "priors.Flat(sd=1.7" in code
     compile(code, "copied", "exec")
 
-    selected = """() => {
-        const box = document.querySelector(".bsvdd-code textarea");
-        return box.value.slice(box.selectionStart, box.selectionEnd);
-    }"""
+    selected = "box => box.value.slice(box.selectionStart, box.selectionEnd)"
     page.evaluate("() => { navigator.clipboard.writeText = async () => { throw Error('no') } }")
     page.click(".bsvdd-clipboard")
     screen.wait_for("selected: press Ctrl+C")
-    assert page.evaluate(selected) == code
+    assert page.eval_on_selector(".bsvdd-code textarea", selected) == code
     page.evaluate("() => { navigator.clipboard.writeText = async t => { window.copied = t } }")
     page.click(".bsvdd-clipboard")
     screen.wait_for("copied")
@@ -224,10 +204,7 @@ def test_two_settings_stand_side_by_side(screen):
     screen.type_number("bandwidth", "1.5")
     screen.wait_for_change(source)
     screen.wait_for("Grey is the pinned setting")
-    size = page.evaluate(
-        """() => { const i = document.querySelector("img.bsvdd-picture");
-                   return [i.naturalWidth, i.naturalHeight]; }"""
-    )
+    size = page.eval_on_selector("img.bsvdd-picture", "i => [i.naturalWidth, i.naturalHeight]")
     assert size == [picture.WIDTH, picture.PINNED_HEIGHT]
     screen.keep("pinned")
 

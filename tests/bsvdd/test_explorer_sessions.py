@@ -45,10 +45,8 @@ def run(client, code):
     said = []
 
     def hear(message):
-        kind, content = message["msg_type"], message["content"]
-        assert kind != "error", "\n".join(content["traceback"])
-        if kind == "stream":
-            said.append(content["text"])
+        assert message["msg_type"] != "error", "\n".join(message["content"]["traceback"])
+        said.append(message["content"].get("text", ""))
 
     client.execute_interactive(code, timeout=WAIT, output_hook=hear)
     return "".join(said)

@@ -80,7 +80,7 @@ def test_a_terminated_command_is_aborted(name, monkeypatch):
     def terminated():
         os.kill(os.getpid(), getattr(signal, name))
 
-    monkeypatch.setattr("bsvdd.comparison.scenarios.collection.sources", terminated)
+    monkeypatch.setattr("bsvdd.comparison.scenarios.datasets.records", terminated)
     before = signal.signal(getattr(signal, name), signal.SIG_DFL)  # nohup ignores SIGHUP
     try:
         result = CliRunner().invoke(main, ["data"])
@@ -94,7 +94,7 @@ def test_nohup_goes_on_without_its_terminal(monkeypatch):
         os.kill(os.getpid(), signal.SIGHUP)
         return []
 
-    monkeypatch.setattr("bsvdd.comparison.scenarios.collection.sources", closed)
+    monkeypatch.setattr("bsvdd.comparison.scenarios.datasets.records", closed)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         assert "Aborted" not in CliRunner().invoke(main, ["data"]).output

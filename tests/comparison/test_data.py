@@ -12,15 +12,14 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.scenarios import collection, datasets, kinds
-from bsvdd.comparison.scenarios.kinds import KindSet
-from bsvdd.estimators.rows.files import read
+from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.datasets import DATA, KINDS, KindSet
+from bsvdd.estimators.rows.tables import Layout
 from click.testing import CliRunner
 
 from bsvdd import SVDD, kernels
 from bsvdd.cli import main
 
-DATA, KINDS = collection.DATA, kinds.FOLDER
 ROW = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+)% \|", re.MULTILINE)
 TABLE = {row[0]: row[1:] for row in ROW.findall((DATA / "README.md").read_text(encoding="utf-8"))}
 
@@ -29,14 +28,14 @@ TABLE = {row[0]: row[1:] for row in ROW.findall((DATA / "README.md").read_text(e
 def test_files_are_those_that_are_pinned_and_have_sources(folder, n):
     lines = (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     sums = dict(reversed(line.split(None, 1)) for line in lines)
-    found = collection.sources(folder)
+    found = datasets.records(folder)
     files = {path.name for path in folder.iterdir() if path.name.endswith(".npz")}
     assert files == set(sums) == {f"{name}.npz" for name in found} and len(files) == n
     for name, digest in sums.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
     for source in found.values():
-        assert source.url.startswith("https://archive.ics.uci.edu/dataset/")
-        assert source.origin and source.licence and source.copy and source.conversion
+        assert source["url"].startswith("https://archive.ics.uci.edu/dataset/")
+        assert all(source[key] for key in ("origin", "licence", "copy", "conversion"))
 
 
 @pytest.mark.parametrize("name", datasets.names())
@@ -59,8 +58,8 @@ def test_classes_belong_to_the_rows_of_the_set_with_two_classes():
         "digits": ("digits_0", "0"),
         "landsat": ("landsat_cotton71", "cotton crop"),
     }
-    for name in kinds.names():
-        data = kinds.embedded(name)
+    for name in datasets.names(KINDS):
+        data = datasets.embedded_kinds(name)
         assert len(data.X) == len(data.label) and np.isfinite(data.X).all()
         assert len(data.kinds) >= 2
         if name in of_two:
@@ -69,53 +68,41 @@ def test_classes_belong_to_the_rows_of_the_set_with_two_classes():
             np.testing.assert_array_equal(data.label == of_two[name][1], two.minority)
 
 
-def test_the_fewest_largest_classes_with_more_than_half_of_the_rows_are_normal():
-    for label, counts, normal, others in (
-        ("abcde", [40, 30, 12, 15, 3], ("a", "b"), ("d", "c")),
-        ("ab", [10, 10], ("a", "b"), ()),
-    ):
-        each = np.repeat(list(label), counts)
-        data = KindSet("toy", np.zeros((len(each), 1)), each)
-        assert (data.normal, data.kinds) == (normal, others)
-
-
 @pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: datasets.embedded("iris"), "unknown data set 'iris'.*wine_cultivar3"),
-        (lambda: kinds.embedded("glas"), "unknown set of several classes 'glas'.*'glass'"),
-    ],
+    ("label", "counts", "normal", "others"),
+    [("abcde", [40, 30, 12, 15, 3], ("a", "b"), ("d", "c")), ("ab", [10, 10], ("a", "b"), ())],
 )
-def test_an_unknown_name_lists_the_known_ones(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_the_fewest_largest_classes_with_most_rows_are_normal(label, counts, normal, others):
+    each = np.repeat(list(label), counts)
+    data = KindSet("toy", np.zeros((len(each), 1)), each)
+    assert (data.normal, data.kinds) == (normal, others)
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(ValueError, match="unknown data set 'iris'.*wine_cultivar3"):
+        datasets.embedded("iris")
+    with pytest.raises(ValueError, match="unknown set of several classes 'glas'.*'glass'"):
+        datasets.embedded_kinds("glas")
 
 
 # files of the user's
 
 
-@pytest.fixture
-def folder(tmp_path):
-    data = datasets.moon(n0=20, n1=5)
-    np.savez(tmp_path / "b.npz", X=data.X, y=data.minority.astype(int))
-    table = pd.DataFrame(data.X, columns=["u", "v"]).assign(kind=data.minority.astype(int))
+def test_a_folder_gives_its_npz_and_csv_files(tmp_path):
+    truth = datasets.moon(n0=20, n1=5)
+    np.savez(tmp_path / "b.npz", X=truth.X, y=truth.minority.astype(int))
+    table = pd.DataFrame(truth.X, columns=["u", "v"]).assign(kind=truth.minority.astype(int))
     table.to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "notes.txt").write_text("no data")
     (tmp_path / "empty").mkdir()
-    return tmp_path
-
-
-def test_a_folder_gives_its_npz_and_csv_files(folder):
-    truth = datasets.moon(n0=20, n1=5)
-    assert (truth.minority.sum(), truth.X.shape) == (5, (25, 2))
-    for data, name in zip(datasets.from_folder(folder, "kind", None), "ab", strict=True):
+    for data, name in zip(datasets.from_folder(tmp_path, "kind", None), "ab", strict=True):
         assert data.name == name
         np.testing.assert_allclose(data.X, truth.X)
         np.testing.assert_array_equal(data.minority, truth.minority)
     with pytest.raises(ValueError, match=r"has no .npz and no .csv file"):
-        datasets.from_folder(folder / "empty", None, None)
+        datasets.from_folder(tmp_path / "empty", None, None)
     with pytest.raises(ValueError, match=r"a.csv needs .* --label COLUMN"):
-        datasets.from_folder(folder, None, None)
+        datasets.from_folder(tmp_path, None, None)
 
 
 def test_archives_of_text_labels_and_of_constant_columns_are_read(tmp_path):
@@ -197,22 +184,26 @@ def test_bad_archives_are_refused_at_once_and_named(tmp_path, make, message, cap
     assert capsys.readouterr().out == "" and time.monotonic() - start < 10
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.npy", "rows.parquet"])
-def test_a_pipe_does_not_block(name, tmp_path):
-    path = tmp_path / name
-    os.mkfifo(path)
-    with pytest.raises(ValueError, match=f"{name} is no regular file"):
-        read(path)
-
-
 MANY = "9" * 5_000
+
+
+def own_csv(path, label, minor):
+    return datasets.from_csv(path, Layout(label), minor)
 
 
 @pytest.mark.parametrize(
     ("head", "call", "message"),
     [
-        ("a" * 1_000_000 + ",b\n1,2\n", datasets.from_csv, "'y' .*is not in the table"),
-        (f"a,y\n{MANY},0\n", datasets.from_csv, r"but not '9{39} of row 0 .counted from 0.: mend"),
+        (
+            "a" * 1_000_000 + ",b\n1,2\n",
+            own_csv,
+            "'y' .*is not in the table",
+        ),
+        (
+            f"a,y\n{MANY},0\n",
+            own_csv,
+            r"but not '9{39} of row 0 .counted from 0.: mend",
+        ),
         (
             f"a,y\n{MANY},0\n",
             lambda p, y, _: SVDD(kernel=kernels.Standardized(kernels.RBF())).fit(p, y),
@@ -232,7 +223,7 @@ def test_names_and_numbers_without_end_are_shown_in_part(head, call, message, tm
 def test_the_name_of_a_file_says_nothing_to_a_terminal(tmp_path):
     path = tmp_path / "a\x1b[2Jb.csv"
     path.write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(9)), encoding="utf-8")
-    assert datasets.from_csv(path, "y", None).name == r"a\x1b[2Jb"
+    assert datasets.from_csv(path, Layout("y")).name == r"a\x1b[2Jb"
     result = CliRunner().invoke(main, ["compare", str(path), "--label", "z"], color=True)
     assert result.exit_code == 1 and "\x1b" not in result.output
     assert r"a\x1b[2Jb.csv: label column 'z'" in result.output
@@ -245,10 +236,11 @@ def test_a_file_with_holes_is_refused_in_little_memory(tmp_path):
     code = f"""
 import resource
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.rows.tables import Layout
 from bsvdd import SVDD
 import pandas, sklearn.model_selection
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for call in (lambda p: datasets.from_csv(p, "y", "1"), lambda p: SVDD().fit(p, "y")):
+for call in (lambda p: datasets.from_csv(p, Layout("y"), "1"), lambda p: SVDD().fit(p, "y")):
     try:
         call({str(path)!r})
     except ValueError as error:

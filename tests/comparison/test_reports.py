@@ -7,23 +7,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.report import (
-    comparison_page,
-    own_data,
-    paired,
-    published,
-    reproduction,
-    table,
-    unlabelled,
-)
-from bsvdd.comparison.report import kinds as report
+from bsvdd.comparison.report import kinds as of_kinds
+from bsvdd.comparison.report import own_data, paired, reproduction, table, unlabelled
 from bsvdd.comparison.run import runner, studies
 from bsvdd.comparison.run.cell import replicate_seed
-from bsvdd.comparison.run.protocol import Protocol
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
 from bsvdd.estimators.report.words import none_beyond
+from bsvdd.estimators.rows.tables import Layout
 from bsvdd.inference.cutoff import rows_for
 from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel
@@ -31,19 +23,13 @@ from scipy.stats import t as student
 
 from bsvdd import SVDD, Cutoff
 
-DOCS = Path(__file__).parents[2] / "docs"
-
-
-# one table in four formats
+STORED = Path(__file__).parents[2] / "docs" / "study"
 
 
 def test_the_formats_hold_the_same_numbers_with_base_rate_and_failures():
     rows = [
         {
-            "data": data,
-            "model": model,
-            "replicate": i,
-            "base_rate": 0.25,
+            **{"data": data, "model": model, "replicate": i, "base_rate": 0.25},
             "auc": None if (model, i) == ("B_1", 1) else value + i / 4,
             "error": "ValueError: no" if (model, i) == ("B_1", 1) else "",
         }
@@ -68,11 +54,7 @@ def test_the_formats_hold_the_same_numbers_with_base_rate_and_failures():
 
 # ranks over scenarios, differences over replicates
 
-
-@pytest.fixture(scope="module")
-def values():
-    rng = np.random.default_rng(1)
-    return rng.normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4))
+VALUES = np.random.default_rng(1).normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4))
 
 
 def results_of(values, models="ABCD"):
@@ -87,10 +69,10 @@ def results_of(values, models="ABCD"):
 
 
 @pytest.mark.parametrize("larger", [True, False])
-def test_ranks_friedman_and_nemenyi_follow_their_formulas(values, larger):
-    ranking = paired.rank(results_of(values), "g", larger)
-    n, k = values.shape
-    ranks = ((-1) ** larger * values).argsort(axis=1).argsort(axis=1) + 1
+def test_ranks_friedman_and_nemenyi_follow_their_formulas(larger):
+    ranking = paired.rank(results_of(VALUES), "g", larger)
+    n, k = VALUES.shape
+    ranks = ((-1) ** larger * VALUES).argsort(axis=1).argsort(axis=1) + 1
     mean = dict(zip("ABCD", ranks.mean(axis=0), strict=True))
     assert ranking.ranks.to_dict() == pytest.approx(mean)
     assert list(ranking.ranks.index) == sorted(mean, key=mean.get)
@@ -106,14 +88,14 @@ def test_ranks_friedman_and_nemenyi_follow_their_formulas(values, larger):
     assert set(ranking.indistinguishable(ranking.best)) == near - {ranking.best}
     effects, best = ranking.effects(), "ABCD".index(ranking.best)
     for j, m in enumerate("ABCD"):
-        gap = values[:, j] - values[:, best]
+        gap = VALUES[:, j] - VALUES[:, best]
         better = (gap > 0 if larger else gap < 0).sum()
         assert effects.loc[m, "median difference to the best"] == pytest.approx(np.median(gap))
         assert effects.loc[m, "settings where it is better than the best"] == better
 
 
-def test_models_without_a_result_somewhere_are_named(values):
-    some = results_of(values)
+def test_models_without_a_result_somewhere_are_named():
+    some = results_of(VALUES)
     some.loc[(some["data"] == "set 3") & (some["model"] == "B"), "g"] = np.nan
     ranking = paired.rank(some, "g")
     assert ranking.incomplete == ["B"] and "B" not in ranking.ranks
@@ -121,30 +103,23 @@ def test_models_without_a_result_somewhere_are_named(values):
         paired.rank(some[some["model"] != "A"], "g")
 
 
-def test_a_lead_has_the_interval_of_the_paired_t_test(values):
-    blocks = pd.DataFrame(values, columns=list("ABCD"))
-    ranking = paired.lead(blocks)
-    best = ranking.best
-    assert best == blocks.mean().idxmax()
-    assert (ranking.mean, ranking.blocks) == (pytest.approx(blocks[best].mean()), 12)
-    for m, row in ranking.others.iterrows():
-        expected = ttest_rel(blocks[m], blocks[best]).confidence_interval(0.95)
-        assert [row["low"], row["high"]] == pytest.approx([expected.low, expected.high])
-        assert row["significant"] == (expected.high < 0)
-    assert set(ranking.indistinguishable) == {"B", "D"} - {best}
-
-
-def test_the_interval_of_halves_is_that_of_nadeau_and_bengio():
-    gap = np.array([0.1, 0.3, 0.2, 0.0, 0.4])
-    blocks = pd.DataFrame({"A": 0.9 + 0.0 * gap, "B": 0.9 - gap})
-    row = paired.lead(blocks, 1.0).others.loc["B"]
-    half = student.ppf(0.975, 4) * np.sqrt((1 / 5 + 1) * gap.var(ddof=1))
-    assert [row["low"], row["high"]] == pytest.approx([-0.2 - half, -0.2 + half])
-    assert not row["significant"]
-    assert paired.lead(blocks).others.loc["B", "significant"]  # as if the halves were independent
-
-
-def test_one_block_shows_no_difference_and_equal_differences_have_no_width():
+def test_a_lead_has_the_interval_of_the_paired_t_test_or_that_of_nadeau_and_bengio():
+    blocks = pd.DataFrame(VALUES, columns=list("ABCD"))
+    for ratio in (0.0, 1.0):
+        found = paired.lead(blocks, ratio)
+        best = found.best
+        assert best == blocks.mean().idxmax()
+        assert (found.mean, found.blocks) == (pytest.approx(blocks[best].mean()), 12)
+        for m, row in found.others.iterrows():
+            gap = blocks[m] - blocks[best]
+            half = student.ppf(0.975, 11) * np.sqrt((1 / 12 + ratio) * gap.var(ddof=1))
+            limits = [gap.mean() - half, gap.mean() + half]
+            if not ratio:
+                test = ttest_rel(blocks[m], blocks[best]).confidence_interval(0.95)
+                assert limits == pytest.approx([test.low, test.high])
+            assert [row["low"], row["high"]] == pytest.approx(limits)
+            assert row["significant"] == (limits[1] < 0)
+    assert set(paired.lead(blocks).indistinguishable) == {"B", "D"} - {best}
     one = paired.lead(pd.DataFrame([[0.5, 0.9, np.nan]], columns=list("ABC")))
     assert (one.best, one.indistinguishable) == ("B", ["A"])
     same = paired.lead(pd.DataFrame({"A": [0.5, 0.6], "B": [0.25, 0.35], "C": [0.5, 0.6]}))
@@ -154,28 +129,24 @@ def test_one_block_shows_no_difference_and_equal_differences_have_no_width():
 
 # the user's own data
 
-
 NAMES = ["SVDD", "OCSVM", "kNN"]
+MOON = datasets.moon(n0=60, n1=12)
+STUDY = runner.comparison([MOON], NAMES, 3)
 
 
 @pytest.fixture(scope="module")
-def moon():
-    return datasets.moon(n0=60, n1=12)
-
-
-@pytest.fixture(scope="module")
-def results(moon):
-    return runner.compare([moon], NAMES, replicates=3)
+def results():
+    return STUDY.run()
 
 
 def test_the_winner_has_the_largest_mean(results):
-    by_auc, by_g_mean = own_data.winners(results)
+    found = own_data.winners(results)
     means = results[results["model"].isin(NAMES)].groupby("model")[["auc", "g_mean"]].mean()
-    assert by_auc.lead.best == means["auc"].idxmax()
-    assert by_g_mean.lead.best == means["g_mean"].idxmax()
-    assert f"{means['auc'].max():.3f} on average over 3 halves" in by_auc.sentence
+    assert [found[title].best for title in ("AUC", "G-mean")] == means.idxmax().tolist()
+    said = own_data.sentence("AUC", found["AUC"])
+    assert f"{means['auc'].max():.3f} on average over 3 halves" in said
     first = own_data.winners(results[results["replicate"] == 0])
-    assert all("One half says nothing" in each.sentence for each in first)
+    assert all("One half says nothing" in own_data.sentence(*each) for each in first.items())
 
 
 @pytest.mark.parametrize(
@@ -194,8 +165,8 @@ def test_the_sentence_says_what_the_winner_is_told_apart_from(models, end):
         for model in models.split()
         for r, value in enumerate(values[model])
     ]
-    (by_auc,) = own_data.winners(pd.DataFrame(rows))
-    assert by_auc.sentence.endswith(end)
+    (by_auc,) = own_data.winners(pd.DataFrame(rows)).items()
+    assert own_data.sentence(*by_auc).endswith(end)
 
 
 def test_models_that_are_nearly_equal():
@@ -208,35 +179,36 @@ def test_models_that_are_nearly_equal():
     assert second.startswith("BDD and BSVDD decide alike: the default priors of")
 
 
-def test_pictures_and_page_are_of_the_rows_of_the_first_half(moon, results, tmp_path):
-    figures = own_data.pictures([moon], results, Protocol())
+def test_pictures_and_page_are_of_the_rows_of_the_first_half(results, tmp_path):
+    figures = own_data.pictures(STUDY, results)
     assert list(figures) == ["differences_1", "roc_1", "distances_1"]
     first = results[results["replicate"] == 0].set_index("model")["auc"]
     legend = figures["roc_1"][0].axes[0].get_legend().get_texts()
-    best = own_data.winners(results)[0].lead.best
-    assert {t.get_text() for t in legend[:-1]} == {
-        f"{name}: AUC {first[name]:.3f}" for name in {best, "SVDD"}
-    }
-    page = comparison_page.write(tmp_path, results, [moon], Protocol(), 0, figures)
-    text = page.read_text(encoding="utf-8")
+    shown = {own_data.winners(results)["AUC"].best, "SVDD"}
+    assert {t.get_text() for t in legend[:-1]} == {f"{m}: AUC {first[m]:.3f}" for m in shown}
+    text = own_data.write(tmp_path, results, STUDY, figures).read_text(encoding="utf-8")
     for words in ("Which model won", "Nadeau and Bengio", "What P(normal) is", "first test half"):
         assert words in text
+    assert own_data.UNADJUSTED in text
     assert "<td>kNN (yardstick)</td>" in text and '<tr class="trivial"><td>flag all' in text
     assert "A two-dimensional example" not in text  # it was not given
     assert (tmp_path / "roc_1.png").exists()
 
 
 @pytest.mark.filterwarnings("ignore:1 of 72 rows have gaps")
-def test_rows_have_the_ids_of_the_users_file(moon, results, tmp_path):
-    rows = pd.DataFrame(moon.X, columns=["a", "b"]).assign(
-        name=[f"id {i}" for i in range(len(moon.X))], y=moon.minority.astype(int)
+def test_rows_have_the_ids_of_the_users_file(results, tmp_path):
+    rows = pd.DataFrame(MOON.X, columns=["a", "b"]).assign(
+        name=[f"id {i}" for i in range(len(MOON.X))], y=MOON.minority.astype(int)
     )
     rows.loc[3, "a"] = np.nan
     rows.to_csv(tmp_path / "moon.csv", index=False)
-    by_number = datasets.from_csv(tmp_path / "moon.csv", "y", None, drop=("name",), missing="drop")
+    by_number, named = (
+        datasets.from_csv(tmp_path / "moon.csv", layout, missing="drop")
+        for layout in (Layout("y", drop=("name",)), Layout("y", "name"))
+    )
     assert by_number.row_names.tolist() == [i for i in range(len(rows)) if i != 3]
-    named = datasets.from_csv(tmp_path / "moon.csv", "y", None, id="name", missing="drop")
-    ax = own_data.pictures([named], results, Protocol())["distances_1"][0].axes[0]
+    figures = own_data.pictures(runner.comparison([named], NAMES, 3), results)
+    ax = figures["distances_1"][0].axes[0]
     ax.figure.canvas.draw()
     ticks = dict(zip(ax.get_xticks(), [t.get_text() for t in ax.get_xticklabels()], strict=True))
     test_rows = np.sort(halves(named, replicate_seed(0, 0))[1])
@@ -255,13 +227,25 @@ def judged():
 
 
 def test_each_row_is_judged_by_the_others(judged):
-    found = unlabelled.votes(judged, DATA)
-    expected = SVDD(random_state=0).fit(DATA.X).training_decision()
-    decided = found.odd["SVDD"].sort_index()
-    assert (decided == ~expected["normal"]).all() and decided.any()
-    np.testing.assert_allclose(found.p_values["SVDD"].sort_index(), expected["p_value"], rtol=1e-5)
+    """Also where gaps are filled, and a model that fails has no vote."""
+    X = DATA.X.copy()
+    X[3, 0] = np.nan
+    gaps = Dataset("t", X, DATA.minority, imputed=True)
+    filled = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    of_gaps = runner.compare([gaps], ["SVDD"])
+    for results, data, rows in ((judged, DATA, DATA.X), (of_gaps, gaps, filled)):
+        found = unlabelled.votes(results, data)
+        expected = SVDD(random_state=0).fit(rows).training_decision()
+        decided, p = found.odd["SVDD"].sort_index(), found.p_values["SVDD"].sort_index()
+        assert (decided == ~expected["normal"]).all() and decided.any()
+        np.testing.assert_allclose(p, expected["p_value"], rtol=1e-5)
     assert judged["model"].tolist() == NAMES  # once each, and no rule that needs classes
     assert len(runner.to_csv(judged).splitlines()) == 4
+    wide = Dataset("t", np.random.default_rng(0).normal(size=(12, 13)), np.zeros(12, dtype=bool))
+    made = runner.compare([wide], ["SVDD", "robust Gaussian"])
+    assert unlabelled.votes(made, wide).models.index.tolist() == ["SVDD"]
+    with pytest.raises(ValueError, match="no model could be fitted: ValueError: a robust"):
+        unlabelled.votes(made[made["model"] != "SVDD"], wide)
 
 
 def test_votes_and_agreement_are_those_of_sets(judged):
@@ -299,34 +283,15 @@ def test_too_few_rows_for_one_beyond_the_cutoff(rate):
         assert (none_beyond(n, rate) == "") == (distance > cutoff).any()
 
 
-def test_gaps_are_filled_and_failed_models_have_no_vote():
-    X = DATA.X.copy()
-    X[3, 0] = np.nan
-    gaps = Dataset("t", X, DATA.minority, imputed=True)
-    found = unlabelled.votes(runner.compare([gaps], ["SVDD"]), gaps)
-    filled = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
-    expected = SVDD(random_state=0).fit(filled).training_decision()["p_value"]
-    np.testing.assert_allclose(found.p_values["SVDD"].sort_index(), expected, rtol=1e-5)
-    wide = Dataset("t", np.random.default_rng(0).normal(size=(12, 13)), np.zeros(12, dtype=bool))
-    made = runner.compare([wide], ["SVDD", "robust Gaussian"])
-    assert unlabelled.votes(made, wide).models.index.tolist() == ["SVDD"]
-    with pytest.raises(ValueError, match="no model could be fitted: ValueError: a robust"):
-        unlabelled.votes(made[made["model"] != "SVDD"], wide)
-    for rows, said in ((5, "at least 6 rows, got 5"), (9, "drop or impute")):
-        X = np.full((rows, 2), np.nan if rows == 9 else 0.0)
-        with pytest.raises(ValueError, match=said):
-            runner.compare([Dataset("t", X, np.zeros(rows, dtype=bool))], NAMES)
-
-
 # labelled and unseen kinds
 
 
-def of_kinds():
+def rows_of_kinds():
     rng, rows = np.random.default_rng(0), []
     values = {"LS-SVM": (0.95, 0.75), "BSVDD": (0.85, 0.85), "BSVDD-M": (0.9, 0.84)}
     for model, (seen, unseen) in values.items():
         for data in ("a, x labelled", "a, y labelled", "b, z labelled", "clusters, 50% unseen"):
-            row = {name: rng.uniform(0.1, 0.2) for name in report.SUMMARY if "mean" not in name}
+            row = {name: rng.uniform(0.1, 0.2) for name in of_kinds.SUMMARY if "mean" not in name}
             shift = 0.02 if data.startswith("a, x") else 0.0
             row |= {"auc_seen": seen + shift, "auc_unseen": unseen, "g_mean_seen": 0.8}
             row |= {"g_mean_unseen": 0.7, "data": data, "model": model, "auc": 0.8, "r_hat": 1.004}
@@ -334,37 +299,32 @@ def of_kinds():
     return pd.DataFrame(rows)
 
 
-def test_each_data_set_counts_once_and_the_best_models_are_named(tmp_path):
-    rows = of_kinds()
-    means, best = report.summary(rows), report.verdicts(rows)
+def test_each_data_set_counts_once_and_labels_on_the_same_kinds(tmp_path):
+    rows = rows_of_kinds()
+    means, best = of_kinds.summary(rows), of_kinds.verdicts(rows)
     assert means.loc["LS-SVM", "auc_seen"] == pytest.approx(((0.97 + 0.95) / 2 + 0.95) / 2)
-    assert best["best"][["AUC, seen", "AUC, unseen", "AUC, mean"]].tolist() == [
-        *("LS-SVM", "BSVDD", means.index[0])
-    ]
+    titles = ["AUC, seen", "AUC, unseen", "AUC, mean"]
+    assert best["best"][titles].tolist() == ["LS-SVM", "BSVDD", means.index[0]]
     unseen = best.loc["AUC, unseen", ["value", "next", "next value"]].tolist()
     assert unseen == [pytest.approx(0.85), "BSVDD-M", pytest.approx(0.84)]
-    assert (best.loc["Brier, 25%", "value"]) < best.loc["Brier, 25%", "next value"]
-    report.save(tmp_path, rows)
+    assert best.loc["Brier, 25%", "value"] < best.loc["Brier, 25%", "next value"]
+    of_kinds.write(tmp_path, rows)
     assert pd.read_csv(tmp_path / "kinds_summary.csv").shape[0] == 3
     assert "AUC in generated data" in (tmp_path / "kinds_tables.txt").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="no real data set"):
-        report.verdicts(rows[~rows["data"].str.endswith("labelled")])
-
-
-def test_labels_are_counted_on_the_same_kinds():
-    rows = of_kinds()
+        of_kinds.verdicts(rows[~rows["data"].str.endswith("labelled")])
     few = rows[rows["data"] == "a, y labelled"].assign(data="a, y labelled by 2 rows")
     few["auc_seen"] -= 0.1
     rows = pd.concat([rows, few])
-    by_rows = report.by_labelled_rows(rows)
+    by_rows = of_kinds.by_labelled_rows(rows)
     assert by_rows.index.tolist() == ["2", "all"]
     assert by_rows["LS-SVM"].tolist() == pytest.approx([0.85, 0.95])  # not "a, x", nor "b, z"
-    assert report.summary(rows).equals(report.summary(of_kinds()))
-    assert "by 2 rows" not in report.generated(rows).index
+    assert of_kinds.summary(rows).equals(means)
+    assert "by 2 rows" not in of_kinds.generated(rows).index
 
 
 def test_in_the_stored_study_of_kinds_no_fit_failed():
-    stored = runner.read(DOCS / "study" / "kinds_results.csv")
+    stored = runner.read(STORED / "kinds_results.csv")
     assert (stored["error"] == "").all()
     default = stored[stored["model"] == "BSVDD-M"]
     assert len(default) == 132 and default["r_hat"].max() <= 1.01
@@ -373,49 +333,43 @@ def test_in_the_stored_study_of_kinds_no_fit_failed():
 
 # the published table
 
-PRINTED = published.table()
+PRINTED = reproduction.published()
 
 
 def test_implied_shares_are_those_of_the_generator_and_bdd_has_the_other_class():
     assert PRINTED.shape == (12, 12) and PRINTED.loc[("BSVDD", 10), "f1"] == 0.6262
-    share = published.implied_share(PRINTED)
+    share = reproduction.implied_share(PRINTED)
     for model in ("SVDD", "BSVDD", "BSVDD-M"):
         assert share.loc[model].to_numpy() == pytest.approx([0.444, 0.455, 0.460], abs=0.0015)
     assert share.loc["BDD"].to_numpy() == pytest.approx([0.556, 0.545, 0.541], abs=0.0015)
-    turned = published.other_class_positive(PRINTED)
+    turned = reproduction.other_class_positive(PRINTED)
     assert turned[turned].index.tolist() == ["BDD"]
-    f1 = published.flag_all_f1(share.loc["BSVDD"]).to_numpy()
+    f1 = reproduction.flag_all_f1(share.loc["BSVDD"]).to_numpy()
     assert f1 == pytest.approx(PRINTED.loc["BSVDD", "f1"].to_numpy(), abs=0.001)
 
 
 def test_recasting_turns_the_metrics_of_one_class_into_those_of_the_other():
-    rng = np.random.default_rng(0)
+    rng, columns = np.random.default_rng(0), list(reproduction.COMPARED)
     y, flagged = rng.random(5000) < 0.44, rng.random(5000) < 0.6
     straight, turned = evaluate(y, flagged), evaluate(~y, ~flagged)
     keys = pd.MultiIndex.from_tuples([("A", 1), ("B", 1), ("C", 1)], names=["model", "v"])
-    got = published.recast(pd.DataFrame([straight, turned, straight], index=keys)).loc[("B", 1)]
-    for name in published.COMPARED:
-        assert got[name] == pytest.approx(straight[name])
-    found = published.recast(PRINTED)
+    got = reproduction.recast(pd.DataFrame([straight, turned, straight], index=keys))
+    assert got.loc[("B", 1)].tolist() == pytest.approx([straight[name] for name in columns])
+    found = reproduction.recast(PRINTED)
     assert found.loc["BDD", "f1"].to_numpy() == pytest.approx([0.396, 0.389, 0.377], abs=0.001)
     others = [key for key in found.index if key[0] != "BDD"]
-    pd.testing.assert_frame_equal(found.loc[others], PRINTED.loc[others, list(published.COMPARED)])
-
-
-def test_distance_is_the_mean_absolute_difference():
+    pd.testing.assert_frame_equal(found.loc[others], PRINTED.loc[others, columns])
     moved = PRINTED.copy()
     moved.loc[["SVDD"], "f1"] += 0.06
     moved.loc[("BDD", 5), "ppv"] = np.nan
-    found = published.distances(PRINTED, moved)
-    assert found["SVDD"] == pytest.approx(0.01)
-    assert found[["BDD", "BSVDD", "BSVDD-M"]].tolist() == [0, 0, 0]
+    distance = reproduction.distance(PRINTED, moved)[["SVDD", "BDD", "BSVDD", "BSVDD-M"]]
+    assert distance.tolist() == pytest.approx([0.01, 0, 0, 0])
 
 
 def test_rows_that_flag_everything_are_called_so():
     """By the stored study of the slides."""
-    ours, sd = reproduction.by_v(
-        studies.slides(), runner.read(DOCS / "study" / "slides_results.csv")
-    )
+    stored = runner.read(STORED / "slides_results.csv")
+    ours, sd = reproduction.by_v(studies.slides(), stored)
     said = reproduction.verdicts(ours, ours.loc["flag all", "f1"] + 0.001)
     words = said["verdict"].xs("published", level="source")
     assert words["BSVDD"] == words["BSVDD-M"] == "as flagging all"

@@ -6,26 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.report.comparison_page import warnings_of
-from bsvdd.comparison.run import cell, measures, runner
+from bsvdd.comparison.report.own_data import warnings_of
+from bsvdd.comparison.run import cell, runner
 from bsvdd.comparison.run.cell import FLAG_ALL, FLAG_NONE, Cell, replicate_seed
 from bsvdd.comparison.run.protocol import Candidate, Protocol
-from bsvdd.comparison.scenarios import datasets, kinds
+from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
-from bsvdd.comparison.scenarios.kinds import LabelledKind
-from bsvdd.comparison.scenarios.scenario import Real, halves
+from bsvdd.comparison.scenarios.scenario import LabelledKind, Real, halves
 from bsvdd.comparison.scenarios.slides import Slides
 from bsvdd.estimators.detector import Detector
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import (
     average_precision_score,
-    balanced_accuracy_score,
     f1_score,
     roc_auc_score,
 )
 
-from benchmarks import imbalance
 from bsvdd import Cutoff, kernels, priors
 
 SMALL = Protocol(draws=150, tune=150)
@@ -102,16 +99,6 @@ def test_what_cannot_be_compared_fails_before_a_fit(moon, change, models, messag
     data = [moon, replace(moon, **change)] if change else [moon]
     with pytest.raises(ValueError, match=message):
         runner.compare(data, models)
-
-
-def test_each_finished_cell_is_told_with_its_row(moon):
-    told = []
-    frame = runner.compare([moon], ["SVDD"], 2, SMALL, seed=3, on_cell=told.append)
-    assert [(p.done, p.failed, p.total) for p in told] == [(1, 0, 2), (2, 0, 2)]
-    assert [p.cell.replicate for p in told] == [0, 1]
-    fitted = frame[frame["model"] == "SVDD"]
-    assert [p.row["f1"] for p in told] == fitted["f1"].tolist()
-    assert [p.row["cutoff"] for p in told] == fitted["cutoff"].tolist()
 
 
 def test_warnings_of_fits_are_notes_and_never_shown(moon, monkeypatch):
@@ -198,34 +185,16 @@ def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypat
     monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 33)
     landmarks = Candidate("few points", "BSVDD", {"dictionary": 10})
     candidates = [Candidate(name, name) for name in ("SVDD", "SVDD-M", "LS-SVM")] + [landmarks]
-    study = runner.comparison([moon], None, 2, SMALL, 0, candidates)
+    study = runner.comparison([moon], candidates, 2, SMALL)
     refused = study.refusals()
     assert list(refused) == [("moon", "SVDD-M")]
     assert "the kernel matrix of 36 rows" in refused["moon", "SVDD-M"]  # 30 of them majority
-    smaller = replace(study, left_out=frozenset(refused))
-    kept = [c.candidate.name for c in smaller.cells()]
-    assert kept == 2 * ["SVDD", "LS-SVM", "few points"]
-    assert smaller.refusals() == {}
-
-
-@pytest.mark.slow
-def test_the_table_of_supervised_models_has_the_true_g_mean_and_balanced_accuracy():
-    data = imbalance.sets([0.0])
-    assert [d.name for d in data[:2]] == ["clover_5to1_overlap0%", "clover_7to1_overlap0%"]
-    protocol = Protocol(cutoff=Cutoff("model"))
-    results = runner.compare(data[1:4], imbalance.MODELS, 2, protocol)
-    tpr, tnr = 1 - results["fnr"], 1 - results["fpr"]
-    np.testing.assert_allclose(results["g_mean"], np.sqrt(tpr * tnr))
-    np.testing.assert_allclose(results["balanced_accuracy"], (tpr + tnr) / 2)
-    paw = data[2]  # one row again by hand
-    train, test = halves(paw, replicate_seed(1, 0))
-    est = protocol.estimator("IDLSSVM-CIL", 0).fit(paw.X[train], paw.minority[train].astype(int))
-    expected = balanced_accuracy_score(paw.minority[test], est.predict(paw.X[test]) == -1)
-    row = results.set_index(["data", "model", "replicate"]).loc[(paw.name, "IDLSSVM-CIL", 1)]
-    assert row["balanced_accuracy"] == pytest.approx(expected)
-    # class weights do what density weights alone do not: find the minority
-    means = results.groupby("model")["g_mean"].mean()
-    assert means["SVM"] > means["DSVM-CIL"]
+    assert replace(study, left_out=frozenset(refused)).refusals() == {}
+    smaller, reasons = study.without_refused(chosen=False)
+    assert [c.candidate.name for c in smaller.cells()] == 2 * ["few points"]
+    assert reasons[0].startswith("'SVDD', 'LS-SVM' on moon: 36 rows train, and without landmarks")
+    with pytest.raises(ValueError, match="nothing was fitted: 'SVDD-M' on moon: the kernel matrix"):
+        study.without_refused(chosen=True)
 
 
 # metrics
@@ -235,17 +204,17 @@ def test_measures_are_those_of_scikit_learn():
     rng = np.random.default_rng(0)
     P = rng.beta(0.5, 1.5, 5000)
     y = rng.random(5000) < P
-    found = measures.measure(y, P > 0.5, P, P)
+    found = cell.measure(y, P > 0.5, P, P)
     assert found["brier"] == pytest.approx(np.mean((P - y) ** 2))
     assert found["average_precision"] == pytest.approx(average_precision_score(y, P))
     for p in (P, P**2, 1 - P):
         observed, said = calibration_curve(y, p, n_bins=10)
         n = np.histogram(p, bins=np.linspace(0, 1, 11))[0]
         expected = np.sum(n[n > 0] / len(p) * np.abs(observed - said))
-        assert measures.calibration_error(y, p) == pytest.approx(expected)
-    assert measures.calibration_error(y, P) < 0.02
-    assert measures.calibration_error(y, y.astype(float)) == 0
-    assert measures.calibration_error(y, 1.0 - y) == 1
+        assert cell.calibration_error(y, p) == pytest.approx(expected)
+    assert cell.calibration_error(y, P) < 0.02
+    assert cell.calibration_error(y, y.astype(float)) == 0
+    assert cell.calibration_error(y, 1.0 - y) == 1
 
 
 def test_trivial_rules_and_the_rule_that_knows_the_truth():
@@ -263,7 +232,7 @@ def test_trivial_rules_and_the_rule_that_knows_the_truth():
 def test_metrics_of_seen_and_of_unseen_kinds_leave_the_others_out():
     minority, unseen = np.arange(6) >= 3, np.arange(6) >= 4
     score = np.array([0.1, 0.4, 0.6, 0.9, 0.5, 0.0])
-    found = measures.measure_kinds(minority, unseen, score > 0.45, score)
+    found = cell.measure_kinds(minority, unseen, score > 0.45, score)
     assert found["auc_seen"] == roc_auc_score([0, 0, 0, 1], score[:4])
     assert found["auc_unseen"] == pytest.approx(2 / 6)
     assert found["g_mean_unseen"] == pytest.approx(np.sqrt(2 / 3 * 1 / 2))
@@ -272,21 +241,21 @@ def test_metrics_of_seen_and_of_unseen_kinds_leave_the_others_out():
 def test_scores_are_weighted_to_the_base_rate_and_the_share():
     answers = np.array([[0.8, 0.1, 0.1], [0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.4, 0.0, 0.6]])
     minority, unseen = np.arange(4) >= 2, np.arange(4) == 3
-    found = measures.scores_of_answers(answers, minority, unseen, 0.1, "x_")
+    found = cell.scores_of_answers(answers, minority, unseen, 0.1)
     normal = -np.log([0.8, 0.5]).mean()
     expected = 0.9 * normal - 0.1 * (0.75 * np.log(0.8) + 0.25 * np.log(0.6))
-    assert found["x_log_score_25"] == pytest.approx(expected)
+    assert found["log_score_25"] == pytest.approx(expected)
     expected = 0.9 * np.mean([0.04, 0.25]) + 0.1 * (0.5 * 0.04 + 0.5 * 0.16)
-    assert found["x_brier_50"] == pytest.approx(expected)
+    assert found["brier_50"] == pytest.approx(expected)
     expected = 0.9 * normal - 0.1 * (0.5 * np.log(0.7) + 0.5 * np.log(0.6))
-    assert found["x_answers_log_score_50"] == pytest.approx(expected)
-    without = measures.scores_of_answers(answers[1:3], minority[1:3], unseen[1:3], 0.1, "")
+    assert found["answers_log_score_50"] == pytest.approx(expected)
+    without = cell.scores_of_answers(answers[1:3], minority[1:3], unseen[1:3], 0.1)
     assert np.isnan(list(without.values())).all()  # no row of an unseen kind
 
 
 def test_only_cells_with_kinds_have_their_metrics():
     of_kinds = ("auc_seen", "auc_unseen", "log_score_25", "platt_brier_50", "answers_auc_seen")
-    data = kinds.embedded("glass")
+    data = datasets.embedded_kinds("glass")
     scenarios = LabelledKind(data, data.kinds[0]), Real(datasets.embedded("wine_cultivar3"))
     with_kinds, without = (
         Cell(each, Candidate("SVDD", "SVDD"), Protocol(), 0, 0).run() for each in scenarios

@@ -24,12 +24,12 @@ from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.store import Store, describe
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.datasets import KindSet
 from bsvdd.comparison.scenarios.generators import Shape
-from bsvdd.comparison.scenarios.kinds import KindSet, LabelledKind
-from bsvdd.comparison.scenarios.scenario import Real
+from bsvdd.comparison.scenarios.scenario import LabelledKind, Real
 from bsvdd.comparison.scenarios.slides import Slides
 
-from bsvdd import kernels, load, priors
+from bsvdd import kernels, priors
 from tests.bsvdd.test_cli_study import call, small  # noqa: F401
 from tests.comparison.helpers import (
     PROCESSES,
@@ -42,7 +42,6 @@ from tests.comparison.helpers import (
     kill,
     run_and_die,
     start_run,
-    stored,
     wait_for,
 )
 
@@ -157,25 +156,22 @@ def test_files_that_are_no_results_are_named_and_left(folder, monkeypatch):
     assert all((folder / name).read_bytes() == content for name, content in HOSTILE.items())
 
 
-def test_a_damaged_result_is_not_overwritten(folder, monkeypatch):
-    path = sorted(folder.iterdir())[0]
-    path.write_bytes(path.read_bytes()[:100])
-    cells = computed_cells(monkeypatch)
-    with pytest.raises(ValueError, match=rf"{path.name} has the name of a result.*move it"):
-        STUDY.run(Store(folder))
-    assert cells == [] and len(path.read_bytes()) == 100
-
-
-@pytest.mark.parametrize("edit", [0.99, True, float("nan"), "another set", None], ids=repr)
-def test_an_edited_or_renamed_result_is_not_believed(edit, folder):
+def test_a_damaged_edited_or_renamed_result_is_not_believed(folder, monkeypatch):
     a, b = sorted(folder.iterdir())[:2]
-    record, said = json.loads(a.read_text()), "its values are not those that were written"
-    if edit is None:
-        record, said = json.loads(b.read_text()), "its name is not the hash of its content"
-    else:
-        record["row"]["data" if isinstance(edit, str) else "g_mean"] = edit
-    a.write_text(json.dumps(record))
-    assert Store(folder).foreign == {a.name: said}
+    whole, edited = a.read_bytes(), "its values are not those that were written"
+    record = json.loads(whole)
+    for changed, said in (
+        *((record | {"row": record["row"] | {"g_mean": x}}, edited) for x in (0.99, True, np.nan)),
+        (record | {"row": record["row"] | {"data": "another set"}}, edited),
+        (json.loads(b.read_text()), "its name is not the hash of its content"),
+    ):
+        a.write_text(json.dumps(changed))
+        assert Store(folder).foreign == {a.name: said}
+    a.write_bytes(whole[:100])
+    cells = computed_cells(monkeypatch)
+    with pytest.raises(ValueError, match=rf"{a.name} has the name of a result.*move it"):
+        STUDY.run(Store(folder))
+    assert cells == [] and a.read_bytes() == whole[:100]
 
 
 def test_folders_that_cannot_be_a_store(folder, monkeypatch):
@@ -205,14 +201,6 @@ FEW = replace(STUDY, replicates=3)
 
 
 @pytest.fixture(scope="module")
-def many():
-    """Return the undisturbed table of MANY, and the seconds that a cell takes."""
-    start = time.monotonic()
-    table = MANY.run()
-    return table, (time.monotonic() - start) / len(MANY.cells())
-
-
-@pytest.fixture(scope="module")
 def few():
     """Return the undisturbed table of FEW."""
     return FEW.run()
@@ -221,9 +209,11 @@ def few():
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.long)])
 @pytest.mark.usefixtures("forked")
-def test_a_runner_killed_many_times_loses_nothing_and_repeats_nothing(many, tmp_path, kills):
+def test_a_runner_killed_many_times_loses_nothing_and_repeats_nothing(tmp_path, kills):
     """At seeded moments between its start and the second cell after those that it finds."""
-    table, seconds = many
+    start = time.monotonic()
+    table = MANY.run()
+    seconds = (time.monotonic() - start) / len(MANY.cells())
     rng = np.random.default_rng(20)
     seen = {}
     for _ in range(kills):
@@ -281,71 +271,40 @@ def test_a_disk_that_is_full_at_any_byte_leaves_a_whole_store(seed, few, tmp_pat
     assert len(assert_kept(seen, tmp_path)) == len(FEW.cells())
 
 
-class Disk:
-    """A small file system in memory, of which some may be taken by ballast."""
-
-    def __init__(self, folder):
-        self.folder, self.ballast = folder, folder / "ballast"
-
-    def leave(self, room):
-        """Leave ``room`` bytes, in whole pages."""
-        self.ballast.write_bytes(b"")
-        self.ballast.write_bytes(bytes(max(0, shutil.disk_usage(self.folder).free - room)))
+def leave(folder, room):
+    """Leave ``room`` bytes on a disk, in whole pages."""
+    (folder / "ballast").write_bytes(b"")
+    (folder / "ballast").write_bytes(bytes(max(0, shutil.disk_usage(folder).free - room)))
 
 
 @pytest.fixture
 def disk(tmp_path):
+    """A small file system in memory."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a small disk to fill needs the right to mount one (root)")
-    yield Disk(folder)
+    yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_study_on_a_full_disk_goes_on_when_there_is_room(disk, few):
-    cells = disk.folder / "cells"
-    store = Store(cells)
-    disk.leave(6 * 4096)
-    with pytest.raises(OSError, match=FULL):
-        FEW.run(store)
-    seen = stored(cells)
-    assert 0 < len(seen) == len(list(cells.iterdir())) < len(FEW.cells())
-    disk.leave(2**20)
-    assert_same(few, FEW.run(Store(cells)))
-    assert len(assert_kept(seen, cells)) == len(FEW.cells())
-
-
 def test_tables_and_pages_on_a_full_disk_are_one_line_and_whole(disk, small, monkeypatch):  # noqa: F811
-    command = ("study", "slides", "--out", disk.folder / "out", "--jobs", 1)
-    out = disk.folder / "out"
+    command = ("study", "slides", "--out", disk / "out", "--jobs", 1)
+    out = disk / "out"
     assert call(*command).exit_code == 0
     whole = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("computed again"))
     for room in range(0, sum(map(len, whole.values())), 150_000):
         for name in whole:
             (out / name).unlink(missing_ok=True)
-        disk.leave(room)
+        leave(disk, room)
         result = call(*command)
         assert result.exit_code == 1
         assert "Traceback" not in result.output
-        assert len(re.findall(rf"^Error: .*{FULL}: '{disk.folder}", result.output, re.M)) == 1
+        assert len(re.findall(rf"^Error: .*{FULL}: '{disk}", result.output, re.M)) == 1
         assert all(path.read_bytes() == whole[path.name] for path in out.glob("*.csv"))
         assert not list(out.glob(".*.part"))
-    disk.leave(2**21)
+    leave(disk, 2**21)
     assert call(*command).exit_code == 0
     assert {p.name for p in out.iterdir() if p.is_file()} == set(whole)
-
-
-def test_an_estimator_is_saved_whole_or_not_at_all(disk, fitted):
-    est, path = fitted("BDD"), disk.folder / "model.nc"
-    est.save(path)
-    whole = path.read_bytes()
-    for room in np.linspace(0, len(whole) - 8192, 8).astype(int):
-        disk.leave(room)
-        with pytest.raises(OSError, match=FULL):
-            est.save(path)
-        assert path.read_bytes() == whole
-    assert load(path).cutoff_ == est.cutoff_
-    assert sorted(p.name for p in disk.folder.iterdir()) == ["ballast", "model.nc"]

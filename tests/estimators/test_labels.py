@@ -11,6 +11,7 @@ import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.rows import tables
 from bsvdd.estimators.rows.files import read
+from bsvdd.estimators.rows.tables import Layout
 from bsvdd.inference.warning import DataWarning
 
 from bsvdd import BDD, SVDD, kernels, load, scorers
@@ -185,7 +186,7 @@ def test_blocks_of_a_file_agree_on_the_labels(tmp_path):
     est = BDD(kernel=kernels.RBF(1.0), cutoff=1.0, dictionary=3, draws=20, minor_label="1")
     for X, labels in ((path, "y"), (frame[["a"]], frame["y"])):
         assert est.fit(X, labels).gram_.n0 == len(y) - count
-    assert datasets.from_csv(path, "y", "1").minority.sum() == count
+    assert datasets.from_csv(path, Layout("y"), "1").minority.sum() == count
     assert tables.minority_of(frame["y"], "1").sum() == count
     with pytest.raises(ValueError, match="minor_label=1 does not occur in y, which has '"):
         est.set_params(minor_label=1).fit(path, "y")

@@ -89,7 +89,7 @@ def test_tables_that_are_read(case, write):
     if layout.id is not None:
         table = read_table(path, layout)
         assert table.index.tolist() == ["007", "7", "NA"] and table.index.name == "nr"
-        data = datasets.from_csv(path, "y", None, id="nr", drop=("note",))
+        data = datasets.from_csv(path, Layout("y", "nr", ("note",)))
         np.testing.assert_array_equal(data.X, [[1.5], [2.5], [3.5]])
 
 
@@ -215,8 +215,8 @@ def test_what_is_warned_of(text, layout, missing, message, write):
 def test_whole_numbers_that_count_the_rows_may_be_an_id(write):
     path = write(COUNTED)
     with pytest.warns(DataWarning, match=r"^column 'nr' counts the rows, like an id.*--id 'nr'"):
-        datasets.from_csv(path, "y", None)
-    datasets.from_csv(path, "y", None, id="nr")  # no warning
+        datasets.from_csv(path, Layout("y"))
+    datasets.from_csv(path, Layout("y", "nr"))  # no warning
 
 
 def test_gaps_are_filled_by_the_training_half(tmp_path):
@@ -225,7 +225,7 @@ def test_gaps_are_filled_by_the_training_half(tmp_path):
     path = tmp_path / "x.csv"
     rows.to_csv(path, index=False)
     with pytest.warns(DataWarning, match="13 of 40 rows have gaps .14 values.*approximately"):
-        data = datasets.from_csv(path, "y", None, missing="impute")
+        data = datasets.from_csv(path, Layout("y"), missing="impute")
     assert data.imputed and np.isnan(data.X).any(axis=1).sum() == 13
     pair, raw = Real(data).pair(3), [subset(data, part) for part in halves(data, 3)]
     expected = raw[0].X[~raw[0].minority]

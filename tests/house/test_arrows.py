@@ -26,19 +26,11 @@ MODULES = {module_of(path): path.read_text(encoding="utf-8") for path in FILES}
 PACKAGES = {module_of(path) for path in FILES if path.name == "__init__.py"}
 
 
-def imported(source, module, types=True):
-    """Return the full names that ``source`` imports anywhere in it."""
-    names, tree = set(), ast.parse(source)
-    skipped = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types
-        for inner in ast.walk(node)
-    }
+def imported(source, module):
+    """Return the full names that ``source`` imports anywhere in it, for types too."""
+    names = set()
     package = module.split(".") if module in PACKAGES else module.split(".")[:-1]
-    for node in ast.walk(tree):
-        if node in skipped:
-            continue
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -48,11 +40,11 @@ def imported(source, module, types=True):
     return names
 
 
-def graph(modules, types):
+def graph(modules):
     """Return the modules that each module imports; packages only list theirs, so they stay out."""
     found = {}
     for name in modules.keys() - PACKAGES:
-        parts = [each.split(".") for each in imported(modules[name], name, types)]
+        parts = [each.split(".") for each in imported(modules[name], name)]
         known = [
             {".".join(each[:n]) for n in range(1, len(each) + 1)} & set(modules) for each in parts
         ]
@@ -62,7 +54,7 @@ def graph(modules, types):
 
 
 def upwards(source, module):
-    """Return the names of upper floors that ``source`` imports, for types too, or has in a text."""
+    """Return the names of upper floors that ``source`` imports, or has in a text."""
 
     def floor(name):
         part = name.split(".")[1] if "." in name else "bsvdd"
@@ -83,21 +75,11 @@ def upwards(source, module):
     return {name for name in ours if floor(name) > floor(module)}
 
 
-@pytest.mark.parametrize("types", [False, True], ids=["when run", "for types too"])
-def test_no_import_is_in_a_circle(types):
-    try:
-        TopologicalSorter(graph(MODULES, types)).prepare()
-    except CycleError as error:
-        pytest.fail(" -> ".join(error.args[1]))
-
-
-def test_a_circle_by_a_late_import_is_seen():
-    files = {
-        "bsvdd.models.a": "def f():\n    from .b import g",
-        "bsvdd.models.b": "from . import a",
-    }
+def test_no_import_is_in_a_circle():
+    TopologicalSorter(graph(MODULES)).prepare()
+    late = {"bsvdd.models.a": "def f():\n    from .b import g", "bsvdd.models.b": "from . import a"}
     with pytest.raises(CycleError):
-        TopologicalSorter(graph(files, False)).prepare()
+        TopologicalSorter(graph(late)).prepare()
 
 
 def test_no_import_goes_up_and_those_inside_are_relative():
@@ -134,7 +116,7 @@ def test_what_is_imported_is_a_dependency():
     names = {
         each.partition(".")[0]
         for name, source in MODULES.items()
-        for each in imported(source, name, types=False)
+        for each in imported(source, name)
     }
     needed = names - {"bsvdd"} - sys.stdlib_module_names
     assert {{"sklearn": "scikit_learn"}.get(name, name) for name in needed} <= declared

@@ -1,38 +1,82 @@
-"""The documentation: it builds without a warning, names all names, and its examples run."""
+"""The documentation: the site builds without a warning, and what its pages say holds."""
 
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import numpy as np
 import pytest
+from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY
-from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram
 from bsvdd.models.kernels import bandwidth
-from bsvdd.models.potential import KernelLikelihood
 from sphinx.util.inventory import InventoryFile
 
 import bsvdd
 from bsvdd import kernels, plots, priors
-from docs import example_model
-from docs.mathml import mathml
+from docs import figures
+from docs.pages import mathml
+from tests.house.test_arrows import MODULES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-WRITTEN = sorted([*(DOCS / "guide").glob("*.md"), DOCS / "contributing" / "new_model.md"])
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = sorted((DOCS / "guide").glob("*.md"))
 MOST = 60_000  # bytes of a picture
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 WITHOUT_EXAMPLES = {"which_model"}
-BASES = {"Kernel", "GaussianPrior", "CorrelatedPrior"}  # shown by their subclasses
-HELPERS = {"as_kernel", "show_probability"}
+SHOWN_BY_OTHERS = {"Kernel", "GaussianPrior", "CorrelatedPrior", "as_kernel", "show_probability"}
+OF_COMPARISON = [
+    *("scenarios.datasets", "scenarios.scenario", "run.runner", "run.protocol"),
+    *("run.studies", "report.table"),
+]
+
+
+def functions_and_classes(module):
+    """Return the public names of a module that it defines, or lists in ``__all__``."""
+    listed = getattr(module, "__all__", None)
+    return {
+        f"{module.__name__}.{name}"
+        for name, value in vars(module).items()
+        if (inspect.isclass(value) or inspect.isfunction(value))
+        and (name in listed if listed else value.__module__ == module.__name__)
+        and not name.startswith("_")
+    }
+
+
+PUBLIC = {f"bsvdd.{name}" for name in bsvdd.__all__} | {
+    f"bsvdd.{short}.{full.rpartition('.')[2]}"
+    for short, module in (("kernels", kernels), ("priors", priors), ("plots", plots))
+    for full in functions_and_classes(module)
+}
+
+
+# the site
+
+
+class Page(HTMLParser):
+    """What a page links to, what it fetches, and its anchors."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.fetched, self.anchors = set(), set(), {""}
+        self.text = path.read_text(encoding="utf-8")
+        self.feed(self.text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = {name: value for name, value in attrs if value}
+        self.anchors |= {attrs[name] for name in ("id", "name") if name in attrs}
+        if "href" in attrs and tag in ("a", "link"):
+            (self.links if tag == "a" else self.fetched).add(attrs["href"])
+        if "src" in attrs:
+            self.fetched.add(attrs["src"])
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +87,11 @@ def site(tmp_path_factory):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return out
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path.resolve(): Page(path) for path in site.rglob("*.html")}
 
 
 @pytest.fixture(scope="module")
@@ -57,69 +106,55 @@ def documented(site):
     }
 
 
-def functions_and_classes(module):
-    """Return the public names of a module that it defines, or lists in ``__all__``."""
-    listed = getattr(module, "__all__", None)
-    return {
-        name
-        for name, value in vars(module).items()
-        if (inspect.isclass(value) or inspect.isfunction(value))
-        and (name in listed if listed else value.__module__ == module.__name__)
-        and not name.startswith("_")
-    }
-
-
-PUBLIC = {f"bsvdd.{name}" for name in bsvdd.__all__} | {
-    f"bsvdd.{short}.{name}"
-    for short, module in (("kernels", kernels), ("priors", priors), ("plots", plots))
-    for name in functions_and_classes(module)
-}
-
-
 @pytest.mark.slow
-def test_every_public_name_has_an_entry(documented):
+def test_every_name_has_an_entry(documented):
     assert len(PUBLIC) > 40
-    assert set(documented) >= PUBLIC
-
-
-@pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_every_public_name_has_an_example(name):
-    value = pkgutil.resolve_name(f"bsvdd:{name.removeprefix('bsvdd.')}")
-    if not inspect.ismodule(value) and name.rpartition(".")[2] not in BASES | HELPERS:
-        assert "\nExamples\n--------\n" in inspect.getdoc(value)
+    wanted = PUBLIC | {f"{bandwidth.__name__}.{name}" for name in bandwidth.CRITERIA}
+    for name in OF_COMPARISON:
+        wanted |= functions_and_classes(importlib.import_module(f"bsvdd.comparison.{name}"))
+    assert wanted - set(documented) == set()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("scenarios.datasets", "scenarios.scenario", "run.runner", "run.protocol"),
-        *("run.studies", "report.table"),
-    ],
-)
-def test_the_comparison_has_its_entries(documented, name):
-    module = importlib.import_module(f"bsvdd.comparison.{name}")
-    wanted = {f"{module.__name__}.{each}" for each in functions_and_classes(module)}
-    assert wanted and wanted <= set(documented)
+def test_every_model_has_its_page(site, pages, documented):
+    for record in REGISTRY.values():
+        address = f"models/{record.class_name}.html"
+        assert documented[f"bsvdd.{record.class_name}"] == address
+        text = pages[(site / address).resolve()].text
+        first = importlib.import_module(record.module).__doc__.partition("\n")[0]
+        assert first.rstrip(".").partition(" (")[0].partition(":")[0] in text
+        assert "<math" in text.partition('id="formula"')[2].partition('id="reference"')[0]
+        assert re.search(rf"<img[^>]*{record.class_name}\.png", text)
 
 
 @pytest.mark.slow
-def test_every_criterion_of_the_bandwidth_has_an_entry(documented):
-    assert {f"{bandwidth.__name__}.{name}" for name in bandwidth.CRITERIA} <= set(documented)
+def test_links_lead_somewhere_and_nothing_is_fetched_from_the_network(pages):
+    checked = 0
+    for path, page in pages.items():
+        for link in page.links | page.fetched:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                assert parts.scheme == "data" or link not in page.fetched, f"{path.name}: {link}"
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{path.name}: {link}"
+            if target in pages and link in page.links:
+                assert unquote(parts.fragment) in pages[target].anchors, f"{path.name}: {link}"
+            checked += 1
+    assert checked > 1000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("record", REGISTRY.values(), ids=REGISTRY)
-def test_every_model_has_its_page(site, documented, record):
-    page = f"models/{record.class_name}.html"
-    assert documented[f"bsvdd.{record.class_name}"] == page
-    text = (site / page).read_text(encoding="utf-8")
-    first = importlib.import_module(record.module).__doc__.partition("\n")[0]
-    assert first.rstrip(".").partition(" (")[0].partition(":")[0] in text
-    assert "<math" in text.partition('id="formula"')[2].partition('id="reference"')[0]
-    picture = DOCS / "pictures" / f"{record.class_name}.png"
-    assert 5_000 < picture.stat().st_size < MOST
-    assert re.search(rf"<img[^>]*{record.class_name}\.png", text)
+def test_formulas_are_whole(pages):
+    """latex2mathml shows a command as it stands where it has no rule for it."""
+    for path, page in pages.items():
+        for formula in re.findall(r"<math.*?</math>", page.text, re.S):
+            assert "\\" not in formula and "&amp;" not in formula, f"{path.name}: {formula}"
+    assert mathml(r"a &= b \\ c &= d", "block").count("<mtr>") == 2
+    assert "<mtr>" not in mathml("a = b", "block")
+
+
+# pages as they are written
 
 
 def test_the_page_of_the_house_names_what_is_there():
@@ -130,121 +165,127 @@ def test_the_page_of_the_house_names_what_is_there():
     assert len(page.splitlines()) < 100  # one screen
 
 
-def test_pictures_are_those_of_the_models():
-    assert {p.stem for p in (DOCS / "pictures").iterdir()} == {
-        record.class_name for record in REGISTRY.values()
+def test_each_model_and_each_plot_has_its_picture():
+    drawn = {
+        folder: {path.stem: path.stat().st_size for path in (DOCS / folder).iterdir()}
+        for folder in ("pictures", "gallery")
     }
-
-
-def test_each_plot_has_its_picture_in_the_gallery():
-    drawn = {path.stem for path in (DOCS / "gallery").iterdir()}
-    assert drawn == {name for name in plots.__all__ if name.startswith("plot_")}
+    assert set(drawn["pictures"]) == {record.class_name for record in REGISTRY.values()}
+    assert set(drawn["gallery"]) == {name for name in plots.__all__ if name.startswith("plot_")}
+    assert 5_000 < min(drawn["pictures"].values()) <= max(drawn["pictures"].values()) < MOST
+    assert max(drawn["gallery"].values()) < 2 * MOST
     page = (DOCS / "reference" / "plots.md").read_text(encoding="utf-8")
-    assert all(f"(../gallery/{name}.png)" in page for name in drawn)
-    assert max(path.stat().st_size for path in (DOCS / "gallery").iterdir()) < 2 * MOST
+    assert all(f"(../gallery/{name}.png)" in page for name in drawn["gallery"])
 
 
-class Page(HTMLParser):
-    """What a page links to, what it fetches, and its anchors."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.links, self.fetched, self.anchors = set(), set(), {""}
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        attrs = dict(attrs)
-        self.anchors |= {attrs[name] for name in ("id", "name") if attrs.get(name)}
-        if tag == "a" and attrs.get("href"):
-            self.links.add(attrs["href"])
-        self.fetched |= {attrs["src"]} if attrs.get("src") else set()
-        self.fetched |= {attrs["href"]} if tag == "link" and attrs.get("href") else set()
+def test_figures_are_as_stored():
+    found = set()
+    for path in DOCS.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        found |= {name for _, name, _ in figures.BLOCK.findall(text)}
+        assert figures.rewritten(text) == text, f"{path}: uv run python -m docs figures"
+    assert found == set(figures.FIGURES)
 
 
-@pytest.fixture(scope="module")
-def pages(site):
-    return {p.resolve(): Page(p.read_text(encoding="utf-8")) for p in site.rglob("*.html")}
+def test_lengths():
+    words = {path.stem: len(path.read_text(encoding="utf-8").split()) for path in GUIDE}
+    assert sum(words.values()) <= 12_000 and len(words) <= 13
+    assert words["which_model"] <= 400
+    assert len(README.split()) <= 900 and len(README.splitlines()) <= 150
 
 
-@pytest.mark.slow
-def test_links_inside_lead_somewhere(pages):
-    checked = 0
-    for path, page in pages.items():
-        for link in page.links:
-            parts = urlsplit(link)
-            if parts.scheme:
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            assert target.is_file(), f"{path.name}: {link}"
-            if target in pages:
-                assert unquote(parts.fragment) in pages[target].anchors, f"{path.name}: {link}"
-            checked += 1
-    assert checked > 1000
+# examples
 
 
-@pytest.mark.slow
-def test_reading_a_page_fetches_nothing_from_the_network(pages):
-    for path, page in pages.items():
-        for address in page.fetched:
-            parts = urlsplit(address)
-            if parts.scheme == "data":
-                continue
-            assert not parts.scheme and not parts.netloc, f"{path.name}: {address}"
-            if not parts.path:
-                continue
-            assert (path.parent / unquote(parts.path)).is_file(), f"{path.name}: {address}"
+def test_every_public_name_has_an_example():
+    for name in PUBLIC:
+        value = pkgutil.resolve_name(f"bsvdd:{name.removeprefix('bsvdd.')}")
+        if not inspect.ismodule(value) and name.rpartition(".")[2] not in SHOWN_BY_OTHERS:
+            assert "\nExamples\n--------\n" in inspect.getdoc(value), name
 
 
-@pytest.mark.slow
-def test_formulas_are_whole(site):
-    """latex2mathml shows a command as it stands where it has no rule for it."""
-    for path in site.rglob("*.html"):
-        for formula in re.findall(r"<math.*?</math>", path.read_text(encoding="utf-8"), re.S):
-            assert "\\" not in formula, f"{path.name}: {formula}"
-            assert "&amp;" not in formula, f"{path.name}: {formula}"
+@pytest.mark.parametrize("name", [name for name, source in MODULES.items() if ">>> " in source])
+def test_examples_of_docstrings(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=OPTIONS)
+    assert result.attempted and not result.failed
 
 
-def test_a_formula_of_two_lines_is_aligned():
-    assert mathml(r"a &= b \\ c &= d", "block").count("<mtr>") == 2
-    assert "<mtr>" not in mathml("a = b", "block")
-
-
-@pytest.fixture
-def registry():
-    """The registry, put back afterwards: an example registers a model."""
-    before = dict(REGISTRY)
-    yield
-    REGISTRY.clear()
-    REGISTRY.update(before)
-
-
-@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
-@pytest.mark.usefixtures("registry")
-def test_examples_of_the_guide_do_what_they_say(path):
+@pytest.mark.parametrize(
+    "path", [*GUIDE, DOCS / "contributing" / "new_model.md"], ids=lambda path: path.stem
+)
+def test_examples_of_pages(path):
+    before = dict(REGISTRY)  # an example registers a model
     blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.S)
     session = "".join(block for block in blocks if block.startswith(">>> "))
     names = {"__name__": "__main__"}
     test = doctest.DocTestParser().get_doctest(session, names, path.name, path.name, 0)
     result = doctest.DocTestRunner(optionflags=OPTIONS).run(test)
+    REGISTRY.clear()
+    REGISTRY.update(before)
     assert not result.failed
     assert result.attempted or path.stem in WITHOUT_EXAMPLES
 
 
-def test_the_example_model_against_a_quadrature(worst_z):
-    """E[w | x] of two points, over a grid of both betas."""
-    rows = np.array([[0.0], [0.1], [0.2], [0.7]])
-    gram = Gram.from_rows(kernels.RBF(0.5), rows, dictionary=np.array([[0.0], [1.0]]))
-    sd, scale = 1.5, 3.0
-    beta = np.stack(np.meshgrid(*[np.linspace(-9.0, 9.0, 301)] * 2, indexing="ij"), axis=-1)
-    s = np.log1p(np.exp(beta))
-    w = s / s.sum(axis=-1, keepdims=True)
-    log_density = KernelLikelihood(scale).total(w, gram) - np.square(beta).sum(axis=-1) / (
-        2 * sd**2
-    )
-    density = np.exp(log_density - log_density.max())[..., None]
-    truth = (density * w).sum(axis=(0, 1)) / density.sum()
-    assert truth[0] > 0.6  # without the data it is a half
+@pytest.mark.slow
+def test_the_r_code_of_the_guide_runs(tmp_path):
+    """Where R has a reticulate that knows this Python, and finds its shared library."""
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
 
-    model = example_model.build(gram, priors.Flat(sd), scale)
-    draws = sample(model, "auto", draws=4000, tune=500, chains=2, seed=1)
-    assert worst_z(draws["posterior"]["w"].values, truth) < 4
+    def run(code):
+        (tmp_path / "script.R").write_text(code, encoding="utf-8")
+        environment = {**os.environ, "RETICULATE_PYTHON": sys.executable}
+        command = ["Rscript", "script.R"]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    known = 'packageVersion("reticulate") >= "1.41" && py_available(initialize = TRUE)'
+    if run(f"library(reticulate)\nquit(status = !({known}))").returncode:
+        pytest.skip("R has no reticulate of at least 1.41 that can load this Python")
+    page = (DOCS / "guide" / "beside_others.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```r\n(.*?)```", page, re.S)
+    assert len(blocks) == 5
+    done = run("\n".join([*blocks, "stopifnot(est$predict(new) == c(1, -1, -1))"]))
+    assert done.returncode == 0, done.stderr
+
+
+# the README
+
+
+def test_the_example_of_the_readme_runs_as_written(tmp_path):
+    first, second = re.findall(r"```python\n(.*?)```", README, re.S)
+    assert len(first.splitlines()) <= 11
+    run = subprocess.run(
+        [sys.executable, "-c", first + second],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("True\n") and "likelihood" in run.stdout
+    assert not run.stderr  # a warning would be the first thing that a reader sees
+
+
+def test_links_of_the_readme_exist():
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+def test_the_table_of_models_is_the_registry():
+    rows = re.findall(r"^\| (\S+) \| `(\w+)` \| (.*?) \| (.*?) \| (.*?)\|$", README, re.M)
+    assert [row[:3] for row in rows] == [
+        (r.name, r.class_name, ", ".join(r.learns_from)) for r in REGISTRY.values()
+    ]
+    for name, _, _, *cells in rows:
+        if not REGISTRY[name].bayesian:
+            assert cells == ["no posterior", ""]
+            continue
+        for cell, known in zip(
+            cells, (REGISTRY[name].parameters, PUBLICATIONS[name].parameters), strict=True
+        ):
+            named = [known[p] for p in ("prior", "minority_prior") if p in known]
+            assert [eval(code, vars(priors)) for code in re.findall("`(.*?)`", cell)] == named
+            scale = "λ calibrated" if known["likelihood_scale"] == "calibrated" else "λ = 1"
+            assert cell.rstrip().endswith(scale)

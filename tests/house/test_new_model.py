@@ -6,7 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from bsvdd.inference.sampling import sample
+from bsvdd.models import Gram
+from bsvdd.models.potential import KernelLikelihood
+
+from bsvdd import kernels, priors
+from docs import example_model
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ["models", "inference", "estimators", "comparison"]
@@ -73,12 +80,8 @@ def run(house, *command):
 
 
 @pytest.mark.slow
-def test_estimator_study_explorer_and_files_find_it(house, tmp_path):
+def test_estimator_study_explorer_files_and_commands_find_it(house, tmp_path):
     run(house, "-W", "ignore", "-c", USE, str(tmp_path))
-
-
-@pytest.mark.slow
-def test_the_command_lists_it(house):
     assert "SoftplusDD" in run(house, "-c", "from bsvdd.cli import main; main(['models'])")
 
 
@@ -88,3 +91,22 @@ def test_the_tests_of_the_common_contract_find_it(house):
     files = ["tests/estimators/test_contract.py", "tests/estimators/test_registry.py"]
     said = run(house, "-m", "pytest", *options, *files)
     assert " passed" in said and " failed" not in said
+
+
+def test_the_example_model_against_a_quadrature(worst_z):
+    """E[w | x] of two points, over a grid of both betas."""
+    rows = np.array([[0.0], [0.1], [0.2], [0.7]])
+    gram = Gram.from_rows(kernels.RBF(0.5), rows, dictionary=np.array([[0.0], [1.0]]))
+    sd, scale = 1.5, 3.0
+    beta = np.stack(np.meshgrid(*[np.linspace(-9.0, 9.0, 301)] * 2, indexing="ij"), axis=-1)
+    s = np.log1p(np.exp(beta))
+    w = s / s.sum(axis=-1, keepdims=True)
+    log_density = KernelLikelihood(scale).total(w, gram)
+    log_density -= np.square(beta).sum(axis=-1) / (2 * sd**2)
+    density = np.exp(log_density - log_density.max())[..., None]
+    truth = (density * w).sum(axis=(0, 1)) / density.sum()
+    assert truth[0] > 0.6  # without the data it is a half
+
+    model = example_model.build(gram, priors.Flat(sd), scale)
+    draws = sample(model, "auto", draws=4000, tune=500, chains=2, seed=1)
+    assert worst_z(draws["posterior"]["w"].values, truth) < 4

@@ -1,8 +1,9 @@
-"""The wheel holds the whole package and nothing else, and its types hold."""
+"""The wheel holds the whole package and nothing else, with the lowest versions too; types hold."""
 
 import base64
 import csv
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -11,24 +12,48 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-FOLDERS = {
-    "bsvdd": "bsvdd",
-    "models": "bsvdd/models",
-    "inference": "bsvdd/inference",
-    "estimators": "bsvdd/estimators",
-    "comparison": "bsvdd/comparison",
+ROOT, PYTHON = Path(__file__).parents[2], sys.executable
+FOLDERS = {"bsvdd": "bsvdd"} | {
+    each: f"bsvdd/{each}" for each in ("models", "inference", "estimators", "comparison")
 }
 # what decides the wheel, and folders that must stay out of it
 COPIED = [*FOLDERS, "backend", "tests", "notebooks", "benchmarks", "docs"]
 IGNORED = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "_build")
+OLDEST = "3.12"  # Python
+SMOKE = """
+import warnings
+import numpy as np
+import pandas as pd
+import bsvdd
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, OCSVM, SVDD, plots, priors
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(2.5, 0.7, size=(8, 2))])
+X, y = pd.DataFrame(X, columns=["a", "b"]), np.repeat([0, 1], [60, 8])
+for model in (SVDD, OCSVM, BDD, BDDM, BSVDD, BSVDDM):
+    est = model().fit(X, y)
+    est.save("fit.safetensors")
+    old, new = est.decision(X), bsvdd.load("fit.safetensors").decision(X)
+    pd.testing.assert_frame_equal(old, new)
+    if hasattr(est, "with_prior"):
+        est.with_prior(priors.Flat()).summary()
+        plots.plot_distances(est)
+        est.idata_.to_netcdf("draws.nc")
+    est.report("report.html")
+BSVDD(sampler="nuts", draws=100, tune=100).fit(X)
+print("all fits")
+"""
 
 pytestmark = pytest.mark.slow
 
 
-def run(*command, cwd):
-    done = subprocess.run([sys.executable, *command], cwd=cwd, capture_output=True, text=True)
+def run(*command, cwd, **environment):
+    """Run a command, which must succeed, and return what it printed."""
+    environment = os.environ | environment
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +71,7 @@ def source(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wheel(source):
-    run("-m", "build", "--wheel", "--no-isolation", "--outdir", source / "dist", cwd=source)
+    run(PYTHON, "-m", "build", "--wheel", "--no-isolation", "--outdir", source / "dist", cwd=source)
     (path,) = (source / "dist").glob("*.whl")
     return path
 
@@ -56,7 +81,7 @@ def editable(source, tmp_path_factory):
     """Return the folder where the editable wheel of the copy is unpacked."""
     folder = tmp_path_factory.mktemp("editable")
     build = f"import editable; print(editable.build_editable({str(folder)!r}))"
-    run("-c", f"import sys; sys.path.insert(0, 'backend'); {build}", cwd=source)
+    run(PYTHON, "-c", f"import sys; sys.path.insert(0, 'backend'); {build}", cwd=source)
     (path,) = folder.glob("*.whl")
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
@@ -70,10 +95,8 @@ def test_a_script_beside_a_clone_finds_the_package(source, editable):
         f"site.addsitedir({str(editable)!r})  # as Python does at its start\n"
         "print(importlib.util.find_spec('bsvdd').origin)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-S", script], cwd=source.parent, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == str(source / "bsvdd" / "__init__.py"), done.stderr
+    said = run(PYTHON, "-S", script, cwd=source.parent)
+    assert said.strip() == str(source / "bsvdd" / "__init__.py")
 
 
 def test_the_record_of_the_editable_wheel_holds(editable):
@@ -86,13 +109,9 @@ def test_the_record_of_the_editable_wheel_holds(editable):
         assert not digest or (digest, int(size)) == (f"sha256={value}", len(content)), name
 
 
-@pytest.fixture(scope="module")
-def members(wheel):
+def test_wheel_holds_every_file_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
-        return set(archive.namelist())
-
-
-def test_wheel_holds_every_file_and_nothing_else(members):
+        members = set(archive.namelist())
     wanted = {
         f"{target}/{path.relative_to(ROOT / folder).as_posix()}"
         for folder, target in FOLDERS.items()
@@ -109,7 +128,7 @@ def test_wheel_holds_every_file_and_nothing_else(members):
 def environment(wheel, tmp_path_factory):
     """Return the folder of a new environment: the wheel, and what this environment has."""
     folder = tmp_path_factory.mktemp("environment")
-    run("-m", "venv", "--without-pip", folder, cwd=folder)
+    run(PYTHON, "-m", "venv", "--without-pip", folder, cwd=folder)
     (site,) = {Path(path) for path in folder.rglob("site-packages") if not path.is_symlink()}
     (site / "parent.pth").write_text("\n".join(path for path in sys.path if path))
     with zipfile.ZipFile(wheel) as archive:  # a wheel without scripts is installed by unpacking it
@@ -121,7 +140,7 @@ def mypy(environment, *arguments, cwd):
     (python,) = [*environment.glob("bin/python"), *environment.glob("Scripts/python.exe")]
     return subprocess.run(
         [
-            *(sys.executable, "-m", "mypy", "--python-executable", python),
+            *(PYTHON, "-m", "mypy", "--python-executable", python),
             *("--config-file", ROOT / "pyproject.toml", "--cache-dir", environment / "cache"),
             *arguments,
         ],
@@ -147,3 +166,17 @@ def test_types_reach_the_user(environment, tmp_path):
     done = mypy(environment, "user.py", cwd=tmp_path)
     assert done.stdout.count("error:") == 1, done.stdout + done.stderr
     assert 'user.py:3: error: Unexpected keyword argument "drows" for "BSVDD"' in done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_every_model_is_fitted_with_the_lowest_versions(wheel, tmp_path):
+    if shutil.which("uv") is None or subprocess.run(["uv", "python", "find", OLDEST]).returncode:
+        pytest.skip(f"uv or Python {OLDEST} is not installed")
+    folder = tmp_path / "lowest"
+    run("uv", "venv", "--python", OLDEST, folder, cwd=ROOT)
+    (python,) = [*folder.glob("bin/python"), *folder.glob("Scripts/python.exe")]
+    lowest = ["--resolution", "lowest-direct", wheel]
+    run("uv", "pip", "install", "--python", python, *lowest, cwd=ROOT)
+    said = run(python, "-c", SMOKE, cwd=tmp_path, MPLBACKEND="agg", PYTHONPATH="")
+    assert "all fits" in said

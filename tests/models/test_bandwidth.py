@@ -137,9 +137,6 @@ def test_criteria_of_many_rows_use_a_sample(monkeypatch):
     assert sampled != full
     assert sampled == pytest.approx(full, rel=0.05)
     assert sampled == bandwidth.resolve("median", rows)
-    rows = np.arange(200.0)[:, None]
-    assert len(np.unique(bandwidth._sample(rows, 199))) == 199
-    np.testing.assert_array_equal(bandwidth._sample(rows, 200), rows)  # in their order
 
 
 @pytest.mark.parametrize("name", SEEING)
@@ -155,29 +152,30 @@ def test_every_criterion_is_in_the_units_of_the_columns_and_ignores_their_origin
             bandwidth.resolve(name, X * size)
 
 
-@pytest.mark.parametrize(
-    "value", ["nearest", 0, -2.0, np.nan, np.inf, True, None, [1.0, 2.0], 1 + 0j], ids=repr
+ONE_OF = re.escape(
+    f"bandwidth must be a positive number or one of {sorted(bandwidth.CRITERIA)}, got "
 )
-def test_bandwidth_must_be_a_positive_number_or_a_criterion(value):
-    message = re.escape(
-        f"bandwidth must be a positive number or one of {sorted(bandwidth.CRITERIA)}, got {value!r}"
-    )
-    for make in (lambda v: bandwidth.resolve(v, X), kernels.RBF, kernels.Laplacian):
-        with pytest.raises(ValueError, match=message):
-            make(value)
 
 
 @pytest.mark.parametrize(
     ("value", "rows", "message"),
     [
+        *(
+            (wrong, X, ONE_OF + re.escape(repr(wrong)))
+            for wrong in ("nearest", 0, -2.0, np.nan, np.inf, True, None, [1.0, 2.0], 1 + 0j)
+        ),
+        *((s, X, "must lie between 1e-100 and 1e") for s in (SMALLEST / 1.5, 1.5 / SMALLEST)),
         ("median", X[:1], "'median' needs at least 2 majority rows, got 1; give"),
         ("modified_mean", X[:2], "'modified_mean' needs at least 3 majority rows, got 2"),
-        *((s, X, "must lie between 1e-100 and 1e") for s in (SMALLEST / 1.5, 1.5 / SMALLEST)),
     ],
+    ids=lambda v: repr(v)[:20],
 )
-def test_too_few_rows_and_too_small_or_large_a_number(value, rows, message):
+def test_what_is_no_bandwidth(value, rows, message):
     with pytest.raises(ValueError, match=message):
         bandwidth.resolve(value, rows)
+    if rows is X:  # whichever rows there are
+        with pytest.raises(ValueError, match=message):
+            kernels.Laplacian(value)
 
 
 def test_the_picture_shows_every_criterion_at_its_value():

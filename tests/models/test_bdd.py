@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from bsvdd.models import Gram
 from bsvdd.models.bdd import NormalPosterior
-from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
+from bsvdd.models.bdd_m import TruncatedNormalPosterior
 from scipy.linalg import solve_triangular
 from scipy.stats import multivariate_normal
 

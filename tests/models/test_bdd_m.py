@@ -1,12 +1,15 @@
-"""BDD-M against quadrature, a general solver, BDD on the hyperplane, and refits without rows."""
+"""BDD-M against a general solver, BDD on the hyperplane, and refits without rows.
+
+Its draws are held against long runs of another sampler in inference/test_references.py.
+"""
 
 import numpy as np
 import preliz
 import pymc as pm
 import pytest
 from bsvdd.inference.decision import deciding_quantile
-from bsvdd.models import Gram, bdd_m, bdd_m_posterior
-from bsvdd.models.bdd_m_posterior import TruncatedNormalPosterior
+from bsvdd.models import Gram, bdd_m
+from bsvdd.models.bdd_m import TruncatedNormalPosterior
 from numpy.polynomial.legendre import leggauss
 from scipy import stats
 from scipy.optimize import OptimizeResult
@@ -16,7 +19,7 @@ from bsvdd import BDDM, Cutoff, kernels, priors
 from tests.cases import covariance
 from tests.scores import thresholds
 
-from .helpers import moments_z, quadratic_program, rbf, squared_norm, without
+from .helpers import moments_z, quadratic_program, squared_norm, without
 
 RBF = kernels.RBF(1.0)
 FLAT, TRUNCATED = priors.Flat(), priors.TruncatedNormal()
@@ -26,74 +29,6 @@ def rows(seed, n0, n1):
     """Minority rows lie in the middle of the majority's."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n0, 2)), rng.normal(size=(n1, 2)) * 0.8
-
-
-# the posterior of two majority rows and one or two minority rows, by quadrature
-
-SCALE = 5.0
-SMALL = np.array([[0.0, 0.3], [1.4, 0.0], [0.7, -0.6], [0.5, 0.4]])  # two of each class
-Z = np.array([[0.0, 0.3], [0.7, -0.6], [0.4, 0.4], [-1.0, 2.0]])
-FULL, PAIR = np.array([[[1.0, 0.4], [0.4, 0.6]], [[1.0, -0.85], [-0.85, 1.2]]])
-SMALL_PRIORS = {
-    "flat": (priors.Flat(1.5), priors.TruncatedNormal([0.0])),
-    "full": (priors.Normal(sd=1.2, m=(0.5, -0.7), sigma=FULL), priors.TruncatedNormal(0.7, 0.35)),
-    "correlated": (FLAT, priors.TruncatedNormal([0.3, 0.8], 0.4, PAIR)),
-}
-
-
-def values_of(w, points):
-    """The weights, and d of the rows Z."""
-    d2 = 1 - 2 * w @ rbf(Z, points, 1.1).T + squared_norm(w, rbf(points, points, 1.1))[..., None]
-    return np.concatenate([w, np.sqrt(np.maximum(d2, 0))], axis=-1)
-
-
-def quadrature(points, m1, S1, m2, S2, scale):
-    """Mean and covariance of the values by quadrature over alpha1 and t = alpha0_1.
-
-    alpha0 = (t, 1 + sum alpha1 - t). Given the sum s of (t, u) ~ N(m1, S1), t is normal with the
-    regression on s: mean m1_t + cov(t, s)/var(s) (s - E s), variance S_tt - cov(t, s)^2/var(s).
-    """
-    n1, K = len(m2), rbf(points, points, 1.1)
-    x, weight = leggauss({1: 60, 2: 24}[n1])
-    alpha1 = np.stack(np.meshgrid(*[(x + 1) / 2] * n1, indexing="ij"), axis=-1).reshape(-1, n1)
-    weight = np.prod(np.meshgrid(*[weight] * n1, indexing="ij"), axis=0).reshape(-1, 1)
-    t, s = np.linspace(-14.0, 14.0, 401)[None], 1 + alpha1.sum(axis=1, keepdims=True)
-    cov_ts, var_s = S1[0, 0] + S1[0, 1], S1.sum()
-    mean_t = m1[0] + cov_ts / var_s * (s - m1.sum())
-    log_density = multivariate_normal(m2, S2).logpdf(alpha1)[:, None]
-    log_density = log_density - (t - mean_t) ** 2 / (2 * (S1[0, 0] - cov_ts**2 / var_s))
-    w = np.stack(np.broadcast_arrays(t, s - t, *(-alpha1[:, [i]] for i in range(n1))), axis=-1)
-    log_density -= scale / 2 * sum(1 - 2 * w @ K[i] + squared_norm(w, K) for i in (0, 1))
-    density = np.exp(log_density - log_density.max()) * weight
-    density /= density.sum()
-    assert max(density[:, 0].max(), density[:, -1].max()) < 1e-12  # the line is long enough
-    values = values_of(w, points).reshape(density.size, -1)
-    mean = density.ravel() @ values
-    return mean, (values - mean).T @ ((values - mean) * density.reshape(-1, 1))
-
-
-@pytest.mark.parametrize("name", SMALL_PRIORS)
-def test_draws_of_a_small_posterior_by_quadrature(worst_z, name):
-    """They can tell the posterior from the prior, and a correlation from none."""
-    prior, minority_prior = SMALL_PRIORS[name]
-    n1 = 2 if name == "correlated" else 1
-    gram = Gram.from_rows(kernels.RBF(1.1), SMALL[:2], SMALL[2 : 2 + n1])
-    form = TruncatedNormalPosterior(gram, prior, minority_prior, SCALE)
-    drawn = form.draw(4000, 50, 2, np.random.default_rng(3))
-    w, alpha1 = drawn["w"], drawn["alpha1"]
-    np.testing.assert_array_equal(w[..., 2:], -alpha1)
-    assert np.abs(w.sum(axis=2) - 1).max() <= 1e-10 and alpha1.min() >= 0 and alpha1.max() <= 1
-    S2 = minority_prior.covariance(gram)
-    given = prior.mean(gram), prior.covariance(gram), minority_prior.location(gram), S2
-    values = values_of(w, gram.points)
-    mean, C = quadrature(gram.points, *given, SCALE)
-    assert moments_z(worst_z, values, mean, C) < 4.5
-    prior_mean, prior_covariance = quadrature(gram.points, *given, 0.0)
-    least, error = 20 if n1 == 1 else 10, values - mean
-    square = error[..., :, None] * error[..., None, :]
-    assert min(worst_z(values, prior_mean), worst_z(square, prior_covariance)) > least
-    independent = quadrature(gram.points, *given[:3], np.diag(np.diag(S2)), SCALE)[1]
-    assert n1 == 1 or worst_z(square, independent) > 10
 
 
 # the mode
@@ -161,7 +96,7 @@ def test_mode_is_that_of_a_general_solver(n0, n1, m2, sd2, scale, ends):
 
 def test_a_mode_that_is_not_found_is_an_error(monkeypatch):
     failed = OptimizeResult(success=False, nit=3, message="no")
-    monkeypatch.setattr(bdd_m_posterior, "lsq_linear", lambda *a, **k: failed)
+    monkeypatch.setattr(bdd_m, "lsq_linear", lambda *a, **k: failed)
     with pytest.raises(RuntimeError, match=r"mode of BDD-M was not found in 3 iterations \(no\)"):
         TruncatedNormalPosterior(GRAM, FLAT, TRUNCATED).mode()
 
@@ -209,8 +144,8 @@ def test_which_priors_the_model_and_its_closed_form_need():
     assert bdd_m.require_normal(preliz.Normal(0.3, 0.5)) == priors.Normal(sd=0.5, m=0.3)
 
 
-def test_prior_given_the_total_is_a_density():
-    """On the line of all pairs of one sum it integrates to one, for whichever sum."""
+def test_priors_of_both_are_densities():
+    """alpha0 on the line of one sum integrates to one; alpha1 is normal but for a constant."""
     gram = Gram.from_rows(kernels.RBF(1.2), np.array([[0.0], [0.7]]), np.array([[2.0]]))
     prior = priors.Normal(sd=0.6, m=np.array([0.3, -0.4]), sigma=np.array([[1.0, 0.4], [0.4, 2.0]]))
     x, weight = leggauss(400)
@@ -218,14 +153,10 @@ def test_prior_given_the_total_is_a_density():
         w = np.column_stack([12 * x, 1 + alpha1 - 12 * x, np.full(400, -alpha1)])
         density = np.exp(bdd_m.log_prior_of_majority(gram, prior, w))
         assert 12 * weight @ density == pytest.approx(1.0, abs=1e-10)
-
-
-def test_minority_prior_is_the_normal_density_but_for_a_constant():
-    prior = priors.TruncatedNormal([0.2, 0.5, 0.9], 1.3, 0.4 * np.eye(3) + 0.1)
-    alpha1 = np.random.default_rng(48).uniform(size=(6, 3))
-    w = np.hstack([np.zeros((6, 9)), -alpha1])
-    found = TruncatedNormalPosterior(GRAM, FLAT, prior).log_prior(w)["alpha1"]
-    law = multivariate_normal(prior.location(GRAM), prior.covariance(GRAM))
+    alpha1 = np.random.default_rng(48).uniform(size=(6, N1))
+    form = TruncatedNormalPosterior(WHOLE, ANY, ANY_MINORITY)
+    found = form.log_prior(np.hstack([np.zeros((6, N0)), -alpha1]))["alpha1"]
+    law = multivariate_normal(ANY_MINORITY.location(WHOLE), ANY_MINORITY.covariance(WHOLE))
     assert np.ptp(found - law.logpdf(alpha1)) < 1e-9 and np.ptp(found) > 0.1
 
 
@@ -239,7 +170,7 @@ ANY_MINORITY = priors.TruncatedNormal(RNG.uniform(0, 1, N1), 0.5, covariance(42,
 
 
 def log_density(form, alpha1):
-    """Of alpha1 on the cube, but for a constant; itself tested by quadrature."""
+    """Of alpha1 on the cube, but for a constant."""
     return alpha1 @ form.shift1 - squared_norm(alpha1, form.precision1) / 2
 
 
@@ -292,17 +223,6 @@ def test_weights_of_the_draws_and_the_left_out_centre_are_those_of_refits(prior,
         assert abs((error**2).mean() - variance) < 4.5 * (error**2).std() / n**0.5
         stayed.append(abs((w @ WHOLE.K[j]).mean() - expected) / (variance / n) ** 0.5)
     assert max(stayed) > 15  # leaving a row out makes a difference
-
-
-def test_density_of_a_minority_weight_at_zero():
-    """Against SciPy's truncated normal, far into both tails."""
-    for mean in (-40.0, -3.0, -0.2, 0.0, 0.4, 1.0, 1.3, 30.0):
-        for precision in (0.5, 20.0, 900.0):
-            root = precision**0.5
-            expected = stats.truncnorm.logpdf(0.0, -mean * root, (1 - mean) * root, mean, 1 / root)
-            expected -= np.log(root / (2 * np.pi) ** 0.5)
-            found = bdd_m_posterior._log_density_at_zero(np.array([mean]), np.array([precision]))
-            np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_the_only_row_of_a_class():

@@ -43,10 +43,7 @@ def test_the_variance_of_one_weight_by_another_quadrature(a):
     mean, square = moment(a, b, np.exp), moment(a, b, lambda x: np.exp(2 * x))
     found = calibration.variance(2 * a * mean**2)
     assert found == pytest.approx(square / mean**2 - 1.0, rel=1e-5)
-
-
-def test_variance_without_data_and_curvature_with_the_spread_of_the_dirichlet():
-    assert calibration.variance(1e-12) == pytest.approx(np.expm1(SD**2), rel=1e-3)
+    assert calibration.variance(1e-12) == pytest.approx(np.expm1(SD**2), rel=1e-3)  # the prior's
     assert calibration.variance(calibration.curvature_of_one()) == pytest.approx(1.0, rel=1e-6)
 
 
@@ -113,13 +110,6 @@ def test_the_root_of_landmarks_by_inverses(on_simplex):
     closeness = np.nanmean(projected, axis=1)
     found = log_ratio_near_the_cutoff(ratio[~is_point], closeness[~is_point])
     assert found == pytest.approx(0.0, abs=1e-4)
-
-
-def test_landmarks_that_are_all_rows_have_the_root_of_the_rows():
-    kernel = kernels.RBF(0.8)
-    plain = calibrated(Gram.from_rows(kernel, ROWS))
-    landmarks = Gram.from_rows(kernel, ROWS, dictionary=ROWS)
-    assert calibrated(landmarks, ROWS, np.ones(N, dtype=bool)).scale == pytest.approx(plain.scale)
 
 
 def test_the_unit_of_lambda_is_one_over_the_kernel():

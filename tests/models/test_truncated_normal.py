@@ -1,4 +1,7 @@
-"""Draws of the truncated normal against one-dimensional formulas and rejection sampling."""
+"""Draws of the truncated normal against one-dimensional formulas.
+
+Correlated ones are part of the posteriors of BDD-M in inference/test_references.py.
+"""
 
 import arviz as az
 import numpy as np
@@ -34,22 +37,6 @@ def test_independent_coordinates_by_their_formula(worst_z, mean, sd):
     assert worst_z(x, np.full(3, expected)) < 4.5
     assert worst_z((x - expected) ** 2, np.full(3, variance)) < 4.5
     assert r_hat(x) < 1.02
-
-
-def test_correlated_coordinates_by_rejection(worst_z):
-    covariance = 0.16 * np.array([[1.0, 0.9, -0.3], [0.9, 1.0, -0.2], [-0.3, -0.2, 0.5]])
-    mean = np.array([0.2, 0.6, 1.1])
-    all_draws = np.random.default_rng(1).multivariate_normal(mean, covariance, 1_000_000)
-    kept = all_draws[((all_draws >= 0) & (all_draws <= 1)).all(axis=1)]
-    assert len(kept) > 150_000
-    x = chains(mean, covariance, 10_000)
-    center = kept.mean(axis=0)
-    e, error = kept - center, x - center
-    assert worst_z(x, center) < 4.5
-    assert worst_z(error[..., :, None] * error[..., None, :], e.T @ e / len(e)) < 4.5
-    for q in (0.1, 0.5, 0.9):
-        at = np.quantile(kept, q, axis=0)
-        assert worst_z(x <= at, np.full(3, q)) < 4.5
 
 
 def test_draws_are_seeded_and_tuning_is_left_out():

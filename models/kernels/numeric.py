@@ -1,4 +1,4 @@
-"""Kernels of the distance between two rows, RBF and Laplacian, and of standardised columns."""
+"""Kernels of columns of numbers: of a distance, of a dot product, and of standardised columns."""
 
 from __future__ import annotations
 
@@ -218,6 +218,76 @@ class Laplacian(DistanceKernel):
 
 
 @dataclass(frozen=True)
+class Linear(Kernel):
+    r"""Linear kernel, :math:`k(x, y) = x^\top y`.
+
+    The centre is a point of the input space, and d_z is in the units of the columns.
+
+    Examples
+    --------
+    >>> from bsvdd import kernels
+    >>> kernels.Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    euclidean = True
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return X @ Y.T
+
+    @override
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return (X * X).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    r"""Polynomial kernel, :math:`k(x, y) = (\gamma\, x^\top y + c)^q`.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        q.
+    gamma : float, default=1
+    coef0 : float, default=1
+        c, at least 0 so that the kernel is positive semi-definite.
+
+    Raises
+    ------
+    ValueError
+        The degree is not a whole number of at least 1, gamma is not positive, or c is negative.
+
+    Examples
+    --------
+    >>> from bsvdd import kernels
+    >>> kernels.Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    degree: int = 2
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        whole = is_number(self.degree) and 1 <= self.degree < np.inf
+        if not whole or int(self.degree) != self.degree:
+            raise ValueError(f"degree must be a whole number of at least 1, got {self.degree!r}")
+        if not (is_number(self.gamma) and 0 < self.gamma < np.inf):
+            raise ValueError(f"gamma must be positive and finite, got {self.gamma!r}")
+        if not (is_number(self.coef0) and 0 <= self.coef0 < np.inf):
+            raise ValueError(f"coef0 must be at least 0 and finite, got {self.coef0!r}")
+
+    @override
+    def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return (self.gamma * (X @ Y.T) + self.coef0) ** self.degree
+
+    @override
+    def _diag(self, X: np.ndarray) -> np.ndarray:
+        return (self.gamma * (X * X).sum(axis=1) + self.coef0) ** self.degree
+
+
+@dataclass(frozen=True)
 class Standardized(Wrapper):
     r"""A kernel of standardised columns, :math:`k((x - \mu) / \sigma, (y - \mu) / \sigma)`.
 
@@ -273,10 +343,6 @@ class Standardized(Wrapper):
         if self.mean is None:
             raise ValueError("Standardized has no mean and scale yet; call kernel.resolve(X) first")
         return (X - np.array(self.mean, X.dtype)) / np.array(self.scale, X.dtype)
-
-    @override
-    def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self._inner.summed(self.columns(X), self.columns(Y.astype(X.dtype)))
 
     def __repr__(self) -> str:
         return f"Standardized({self.kernel!r})"
