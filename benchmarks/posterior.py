@@ -38,6 +38,7 @@ Neural Information Processing Systems 30.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,9 @@ def spreads(est: Any, X: np.ndarray, Z: np.ndarray) -> dict[str, float]:
 def covered(est: Any, Z: np.ndarray, s: np.ndarray) -> float:
     """Return the share of 90 % intervals of the rows Z that contain their true similarities s."""
     center = est.fit_.center
-    low, high = center.interval(Z)
+    zero = np.zeros_like(center.boundary.threshold)
+    at_zero = replace(center.boundary, threshold=zero, reference=zero)
+    low, high = -center.deciding(at_zero).decision(Z)[:1:-1]  # of the values themselves
     value = np.log(s) if center.logarithmic else s
     return float(((low <= value) & (value <= high)).mean())
 

@@ -18,11 +18,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import diagnostics, left_out
-from ..inference.center import Center, Score
+from ..inference.center import Boundary, Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
-from ..inference.decision import Boundary
+from ..inference.decision import LeftOut
 from ..inference.draws import Draws, spread
-from ..inference.left_out import LeftOut
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
@@ -556,8 +555,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return what ``center.decision`` has, (4, n), of the training rows, each left out."""
         fit, scores = self.fit_, self.left_out_scores()
         of_rows = self._left_out_rows(fit, Cutoff(level=self.level_))
-        logarithmic = isinstance(fit.center, Center) and fit.center.logarithmic
-        decided = of_rows.decision(fit.center.boundary, self.level_, logarithmic, prob)
+        decided = of_rows.decision(fit.center, self.level_, prob)
         decided[0] = scores
         decided[:, np.isnan(scores)] = fit.decision[:, np.isnan(scores)]
         return decided
@@ -1004,8 +1002,9 @@ class Detector(OutlierMixin, BaseEstimator):
         top : int, default=5
             Number of training rows in ``points`` and ``nearest``.
         changes : bool, default=True
-            Whether to search for the smallest change that makes an abnormal row normal. It takes
-            about .1 s for each abnormal row (500 training rows, 10 columns).
+            Whether to search for the change of few columns that makes an abnormal row normal. It
+            takes some milliseconds for each abnormal row (500 training rows, 10 columns), and
+            grows with the square of the number of columns.
         rows : sequence of int, optional
             Positions of the training rows to explain, without X. Default: all.
         given : optional
@@ -1048,7 +1047,7 @@ class Detector(OutlierMixin, BaseEstimator):
         >>> est.explain(rows=[0, 1], changes=False).rows.index.tolist()  # training rows, left out
         [0, 1]
         """
-        return explanation.of_estimator(self, X, prob, draws, top, changes, rows, given)
+        return explanation.explain(self, X, prob, draws, top, changes, rows, given)
 
     def _positions(self, rows: Any) -> np.ndarray:
         """Return positions of training rows, all by default; a ValueError if they are none."""

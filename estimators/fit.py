@@ -225,8 +225,9 @@ def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
         X, y = files.read(Path(X), y)
         if len(X) < 2:
             raise ValueError(f"X has {len(X)} row(s); expected at least 2")
-    elif isinstance(X, pd.DataFrame) and isinstance(y, str):
+    elif hasattr(X, "columns") and isinstance(y, str):
         X, y = files.split(X, y, "the data frame")
+        y = y.compute().to_numpy() if is_lazy(y) else y
     in_blocks = (
         is_path
         or not isinstance(X, np.ndarray)
@@ -234,12 +235,10 @@ def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
     )
     source = _in_blocks(X) if in_blocks and not kernel.pairwise else None
     if isinstance(y, str):
-        if source is None or source.names is None:
-            raise ValueError(
-                f"y={y!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
-                "data frame); give one label for each row"
-            )
-        y = source.labels(y)
+        raise ValueError(
+            f"y={y!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
+            "data frame); give one label for each row"
+        )
     if source is None:
         X, categorical, dates = numbers_of(kernel, X)
         X = validated(est, X, True, kernel.pairwise)

@@ -33,8 +33,7 @@ from typing import override
 
 import numpy as np
 
-from ..inference.center import Score
-from ..inference.decision import deciding_quantile
+from ..inference.center import Score, deciding_quantile
 
 BEYOND = 1e-4  # weight of the z-scores, which rank rows beyond all training rows
 

@@ -26,8 +26,8 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 from sklearn.utils.validation import check_is_fitted
 
+from ..inference.center import Boundary
 from ..inference.cutoff import as_cutoff
-from ..inference.decision import Boundary
 from ..inference.draws import Draws, SamplerReport
 from ..models import kernels
 from ..models.gram import Gram, Sums
@@ -560,5 +560,5 @@ def _draws(header: dict[str, Any], tensors: Group) -> Draws:
         raise ValueError("posterior/w: expected at least one draw of one weight")
     if not np.isfinite(list(draws.solution.values())).all():
         raise ValueError(f"solution: expected finite numbers, got {draws.solution}")
-    draws.datasets()  # an error if dims and coords do not fit
+    draws.check()
     return draws

@@ -95,7 +95,7 @@ class SVDD(Detector):
 
     @override
     def _own_cutoff(self, draws: Draws, score: Score) -> float:
-        return score.value_of(_sphere(draws, score).boundary)
+        return float(score.within(_sphere(draws, score).boundary).reference[0])
 
     @property
     def C_(self) -> float:

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
+from ..inference.decision import LeftOut
 from ..inference.draws import Draws
-from ..inference.left_out import LeftOut
 from ..inference.warning import DataWarning, collected, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel

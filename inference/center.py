@@ -23,10 +23,10 @@ from functools import cached_property
 from typing import ClassVar, Self, override
 
 import numpy as np
+from scipy.special import softmax
 
 from ..models.gram import Gram, squared_norm
 from . import threads
-from .decision import Boundary, around, deciding_quantile, needed, quantile_rank, with_unseen
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
 BLOCK_ROWS = 256  # most rows of a thread at once: more do not make the products faster
@@ -34,6 +34,134 @@ UNDERFLOW = 1e-280  # below it a sum of kernel values has lost digits, or all of
 SINGLE = 2.0**-24  # rounding of a float32, relative
 ROWS_TO_BOUND = 4  # rows for each draw or point, from which a bound of the variance pays
 WIDEST = 1e-30  # below it a float32 has lost digits
+# 1/2 and 1/4 (twice the bandwidth) give P(normal) a larger Brier score: benchmarks.posterior
+FALL = 1.0 / 9.0
+AT_CUTOFF = 1e-12  # relative difference of two values that rounding explains
+
+
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    r"""Where rows are normal in each draw, on the scale of the values of a score.
+
+    Attributes
+    ----------
+    threshold : ndarray of shape (draws,)
+        :math:`\theta`, or its logarithm.
+    reference : ndarray of shape (draws,)
+        The threshold without an unseen row, :math:`q e^c`, or its logarithm; intervals of the
+        surprise are relative to it.
+    log_whole : ndarray of shape (draws,)
+        Logarithm of :math:`g u\, s_0^{-1/9}` with :math:`g \sim \mathrm{Gamma}(1)`: what a whole
+        unseen row adds at the upper end of intervals.
+    """
+
+    threshold: np.ndarray
+    reference: np.ndarray
+    log_whole: np.ndarray
+
+    @property
+    def middle(self) -> float:
+        """The (upper) median of the threshold."""
+        return float(np.sort(self.threshold)[len(self.threshold) // 2])
+
+    @classmethod
+    def at(cls, value: float | np.ndarray = 0.0) -> Self:
+        """Return the boundary at one value, or at one for each draw, without an unseen row."""
+        # a row at the cutoff is within it, whatever the rounding of its value
+        values = np.atleast_1d(np.asarray(value, dtype=float))
+        lowered = values - AT_CUTOFF * np.where(np.isfinite(values), np.abs(values), 0.0)
+        return cls(lowered, values, np.full(values.shape, -np.inf))
+
+
+def needed(level: float, draws: int) -> int:
+    """Return the number of draws that must be exceeded for more than a share ``level`` of them."""
+    rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
+    return min(rank, draws - 1)  # a level near 1 needs all draws
+
+
+def quantile_rank(level: float, draws: int) -> int:
+    """Return the index of the similarity that decides, among the sorted draws of a row.
+
+    More than a share ``level`` of the draws is at least the cutoff exactly if this draw is.
+    """
+    return draws - 1 - needed(level, draws)
+
+
+def deciding_quantile(
+    similarity: np.ndarray, level: float = 0.5, log_weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the similarity that decides each row, (draws, rows) -> (rows,).
+
+    At level 0.5 it is the (lower) median. A row is normal if it is at least the cutoff, so this
+    one number per row is all that a cutoff, a ranking or a score needs.
+
+    Parameters
+    ----------
+    similarity : ndarray of shape (draws, rows)
+    level : float, default=0.5
+    log_weight : ndarray of shape (draws, rows), optional
+        Log weights of the draws. Then it is the largest similarity such that the draws that are
+        at least as large have more than a share ``level`` of the weight of their row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.inference.center import deciding_quantile
+    >>> deciding_quantile(np.array([[1.0, 1.0], [1.0, 3.0], [3.0, 3.0]])).tolist()
+    [1.0, 3.0]
+    """
+    if log_weight is None:
+        rank = quantile_rank(level, len(similarity))
+        quantile: np.ndarray = np.partition(similarity.T, rank, axis=1)[:, rank]
+        return quantile
+    order = np.argsort(-similarity, axis=0, kind="stable")
+    weight = np.exp(log_weight - log_weight.max(axis=0))
+    share = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
+    share /= share[-1]
+    ranks = np.minimum((share <= level + 1e-9).sum(axis=0), len(similarity) - 1)
+    return np.take_along_axis(similarity, order, axis=0)[ranks, np.arange(similarity.shape[1])]
+
+
+def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) -> np.ndarray:
+    """Return values with what is unseen beside their rows, of which ``log_added`` is the amount."""
+    if logarithmic:
+        with np.errstate(invalid="ignore"):  # minus infinity: no similarity, or nothing unseen
+            return np.logaddexp(values, log_added + FALL * values)
+    added: np.ndarray = values + np.exp(log_added) * np.maximum(values, 0.0) ** FALL
+    return added
+
+
+def decided(
+    values: np.ndarray,
+    at: Boundary,
+    level: float,
+    prob: float,
+    logarithmic: bool,
+    log_weight: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return scores, P(normal) and the ends of the interval of the surprise, (4, rows).
+
+    The surprise is minus the score. Its interval has the probability ``prob``. The surprise counts
+    half an unseen row, and the lower end a whole one, so the interval is widened to contain it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (draws, rows)
+        Similarities, or their logarithms.
+    at : Boundary
+    level, prob : float
+    logarithmic : bool
+    log_weight : ndarray of shape (draws, rows), optional
+        As in :func:`deciding_quantile`.
+    """
+    margins, end = (values.T - at.threshold).T, (1.0 + prob) / 2.0
+    weight = None if log_weight is None else softmax(log_weight, axis=0)
+    share = np.average(margins >= 0.0, axis=0, weights=weight)
+    score = deciding_quantile(margins, level, log_weight)
+    raised = with_unseen(values.T, at.log_whole, logarithmic)
+    low = deciding_quantile((at.reference - raised).T, end, log_weight)
+    high = -deciding_quantile((values.T - at.reference).T, end, log_weight)
+    return np.stack([score, share, np.minimum(low, -score), np.maximum(high, -score)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +190,20 @@ class Score:
         """The number of draws of the values."""
         return len(self.weights)
 
+    @property
+    def logarithmic(self) -> bool:
+        """Whether values are logarithms of similarities, or compared like these."""
+        return True
+
+    @property
+    def _draws(self) -> int:
+        return max(self.n_draws, len(self.boundary.threshold))
+
+    @property
+    def _step(self) -> int:
+        """Rows at once."""
+        return max(1, BLOCK_VALUES // self._draws)
+
     def deciding(self, boundary: Boundary) -> Self:
         """Return this score with a boundary."""
         return replace(self, boundary=boundary)
@@ -77,7 +219,12 @@ class Score:
 
     def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         """Return the scores, at least 0 for normal rows at this level, shape (rows,)."""
-        return self.decision(rows, level)[0]
+
+        def of_block(block: slice) -> np.ndarray:
+            margins = self.values_of_draws(rows[block]).T - self.boundary.threshold
+            return deciding_quantile(margins.T, level)
+
+        return _joined(of_block, len(rows), self._step)
 
     def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         """Return ``scores(rows, level) >= 0``, shape (rows,)."""
@@ -88,27 +235,13 @@ class Score:
         return self.decision(rows)[1]
 
     def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
-        """Return scores, P(normal) and the ends of the interval of the surprise, in one pass.
-
-        The surprise is minus the score. Its interval has the probability ``prob``.
-
-        Returns
-        -------
-        ndarray of shape (4, rows)
-        """
-        threshold, reference = self.boundary.threshold, self.boundary.reference
-        draws = max(len(threshold), self.n_draws)
-        rank, end = quantile_rank(level, draws), quantile_rank((1.0 + prob) / 2.0, draws)
+        """Return what :func:`decided` has of rows, shape (4, rows)."""
 
         def of_block(block: slice) -> np.ndarray:
-            values = self.values_of_draws(rows[block]).T
-            margins, surprise = values - threshold, reference - values
-            scores, share = _ranked(margins, rank), (margins >= 0.0).mean(axis=1)
-            low, high = _ranked(surprise, end), _ranked(surprise, draws - 1 - end)
-            return np.stack([scores, share, *around(-scores, low, high)]).T
+            values = self.values_of_draws(rows[block])
+            return decided(values, self.boundary, level, prob, self.logarithmic)
 
-        parts = threads.each(of_block, len(rows), max(1, BLOCK_VALUES // draws))
-        return np.concatenate([np.empty((0, 4)), *parts]).T
+        return _joined(of_block, len(rows), self._step, (4,))
 
     def distance_of(self, score: np.ndarray) -> np.ndarray:
         """Return the distances of rows with these scores."""
@@ -130,10 +263,6 @@ class Score:
                 values[:, members] = score.values_of_draws(rows[members])
         return values
 
-    def value_of(self, distance: float) -> float:
-        """Return the value of a row at this distance."""
-        return 0.0 - distance
-
     @property
     def distance_at_cutoff(self) -> float:
         """The distance of a row at the boundary, D_opt."""
@@ -141,7 +270,7 @@ class Score:
 
     def within(self, distance: float) -> Boundary:
         """Return the boundary at D_opt = ``distance``."""
-        return Boundary.at(self.value_of(distance))
+        return Boundary.at(-distance)
 
     @cached_property
     def support(self) -> np.ndarray:
@@ -177,7 +306,7 @@ class Hyperplane(Score):
             f: np.ndarray = self.gram.kernel(rows[block], points) @ weights[0] + self.offset
             return f
 
-        return _by_block(of_block, len(rows), self.gram.n_points)
+        return _joined(of_block, len(rows), _rows_at_once(self.gram.n_points))
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +360,8 @@ class Center(Score):
         return replace(self, weights=weights)
 
     @property
+    @override
     def logarithmic(self) -> bool:
-        """Whether values are logarithms of similarities."""
         return self.nonnegative and self.gram.kernel.normalized
 
     @cached_property
@@ -244,10 +373,13 @@ class Center(Score):
 
     def similarity(self, rows: np.ndarray) -> np.ndarray:
         """Return s_z of all draws, shape (draws, rows); less k(z, z)/2 where it varies."""
-        out = np.empty((len(rows), len(self.weights)))
+        out, kernel = np.empty((len(rows), len(self.weights))), self.gram.kernel
+        weights, points = self.supported_points
 
         def of_block(block: slice) -> None:
-            self._similarity(rows[block], out[block])
+            s = np.matmul(kernel(rows[block], points), weights.T, out=out[block])
+            if not kernel.normalized:
+                s -= kernel.diag(rows[block])[:, None] / 2.0
 
         threads.each(of_block, len(rows), self._step)
         return out.T
@@ -295,30 +427,16 @@ class Center(Score):
         return np.sqrt(np.maximum(self._self_similarity - 2.0 * value, 0.0))
 
     @override
-    def value_of(self, distance: float) -> float:
-        similarity = (self.median_norm + self._self_similarity - distance * distance) / 2.0
-        return float(self._as_value(np.array(similarity)))
-
-    @override
     def within(self, distance: float) -> Boundary:
         r"""Return the boundary of the printed rule, :math:`d_z \le D_{\mathrm{opt}}` in a draw."""
         limit = self._self_similarity - distance * distance
-        return Boundary.at(self._as_value((self.squared_norm + limit) / 2.0))
-
-    def _as_value(self, similarity: np.ndarray) -> np.ndarray:
+        similarity = (self.squared_norm + limit) / 2.0
         if not self.logarithmic:
-            return similarity
+            return Boundary.at(similarity)
         with np.errstate(divide="ignore"):
-            return np.log(np.maximum(similarity, 0.0))
+            return Boundary.at(np.log(np.maximum(similarity, 0.0)))
 
     # decisions
-
-    @override
-    def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
-        def of_block(block: slice) -> np.ndarray:
-            return self._scores(self._similarity(rows[block]), rows[block], level)
-
-        return _by_block(of_block, len(rows), self._width)
 
     @override
     def probability_normal(self, rows: np.ndarray) -> np.ndarray:
@@ -332,53 +450,28 @@ class Center(Score):
         that of the cutoff, the share of draws on the other side of the cutoff than m is at most
         :math:`v / (v + m^2)` (Cantelli). Only rows that this leaves open need all draws.
         """
-        enough, least = needed(level, self._draws), self._least
-        bounded = len(self.weights) == len(least) > 1
-        few = len(rows) < ROWS_TO_BOUND * min(self.weights.shape)
-        tiny = self.logarithmic and not self._lowest_cutoff > UNDERFLOW
+        enough, (weights, points) = needed(level, self._draws), self.supported_points
+        bounded = len(weights) == len(self._least) > 1
+        few = len(rows) < ROWS_TO_BOUND * min(weights.shape)
+        tiny = self.logarithmic and not self._least.min() > UNDERFLOW
         if few or tiny or not bounded:
             return self._counts(rows) > enough
-        points = self.supported_points[1]
-        mean, most, mean_least, most_least = self._moments
+        (mean, most, mean_least, most_least), kernel = self._moments, self.gram.kernel
 
         def of_block(block: slice) -> np.ndarray:
-            k = self.gram.kernel(rows[block], points)
-            margin = k @ mean - self._half_diagonal(rows[block]) - mean_least
-            np.square(k, out=k)
-            variance = k @ most + most_least
+            z = rows[block]
+            k = kernel(z, points)
+            margin = k @ mean - mean_least
+            if not kernel.normalized:
+                margin -= kernel.diag(z) / 2.0
+            variance = np.square(k, out=k) @ most + most_least
             normal = margin > 0.0
             opposite = variance / (variance + margin**2 + np.finfo(float).tiny)
             left = np.flatnonzero(opposite >= np.where(normal, 1.0 - level, level) * (1.0 - 1e-6))
-            normal[left] = self._counts(rows[block][left]) > enough
+            normal[left] = self._counts(z[left]) > enough
             return normal
 
-        return _by_block(of_block, len(rows), self._width).astype(bool)
-
-    @override
-    def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
-        def of_block(block: slice) -> np.ndarray:
-            s = self._similarity(rows[block])
-            scores, count = self._scores(s, rows[block], level), self._at_least(s, rows[block])
-            low, high = self._ends(s, rows[block], self.boundary.reference, prob)
-            return np.stack([scores, count / self._draws, *around(-scores, -high, -low)]).T
-
-        parts = threads.each(of_block, len(rows), self._step)
-        return np.concatenate([np.empty((0, 4)), *parts]).T
-
-    def interval(self, rows: np.ndarray, prob: float = 0.9) -> np.ndarray:
-        r"""Return the ends of intervals of the values, shape (2, rows).
-
-        The lower end is a quantile of the draws; the upper end, of the draws plus a whole row that
-        the sample has not shown, :math:`s + g\, u (s / s_0)^{1/9}` with
-        :math:`g \sim \mathrm{Gamma}(1)` (:mod:`bsvdd.inference.decision`).
-        """
-        zero = np.zeros_like(self.boundary.reference)
-
-        def of_block(block: slice) -> np.ndarray:
-            return self._ends(self._similarity(rows[block]), rows[block], zero, prob).T
-
-        parts = threads.each(of_block, len(rows), self._step)
-        return np.concatenate([np.empty((0, 2)), *parts]).T
+        return _joined(of_block, len(rows), self._step).astype(bool)
 
     def normal_in_draws(self, rows: np.ndarray) -> np.ndarray:
         """Return in which draws rows are normal, shape (draws, rows)."""
@@ -408,39 +501,15 @@ class Center(Score):
         return 1.0 if self.gram.kernel.normalized else 0.0
 
     @property
-    def _draws(self) -> int:
-        return max(len(self.weights), len(self.boundary.threshold))
-
-    @property
-    def _width(self) -> int:
-        return max(self._draws, self.weights.shape[1])
-
-    @property
+    @override
     def _step(self) -> int:
-        return _rows_at_once(self._width)
-
-    @property
-    def _lowest_cutoff(self) -> float:
-        """The least similarity of the cutoff among the draws."""
-        return float(self._least.min())
+        return _rows_at_once(max(self._draws, self.weights.shape[1]))
 
     @cached_property
     def _least(self) -> np.ndarray:
         """The similarity of the cutoff in each draw."""
         threshold = self.boundary.threshold
         return np.exp(threshold) if self.logarithmic else threshold
-
-    def _half_diagonal(self, rows: np.ndarray) -> np.ndarray | float:
-        kernel = self.gram.kernel
-        return 0.0 if kernel.normalized else kernel.diag(rows) / 2.0
-
-    def _similarity(self, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the similarities of one block, shape (rows, draws)."""
-        weights, points = self.supported_points
-        s = np.matmul(self.gram.kernel(rows, points), weights.T, out=out)
-        if not self.gram.kernel.normalized:
-            s -= self.gram.kernel.diag(rows)[:, None] / 2.0
-        return s
 
     @cached_property
     def _moments(self) -> tuple[np.ndarray, np.ndarray, float, float]:
@@ -461,13 +530,13 @@ class Center(Score):
 
     def _counts(self, rows: np.ndarray) -> np.ndarray:
         """Return in how many draws each row is normal, shape (rows,)."""
+
+        def in_double(rows: np.ndarray) -> np.ndarray:
+            return np.count_nonzero(self.normal_in_draws(rows), axis=0)
+
         least = self._least
-        if not self.logarithmic or not self._lowest_cutoff > WIDEST:
-
-            def in_double(block: slice) -> np.ndarray:
-                return self._at_least(self._similarity(rows[block]), rows[block])
-
-            return _by_block(in_double, len(rows), self._width)
+        if not self.logarithmic or not least.min() > WIDEST:
+            return _joined(lambda block: in_double(rows[block]), len(rows), self._step)
         # in float32, twice as fast; rows with a draw that its rounding may decide are done again
         weights, points = self.supported_points
         single = _single(weights.T)
@@ -479,44 +548,10 @@ class Center(Score):
             s = _single(self.gram.kernel(rows[block], points)) @ single
             count = np.count_nonzero(s >= above, axis=1)
             close = count != np.count_nonzero(s >= below, axis=1)
-            if close.any():
-                near = rows[block][close]
-                count[close] = self._at_least(self._similarity(near), near)
+            count[close] = in_double(rows[block][close])
             return count
 
-        return _by_block(in_single, len(rows), self._width)
-
-    def _at_least(self, s: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return in how many draws rows with the similarities s (rows, draws) are normal."""
-        count = np.count_nonzero(s >= self._least, axis=1)
-        if self.logarithmic and self._lowest_cutoff < UNDERFLOW:
-            far, threshold = (s < UNDERFLOW).any(axis=1), self.boundary.threshold
-            count[far] = np.count_nonzero(self.log_similarity(rows[far]) >= threshold, axis=1)
-        return count
-
-    def _scores(self, s: np.ndarray, rows: np.ndarray, level: float) -> np.ndarray:
-        """Return the scores of rows with the similarities s (rows, draws)."""
-        rank, threshold = quantile_rank(level, self._draws), self.boundary.threshold
-        if not self.logarithmic:
-            return _ranked(s - threshold, rank)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # far rows: below
-            scores: np.ndarray = np.log(_ranked(s / self._least, rank))
-        far = (s < UNDERFLOW).any(axis=1) | (self._lowest_cutoff < UNDERFLOW)
-        if far.any():
-            scores[far] = _ranked(self.log_similarity(rows[far]) - threshold, rank)
-        return scores
-
-    def _ends(
-        self, s: np.ndarray, rows: np.ndarray, reference: np.ndarray, prob: float
-    ) -> np.ndarray:
-        """Return the ends (2, rows) of intervals of the values less a reference.
-
-        The similarities s (rows, draws) are overwritten.
-        """
-        rank, values = quantile_rank((1.0 + prob) / 2.0, self._draws), self.as_values(s.T, rows).T
-        raised = with_unseen(values, self.boundary.log_whole, self.logarithmic)
-        upper = _ranked(raised - reference, self._draws - 1 - rank)
-        return np.stack([_ranked(values - reference, rank), upper])
+        return _joined(in_single, len(rows), self._step)
 
 
 def log_sums(log_k: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -526,12 +561,6 @@ def log_sums(log_k: np.ndarray, weights: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         logarithm: np.ndarray = np.log(np.exp(log_k - largest) @ weights.T) + largest
     return logarithm
-
-
-def _ranked(values: np.ndarray, rank: int) -> np.ndarray:
-    """Return number ``rank`` of the sorted values of each row."""
-    ranked: np.ndarray = np.partition(values, rank, axis=1)[:, rank]
-    return ranked
 
 
 def _single(values: np.ndarray) -> np.ndarray:
@@ -545,7 +574,8 @@ def _rows_at_once(width: int) -> int:
     return max(1, min(BLOCK_ROWS, BLOCK_VALUES // width))
 
 
-def _by_block(function: Callable[[slice], np.ndarray], n: int, width: int) -> np.ndarray:
-    """Return the joined results of a function of blocks of n rows, on several threads."""
-    parts = threads.each(function, n, _rows_at_once(max(width, 1)))
-    return np.concatenate([np.empty(0), *parts])
+def _joined(
+    function: Callable[[slice], np.ndarray], n: int, step: int, shape: tuple[int, ...] = ()
+) -> np.ndarray:
+    """Return the joined results (*shape, rows) of a function of blocks of n rows, on threads."""
+    return np.concatenate([np.empty((*shape, 0)), *threads.each(function, n, step)], axis=-1)

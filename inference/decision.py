@@ -34,187 +34,164 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
 
 from . import threads
+from .center import (
+    AT_CUTOFF,
+    FALL,
+    Boundary,
+    Center,
+    Score,
+    decided,
+    deciding_quantile,
+    with_unseen,
+)
 from .cutoff import Cutoff, rates
 
 DRAWS = 2000  # of the cutoff, for one estimate of the weights
 # intervals by the median cover .75, by the upper quartile .81, and P(normal) is as good
 QUARTILE = 0.75
 MOST_UNSEEN = 100.0  # u, in units of the cutoff
-# 1/2 and 1/4 (twice the bandwidth) give P(normal) a larger Brier score: benchmarks.posterior
-FALL = 1.0 / 9.0
 NEWTON_STEPS = 50
 UNSEEN = 0.5  # shape of the Gamma distribution: half a row beside z was not drawn
-AT_CUTOFF = 1e-12  # relative difference of two values that rounding explains
 BLOCK_VALUES = 2_000_000
 NEAR = (0.3, 3.3)  # of the rate of false alarms: rows between these shares lie near the cutoff
 
 
-def needed(level: float, draws: int) -> int:
-    """Return the number of draws that must be exceeded for more than a share ``level`` of them."""
-    rank = math.floor(level * draws + 1e-9)  # 0.3 * 10 is 3, not 2.9999999999999996
-    return min(rank, draws - 1)  # a level near 1 needs all draws
-
-
-def quantile_rank(level: float, draws: int) -> int:
-    """Return the index of the similarity that decides, among the sorted draws of a row.
-
-    More than a share ``level`` of the draws is at least the cutoff exactly if this draw is.
-    """
-    return draws - 1 - needed(level, draws)
-
-
-def deciding_quantile(
-    similarity: np.ndarray, level: float = 0.5, log_weight: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the similarity that decides each row, (draws, rows) -> (rows,).
-
-    At level 0.5 it is the (lower) median. A row is normal if it is at least the cutoff, so this
-    one number per row is all that a cutoff, a ranking or a score needs.
-
-    Parameters
-    ----------
-    similarity : ndarray of shape (draws, rows)
-    level : float, default=0.5
-    log_weight : ndarray of shape (draws, rows), optional
-        Log weights of the draws. Then it is the largest similarity such that the draws that are
-        at least as large have more than a share ``level`` of the weight of their row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.inference.decision import deciding_quantile
-    >>> deciding_quantile(np.array([[1.0, 1.0], [1.0, 3.0], [3.0, 3.0]])).tolist()
-    [1.0, 3.0]
-    """
-    if log_weight is None:
-        rank = quantile_rank(level, len(similarity))
-        quantile: np.ndarray = np.partition(similarity.T, rank, axis=1)[:, rank]
-        return quantile
-    order = np.argsort(-similarity, axis=0, kind="stable")
-    weight = np.exp(log_weight - log_weight.max(axis=0))
-    share = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
-    share /= share[-1]
-    ranks = np.minimum((share <= level + 1e-9).sum(axis=0), len(similarity) - 1)
-    return np.take_along_axis(similarity, order, axis=0)[ranks, np.arange(similarity.shape[1])]
-
-
 @dataclass(frozen=True, eq=False)
-class Boundary:
-    r"""Where rows are normal in each draw, on the scale of the values of a score.
+class LeftOut:
+    """The values of training rows by the fit without them, in each draw.
 
     Attributes
     ----------
-    threshold : ndarray of shape (draws,)
-        :math:`\theta`, or its logarithm.
-    reference : ndarray of shape (draws,)
-        The threshold without an unseen row, :math:`q e^c`, or its logarithm; intervals of the
-        surprise are relative to it.
-    log_whole : ndarray of shape (draws,)
-        Logarithm of :math:`g u\, s_0^{-1/9}` with :math:`g \sim \mathrm{Gamma}(1)`: what a whole
-        unseen row adds at the upper end of intervals.
-    """
-
-    threshold: np.ndarray
-    reference: np.ndarray
-    log_whole: np.ndarray
-
-    @property
-    def middle(self) -> float:
-        """The (upper) median of the threshold."""
-        return float(np.sort(self.threshold)[len(self.threshold) // 2])
-
-    @classmethod
-    def at(cls, value: Any = 0.0) -> Self:
-        """Return the boundary at one value, or at one for each draw, without an unseen row."""
-        # a row at the cutoff is within it, whatever the rounding of its value
-        values = np.atleast_1d(np.asarray(value, dtype=float))
-        lowered = values - AT_CUTOFF * np.where(np.isfinite(values), np.abs(values), 0.0)
-        return cls(lowered, values, np.full(values.shape, -np.inf))
-
-
-def of_left_out(
-    values: np.ndarray,
-    minority: np.ndarray,
-    policy: Cutoff,
-    fixed: float,
-    rate: float,
-    logarithmic: bool,
-    unseen: float,
-    seed: int,
-    log_weight: np.ndarray | None = None,
-) -> Boundary:
-    """Return the boundary that the values of left-out rows give.
-
-    Parameters
-    ----------
     values : ndarray of shape (draws, n)
-        Of the rows that can be left out: similarities, or their logarithms.
-    minority : ndarray of bool, shape (n,)
-    policy : Cutoff
-    fixed, rate : float
-        The value that the policy chooses as one number for all draws, and its rate of false alarms.
-    logarithmic : bool
-        Whether the values are logarithms.
-    unseen : float
-        u.
-    seed : int
+        Similarities, or their logarithms; NaN for a row that cannot be left out.
     log_weight : ndarray of shape (draws, n), optional
         Log importance weights of the draws, for each row.
     """
-    level, rng = policy.level, np.random.default_rng(seed)
-    draws = len(values) if len(values) > 1 else DRAWS
-    q = _quantiles(values[:, ~minority], rate, draws, rng)
-    q = np.where(np.isfinite(q), q, fixed)  # without a row there may be no centre
-    with np.errstate(divide="ignore"):
-        cutoff = fixed if logarithmic else np.log(max(fixed, 0.0))
-        log_u = min(np.log(unseen), np.log(MOST_UNSEEN) + cutoff)
-        log_half, log_whole = (
-            np.log(rng.gamma(shape, size=draws))
-            + log_u
-            - (FALL * cutoff if log_u > -np.inf else 0.0)
-            for shape in (UNSEEN, 1.0)
+
+    values: np.ndarray
+    log_weight: np.ndarray | None = None
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Which rows can be left out, shape (n,)."""
+        return ~np.isnan(self.values).any(axis=0)
+
+    @cached_property
+    def _of_known(self) -> tuple[np.ndarray, np.ndarray | None]:
+        weight = None if self.log_weight is None else self.log_weight[:, self.known]
+        return self.values[:, self.known], weight
+
+    def boundary(
+        self,
+        policy: Cutoff,
+        score: Score,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        own: np.ndarray,
+        seed: int,
+    ) -> tuple[Boundary, float]:
+        """Return the boundary that a cutoff chooses, and its distance D_opt.
+
+        Parameters
+        ----------
+        policy : Cutoff
+        score : Score
+        rows : ndarray of shape (n, p)
+        minority : ndarray of bool, shape (n,)
+        own : ndarray of int, shape (n,)
+            The points that the rows are; -1 for none.
+        seed : int
+        """
+        known, (values, weight) = np.flatnonzero(self.known), self._of_known
+        minority = minority[known]
+        if isinstance(score, Center) and not policy.uncertain:
+            similarity = np.exp(values) if score.logarithmic else values
+            similarity = similarity - score.squared_norm[:, None] / 2.0
+            distance = score.distance_of_own_norm(
+                deciding_quantile(similarity, policy.level, weight)
+            )
+            limit = policy.choose(distance, minority) * (1.0 + AT_CUTOFF)
+            return score.within(limit), limit
+        middle = deciding_quantile(values, policy.level, weight)
+        fixed = policy.choose(-middle, minority)  # the cutoff as one number, or an error
+        if score.uncertain and policy.uncertain:
+            rate = policy.rate_of(fixed, -middle, minority)
+            unseen = 0.0
+            if isinstance(score, Center):
+                majority = np.flatnonzero(~minority)
+                close = known[majority[near(middle[majority], rate)]]
+                unseen = unseen_row(score, rows[close], own[close])
+            chosen = self._uncertain(policy, score, minority, -fixed, rate, unseen, seed)
+        else:
+            chosen = Boundary.at(-fixed)
+        return chosen, score.deciding(chosen).distance_at_cutoff
+
+    def _uncertain(
+        self,
+        policy: Cutoff,
+        score: Score,
+        minority: np.ndarray,
+        fixed: float,
+        rate: float,
+        unseen: float,
+        seed: int,
+    ) -> Boundary:
+        """Return the boundary of draws of the cutoff, by the formula of this module.
+
+        ``fixed`` is s_0, or its logarithm, ``rate`` its rate of false alarms, and ``unseen`` is u.
+        """
+        (values, weight), logarithmic = self._of_known, score.logarithmic
+        rng = np.random.default_rng(seed)
+        draws = len(values) if len(values) > 1 else DRAWS
+        q = _quantiles(values[:, ~minority], rate, draws, rng)
+        q = np.where(np.isfinite(q), q, fixed)  # without a row there may be no centre
+        with np.errstate(divide="ignore"):
+            cutoff = fixed if logarithmic else np.log(max(fixed, 0.0))
+            log_u = min(np.log(unseen), np.log(MOST_UNSEEN) + cutoff)
+            log_half, log_whole = (
+                np.log(rng.gamma(shape, size=draws))
+                + log_u
+                - (FALL * cutoff if log_u > -np.inf else 0.0)
+                for shape in (UNSEEN, 1.0)
+            )
+
+        def margins(rows: slice) -> np.ndarray:
+            m = with_unseen(values[:, rows], log_half[:, None], logarithmic) - q[:, None]
+            return deciding_quantile(m, policy.level, None if weight is None else weight[:, rows])
+
+        step = max(1, BLOCK_VALUES // draws)
+        c = -policy.choose(-np.concatenate(threads.each(margins, values.shape[1], step)), minority)
+        c -= AT_CUTOFF * max(abs(c), 1.0 if logarithmic else float(np.median(np.abs(q))))
+        reference = q + c
+        if logarithmic:
+            return Boundary(_without_unseen(reference, log_half), reference, log_whole)
+        threshold = reference.copy()
+        positive = reference > 0.0
+        log_threshold = _without_unseen(np.log(reference[positive]), log_half[positive])
+        threshold[positive] = np.exp(log_threshold)
+        return Boundary(threshold, reference, log_whole)
+
+    def scores(self, at: Boundary, level: float) -> np.ndarray:
+        """Return the score of each row, shape (n,); NaN if it cannot be left out."""
+        values, weight = self._of_known
+        found = np.full(len(self.known), np.nan)
+        found[self.known] = deciding_quantile(values - at.threshold[:, None], level, weight)
+        return found
+
+    def decision(self, score: Score, level: float, prob: float = 0.9) -> np.ndarray:
+        """Return what ``score.decision`` has, (4, n); NaN for a row that cannot be left out."""
+        values, weight = self._of_known
+        found = np.full((4, len(self.known)), np.nan)
+        found[:, self.known] = decided(
+            values, score.boundary, level, prob, score.logarithmic, weight
         )
-
-    def margins(rows: slice) -> np.ndarray:
-        m = with_unseen(values[:, rows], log_half[:, None], logarithmic) - q[:, None]
-        return deciding_quantile(m, level, None if log_weight is None else log_weight[:, rows])
-
-    step = max(1, BLOCK_VALUES // draws)
-    c = -policy.choose(-np.concatenate(threads.each(margins, values.shape[1], step)), minority)
-    c -= AT_CUTOFF * max(abs(c), 1.0 if logarithmic else float(np.median(np.abs(q))))
-    reference = q + c
-    if logarithmic:
-        return Boundary(_without_unseen(reference, log_half), reference, log_whole)
-    threshold = reference.copy()
-    positive = reference > 0.0
-    log_threshold = _without_unseen(np.log(reference[positive]), log_half[positive])
-    threshold[positive] = np.exp(log_threshold)
-    return Boundary(threshold, reference, log_whole)
-
-
-def around(
-    surprise: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of an interval of the surprise, moved so that it contains the surprise.
-
-    The surprise counts half an unseen row, and the ends a whole one, so it may lie outside.
-    """
-    return np.minimum(low, surprise), np.maximum(high, surprise)
-
-
-def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) -> np.ndarray:
-    """Return values with what is unseen beside their rows, of which ``log_added`` is the amount."""
-    if logarithmic:
-        with np.errstate(invalid="ignore"):  # minus infinity: no similarity, or nothing unseen
-            return np.logaddexp(values, log_added + FALL * values)
-    added: np.ndarray = values + np.exp(log_added) * np.maximum(values, 0.0) ** FALL
-    return added
+        return found
 
 
 def _without_unseen(values: np.ndarray, log_added: np.ndarray) -> np.ndarray:
@@ -278,6 +255,27 @@ def neighbour(k: np.ndarray) -> float:
         ratio = largest[:, 0] * np.square(k).sum(axis=1) / sums
     found = ratio[sums > 0.0]
     return float(np.quantile(found, QUARTILE)) if len(found) else 0.0
+
+
+def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
+    r"""Return u, what an unseen row adds at the cutoff: :math:`\kappa / n_0` of the total weight.
+
+    Parameters
+    ----------
+    center : Center
+    rows : ndarray of shape (rows, p)
+        Left-out rows near the cutoff.
+    own : ndarray of int, shape (rows,)
+        The points that these rows are; -1 for none.
+    """
+    gram, m = center.gram, center.gram.n_majority_points
+    if not gram.kernel.normalized:
+        return 0.0
+    k = gram.kernel.leaving_out(rows, gram.points[:m])
+    is_point = np.flatnonzero(own >= 0)
+    k[is_point, own[is_point]] = 0.0
+    total = float(np.median(center.weights[:, :m].sum(axis=1)))
+    return neighbour(k) * max(total, 0.0) / gram.n0
 
 
 def three_way(

@@ -188,6 +188,22 @@ class Draws:
         others = {n: v for n, v in self.variables.items() if n != name}
         return replace(self, variables=others)
 
+    def check(self) -> None:
+        """Raise a ValueError if shapes, dims and coords do not fit, as ``datasets`` would.
+
+        An xarray.Dataset would import dask, which takes longer than scoring some rows.
+        """
+        sizes = dict(zip(SAMPLE, self.shape, strict=True))
+        sizes |= {name: len(values) for name, values in self.coords.items()}
+        for name, v in self.variables.items():
+            dims = (*SAMPLE, *self.dims.get(name, ()))
+            known = tuple(sizes.setdefault(d, n) for d, n in zip(dims, v.shape, strict=False))
+            if v.shape[: len(dims)] != known or len(known) < len(dims):
+                raise ValueError(f"{name} has shape {v.shape}, but dims {dims} of {sizes}")
+        for name, v in (self.log_prior | self.statistics).items():
+            if v.size != self.w[..., 0].size:
+                raise ValueError(f"{name} has {v.size} values for {self.shape} draws")
+
     def datasets(self) -> dict[str, xr.Dataset]:
         """Return the groups ``posterior``, ``log_prior`` and ``sample_stats`` of a DataTree."""
         groups = {"posterior": self._posterior()}

@@ -3,147 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import softmax
 
-from . import decision, threads
+from . import threads
 from .center import Center, Score
 from .cutoff import Cutoff
-from .decision import Boundary, deciding_quantile
 from .diagnostics import DRAWS_IN_CACHE
 
 NEARLY_ALL = 1e-4  # remaining share of the weight below which s - w_j is mostly rounding error
 SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their absolute values
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """The values of training rows by the fit without them, in each draw.
-
-    Attributes
-    ----------
-    values : ndarray of shape (draws, n)
-        Similarities, or their logarithms; NaN for a row that cannot be left out.
-    log_weight : ndarray of shape (draws, n), optional
-        Log importance weights of the draws, for each row.
-    """
-
-    values: np.ndarray
-    log_weight: np.ndarray | None = None
-
-    @property
-    def known(self) -> np.ndarray:
-        """Which rows can be left out, shape (n,)."""
-        return ~np.isnan(self.values).any(axis=0)
-
-    def boundary(
-        self,
-        policy: Cutoff,
-        score: Score,
-        rows: np.ndarray,
-        minority: np.ndarray,
-        own: np.ndarray,
-        seed: int,
-    ) -> tuple[Boundary, float]:
-        """Return the boundary that a cutoff chooses, and its distance D_opt.
-
-        Parameters
-        ----------
-        policy : Cutoff
-        score : Score
-        rows : ndarray of shape (n, p)
-        minority : ndarray of bool, shape (n,)
-        own : ndarray of int, shape (n,)
-            The points that the rows are; -1 for none.
-        seed : int
-        """
-        known = np.flatnonzero(self.known)
-        values, minority = self.values[:, known], minority[known]
-        weight = None if self.log_weight is None else self.log_weight[:, known]
-        if not (score.uncertain and (policy.uncertain or isinstance(score, Center))):
-            value = -policy.choose(-deciding_quantile(values, policy.level, weight), minority)
-            return Boundary.at(value), score.deciding(Boundary.at(value)).distance_at_cutoff
-        if isinstance(score, Center) and not policy.uncertain:
-            similarity = np.exp(values) if score.logarithmic else values
-            similarity = similarity - score.squared_norm[:, None] / 2.0
-            distance = score.distance_of_own_norm(
-                deciding_quantile(similarity, policy.level, weight)
-            )
-            limit = policy.choose(distance, minority) * (1.0 + decision.AT_CUTOFF)
-            return score.within(limit), limit
-        middle = deciding_quantile(values, policy.level, weight)
-        fixed = policy.choose(-middle, minority)  # the cutoff as one number, or an error
-        rate = policy.rate_of(fixed, -middle, minority)
-        majority = np.flatnonzero(~minority)
-        unseen, logarithmic = 0.0, not isinstance(score, Center) or score.logarithmic
-        if isinstance(score, Center):
-            near = known[majority[decision.near(middle[majority], rate)]]
-            unseen = unseen_row(score, rows[near], own[near])
-        chosen = decision.of_left_out(
-            values, minority, policy, -fixed, rate, logarithmic, unseen, seed, weight
-        )
-        return chosen, score.deciding(chosen).distance_at_cutoff
-
-    def scores(self, at: Boundary, level: float) -> np.ndarray:
-        """Return the score of each row, shape (n,); NaN if it cannot be left out."""
-        return self._quantile(self.values - at.threshold[:, None], level)
-
-    def decision(
-        self, at: Boundary, level: float, logarithmic: bool, prob: float = 0.9
-    ) -> np.ndarray:
-        """Return what ``center.decision`` has, (4, n), of the left-out rows; NaN as in ``scores``.
-
-        Parameters
-        ----------
-        at : Boundary
-        level : float
-        logarithmic : bool
-            Whether the values are logarithms.
-        prob : float, default=0.9
-            Probability of the interval of the surprise.
-        """
-        margins, known = self.values - at.threshold[:, None], self.known
-        share = np.full(len(known), np.nan)
-        weight = None if self.log_weight is None else softmax(self.log_weight[:, known], axis=0)
-        share[known] = np.average(margins[:, known] >= 0.0, axis=0, weights=weight)
-        end, reference = (1.0 + prob) / 2.0, at.reference[:, None]
-        raised = decision.with_unseen(self.values, at.log_whole[:, None], logarithmic)
-        low = self._quantile(reference - raised, end)
-        high = -self._quantile(self.values - reference, end)
-        scores = self._quantile(margins, level)
-        return np.stack([scores, share, *decision.around(-scores, low, high)])
-
-    def _quantile(self, values: np.ndarray, level: float) -> np.ndarray:
-        known, weight = self.known, self.log_weight
-        found = np.full(len(known), np.nan)
-        found[known] = deciding_quantile(
-            values[:, known], level, None if weight is None else weight[:, known]
-        )
-        return found
-
-
-def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
-    r"""Return u, what an unseen row adds at the cutoff: :math:`\kappa / n_0` of the total weight.
-
-    Parameters
-    ----------
-    center : Center
-    rows : ndarray of shape (rows, p)
-        Left-out rows near the cutoff.
-    own : ndarray of int, shape (rows,)
-        The points that these rows are; -1 for none.
-    """
-    gram, m = center.gram, center.gram.n_majority_points
-    if not gram.kernel.normalized:
-        return 0.0
-    k = gram.kernel.leaving_out(rows, gram.points[:m])
-    is_point = np.flatnonzero(own >= 0)
-    k[is_point, own[is_point]] = 0.0
-    total = float(np.median(center.weights[:, :m].sum(axis=1)))
-    return decision.neighbour(k) * max(total, 0.0) / gram.n0
 
 
 def leave_one_out(weights: np.ndarray, K: np.ndarray, n1: int = 0) -> np.ndarray:

@@ -1,10 +1,9 @@
 """Draws of the weights from a PyMC model, by the sampler that suits its posterior.
 
 - ``hmc``: Hamiltonian Monte Carlo with parallel chains, on the density in numbers
-  (:mod:`.density`, :mod:`.samplers.hmc`);
-- ``nuts``: the No-U-Turn sampler, by nutpie on the PyMC model (:mod:`.samplers.nuts`);
-- ``metropolis``: random-walk Metropolis, as published for BSVDD and BSVDD-M
-  (:mod:`.samplers.metropolis`).
+  (:mod:`.density`, :mod:`.hmc`);
+- ``nuts``: the No-U-Turn sampler, by nutpie on the PyMC model (:mod:`.pymc_samplers`);
+- ``metropolis``: random-walk Metropolis, as published for BSVDD and BSVDD-M.
 
 ``auto`` is ``hmc``, and ``nuts`` where the draws of ``hmc`` are not safe, or the model has no
 density in numbers. The draws are judged by R-hat and effective sample size of d_z of some points,
@@ -35,7 +34,7 @@ from .warning import DiagnosticWarning, warn
 if TYPE_CHECKING:
     import pymc as pm
 
-    from .samplers.hmc import Info, Kernel, State
+    from .hmc import Info, Kernel, State
 
 SAMPLERS = ["auto", "hmc", "nuts", "metropolis"]
 PARALLEL = 8  # chains of ``hmc``
@@ -106,11 +105,11 @@ def _drawn(model: pm.Model, settings: SamplerSettings) -> tuple[Draws, str]:
     ValueError
         ``hmc`` is asked for, and the model has no density in numbers.
     """
-    from .samplers import hmc, metropolis, nuts
+    from . import hmc, pymc_samplers
 
     sampler, rng = settings.sampler, np.random.default_rng(settings.seed)
     if sampler == "metropolis":
-        return metropolis.sample(model, settings), "asked for"
+        return pymc_samplers.metropolis(model, settings), "asked for"
     try:
         density = Density.of(model)
         with threads.one_if_small(density.size), _progress(settings, "warm-up") as moved:
@@ -120,9 +119,11 @@ def _drawn(model: pm.Model, settings: SamplerSettings) -> tuple[Draws, str]:
     except NoDensityError as error:
         if sampler == "hmc":
             raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
-        return nuts.sample(model, settings), "asked for" if sampler == "nuts" else str(error)
+        return pymc_samplers.nuts(model, settings), "asked for" if sampler == "nuts" else str(error)
     if sampler == "nuts":
-        return nuts.sample(model, settings, _apart(kernel, state, settings.chains)), "asked for"
+        return pymc_samplers.nuts(
+            model, settings, _apart(kernel, state, settings.chains)
+        ), "asked for"
     with threads.one_if_small(density.size):
         drawn, verdict, state = _parallel(kernel, state, settings, rng)
     why = f"the chains are {'' if verdict.safe else 'not '}safe: {verdict}"
@@ -134,7 +135,7 @@ def _drawn(model: pm.Model, settings: SamplerSettings) -> tuple[Draws, str]:
         return drawn, f"asked for; {why}"
     if verdict.safe or math.isnan(verdict.r_hat):  # weights that never change are no case for NUTS
         return drawn, why
-    drawn = nuts.sample(model, settings, _apart(kernel, state, settings.chains))
+    drawn = pymc_samplers.nuts(model, settings, _apart(kernel, state, settings.chains))
     if settings.chains == 1:  # it has no R-hat of its own
         drawn = replace(drawn, report=replace(drawn.report, r_hat=verdict.r_hat))
     return drawn, why

@@ -9,34 +9,25 @@ from ..comparison import scenarios
 from ..estimators.registry import BAYESIAN, REGISTRY, SHARED, YARDSTICKS
 from .console import console_of_records
 
-NEEDED = 150  # characters that a table of models needs
-
 
 @click.command()
 def models() -> None:
     """List models and yardsticks: what each learns from, its parameters, where it comes from."""
-    console = console_of_records()
-    narrow = console.width < NEEDED
-    titles = ("model", "class", "learns from", "posterior", "parameters", "reference")
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=not narrow)
-    for title in titles[: 2 if narrow else None]:
-        table.add_column(title, overflow="fold", no_wrap=title == "model")
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for record in REGISTRY.values():
+        posterior = "with" if record.bayesian else "no"
         doi = f", doi:{record.doi}" if record.doi else ""
-        reference = f"{record.reference} ({record.year}){doi}"
-        learns, posterior = ", ".join(record.learns_from), "yes" if record.bayesian else "no"
-        if narrow:  # a record is a block of lines
-            own = f"own parameters: {', '.join(record.own)}\n" if record.own else ""
-            kind = f"{record.class_name}; learns from {learns}; posterior: {posterior}"
-            table.add_row(record.name, f"{kind}\n{own}{reference}")
-            continue
-        parameters = ", ".join([*(BAYESIAN if record.bayesian else ()), *record.own])
-        table.add_row(record.name, record.class_name, learns, posterior, parameters, reference)
+        parts = [record.class_name, f"learns from {', '.join(record.learns_from)}"]
+        parts += [f"{posterior} posterior", f"{record.reference} ({record.year}){doi}"]
+        parts += [f"own parameters: {', '.join(record.own)}"] if record.own else []
+        table.add_row(record.name, "; ".join(parts))
+    console = console_of_records()
     console.print(table)
-    if narrow:
-        console.print(f"parameters of models with a posterior: {', '.join(BAYESIAN)}")
     simple = ", ".join(f"{r.name} ({r.title}, {r.year})" for r in YARDSTICKS.values())
-    console.print(f"yardsticks, simple methods of scikit-learn: {simple}", soft_wrap=not narrow)
+    console.print(f"yardsticks, simple methods of scikit-learn: {simple}")
+    console.print(f"parameters of models with a posterior: {', '.join(BAYESIAN)}")
     console.print(f"parameters of all models: {', '.join(SHARED)}")
 
 

@@ -104,7 +104,7 @@ def compare(
                 f"{messages.quoted(without)} learn{'s' * (len(without) == 1)} from minority rows; "
                 "name the column of the classes by --label"
             )
-        layout, datasets = table.layout(label, label is not None), scenarios.datasets
+        layout, datasets = table.layout(label), scenarios.datasets
         if csv is None:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         else:

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -16,8 +16,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from ..estimators.messages import printable
+from ..estimators.messages import as_cell, printable
 from ..inference.threads import HEARTBEAT, duration, steps
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WIDE = 1000  # characters
 
@@ -47,6 +50,19 @@ def table_of(
         texts = [Text(printable(cell)) for cell in cells]
         table.add_row(*texts, style="dim" if is_dim else None)
     return table
+
+
+def as_cells(reasons: pd.DataFrame, name_of: Callable[[Any], Any] = str) -> pd.DataFrame:
+    """Return reasons, as ``top_columns`` has them, with names that are no formula of a spreadsheet.
+
+    ``name_of`` gives the name of a column in the file.
+    """
+    places = [c for c in reasons if c.startswith("column_")]
+    named = {
+        c: reasons[c].map(lambda column: as_cell(str(name_of(column))), na_action="ignore")
+        for c in places
+    }
+    return reasons.assign(**named)
 
 
 class Display:

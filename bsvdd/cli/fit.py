@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import estimators
-from ..comparison import run
 from ..estimators import messages, rows
+from ..inference.warning import DataWarning, warn
 from . import options
 from .console import time_so_far
 from .errors import check_outputs, plain_errors
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from ..estimators.rows.tables import Layout
+    from ..estimators.rows.files import Layout
 
 
 @click.command()
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
 @options.of_table
-@click.option("--model", default="BSVDD", show_default=True)
-@options.of_model
-@options.of_sampler
-@options.seed
+@options.of_fit
 @click.option(
     "--out",
     default="model.safetensors",
@@ -53,10 +50,7 @@ def fit(
     label: str | None,
     minor: str | None,
     table: options.TableOptions,
-    model: str,
-    own: options.ModelOptions,
-    sampling: dict[str, int],
-    seed: int,
+    own: options.FitOptions,
     out: Path,
     report: Path | None,
 ) -> None:
@@ -65,9 +59,14 @@ def fit(
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
         check_outputs({"--out": out, "--report": report}, csv)
-        est, X, y = prepared(
-            csv, table.layout(label), minor, table.missing, model, own, sampling, seed
-        )
+        est, X, y = prepared(csv, table.layout(label), minor, table.missing, own)
+        if label is None and (two := [c for c in X if X[c].nunique() == 2]):
+            warn(
+                f"{messages.columns(two, 'has', 'have')} two values, and no label is named: all "
+                "rows count as majority, and the column as a feature; if it is the class, give "
+                f"--label {str(two[0])!r} --minor VALUE",
+                DataWarning,
+            )
         fit_in_time(est, X, y)
         est.save(out)
     n1 = 0 if y is None else int((y == 1).sum())
@@ -96,10 +95,7 @@ def prepared(
     layout: Layout,
     minor: str | None,
     missing: str | None,
-    model: str,
-    own: options.ModelOptions,
-    sampling: dict[str, int],
-    seed: int,
+    own: options.FitOptions,
 ) -> tuple[Any, pd.DataFrame, np.ndarray | None]:
     """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
 
@@ -107,7 +103,7 @@ def prepared(
     """
     from ..models.priors import GraphLaplacian
 
-    parameters, cutoff = own.for_models([model])[model], own.cutoff()
+    parameters = own.for_models([own.model])[own.model]
     unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
     X, y = rows.tables.read_features(csv, layout, minor, missing or "error", unlabelled)
     if y is not None and y.dtype == bool:
@@ -116,10 +112,7 @@ def prepared(
     if missing == "impute":
         with estimators.inputs.naming(csv):
             X = rows.gaps.filled_by_majority(X, X if y is None else X[y == 0], categorical)
-    protocol = run.protocol.Protocol(
-        cutoff=cutoff, categorical=tuple(categorical) or None, **sampling
-    )
-    est = protocol.estimator(run.protocol.Candidate(model, model, parameters), seed)
+    est = own.estimator(parameters, tuple(categorical) or None)
     if "progressbar" in est.get_params():
         est.set_params(progressbar=sys.stderr.isatty())
     return est, X, y

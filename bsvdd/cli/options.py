@@ -15,7 +15,7 @@ from ..estimators import messages, registry, rows
 from .prior import read_prior
 
 if TYPE_CHECKING:
-    from ..estimators.rows.tables import Layout
+    from ..estimators.rows.files import Layout
     from ..inference.cutoff import Cutoff
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -52,11 +52,10 @@ class TableOptions:
     category: tuple[str, ...]
     missing: str | None
 
-    def layout(self, label: str | None = None, may_have_classes: bool = True) -> Layout:
+    def layout(self, label: str | None = None) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
-        form = rows.files.CsvFormat(self.sep, self.decimal)
-        layout: Layout = rows.tables.Layout(
-            label, self.id, self.drop, form, self.category, may_have_classes
+        layout: Layout = rows.files.Layout(
+            label, self.id, self.drop, self.sep, self.decimal, self.category
         )
         return layout
 
@@ -112,6 +111,24 @@ class ModelOptions:
             name: {key: value for key, value in parameters.items() if key in own}
             for name, own in known.items()
         }
+
+
+@dataclass(frozen=True)
+class FitOptions(ModelOptions):
+    """One model, its parameters, its cutoff, and its draws."""
+
+    model: str
+    draws: int
+    tune: int
+    chains: int
+    seed: int
+
+    def estimator(self, parameters: dict[str, Any], categorical: tuple[int, ...] | None) -> Any:
+        """Return the estimator; ``categorical`` are the positions of columns of categories."""
+        sampling = {name: getattr(self, name) for name in SAMPLER}
+        protocol = run.protocol.Protocol(cutoff=self.cutoff(), categorical=categorical, **sampling)
+        candidate = run.protocol.Candidate(self.model, self.model, parameters)
+        return protocol.estimator(candidate, self.seed)
 
 
 def as_option(parameter: str) -> str:
@@ -171,51 +188,47 @@ of_table = grouped(
         ),
     },
 )
-of_model = grouped(
-    "own",
-    ModelOptions,
-    {
-        "dictionary": click.option(
-            "--dictionary",
-            type=click.IntRange(1),
-            metavar="NUMBER",
-            help="Landmarks in place of all rows, for models with a posterior; for many rows.",
-        ),
-        "prior": click.option(
-            "--prior",
-            metavar="PRIOR",
-            help="Prior of the weights: a name of bsvdd.priors, such as Flat or "
-            "'InverseRowSum(sd=0.5)'.",
-        ),
-        "minority_prior": click.option(
-            "--minority-prior",
-            metavar="PRIOR",
-            help="Prior of the minority's weights, such as 'Beta(total=1)'.",
-        ),
-        "false_alarm_rate": click.option(
-            "--false-alarm-rate",
-            type=float,
-            metavar="RATE",
-            help="Choose the cutoff for this share of false alarms.",
-        ),
-    },
-)
+MODEL = {
+    "dictionary": click.option(
+        "--dictionary",
+        type=click.IntRange(1),
+        metavar="NUMBER",
+        help="Landmarks in place of all rows, for models with a posterior; for many rows.",
+    ),
+    "prior": click.option(
+        "--prior",
+        metavar="PRIOR",
+        help="Prior of the weights: a name of bsvdd.priors, such as Flat or "
+        "'InverseRowSum(sd=0.5)'.",
+    ),
+    "minority_prior": click.option(
+        "--minority-prior",
+        metavar="PRIOR",
+        help="Prior of the minority's weights, such as 'Beta(total=1)'.",
+    ),
+    "false_alarm_rate": click.option(
+        "--false-alarm-rate",
+        type=float,
+        metavar="RATE",
+        help="Choose the cutoff for this share of false alarms.",
+    ),
+}
 
 
 def _number(name: str, default: int, least: int) -> Any:
     return click.option(f"--{name}", default=default, show_default=True, type=click.IntRange(least))
 
 
-of_sampler = grouped(
-    "sampling",
-    dict,
-    {
-        "draws": _number("draws", 1000, 4),
-        "tune": _number("tune", 500, 1),
-        "chains": _number("chains", 2, 1),
-    },
-)
+SAMPLER = {
+    "draws": _number("draws", 1000, 4),
+    "tune": _number("tune", 500, 1),
+    "chains": _number("chains", 2, 1),
+}
 seed = _number("seed", 0, 0)
+of_model = grouped("own", ModelOptions, MODEL)
+of_sampler = grouped("sampling", dict, SAMPLER)
+one_model = {"model": click.option("--model", default="BSVDD", show_default=True)}
+of_fit = grouped("own", FitOptions, {**one_model, **MODEL, **SAMPLER, "seed": seed})
 jobs = click.option(
     "--jobs",
     default=-1,

@@ -11,7 +11,7 @@ import click
 from ..comparison import run
 from ..estimators import atomic, messages, report, rows
 from . import options
-from .console import console_of_records, print_lines, table_of, waiting
+from .console import as_cells, console_of_records, print_lines, table_of, waiting
 from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
 
@@ -27,10 +27,7 @@ NAMED = 3  # groups of copies that are named
 @click.command()
 @click.argument("csv", type=options.FILE)
 @options.of_table
-@click.option("--model", default="BSVDD", show_default=True)
-@options.of_model
-@options.of_sampler
-@options.seed
+@options.of_fit
 @click.option(
     "--top", default=10, show_default=True, type=click.IntRange(1), help="Rows that are printed."
 )
@@ -45,10 +42,7 @@ NAMED = 3  # groups of copies that are named
 def outliers(
     csv: Path,
     table: options.TableOptions,
-    model: str,
-    own: options.ModelOptions,
-    sampling: dict[str, int],
-    seed: int,
+    own: options.FitOptions,
     top: int,
     given: tuple[str, ...],
     out: Path | None,
@@ -72,15 +66,14 @@ def outliers(
     """
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
-        # a column with two values is constant but for odd rows, and no label
-        layout = table.layout(may_have_classes=False)
+        layout = table.layout()
         for name in given:
             if name in layout.others:
                 raise ValueError(
                     f"--given {name!r}: the column is named by {layout.others[name]} and is no "
                     "feature"
                 )
-        est, X, _ = prepared(csv, layout, None, table.missing, model, own, sampling, seed)
+        est, X, _ = prepared(csv, layout, None, table.missing, own)
         rows.tables.require_columns(X, list(given))
         names, X = X.index, X.reset_index(drop=True)
         fit_in_time(est, X, None)
@@ -102,9 +95,7 @@ def outliers(
                 step("result")
                 written = found.join(columns.where(odd)).iloc[order]
                 with atomic.atomic(out) as temporary:
-                    written.to_csv(
-                        temporary, index=False, sep=layout.form.sep, decimal=table.decimal
-                    )
+                    written.to_csv(temporary, index=False, sep=layout.sep, decimal=table.decimal)
             if picture is not None:
                 step("picture")
                 import matplotlib
@@ -128,11 +119,11 @@ def p_given(est: Any, X: pd.DataFrame, given: tuple[str, ...]) -> pd.Series:
 
     from ..estimators.questions.p_values import of_training_given
 
-    held = pd.Series(of_training_given(est, given), est.fit_.data.row_names)
-    others = X.drop(index=held.index)
-    if not len(others):
-        return held
-    return pd.concat([held, pd.Series(est.p_value(others, given=given), others.index)])
+    p = pd.Series(of_training_given(est, given), est.fit_.data.row_names).reindex(X.index)
+    others = p.isna()
+    if others.any():
+        p[others] = est.p_value(X[others], given=given)
+    return p
 
 
 def reasons(
@@ -143,21 +134,16 @@ def reasons(
     import pandas as pd
 
     wanted = np.union1d(np.flatnonzero(odd), shown)
-    held = pd.Index(est.fit_.data.row_names)
-    inside = held.get_indexer(wanted)
-    found: list[Any] = []
+    inside = pd.Index(est.fit_.data.row_names).get_indexer(wanted)
+    held, others = inside[inside >= 0], X.loc[wanted[inside < 0]]
+    asked: list[dict[str, Any]] = [{"rows": held}] if len(held) else []
+    asked += [{"X": others}] if len(others) else []
     try:
-        if (inside >= 0).any():
-            found.append(est.explain(rows=inside[inside >= 0], changes=False))
-        if (inside < 0).any():
-            found.append(est.explain(X.loc[wanted[inside < 0]], changes=False))
-        parts = [replace(each, given=given).top_columns() for each in found]
+        why = [replace(est.explain(**each, changes=False), given=given) for each in asked]
+        found = [each.top_columns() for each in why]
     except ValueError as error:  # no centre, or no columns
         return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
-    table = pd.concat(parts).reindex(X.index)
-    for place in [name for name in table if name.startswith("column_")]:
-        table[place] = table[place].map(lambda c: messages.as_cell(str(c)), na_action="ignore")
-    return table, []
+    return as_cells(pd.concat(found).reindex(X.index)), []
 
 
 def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:

@@ -12,13 +12,13 @@ import click
 from .. import estimators
 from ..estimators import messages, rows
 from . import options
-from .console import waiting
+from .console import as_cells, waiting
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..estimators.rows.tables import Layout
+    from ..estimators.rows.files import Layout
 
 # those of estimators.questions.p_values, which takes long to import
 METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
@@ -106,14 +106,15 @@ def score(
             new = rows.tables.read_table(csv, layout, categories)
             with estimators.inputs.naming(csv):
                 names = _columns_of_fit(est, new, layout)
-                X = _typed(est, new[names], layout.form.decimal)
+                X = _typed(est, new[names], layout.decimal)
                 stops, imputed = strict or table.missing == "error", None
                 if table.missing == "impute":
                     X, imputed = _filled(est, X, new[names])
                 problems = _problems(X, new)
-                if problems.ne("").all() or (stops and problems.ne("").any()):
-                    numeric = [c for c in names if c not in categories]
-                    raise ValueError(_first_problem(problems, new, numeric, layout))
+                said = _first_problem(problems, new)
+                if problems.ne("").all() or (stops and said):
+                    texts = [c for c in names if c not in categories]
+                    raise ValueError(said + _about_signs(new[texts], layout.decimal))
             usable = X[problems == ""]
             given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
             step(f"decision on {len(usable)} rows")
@@ -134,7 +135,7 @@ def score(
                 found.insert(0, f"{clash}{table.id}", new.index.to_numpy())
             if input_columns:
                 found = _with_input(found, csv, layout)
-            how: Any = {"index": False, "sep": layout.form.sep, "decimal": table.decimal}
+            how: Any = {"index": False, "sep": layout.sep, "decimal": table.decimal}
         if out is None:
             found.to_csv(sys.stdout, **how)
             sys.stdout.flush()  # here, where a closed pipe ends quietly
@@ -152,7 +153,9 @@ def score(
         if monitor.alarm is not None:
             monitor.alarm = int(usable.index[monitor.alarm])  # its number in the file
         click.echo(str(monitor), err=True)
-    for line in _notes(est, given, usable, problems, result, fdr):
+    if said:
+        click.echo(f"{said}; the column problem has all reasons", err=True)
+    for line in _notes(est, given, usable, result, fdr):
         click.echo(line, err=True)
 
 
@@ -226,31 +229,27 @@ def _problems(X: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     return problems
 
 
-def _first_problem(
-    problems: pd.Series, new: pd.DataFrame, numeric: list[str], layout: Layout
-) -> str:
-    """Return a message on the first row that cannot be scored.
+def _first_problem(problems: pd.Series, new: pd.DataFrame) -> str:
+    """Return how many rows cannot be scored, and why the first cannot; "" if all can."""
+    bad = problems.index[problems != ""]
+    if not len(bad):
+        return ""
+    first = f"{rows.tables.place(new, bad[0])}, where {problems[bad[0]]}"
+    return f"{len(bad)} of {len(new)} rows cannot be scored, the first is {first}"
 
-    ``numeric`` are the columns of numbers, whose decimal sign may be another one.
-    """
-    bad, decimal = problems.index[problems != ""], layout.form.decimal
-    text = (
-        f"{len(bad)} of {len(new)} rows cannot be scored, the first is "
-        f"{rows.tables.place(new, bad[0])}, where {problems[bad[0]]}"
-    )
-    if any(rows.columns.kind_of(new[c], decimal) == "decimal" for c in numeric):
-        sign = rows.columns.OTHER_SIGN[decimal]
-        text += f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
-    return text
+
+def _about_signs(numeric: pd.DataFrame, decimal: str) -> str:
+    """Return the question whether columns of numbers have the other decimal sign."""
+    if all(rows.columns.kind_of(numeric[c], decimal) != "decimal" for c in numeric):
+        return ""
+    sign = rows.columns.OTHER_SIGN[decimal]
+    return f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
 
 
 def _important_columns(est: Any, given: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Return the most important columns of rows, by their names in the file, with their shares."""
-    important: pd.DataFrame = est.explain(given, changes=False).top_columns().set_axis(X.index)
-    for place in important.columns[important.columns.str.startswith("column_")]:
-        names = important[place] if given is X else important[place].map(lambda i: X.columns[i])
-        important[place] = names.map(lambda name: messages.as_cell(str(name)), na_action="ignore")
-    return important
+    important = est.explain(given, changes=False).top_columns().set_axis(X.index)
+    return as_cells(important, str if given is X else X.columns.__getitem__)
 
 
 def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
@@ -258,7 +257,7 @@ def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
 
     A column that has the name of a column of the result gets ``input_`` before its name.
     """
-    texts = rows.files.read_csv(csv, layout.form, raw=None).drop(columns=list(layout.others))
+    texts = rows.files.read_csv(csv, layout, None).drop(columns=list(layout.others))
     taken = {name: f"input_{name}" for name in texts.columns if name in found.columns}
     for name, other in taken.items():
         if other in found.columns or other in texts.columns:
@@ -271,24 +270,14 @@ def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
 
 
 def _notes(
-    est: Any,
-    given: Any,
-    X: pd.DataFrame,
-    problems: pd.Series,
-    result: pd.DataFrame,
-    fdr: float | None,
+    est: Any, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
 ) -> Iterator[str]:
-    """Yield what is to be known of the rows: problems, unseen categories, training rows, none."""
+    """Yield what is to be known of scored rows: unseen categories, training rows, none selected."""
     import numpy as np
 
     from ..estimators.questions.copies import are_training_rows
 
-    n, bad = len(X), problems[problems != ""]
-    if len(bad):
-        yield (
-            f"{len(bad)} of {len(problems)} rows not scored, the first is row {bad.index[0]} "
-            f"(counted from 0): {bad.iloc[0]}; the column problem has all reasons"
-        )
+    n = len(X)
     numbers, known = estimators.inputs.table(est, given), est.fit_.data.rows
     categorical = list(est.kernel_.categorical_columns)
     unseen = np.array([~np.isin(numbers[:, i], known[:, i]) for i in categorical])

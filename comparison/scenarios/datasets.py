@@ -23,7 +23,7 @@ import numpy as np
 from ...estimators.messages import did_you_mean, printable
 
 if TYPE_CHECKING:
-    from ...estimators.rows.tables import Layout
+    from ...estimators.rows.files import Layout
 
 DATA = files(__package__) / "data"
 KINDS = DATA / "kinds"  # sets of several classes
@@ -313,7 +313,7 @@ def from_folder(folder: str | Path, label: str | None, minor: str | None) -> lis
     ValueError
         The folder has no such file, or a file cannot be read; the message names it.
     """
-    from ...estimators.rows.tables import Layout
+    from ...estimators.rows.files import Layout
 
     paths = sorted(p for p in Path(folder).iterdir() if p.suffix in (".npz", ".csv"))
     if not paths:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...inference.center import Center
-from ...inference.decision import deciding_quantile
+from ...inference.center import Center, deciding_quantile
 
 ALIKE = 0.999  # kernel value of two rows from which one is a copy of the other
 FEW = 5  # rows of a group of copies; more of them are a part of the normal class

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -17,9 +17,9 @@ from ...models.kernels.base import is_number
 from .. import inputs
 from ..fit import Fit
 from . import p_values
-from . import smallest_change as changes_of
 from . import terms as parts
 from .batches import check_rate
+from .smallest_change import smallest_change
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
@@ -66,12 +66,13 @@ class Explanation:
         in kernel space first, and ``name``, its name;
         ``similarity``, k(z, x); and ``distance`` in standard deviations of the columns of numbers.
     changes : xarray.Dataset or None
-        The smallest change that makes a row normal, within the range of the majority training
-        rows, for each ``obs`` and ``column``: ``value`` after it, ``change``, and ``standardized``,
-        the change in standard deviations of these rows; ``size`` is the root of the sum of its
-        squares. The change is 0 for a normal row, and NaN if no training row is normal. None if it
-        was not asked for, and with columns of categories: the search moves rows step by step, and
-        there is no step between two categories.
+        The change of few columns that makes a row normal, see
+        :mod:`bsvdd.estimators.questions.smallest_change`, for each ``obs`` and ``column``:
+        ``value`` after it, ``change``, and ``standardized``, the change in standard deviations of
+        the majority training rows; ``size`` is the root of the sum of its squares. It is 0 in
+        columns that stay, in all columns of a normal row, and NaN if no training row is normal.
+        None if it was not asked for, and with columns of categories: the last part of a change is
+        undone step by step, and there is no step between two categories.
     draws : int
         Number of draws that the intervals are of.
     prob : float
@@ -193,120 +194,7 @@ def largest_shares(share: np.ndarray, names: np.ndarray, rows: pd.Index, most: i
     return pd.DataFrame(table, rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
-    """Training rows that are explained, each left out.
-
-    Attributes
-    ----------
-    rows : ndarray of int, shape (rows,)
-        Their numbers.
-    decided : ndarray of shape (4, n)
-        What ``center.decision`` has of all training rows, left out.
-    """
-
-    rows: np.ndarray
-    decided: np.ndarray
-
-
 def explain(
-    fit: Fit,
-    draws: np.ndarray,
-    explained: np.ndarray | Training,
-    names: Any,
-    columns: Sequence[Any],
-    prob: float,
-    top: int,
-    changes: bool,
-) -> Explanation:
-    """Return the explanation of rows.
-
-    Parameters
-    ----------
-    fit : Fit
-        Of a description.
-    draws : ndarray of int
-        The draws that the intervals are of; all draws decide.
-    explained : ndarray of shape (rows, p), or Training
-    names : index of shape (rows,)
-    columns : sequence of shape (p,)
-    prob, top, changes
-        As in :meth:`bsvdd.estimators.detector.Detector.explain`.
-    """
-    decides = cast(Center, fit.center)
-    center = decides.with_weights(decides.weights[draws])
-    data, cutoff = fit.data, parts.cutoff_of(decides, draws)
-    members = explained.rows if isinstance(explained, Training) else None
-    if isinstance(explained, Training):
-        rows, decided = data.rows[explained.rows], explained.decided[:, explained.rows]
-        normal = explained.decided[0] >= 0.0
-        terms = _left_out_terms(fit, center, explained.rows, cutoff, prob, top)
-    else:
-        rows, decided = explained, decides.decision(explained, fit.level, prob)
-        normal, terms = fit.normal, parts.terms(center, explained, cutoff, prob, top)
-    is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
-    mean = terms["total"][:, 0]
-    table = pd.DataFrame({"normal": is_normal}, names)
-    values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
-    table[["value", "low", "high"]] = values
-    table["base"] = parts.base(center, cutoff) + values[:, 0] - mean
-    table["remainder"] = terms["remainder"][:, 0]
-    normal = normal & ~data.minority
-    region = changes_of.Region.of(data.majority_rows, normal[~data.minority])
-
-    def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
-        """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
-        named = {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()}
-        return xr.Dataset(named, {"obs": np.asarray(names), dim: list(labels)})
-
-    points = {
-        "point": terms["point"],
-        "row": data.row_of_point[terms["point"]],
-        "minority": terms["point"] >= data.gram.n_majority_points,
-        **_ends(terms["points"]),
-    }
-    nearest = _nearest(fit, rows, region, np.flatnonzero(normal), top, members)
-    dates = {"dates": [f"{columns[i]}: {each}" for i, each in data.dates.items()]}
-    of_columns = changed = None
-    if parts.has_columns(center):
-        majority = np.flatnonzero(~data.minority)
-        some = majority[:: -(-len(majority) // TYPICAL_ROWS)]
-        typical = parts.typical_columns(center, data.rows[some], data.point_of_row[some])
-        shares = zip(
-            ("share", "share_low", "share_high"), _ends(terms["shares"]).values(), strict=True
-        )
-        of_columns = dataset(
-            "column",
-            columns,
-            typical=("column", typical),
-            **_ends(terms["columns"]),
-            **dict(shares),
-        ).assign_attrs(dates)
-    if changes and not data.kernel.categorical_columns:
-        value = _changed(fit, rows, is_normal, members, region)
-        change = value - rows
-        changed = dataset(
-            "column",
-            columns,
-            value=value,
-            change=change,
-            standardized=change / region.sd,
-            size=("obs", region.size(change)),
-        ).assign_attrs(dates)
-    return Explanation(
-        kind="surprise" if has_surprise else "distance",
-        rows=table,
-        columns=of_columns,
-        points=dataset("rank", range(terms["point"].shape[1]), **points),
-        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
-        changes=changed,
-        draws=len(draws),
-        prob=prob,
-        without_columns=_why_no_columns(center),
-    )
-
-
-def of_estimator(
     est: Any, X: Any, prob: float, draws: int, top: int, changes: bool, rows: Any, given: Any
 ) -> Explanation:
     """Return why rows are abnormal; see ``est.explain``."""
@@ -327,41 +215,87 @@ def of_estimator(
     for name, number in (("draws", draws), ("top", top)):
         if not (is_number(number) and int(number) == number and number >= 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-    explained: Any
-    if X is None:
+    given_columns = p_values.positions(est, given)
+    fit: Fit = est.fit_
+    data, decides, some = fit.data, cast(Center, fit.center), p_values.some_draws(fit, draws)[1]
+    center, cutoff = decides.with_weights(decides.weights[some]), parts.cutoff_of(decides, some)
+    if X is None:  # training rows, each left out
         members = est._positions(rows)
-        explained = Training(members, est._training(prob))
-        of_rows = est.fit_.data.row_names[members]
+        table, index = data.rows[members], data.row_names[members]
+        training = est._training(prob)
+        decided, normal = training[:, members], training[0] >= 0.0
+        terms = _left_out_terms(fit, center, members, cutoff, prob, top)
     elif rows is not None:
         raise ValueError("rows are positions of training rows; give them without X")
     else:
-        explained = inputs.table(est, X)
-        of_rows = inputs.row_names(X, len(explained))
+        members, table = None, inputs.table(est, X)
+        index = inputs.row_names(X, len(table))
+        decided, normal = decides.decision(table, fit.level, prob), fit.normal
+        terms = parts.terms(center, table, cutoff, prob, top)
+    is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
+    values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
+    found = pd.DataFrame({"normal": is_normal}, index)
+    found[["value", "low", "high"]] = values
+    found["base"] = parts.base(center, cutoff) + values[:, 0] - terms["total"][:, 0]
+    found["remainder"] = terms["remainder"][:, 0]
     names = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
-    columns = p_values.positions(est, given)
-    found = explain(
-        est.fit_,
-        p_values.some_draws(est.fit_, draws)[1],
-        explained,
-        of_rows,
-        list(names),
-        prob,
-        top,
-        changes,
-    )
-    if not columns:
-        return found
-    if isinstance(explained, Training):
-        p = p_values.of_training_given(est, given)[explained.rows]
-    else:
-        p = est.p_value(X, given=given)
-    return replace(
-        found, rows=found.rows.assign(p_given=p), given=tuple(names[list(columns)].tolist())
+    if given_columns:
+        found["p_given"] = (
+            est.p_value(X, given=given)
+            if members is None
+            else p_values.of_training_given(est, given)[members]
+        )
+
+    def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
+        """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
+        named = {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()}
+        return xr.Dataset(named, {"obs": np.asarray(index), dim: list(labels)})
+
+    points = {
+        "point": terms["point"],
+        "row": data.row_of_point[terms["point"]],
+        "minority": terms["point"] >= data.gram.n_majority_points,
+        **_ends(terms["points"]),
+    }
+    majority, of_normal = data.majority_rows, np.flatnonzero(normal & ~data.minority)
+    sd = np.where(np.ptp(majority, axis=0) > 0.0, majority.std(axis=0), 1.0)
+    nearest = _nearest(fit, table, of_normal, sd, top, members)
+    dates = {"dates": [f"{names[i]}: {each}" for i, each in data.dates.items()]}
+    of_columns = changed = None
+    if parts.has_columns(center):
+        sample = np.flatnonzero(~data.minority)[:: -(-len(majority) // TYPICAL_ROWS)]
+        typical = parts.typical_columns(center, data.rows[sample], data.point_of_row[sample])
+        shares = _ends(terms["shares"], ("share", "share_low", "share_high"))
+        of_columns = dataset(
+            "column", names, typical=("column", typical), **_ends(terms["columns"]), **shares
+        ).assign_attrs(dates)
+    if changes and not data.kernel.categorical_columns:
+        value = _changed(fit, table, is_normal, members, data.rows[of_normal], sd)
+        change = value - table
+        changed = dataset(
+            "column",
+            names,
+            value=value,
+            change=change,
+            standardized=change / sd,
+            size=("obs", np.linalg.norm(change / sd, axis=1)),
+        ).assign_attrs(dates)
+    return Explanation(
+        kind="surprise" if has_surprise else "distance",
+        rows=found,
+        columns=of_columns,
+        points=dataset("rank", range(terms["point"].shape[1]), **points),
+        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
+        changes=changed,
+        draws=len(some),
+        prob=prob,
+        without_columns=_why_no_columns(center),
+        given=tuple(names[list(given_columns)].tolist()),
     )
 
 
-def _ends(summary: np.ndarray) -> dict[str, np.ndarray]:
-    return {end: summary[..., i] for i, end in enumerate(ENDS)}
+def _ends(summary: np.ndarray, names: Sequence[str] = ENDS) -> dict[str, np.ndarray]:
+    return {name: summary[..., i] for i, name in enumerate(names)}
 
 
 def _left_out_terms(
@@ -384,18 +318,18 @@ def _changed(
     rows: np.ndarray,
     is_normal: np.ndarray,
     members: np.ndarray | None,
-    region: changes_of.Region,
+    normal: np.ndarray,
+    sd: np.ndarray,
 ) -> np.ndarray:
     """Return the rows after their smallest changes; a training row is judged without itself."""
-    center, value = cast(Center, fit.center), rows.copy()
-    abnormal = np.flatnonzero(~is_normal)
+    center, value, abnormal = cast(Center, fit.center), rows.copy(), np.flatnonzero(~is_normal)
     if members is None:
-        value[abnormal] = changes_of.smallest_change(center, rows[abnormal], fit.level, region)
+        value[abnormal] = smallest_change(center, rows[abnormal], normal, fit.level, sd)
         return value
     for i in abnormal:
         point = fit.data.point_of_row[members[i]]
         judge = center if point < 0 else center.without(point)
-        value[i] = changes_of.smallest_change(judge, rows[[i]], fit.level, region)[0]
+        value[i] = smallest_change(judge, rows[[i]], normal, fit.level, sd)[0]
     return value
 
 
@@ -420,17 +354,17 @@ def _why_no_columns(center: Center) -> str:
 def _nearest(
     fit: Fit,
     rows: np.ndarray,
-    region: changes_of.Region,
-    row_of_normal: np.ndarray,
+    of_normal: np.ndarray,
+    sd: np.ndarray,
     top: int,
     members: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
-    """Return the normal training rows that are next to rows in kernel space.
+    """Return the normal training rows, of these numbers, that are next to rows in kernel space.
 
     ``members`` are the training rows that the rows are, each of which is not next to itself.
     """
-    kernel, normal_rows = fit.data.kernel, region.normal_rows
-    top = max(0, min(top, len(normal_rows) - (members is not None)))
+    data, kernel, normal_rows = fit.data, fit.data.kernel, fit.data.rows[of_normal]
+    top = max(0, min(top, len(of_normal) - (members is not None)))
     place = np.empty((len(rows), top), dtype=int)
     similarity, distance = np.empty((2, len(rows), top))
 
@@ -442,14 +376,18 @@ def _nearest(
             k = kernel(rows[block], normal_rows)
             nearness = 2.0 * k - kernel.diag(normal_rows)
         if members is not None:
-            nearness[members[block, None] == row_of_normal] = -np.inf
+            nearness[members[block, None] == of_normal] = -np.inf
         place[block] = parts.largest(nearness, top)
         similarity[block] = np.take_along_axis(k, place[block], axis=1)
-        change = (rows[block, None] - normal_rows[place[block]]) / region.sd
+        change = (rows[block, None] - normal_rows[place[block]]) / sd
         change[..., list(kernel.categorical_columns)] = 0.0
-        distance[block] = np.sqrt(np.square(change).sum(axis=-1))
+        distance[block] = np.linalg.norm(change, axis=-1)
 
     threads.each(of_block, len(rows) if top else 0, BLOCK)
-    row = row_of_normal[place]
-    names = fit.data.row_names[row]
-    return {"row": row, "similarity": similarity, "distance": distance, "name": names}
+    row = of_normal[place]
+    return {
+        "row": row,
+        "similarity": similarity,
+        "distance": distance,
+        "name": data.row_names[row],
+    }

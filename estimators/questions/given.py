@@ -32,9 +32,8 @@ from typing import Any, override
 import numpy as np
 
 from ...inference import threads
-from ...inference.center import Center, Score, log_sums
+from ...inference.center import Center, Score, deciding_quantile, log_sums
 from ...inference.cutoff import Cutoff
-from ...inference.decision import deciding_quantile
 from ...inference.left_out import folds, resolved
 from ...models.kernels.base import is_number
 from ..fit import Fit

@@ -53,13 +53,6 @@ class Rows:
         """Return the positions of the columns that are categories by their type."""
         return ()
 
-    def labels(self, name: str) -> np.ndarray:
-        """Return the labels in the column ``name``, and remove it from the columns of the rows."""
-        raise ValueError(
-            f"y={name!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
-            "data frame); give one label for each row"
-        )
-
     def take(self, which: np.ndarray | slice) -> np.ndarray:
         """Return some rows in float64, (k, p); ``which`` is ascending."""
         raise NotImplementedError

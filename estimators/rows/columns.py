@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -191,7 +191,7 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
     """Return what a column is: numbers, dates, category or other (objects that are none of these).
 
     Trouble has names of its own: "decimal", "days or months", "some numbers", "some dates",
-    "digits" and "id", see :func:`advice`.
+    "digits" and "id".
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return "category"
@@ -244,39 +244,40 @@ def _are_numbers(texts: pd.Series, values: pd.Series, decimal: str) -> pd.Series
     return as_numbers(values, decimal).notna() & ~texts.str.fullmatch(r"0\d+")
 
 
-def advice(table: pd.DataFrame, kinds: Mapping[Any, str], decimal: str = ".") -> list[str]:
-    """Return what to do with the columns in trouble, whose kinds are given by their names."""
+def _advice(table: pd.DataFrame, trouble: Mapping[Any, str], decimal: str) -> Iterator[str]:
+    """Yield what to do with the columns in trouble, whose kinds are given by their names."""
     of_kind: dict[str, list[Any]] = {}
-    for name, kind in kinds.items():
+    for name, kind in trouble.items():
         of_kind.setdefault(kind, []).append(name)
-    lines = []
-    if names := of_kind.get("decimal"):
-        sign = OTHER_SIGN[decimal]
-        lines.append(
-            f"{the_columns(names, 'has', 'have')} {sign!r} as decimal sign: --decimal {sign!r} "
-            f"(in Python pandas.read_csv(..., decimal={sign!r})); if it stands between thousands, "
-            "write it in all cells or in none"
-        )
-    if names := of_kind.get("days or months"):
-        lines.append(
-            f"{the_columns(names)}: {table[names[0]].dropna().iloc[0]!r:.40} may be two dates; "
-            "write year-month-day, as in 2024-01-31"
-        )
-    for what in ("numbers", "dates"):
-        for name in of_kind.get(f"some {what}", []):
-            lines.append(_cells_in_trouble(name, table[name], what, decimal))
-    if names := of_kind.get("digits"):
-        lines.append(
-            f"{the_columns(names, 'has', 'have')} whole numbers of 2^53 or more that floats cannot "
-            f"tell apart: --category {str(names[0])!r} if they name something (in Python "
-            f"X[{str(names[0])!r}].astype('category')), else --drop"
-        )
-    if names := of_kind.get("id"):
-        lines.append(
-            f"{the_columns(names, 'names', 'name')} each row once: --id {str(names[0])!r}, or "
-            f"--drop (in Python X.set_index({str(names[0])!r}), or X.drop)"
-        )
-    return lines
+    for kind, names in of_kind.items():
+        first = str(names[0])
+        match kind:
+            case "decimal":
+                sign = OTHER_SIGN[decimal]
+                yield (
+                    f"{the_columns(names, 'has', 'have')} {sign!r} as decimal sign: --decimal "
+                    f"{sign!r} (in Python pandas.read_csv(..., decimal={sign!r})); if it stands "
+                    "between thousands, write it in all cells or in none"
+                )
+            case "days or months":
+                yield (
+                    f"{the_columns(names)}: {table[names[0]].dropna().iloc[0]!r:.40} may be two "
+                    "dates; write year-month-day, as in 2024-01-31"
+                )
+            case "digits":
+                yield (
+                    f"{the_columns(names, 'has', 'have')} whole numbers of 2^53 or more that "
+                    f"floats cannot tell apart: --category {first!r} if they name something (in "
+                    f"Python X[{first!r}].astype('category')), else --drop"
+                )
+            case "id":
+                yield (
+                    f"{the_columns(names, 'names', 'name')} each row once: --id {first!r}, or "
+                    f"--drop (in Python X.set_index({first!r}), or X.drop)"
+                )
+            case _:
+                what = kind.removeprefix("some ")
+                yield from (_cells_in_trouble(name, table[name], what, decimal) for name in names)
 
 
 def _cells_in_trouble(name: Any, column: pd.Series, what: str, decimal: str) -> str:
@@ -302,22 +303,18 @@ def _cells_in_trouble(name: Any, column: pd.Series, what: str, decimal: str) -> 
 
 def kinds_of(
     table: pd.DataFrame, categories: Collection[Any] = (), decimal: str = "."
-) -> dict[Any, str]:
-    """Return what each column is, by its name; ``categories`` are known to be categories.
+) -> tuple[dict[Any, str], list[str]]:
+    """Return what each column is, by its name, and what is wrong with the others, a sentence each.
 
-    Raises
-    ------
-    ValueError
-        A column is in trouble; the message names it, its cells and what to do.
+    ``categories`` are known to be categories. A sentence names the columns, their cells and what to
+    do.
     """
     kinds = {c: "category" if c in categories else kind_of(table[c], decimal) for c in table}
-    trouble = {c: kind for c, kind in kinds.items() if kind not in GOOD}
-    if trouble:
-        raise ValueError(
-            f"{the_columns(trouble, 'is', 'are')} not numeric; "
-            + "; ".join(advice(table, trouble, decimal))
-        )
-    return kinds
+    trouble = {c: kinds.pop(c) for c in table if kinds[c] not in GOOD}
+    if not trouble:
+        return kinds, []
+    first = f"{the_columns(trouble, 'is', 'are')} not numeric"
+    return kinds, [first, *_advice(table, trouble, decimal)]
 
 
 def found(
@@ -344,7 +341,10 @@ def found(
         Whole numbers count the rows, as an id does.
     """
     own, names = set(named), list(frame.columns)
-    kinds = list(kinds_of(frame, {names[i] for i in own}).values())
+    by_name, wrong = kinds_of(frame, {names[i] for i in own})
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    kinds = list(by_name.values())
     categories = {i for i, kind in enumerate(kinds) if kind == "category"}
     others = [names[i] for i in sorted(categories - own)]
     if others and (own or not takes_categories):

@@ -28,7 +28,6 @@ from ..messages import columns
 from .blocks import Rows, as_array, checked, sums_of_block
 from .categories import are_categories
 from .columns import kind_of
-from .files import split
 
 HEAD = 1000  # rows in which columns of text are looked at
 
@@ -52,15 +51,6 @@ class DaskRows(Rows):
         """One delayed block for each chunk or partition."""
         parts = self._X.to_delayed()
         return parts.ravel().tolist() if self.names is None else parts
-
-    @override
-    def labels(self, name: str) -> np.ndarray:
-        if self.names is None:
-            return super().labels(name)
-        self._X, labels = split(self._X, name, "the data frame")
-        self.names = list(self._X.columns)
-        self.n_columns = len(self.names)
-        return labels.compute().to_numpy()
 
     @override
     def found_categories(self) -> tuple[int, ...]:

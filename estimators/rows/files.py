@@ -27,30 +27,43 @@ GAPS += "|n/a|nan|null"  # as pandas has them
 
 
 @dataclass(frozen=True)
-class CsvFormat:
-    r"""The signs of a CSV file.
+class Layout:
+    r"""What the columns of a CSV file are, besides features; and its signs.
 
     Parameters
     ----------
+    label : str, optional
+        Column of the classes.
+    id : str, optional
+        Column that names the rows. It is no feature, and is read as text.
+    drop : tuple of str
+        Columns to leave out.
     sep : str
         One character between two fields, or "tab".
     decimal : str
         "." or ",".
+    categories : tuple of str
+        Columns of categories that are numbers in the file, or could be an id. Other columns of text
+        are categories without being named.
 
     Raises
     ------
     ValueError
-        A sign is none of these, or both are the same.
+        One column is two of these, or a sign is none of these.
 
     Examples
     --------
-    >>> from bsvdd.estimators.rows.files import CsvFormat
-    >>> CsvFormat("tab", ",")
-    CsvFormat(sep='\t', decimal=',')
+    >>> from bsvdd.estimators.rows.files import Layout
+    >>> Layout(label="kind", id="name", drop=("remark",)).others
+    {'kind': '--label', 'name': '--id', 'remark': '--drop'}
     """
 
+    label: str | None = None
+    id: str | None = None
+    drop: tuple[str, ...] = ()
     sep: str = ","
     decimal: str = "."
+    categories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.sep in ("tab", "\\t"):
@@ -66,53 +79,82 @@ class CsvFormat:
                 f"sep and decimal are both {self.sep!r}, so a number with decimals and two "
                 "fields look the same; files with decimal commas mostly have sep=';'"
             )
+        seen: dict[str, str] = {}
+        for option, name in self._named:
+            if (other := seen.setdefault(name, option)) != option:
+                raise ValueError(
+                    f"{other} and {option} both name the column {name!r}; it can be one of them"
+                )
+
+    @property
+    def _named(self) -> list[tuple[str, str]]:
+        """The options, each with the column that it names."""
+        one = [("--label", self.label), ("--id", self.id)]
+        many = [("--category", name) for name in self.categories]
+        many += [("--drop", name) for name in self.drop]
+        return [(option, name) for option, name in [*one, *many] if name is not None]
+
+    @property
+    def others(self) -> dict[str, str]:
+        """The columns that are no features, each with the option that names it."""
+        return {name: option for option, name in self._named if option != "--category"}
+
+    def check(self, path: Path, columns: list[str]) -> None:
+        """Raise a ValueError if a named column is not among those of the file."""
+        for option, name in self._named:
+            if name not in columns:
+                kind = "label column" if option == "--label" else "column"
+                raise ValueError(
+                    f"{path}: {kind} {name!r} ({option}) is not in the table"
+                    f"{did_you_mean(name, columns)}; it has {quoted(columns)}"
+                )
 
 
-COMMAS = CsvFormat()
+PLAIN = Layout()
 
 
 def read_csv(
-    path: Path,
-    form: CsvFormat = COMMAS,
-    texts: Collection[str] = (),
-    raw: Collection[str] | None = (),
+    path: Path, layout: Layout = PLAIN, texts: Collection[str] | None = ()
 ) -> pd.DataFrame:
     """Return a CSV file as a table.
+
+    Labels are read by the rule of :func:`bsvdd.estimators.labels.read_labels`. They and ids have no
+    gaps: "NA" is a name. A column of codes such as ``007`` is text.
 
     Parameters
     ----------
     path : path
-    form : CsvFormat
+    layout : Layout
+        Columns that it names need not be in the file.
     texts : collection of str
-        Columns that are read as text, with gaps; so is a column of codes such as ``007``.
-    raw : collection of str
-        Columns that are read as text without gaps: labels and ids, in which "NA" is a name. None
-        is all columns.
+        Further columns that are read as text. None: all are, as they are in the file.
     """
-    with _csv(path, form, texts, raw) as pieces:
+    with _csv(path, layout, texts) as pieces:
         table: pd.DataFrame = pieces.read()
+    if texts is not None and layout.label in table.columns:
+        labels = read_labels(table[layout.label].tolist())
+        table[layout.label] = pd.Series(labels, table.index, labels.dtype)
     return table
 
 
 @contextmanager
-def _csv(
-    path: Path, form: CsvFormat, texts: Collection[str], raw: Collection[str] | None, size: int = 0
-) -> Iterator[Any]:
+def _csv(path: Path, layout: Layout, texts: Collection[str] | None, size: int = 0) -> Iterator[Any]:
     """Give the reader of a CSV file, in blocks of ``size`` values if it is not 0."""
     errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
     kind = "CSV in UTF-8 with a header that names every field of the rows"
     require_file(path)
     with _readable(path, kind, *errors), io.BufferedReader(_Text(path)) as file:
-        head = _head(file, path, form)
+        head = _head(file, path, layout.sep)
         names = list(head.columns)
         codes = [c for c in names if head[c].str.fullmatch(r"0\d+", na=False).any()]
-        raw = names if raw is None else raw
+        raw = names if texts is None else [layout.label, layout.id]
+        as_text = {*raw, *codes, *layout.categories, *(texts or ())} & set(names)
         file.seek(0)
         with pd.read_csv(
             file,
-            sep=form.sep,
-            decimal=form.decimal,
-            dtype=dict.fromkeys({*texts, *codes, *raw} & set(names), str),
+            sep=layout.sep,
+            decimal=layout.decimal,
+            dtype=dict.fromkeys(as_text, str),
             keep_default_na=False,
             na_values={c: [] if c in raw else GAPS.split("|") for c in names},
             index_col=False,
@@ -145,7 +187,7 @@ class _Text(io.FileIO):
         return n
 
 
-def _head(file: BinaryIO, path: Path, form: CsvFormat) -> pd.DataFrame:
+def _head(file: BinaryIO, path: Path, sep: str) -> pd.DataFrame:
     """Return the first rows of an open CSV file as text.
 
     The header is read as a row. If a row has more fields, this is an error; with a header, pandas
@@ -153,13 +195,13 @@ def _head(file: BinaryIO, path: Path, form: CsvFormat) -> pd.DataFrame:
     """
     try:
         rows = pd.read_csv(
-            file, header=None, nrows=HEAD + 1, dtype=str, keep_default_na=False, sep=form.sep
+            file, header=None, nrows=HEAD + 1, dtype=str, keep_default_na=False, sep=sep
         )
     except ValueError:
-        _check_separator(file, path, form)
+        _check_separator(file, path, sep)
         raise
     if rows.shape[1] == 1:
-        _check_separator(file, path, form)
+        _check_separator(file, path, sep)
     names = rows.iloc[0]
     if (names == "").any():
         raise ValueError(
@@ -174,17 +216,17 @@ def _head(file: BinaryIO, path: Path, form: CsvFormat) -> pd.DataFrame:
     return rows[1:].set_axis(names.tolist(), axis=1)
 
 
-def _check_separator(file: BinaryIO, path: Path, form: CsvFormat) -> None:
+def _check_separator(file: BinaryIO, path: Path, sep: str) -> None:
     """Raise a ValueError if the header is one field, and another separator is in it and below."""
     file.seek(0)
     header, below = (file.readline(LINE).decode(errors="replace") for _ in range(2))
-    if form.sep in header:
+    if sep in header:
         return
     for sign in SEPARATORS:
         if sign in header and sign in below:
             name = "tab" if sign == "\t" else sign
             raise ValueError(
-                f"{path}: the header is one column if {form.sep!r} separates fields, but it has "
+                f"{path}: the header is one column if {sep!r} separates fields, but it has "
                 f"{sign!r} {header.count(sign)} times; name the separator: --sep {name!r} (in "
                 f"Python, pandas.read_csv with sep={sign!r})"
             )
@@ -213,15 +255,12 @@ def read(path: Path, y: Any = None) -> tuple[Any, Any]:
         return open_npy(path), y
     named = isinstance(y, str)
     if path.suffix == ".csv":
-        frame = read_csv(path, raw=[y] if named else [])
+        frame = read_csv(path, Layout(label=y if named else None))
     else:
         options = {"integer_object_nulls": True}  # else large whole numbers become the same float
         with _parquet(path):
             frame = pd.read_parquet(path, engine="pyarrow", to_pandas_kwargs=options)
-    if not named:
-        return frame, y
-    X, labels = split(frame, y, str(path))
-    return X, read_labels(labels.tolist()) if path.suffix == ".csv" else labels
+    return split(frame, y, str(path)) if named else (frame, y)
 
 
 def split(frame: Any, label: str, origin: str) -> tuple[Any, Any]:
@@ -257,7 +296,7 @@ def _blocks(path: Path, texts: Collection[str]) -> Iterator[Any]:
     if path.suffix == ".npy":
         yield from (block for _, block in ArrayRows(open_npy(path)).blocks())
     elif path.suffix == ".csv":
-        with _csv(path, COMMAS, texts, (), size) as pieces:
+        with _csv(path, PLAIN, texts, size) as pieces:
             yield from pieces
     else:
         from pyarrow.parquet import ParquetFile

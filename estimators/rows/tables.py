@@ -1,9 +1,8 @@
-"""The user's own table: its columns, its label, its ids, and what is wrong with them."""
+"""The user's own table: its features, its label, its ids, and what is wrong with them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,98 +15,19 @@ from ..labels import minority_rows, read_labels
 from ..messages import columns as the_columns
 from ..messages import did_you_mean, quoted
 from .columns import as_numbers, dates_of, kinds_of
-from .files import COMMAS, CsvFormat, read_csv
+from .files import PLAIN, Layout, read_csv
 
 MISSING = ("error", "drop", "impute")
 is_numeric = pd.api.types.is_numeric_dtype
 
 
-@dataclass(frozen=True)
-class Layout:
-    """What the columns of a CSV file are, besides features; and its signs.
-
-    Parameters
-    ----------
-    label : str, optional
-        Column of the classes.
-    id : str, optional
-        Column that names the rows. It is no feature, and is read as text.
-    drop : tuple of str
-        Columns to leave out.
-    form : CsvFormat
-        Separator and decimal sign.
-    categories : tuple of str
-        Columns of categories that are numbers in the file, or could be an id or the label. Other
-        columns of text are categories without being named.
-    may_have_classes : bool, default=True
-        Without a label, whether a column of two values may be the classes, and is asked about.
-
-    Raises
-    ------
-    ValueError
-        One column is two of these.
-
-    Examples
-    --------
-    >>> from bsvdd.estimators.rows.tables import Layout
-    >>> Layout(label="kind", id="name", drop=("remark",)).others
-    {'kind': '--label', 'name': '--id', 'remark': '--drop'}
-    """
-
-    label: str | None = None
-    id: str | None = None
-    drop: tuple[str, ...] = ()
-    form: CsvFormat = COMMAS
-    categories: tuple[str, ...] = ()
-    may_have_classes: bool = True
-
-    def __post_init__(self) -> None:
-        seen: dict[str, str] = {}
-        for option, name in self._named:
-            if (other := seen.setdefault(name, option)) != option:
-                raise ValueError(
-                    f"{other} and {option} both name the column {name!r}; it can be one of them"
-                )
-
-    @property
-    def _named(self) -> list[tuple[str, str]]:
-        """The options, each with the column that it names."""
-        one = [(f"--{name}", getattr(self, name)) for name in ("label", "id")]
-        many = [("--category", name) for name in self.categories]
-        many += [("--drop", name) for name in self.drop]
-        return [(option, name) for option, name in [*one, *many] if name is not None]
-
-    @property
-    def others(self) -> dict[str, str]:
-        """The columns that are no features, each with the option that names it."""
-        return {name: option for option, name in self._named if option != "--category"}
-
-    def check(self, path: Path, columns: list[str]) -> None:
-        """Raise a ValueError if a named column is not among those of the file."""
-        for option, name in self._named:
-            if name not in columns:
-                kind = "label column" if option == "--label" else "column"
-                raise ValueError(
-                    f"{path}: {kind} {name!r} ({option}) is not in the table"
-                    f"{did_you_mean(name, columns)}; it has {quoted(columns)}"
-                )
-
-
 def read_table(
-    path: str | Path, layout: Layout | None = None, texts: Collection[str] = ()
+    path: str | Path, layout: Layout = PLAIN, texts: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Read a CSV file with a header.
+    """Read a CSV file with a header, as in :func:`bsvdd.estimators.rows.files.read_csv`.
 
-    Labels are read by the rule of :func:`bsvdd.estimators.labels.read_labels`. Columns to drop are
-    left out, and the ids, as text, are the index of the table; without ids it counts rows, from 0.
-
-    Parameters
-    ----------
-    path : str or path
-    layout : Layout, optional
-        Columns that the file must have.
-    texts : collection of str
-        Further columns that are categories, and so are read as text; they need not be in the file.
+    Columns to drop are left out, and the ids, as text, are the index of the table; without ids it
+    counts rows, from 0.
 
     Raises
     ------
@@ -120,17 +40,13 @@ def read_table(
     DataWarning
         An id is repeated.
     """
-    path, layout = Path(path), layout or Layout()
-    label, id_ = layout.label, layout.id
-    raw = [name for name in (label, id_) if name is not None]
-    table = read_csv(path, layout.form, [*texts, *layout.categories], raw)
+    path = Path(path)
+    table = read_csv(path, layout, texts)
     layout.check(path, list(table.columns))
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")
-    if label is not None:
-        table[label] = pd.Series(read_labels(table[label].tolist()), table.index)
-    if id_ is not None:
-        table.index = pd.Index(table.pop(id_), name=id_)
+    if layout.id is not None:
+        table.index = pd.Index(table.pop(layout.id), name=layout.id)
         _warn_of_repeated(path, table.index)
     return table.drop(columns=list(layout.drop))
 
@@ -165,27 +81,25 @@ def require_columns(table: pd.DataFrame, names: list[str]) -> None:
         )
 
 
-def features(table: pd.DataFrame, layout: Layout) -> pd.DataFrame:
-    """Return a table whose columns are numbers, dates as they are, and categories.
+def gaps(X: pd.DataFrame) -> np.ndarray:
+    """Return which values are missing or infinite, shape (n, p)."""
+    text = [c for c in X if not is_numeric(X[c])]
+    return X.isna().to_numpy() | np.isinf(X.assign(**dict.fromkeys(text, 0.0)).to_numpy(float))
 
-    Raises
-    ------
-    ValueError
-        The table has no column, one is neither of these, or, without a label, one of text has two
-        values and may be the classes.
+
+def features(
+    table: pd.DataFrame, layout: Layout = PLAIN, missing: str = "impute"
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the features, and what is wrong with them, a sentence each.
+
+    Columns are numbers, dates as they are, and categories; those in trouble are left out. What gaps
+    are, ``missing`` says, as in :func:`read_features`.
     """
     if not table.shape[1]:
-        raise ValueError("the table has no feature columns")
-    kinds = kinds_of(table, layout.categories, layout.form.decimal)
-    categories = [c for c, kind in kinds.items() if kind == "category"]
-    two = [c for c in categories if c not in layout.categories and table[c].nunique() == 2]
-    if two and layout.label is None and layout.may_have_classes:
-        raise ValueError(
-            f"{the_columns(two, 'is', 'are')} not numeric; {the_columns(two, 'has', 'have')} two "
-            f"values: --label {str(two[0])!r} --minor VALUE if this is the class, else --category "
-            f"{str(two[0])!r}"
-        )
-    dates = [c for c, kind in kinds.items() if kind == "dates"]
+        return table, ["the table has no feature columns"]
+    kinds, wrong = kinds_of(table, layout.categories, layout.decimal)
+    of_kind = {kind: [c for c in kinds if kinds[c] == kind] for kind in kinds.values()}
+    categories, dates = of_kind.get("category", []), of_kind.get("dates", [])
     if dates:
         first = dates_of(table[dates[0]]).moment(0.0)
         warn(
@@ -194,35 +108,35 @@ def features(table: pd.DataFrame, layout: Layout) -> pd.DataFrame:
             + " ".join(f"--drop {str(c)!r}" for c in dates),
             DataWarning,
         )
-    texts = [c for c, kind in kinds.items() if kind == "numbers" and not is_numeric(table[c])]
-    numbers = {c: as_numbers(table[c], layout.form.decimal) for c in texts}
-    return table.assign(**numbers).astype(dict.fromkeys(categories, "category"))
+    texts = [c for c in of_kind.get("numbers", []) if not is_numeric(table[c])]
+    numbers = {c: as_numbers(table[c], layout.decimal) for c in texts}
+    X = table[list(kinds)].assign(**numbers).astype(dict.fromkeys(categories, "category"))
+    return X, wrong + (_wrong_gaps(X, missing) if kinds else [])
 
 
-def gaps(X: pd.DataFrame) -> np.ndarray:
-    """Return which values are missing or infinite, shape (n, p)."""
-    text = [c for c in X if not is_numeric(X[c])]
-    return X.isna().to_numpy() | np.isinf(X.assign(**dict.fromkeys(text, 0.0)).to_numpy(float))
-
-
-def check_gaps(X: pd.DataFrame, bad: np.ndarray) -> None:
-    """Raise a ValueError if a feature has gaps or infinite values, ``bad``; it counts them."""
-    if not bad.any():
-        return
-    empty = X.columns[X.isna().all()]
+def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
+    """Return what is wrong with the gaps of a table; the gaps are counted."""
+    empty, bad = X.columns[X.isna().all()], gaps(X)
     if len(empty):
-        raise ValueError(
-            f"{the_columns(empty, 'has', 'have')} no value in any row; leave out by "
-            + " ".join(f"--drop {str(c)!r}" for c in empty[:3])
-        )
+        drop = " ".join(f"--drop {str(c)!r}" for c in empty[:3])
+        return [f"{the_columns(empty, 'has', 'have')} no value in any row; leave out by {drop}"]
+    if missing == "drop":
+        return [
+            f"all {len(X)} rows have a gap, so that none is left; leave out the columns with most "
+            "gaps by --drop, or use --missing impute"
+        ] * bool(bad.any(axis=1).all())
+    if missing == "impute":
+        bad &= ~X.isna().to_numpy()  # infinite values are an error still
+    if not bad.any():
+        return []
     number, column = np.argwhere(bad)[0]
     counts = [f"{str(c)!r} ({n})" for c, n in zip(X.columns, bad.sum(axis=0), strict=True) if n]
-    raise ValueError(
+    return [
         f"{int(bad.any(axis=1).sum())} of {len(X)} rows have gaps or infinite values, in "
         f"{', '.join(counts[:8])}{f' and {len(counts) - 8} more' if len(counts) > 8 else ''}; the "
         f"first is {place(X, number)}, whose {str(X.columns[column])!r} is "
         f"{X.iat[number, column]}; drop or impute these rows, by --missing drop or --missing impute"
-    )
+    ]
 
 
 def minority_of(y: pd.Series, minor: str | None = None, unlabelled: bool = False) -> np.ndarray:
@@ -294,42 +208,38 @@ def read_features(
     Raises
     ------
     ValueError
-        As in :func:`read_table`, :func:`features` and :func:`minority_of`, or a feature has gaps
-        and ``missing`` is "error", or has no value at all. The message names the file.
+        As in :func:`read_table` and :func:`minority_of`, or a column is neither numbers nor dates
+        nor categories, or has gaps and ``missing`` is "error", or has no value at all. The message
+        names the file, and all that is wrong with label and features.
 
     Warns
     -----
     DataWarning
-        As in :func:`read_table`; columns of dates, and without a label columns of two values, are
-        named; rows with gaps are counted.
+        As in :func:`read_table`; columns of dates are named; rows with gaps are counted.
     """
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {quoted(MISSING)}, got {missing!r}")
     table, label, minority = read_table(path, layout), layout.label, None
-    n_rows = len(table)
+    n_rows, wrong = len(table), []
     with naming(path):
         if label is not None:
             if missing == "drop":
                 table = table[table[label].notna().to_numpy()]
-            minority = minority_of(table.pop(label), minor, unlabelled)
-        X = features(table, layout)
-        bad = gaps(X)
-        with_gaps, n_gaps = bad.any(axis=1), int(bad.sum())
-        if missing == "error" or X.isna().all().any():
-            check_gaps(X, bad)
-        elif missing == "impute":
-            check_gaps(X, bad & ~X.isna().to_numpy())  # infinite values are an error still
-        elif with_gaps.all():
-            raise ValueError(
-                f"all {n_rows} rows have a gap, so that none is left; leave out the columns with "
-                "most gaps by --drop, or use --missing impute"
-            )
-    if missing == "impute" and n_gaps:
+            try:
+                minority = minority_of(table.pop(label), minor, unlabelled)
+            except ValueError as error:
+                wrong = [str(error)]
+        X, of_columns = features(table, layout, missing)
+        if wrong := [*wrong, *of_columns]:
+            raise ValueError("; ".join(wrong))
+    bad = gaps(X)
+    with_gaps = bad.any(axis=1)
+    if missing == "impute" and bad.any():
         warn(
-            f"{int(with_gaps.sum())} of {len(X)} rows have gaps ({n_gaps} values), filled by the "
-            "median of the majority's training rows, or by their most frequent category: left-out "
-            "distances, false-alarm rates and p-values take these values as if they had been "
-            "observed, so they hold approximately, and less so with many gaps",
+            f"{int(with_gaps.sum())} of {len(X)} rows have gaps ({int(bad.sum())} values), filled "
+            "by the median of the majority's training rows, or by their most frequent category: "
+            "left-out distances, false-alarm rates and p-values take these values as if they had "
+            "been observed, so they hold approximately, and less so with many gaps",
             DataWarning,
         )
     if missing == "drop":
@@ -340,19 +250,4 @@ def read_features(
                 "are of another kind, nothing here is about them",
                 DataWarning,
             )
-    if label is None and layout.may_have_classes:
-        _warn_of_classes(X)
     return X, minority
-
-
-def _warn_of_classes(X: pd.DataFrame) -> None:
-    """Warn of columns of numbers with two values, which may be the label."""
-    two = [c for c in X.select_dtypes(["number", "bool"]) if X[c].nunique() == 2]
-    if two:
-        low, high = sorted(X[two[0]].unique().tolist())
-        warn(
-            f"{the_columns(two, 'has', 'have')} two values ({str(two[0])!r}: {low} and {high}), "
-            "and no label is named: all rows count as majority, and the column as a feature; if "
-            f"it is the class, give --label {str(two[0])!r} --minor VALUE",
-            DataWarning,
-        )

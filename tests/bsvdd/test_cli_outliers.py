@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from bsvdd import BSVDD
 from bsvdd.cli import main
-from bsvdd.cli.outliers import printed
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 FEW = ["--draws", 50, "--tune", 100]
@@ -59,12 +58,6 @@ def test_rows_are_ordered_by_the_other_columns_given_some(csv, table, tmp_path):
     assert set(found["name"][:2]) == {"n03", "n17"}  # cost and version, not size
     assert (found["column_1"].notna() == (found["p_given"] <= 0.1)).all()
     assert not found["column_1"].isin(["size", "city"]).any()
-
-
-def test_rows_that_are_not_odd_are_dim():
-    row = {"row": 0, "p_value": 0.5, "p_given": 0.01, "probability_normal": 1.0, "surprise": -0.001}
-    table = printed(pd.DataFrame([row | {"normal": True}] * 2), np.array([True, False]), ["", ""])
-    assert [each.style for each in table.rows] == [None, "dim"]
 
 
 @pytest.mark.parametrize("width", [80, 120])

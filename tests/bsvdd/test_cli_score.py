@@ -94,8 +94,8 @@ def test_a_selection_by_split_rows(folder, table, scores):
 def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, scores, tmp_path):
     model, csv = folder / "BDD", folder / "gaps.csv"
     result, frame = scores(model, csv, "--id", "name", "--fdr", "0.2")
-    said = "3 of 72 rows not scored, the first is row 2 (counted from 0): 'a' is missing"
-    assert "69 rows scored" in result.output and said in result.output
+    said = "3 of 72 rows cannot be scored, the first is row 2 (counted from 0; 'name' is '002'), "
+    assert "69 rows scored" in result.output and f"{said}where 'a' is missing" in result.stderr
     problems = frame["problem"].dropna()
     assert problems.to_dict() == {2: "'a' is missing", 4: "'b' is 'n/a?'", 5: "'a' is 'inf'"}
     good = frame["problem"].isna()
@@ -268,18 +268,6 @@ def test_missing_values_by_each_policy(table, scores, tmp_path):
     call("score", model, path, "--missing", "error", code=1)
 
 
-def test_dates_of_a_fit_with_gaps_that_were_filled_are_read_as_in_training(tmp_path, scores):
-    """Texts of new rows are of the form of training, days before months or not."""
-    days = [f"{1 + i % 12:02d}/{1 + i % 28:02d}/2024" for i in range(40)]
-    frame = pd.DataFrame({"a": np.random.default_rng(3).normal(size=40), "day": [None, *days[1:]]})
-    path, model = tmp_path / "t.csv", tmp_path / "m"
-    frame.to_csv(path, index=False)
-    call("fit", path, "--model", "SVDD", "--out", model, "--missing", "impute")
-    rows = load(model).fit_.data.rows[:, 1]
-    assert rows[0] == np.median(rows[1:])
-    assert scores(model, path)[1]["problem"].notna().tolist() == [True] + [False] * 39
-
-
 def test_a_closed_pipe_ends_quietly(folder):
     """As in ``bsvdd score ... | head -1``."""
     command = [sys.executable, "-c", "from bsvdd.cli import main; main()", "score"]
@@ -306,6 +294,9 @@ def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     path, out = tmp_path / "t.csv", ["--model", "SVDD", "--out", tmp_path / "m"]
     result = call("fit", folder / "t.csv", "--id", "name", "--drop", "city", "--drop", "kind", *out)
     assert "72 majority and 0 minority rows; columns 'a', 'b'; id name" in result.output
+    result = call("fit", folder / "t.csv", "--id", "name", "--drop", "city", *out)
+    assert "column 'kind' has two values, and no label is named" in result.stderr
+    assert "72 majority and 0 minority rows; columns 'a', 'b', 'kind'; categories" in result.output
     larger = ["--label", "kind", "--minor", "normal", *COLUMNS[4:]]
     said = "minority rows (the minority is the larger class: check --minor); columns"
     assert said in call("fit", folder / "t.csv", *larger, *out).output

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import DATA, KINDS, KindSet
-from bsvdd.estimators.rows.tables import Layout
+from bsvdd.estimators.rows.files import Layout
 from click.testing import CliRunner
 
 from bsvdd import SVDD, kernels
@@ -236,7 +236,7 @@ def test_a_file_with_holes_is_refused_in_little_memory(tmp_path):
     code = f"""
 import resource
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.rows.tables import Layout
+from bsvdd.estimators.rows.files import Layout
 from bsvdd import SVDD
 import pandas, sklearn.model_selection
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -15,7 +15,7 @@ from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
 from bsvdd.estimators.report.words import none_beyond
-from bsvdd.estimators.rows.tables import Layout
+from bsvdd.estimators.rows.files import Layout
 from bsvdd.inference.cutoff import rows_for
 from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel

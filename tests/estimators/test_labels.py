@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.rows import tables
-from bsvdd.estimators.rows.files import read
-from bsvdd.estimators.rows.tables import Layout
+from bsvdd.estimators.rows.files import Layout, read
 from bsvdd.inference.warning import DataWarning
 
 from bsvdd import BDD, SVDD, kernels, load, scorers

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.inference.decision import Boundary
-from bsvdd.inference.left_out import LeftOut
+from bsvdd.inference.center import Boundary, decided
 from scipy.special import logsumexp, rel_entr
 from sklearn.base import clone
 
@@ -41,12 +40,12 @@ def test_weighted_draws_count_as_often_as_they_say():
     rng = np.random.default_rng(0)
     values, times = rng.normal(size=(20, 4)), rng.integers(1, 4, 20)
     at = Boundary(rng.normal(size=20), rng.normal(size=20), rng.gamma(1.0, size=20))
-    weighted = LeftOut(values, np.tile(np.log(times)[:, None], 4))
+    log_weight = np.tile(np.log(times)[:, None], 4)
     repeated = Boundary(*(np.repeat(x, times) for x in (at.threshold, at.reference, at.log_whole)))
     for logarithmic in (True, False):
         np.testing.assert_allclose(
-            weighted.decision(at, 0.5, logarithmic),
-            LeftOut(np.repeat(values, times, axis=0)).decision(repeated, 0.5, logarithmic),
+            decided(values, at, 0.5, 0.9, logarithmic, log_weight),
+            decided(np.repeat(values, times, axis=0), repeated, 0.5, 0.9, logarithmic),
         )
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import dask
 import dask.array as da
@@ -95,11 +96,9 @@ def unknown_chunks(rows, chunks):
     return data[~(data[:, 0] > np.inf)]
 
 
+KINDS = ["array", "npy", "csv", "parquet", "dask", "dask frame"]
 SOURCES = {
-    **{
-        kind: lambda folder, kind=kind: stored(kind, folder, TABLE)
-        for kind in ("array", "npy", "csv", "parquet", "dask", "dask frame")
-    },
+    **{kind: partial(stored, kind, rows=TABLE) for kind in KINDS},
     "data frame": lambda folder: TABLE,
     "text path": lambda folder: str(stored("npy", folder, X)),
     "memory map": lambda folder: memory_map(folder, X),
@@ -142,32 +141,12 @@ def test_progress_is_shown_on_stderr(capfd):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("kind", ["array", "npy", "csv", "parquet", "dask", "dask frame"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_not_finite_in_the_seventh_block(monkeypatch, tmp_path, kind, value):
     monkeypatch.setattr("bsvdd.estimators.training.KEPT_ROWS", 5)  # the sample misses it
     message = rf"X contains NaN or infinity: X\[311, 2\] is {value} \(1 such rows\); drop or impute"
     with pytest.raises(ValueError, match=message):
         make(dictionary=3).fit(stored(kind, tmp_path, with_bad(value)))
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "n"),
-    [
-        ("x.csv", "a,b\n", 0),
-        ("x.csv", "a,b\n1,2\n", 1),
-        ("x.csv", "\ufeffa,NA,null\n", 0),
-        ("npy", X[:1], 1),
-        ("parquet", FRAME[:0], 0),
-    ],
-)
-def test_files_of_too_few_rows(tmp_path, name, content, n):
-    path = tmp_path / name
-    if isinstance(content, str):
-        path.write_text(content)
-    else:
-        path = stored(name, tmp_path, content)
-    with pytest.raises(ValueError, match=rf"X has {n} row\(s\); expected at least 2"):
-        make(dictionary=2).fit(path)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "dask frame"])
@@ -192,15 +171,26 @@ BAD = [  # X, or its format and rows; y; the message
     (("parquet", FRAME), None, "column 'label' is not numeric.* y='name'"),
     (("npy", X), "label", "the name of a column is for rows with named columns"),
     (("npy", X), Y[1:], r"y must have shape \(320,\), .* got \(319,\)"),
-    (da.from_array(X[0], chunks=2), None, "X must be a dask array"),
+    (("x.csv", "a,b\n"), None, r"X has 0 row\(s\); expected at least 2"),
+    (("x.csv", "a,b\n1,2\n"), None, r"X has 1 row\(s\)"),
+    (("x.csv", "\ufeffa,NA,null\n"), None, r"X has 0 row\(s\)"),
+    (("npy", X[:1]), None, r"X has 1 row\(s\)"),
+    (("parquet", TABLE[:0]), None, r"X has 0 row\(s\)"),
+    (da.from_array(X[0], chunks=2), None, NO_DASK),
+    (da.from_array(X + 1j), None, NO_DASK),
+    (dask.delayed(X), None, NO_DASK),
+    (TEXTS["a"], None, NO_DASK),
     (TEXTS, LABELS, "column 'a' is text that has numbers or dates"),
     (np.vstack([X.astype(object), ["a", 1, 1, 1]]), None, "could not convert string to float: 'a'"),
 ]
 
 
-@pytest.mark.parametrize(("data", "y", "message"), BAD, ids=[row[-1][:30] for row in BAD])
-def test_bad_tables(tmp_path, data, y, message):
-    if isinstance(data, tuple):
+@pytest.mark.parametrize(("data", "y", "message"), BAD, ids=range(len(BAD)))
+def test_bad_tables(expected, tmp_path, data, y, message):
+    if isinstance(data, tuple) and isinstance(data[1], str):
+        (tmp_path / data[0]).write_text(data[1])
+        data = tmp_path / data[0]
+    elif isinstance(data, tuple):
         data = stored(data[0], tmp_path, data[1])
     elif isinstance(data, str):
         data = tmp_path / data
@@ -208,21 +198,9 @@ def test_bad_tables(tmp_path, data, y, message):
     est = WIDE if "not numeric" in message else make()
     with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
         est.fit(data, y)
-
-
-def test_dask_collections_that_are_no_tables(expected):
-    frame = dd.from_pandas(FRAME, npartitions=2)
-    for odd in (frame["a"], dask.delayed(X), da.from_array(X + 1j)):
-        for ask in (make().fit, expected.predict):
-            with pytest.raises(TypeError, match=NO_DASK):
-                ask(odd)
-    few = X[:, :3]
-    for ask in (
-        lambda: expected.predict(few),
-        lambda: expected.predict(da.from_array(few, chunks=90)).compute(),
-    ):
-        with pytest.raises(ValueError, match="X has 3 features, but BDD is expecting 4"):
-            ask()
+    if message is NO_DASK:
+        with pytest.raises(TypeError, match=message):
+            expected.predict(data)
 
 
 # --- dask
@@ -241,6 +219,8 @@ def test_scores_of_dask_are_lazy(named, method):
         lazy = score(data)
         assert isinstance(lazy, da.Array)
         np.testing.assert_allclose(lazy.compute(), values, rtol=1e-12)
+    with pytest.raises(ValueError, match="X has 3 features, but BDD is expecting 4"):
+        score(da.from_array(X[:, :3], chunks=90)).compute()
     with pytest.raises(TypeError, match="decision computes .*; use probability_normal, .* lazy"):
         named.decision(da.from_array(X, chunks=(70, 3)))
 

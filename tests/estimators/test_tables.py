@@ -1,6 +1,7 @@
 """The user's own table: ids, dropped columns, signs, gaps, and what is said of columns."""
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -8,12 +9,12 @@ import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.estimators.rows.columns import as_numbers
-from bsvdd.estimators.rows.files import CsvFormat, read_csv
+from bsvdd.estimators.rows.files import Layout, read_csv
 from bsvdd.estimators.rows.gaps import typical_values
-from bsvdd.estimators.rows.tables import Layout, minority_of, read_features, read_table
+from bsvdd.estimators.rows.tables import minority_of, read_features, read_table
 from bsvdd.inference.warning import DataWarning
 
-GERMAN = CsvFormat(";", ",")
+GERMAN = Layout("y", sep=";", decimal=",")
 GAPS = "a,c,y\n" + "1,u,0\n2,v,0\n,v,0\n9,,1\n4,v,\n" * 4
 
 
@@ -56,24 +57,19 @@ READ = {
     ),
     "semicolons and decimal commas": (
         "a;b;y\n1,5;-2;0\n1e1;0,25;1\n",
-        Layout("y", form=GERMAN),
+        GERMAN,
         {"a": [1.5, 10.0], "b": [-2.0, 0.25]},
         [False, True],
     ),
-    "tabs": ("a\tb\n1\t3\n2\t4\n5\t6\n", Layout(form=CsvFormat("tab")), {"a": [1, 2, 5]}, None),
+    "tabs": ("a\tb\n1\t3\n2\t4\n5\t6\n", Layout(sep="tab"), {"a": [1, 2, 5]}, None),
     "another sign in a name": ('"l; cm"\n1.5\n2.5\n3\n', Layout(), {"l; cm": [1.5, 2.5, 3]}, None),
-    "categories beside a label": (  # two values are no question
+    "categories beside a label": (
         "a,sex,nr,y\n1,m,07,0\n2,f,7,1\n3,f,7,1\n",
         Layout("y", categories=("nr",)),
         {"sex": ["m", "f", "f"], "nr": ["07", "7", "7"]},
         [False, True, True],
     ),
-    "a category that is named": (
-        "sex\nm\nf\nf\n",
-        Layout(categories=("sex",)),
-        {"sex": ["m", "f", "f"]},
-        None,
-    ),
+    "two values are no question": ("sex\nm\nf\nf\n", Layout(), {"sex": ["m", "f", "f"]}, None),
 }
 
 
@@ -95,7 +91,7 @@ def test_tables_that_are_read(case, write):
 
 def test_fields_as_text_are_those_of_the_file(write):
     path = write("a;b\n01,50;NA\n;x\n")
-    assert read_csv(path, GERMAN, raw=None).to_numpy().tolist() == [["01,50", "NA"], ["", "x"]]
+    assert read_csv(path, GERMAN, None).to_numpy().tolist() == [["01,50", "NA"], ["", "x"]]
 
 
 def test_numbers_have_one_decimal_sign():
@@ -107,107 +103,99 @@ def test_numbers_have_one_decimal_sign():
 
 
 PLAIN = "nr,a,kind\n1,2,0\n"
-REFUSED = [  # text, layout, value of the minority, what gaps are, message
-    ("a,b\n", {}, None, "error", "has a header but no rows"),
-    ("a,b\n9,1,2\n9,3,4\n", {}, None, "error", "Expected 2 fields in line 2, saw 3"),
-    ("a,b\n1,2,3\n4,5,6\n7,8,9\n", {}, None, "error", "Expected 2 fields in line 2, saw 3"),
-    ("a,b\n1,2\n4,5,6\n", {}, None, "error", "Expected 2 fields in line 3, saw 3"),
-    ("a,y,y\n1,2,3\n", {}, None, "error", "the column 'y' twice"),
-    *((text, {}, None, "error", "not CSV in UTF-8") for text in (b"", b"\xff\xfe\x00", b'a\n"3')),
-    ("a;b\n1,5;2,5\n", {}, None, "error", "';' 1 times; name the separator: --sep ';'"),
-    ("a\tb\tc\n1\t2\t3\n", {}, None, "error", "2 times; name the separator: --sep 'tab'"),
-    ("a,b\n1,2\n", {"form": CsvFormat(";")}, None, "error", "name the separator: --sep ','"),
-    (PLAIN, {"label": "kindd"}, None, "error", "label column 'kindd' (--label) is not in the"),
-    (PLAIN, {"label": "kindd"}, None, "error", "(did you mean 'kind'?); it has 'nr', 'a', 'kind'"),
-    (PLAIN, {"id": "nrr"}, None, "error", "column 'nrr' (--id) is not in the table (did you mean"),
-    (PLAIN, {"drop": ("zzz",)}, None, "error", "column 'zzz' (--drop) is not in the table; it"),
-    (PLAIN, {"categories": ("n",)}, None, "error", "'n' (--category) is not in the table"),
-    ("y\n0\n1\n", {"label": "y"}, None, "error", "no feature columns"),
-    ("x,y\n1,a\n2,b\n", {"label": "y"}, "c", "error", "'c' never occurs in column 'y'; it has 'a'"),
-    ("x,y\n1,0\n2,1\n", {"label": "y"}, "one", "error", "'one' never occurs"),
-    ("x,y\n1,a\n2,b\n", {"label": "y"}, None, "error", "minor_label="),
-    ("x,y\n1,0\n2,1\nn/a?,1\n", {"label": "y"}, None, "error", "in 2 of 3 rows, but not 'n/a?'"),
+REFUSED = [  # text, options of the command line, message
+    ("a,b\n", "", "has a header but no rows"),
+    ("a,b\n1,2\n", "--sep ;", "name the separator: --sep ','"),
+    (PLAIN, "--label kindd", "label column 'kindd' (--label) is not in the"),
+    (PLAIN, "--label kindd", "(did you mean 'kind'?); it has 'nr', 'a', 'kind'"),
+    (PLAIN, "--id nrr", "column 'nrr' (--id) is not in the table (did you mean"),
+    (PLAIN, "--drop zzz", "column 'zzz' (--drop) is not in the table; it"),
+    (PLAIN, "--categories n", "'n' (--category) is not in the table"),
+    ("y\n0\n1\n", "--label y", "no feature columns"),
+    ("x,y\n1,a\n2,b\n", "--label y --minor c", "'c' never occurs in column 'y'; it has 'a'"),
+    ("x,y\n1,0\n2,1\n", "--label y --minor one", "'one' never occurs"),
+    ("x,y\n1,a\n2,b\n", "--label y", "minor_label="),
+    ("x,y\n1,0\n2,1\nn/a?,1\n", "--label y", "in 2 of 3 rows, but not 'n/a?'"),
     (
         "nr,a,y\nu,1,0\nv,2,\nw,3,1\n",
-        {"label": "y", "id": "nr"},
-        None,
-        "error",
+        "--label y --id nr",
         "'y' has no label in row 1 (counted from 0; 'nr' is 'v'), and in 1 of 3 rows in all",
     ),
     *(
-        ("a,b,y\n1,,0\n2,,1\n", {"label": "y"}, None, missing, "column 'b' has no value in any row")
+        ("a,b\n1,\n2,\n", f"--missing {missing}", "column 'b' has no value in any row")
         for missing in ("error", "drop", "impute")
     ),
-    ("a,b,y\n1,,0\n,3,1\n", {"label": "y"}, None, "drop", "all 2 rows have a gap, so that none"),
-    (
-        "a,b,y\n1,,0\ninf,3,1\n",
-        {"label": "y"},
-        None,
-        "impute",
-        "1 of 2 rows have gaps or infinite values, in 'a'",
-    ),
+    ("a,b\n1,\n,3\n", "--missing drop", "all 2 rows have a gap, so that none"),
+    ("a,b\n1,\ninf,3\n", "--missing impute", "1 of 2 rows have gaps or infinite values, in 'a'"),
     (
         "nr,a,b\nu,1,2\nv,,\nw,3,inf\n",
-        {"id": "nr"},
-        None,
-        "error",
+        "--id nr",
         "2 of 3 rows have gaps or infinite values, in 'a' (1), 'b' (2); the first is row 1 "
         "(counted from 0; 'nr' is 'v'), whose 'a' is nan; drop or impute",
     ),
-    ("a,n\n" + rows_of(float, lambda i: f"n{i}"), {}, None, "error", "'n' names each row once:"),
-    ("a,k\n" + rows_of(float, lambda i: "uv"[i % 2]), {}, None, "error", "two values: --label 'k'"),
     (
-        "a,b\n" + rows_of(float, lambda i: f"{i}.5" if i < 11 else "?"),
-        {},
-        None,
-        "error",
-        "'b' has numbers in 11 of 12 rows, but not '?' of row 11 (counted from 0): mend",
+        "a,b,n,y\n" + rows_of(lambda i: i or "", float, lambda i: f"n{i}", lambda i: i % 3),
+        "--label y",
+        "y has the labels 0, 1, 2; only {-1, 1}, {0, 1} and booleans are accepted without "
+        "minor_label=; name the minority's label by minor_label=, in the command line --minor; "
+        "column 'n' is not numeric; column 'n' names each row once: --id 'n', or --drop (in Python "
+        "X.set_index('n'), or X.drop); 1 of 12 rows have gaps or infinite values, in 'a' (1)",
     ),
-    ('a,b\n1,"1,5"\n2,"2,5"\n', {}, None, "error", "column 'b' has ',' as decimal sign: --decimal"),
 ]
 
 
+def read_as_command(path, options):
+    """Return what ``bsvdd fit PATH`` with these options would fit."""
+    words = iter(options.replace("--", "").split())
+    given = dict(zip(words, words, strict=True))
+    how = [given.pop("minor", None), given.pop("missing", "error")]
+    many = {name: (given[name],) for name in ("drop", "categories") if name in given}
+    return read_features(path, Layout(**given | many), *how)
+
+
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
-@pytest.mark.parametrize(("text", "layout", "minor", "missing", "message"), REFUSED)
-def test_tables_that_are_refused(text, layout, minor, missing, message, write):
+@pytest.mark.parametrize(("text", "options", "message"), REFUSED)
+def test_tables_that_are_refused(text, options, message, write):
     path = write(text)
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        read_features(path, Layout(**layout), minor, missing)
+        read_as_command(path, options)
     assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("layout", "options"),
+    ("layout", "message"),
     [
-        ({"label": "y", "drop": ("y",)}, "--label and --drop"),
-        ({"label": "y", "id": "y"}, "--label and --id"),
-        ({"id": "y", "drop": ("x", "y")}, "--id and --drop"),
+        ({"label": "y", "drop": ("y",)}, "--label and --drop both name the column 'y'"),
+        ({"label": "y", "id": "y"}, "--label and --id both name"),
+        ({"id": "y", "drop": ("x", "y")}, "--id and --drop both name"),
+        *(
+            ({"sep": sign}, "sep must be one character between fields, such as ';'")
+            for sign in ("", ",,", '"', "\n", "\r", "\0", "a", "1", "äö")
+        ),
+        ({"decimal": ";"}, r"decimal must be '\.' or ',', got ';'"),
+        ({"decimal": ","}, "sep and decimal are both ','"),
     ],
 )
-def test_a_column_is_one_thing(layout, options):
-    with pytest.raises(ValueError, match=f"{options} both name the column 'y'"):
+def test_a_layout_that_cannot_be(layout, message):
+    with pytest.raises(ValueError, match=message):
         Layout(**layout)
+    assert Layout(sep="tab").sep == Layout(sep="\\t").sep == Layout(sep="\t").sep == "\t"
 
 
 COUNTED = "nr,a,y\n" + rows_of(lambda i: 100 + 2 * i, lambda i: i / 7, lambda i: i % 2)
-WARNED = [  # text, layout, what gaps are, and the warning, or None if the layout settles it
-    ("nr,a\nu,1.5\nv,2.5\nu,3.5\n,4.5\n,5.5\n", {"id": "nr"}, "error", "'u' names rows 0 and 2"),
-    (COUNTED, {}, "error", "column 'y' has two values .*0 and 1.*--label 'y'"),
-    (COUNTED, {"label": "y"}, "error", None),
-    (GAPS, {"label": "y"}, "drop", "12 of 20 rows have gaps and are left out"),
-    ("a,y\n1,0\n3,1\n", {"label": "y"}, "drop", None),
+WARNED = [  # text, options, and the warning, or None
+    ("nr,a\nu,1.5\nv,2.5\nu,3.5\n,4.5\n,5.5\n", "--id nr", "'u' names rows 0 and 2"),
+    (COUNTED, "", None),
+    (GAPS, "--label y --minor 0 --missing drop", "12 of 20 rows have gaps and are left out"),
+    ("a,y\n1,0\n3,1\n", "--label y --missing drop", None),
 ]
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("text", "layout", "missing", "message"), WARNED)
-def test_what_is_warned_of(text, layout, missing, message, write):
-    path, layout = write(text), Layout(**layout)
-    if message is None:
-        read_features(path, layout, None, missing)
-        return
-    with pytest.warns(DataWarning, match=message):
-        X, _ = read_features(path, layout, "0" if text == GAPS else None, missing)
+@pytest.mark.parametrize(("text", "options", "message"), WARNED)
+def test_what_is_warned_of(text, options, message, write):
+    with pytest.warns(DataWarning, match=message) if message else nullcontext():
+        X, _ = read_as_command(write(text), options)
     if text == GAPS:
         assert X["a"].tolist() == [1.0, 2.0] * 4
 

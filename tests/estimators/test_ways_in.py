@@ -15,8 +15,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from bsvdd.estimators.rows import blocks
-from bsvdd.estimators.rows.files import CsvFormat
-from bsvdd.estimators.rows.tables import Layout, features, read_table
+from bsvdd.estimators.rows.tables import features, read_table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -69,9 +68,7 @@ WAYS = {
     "frame": lambda table, folder: table,
     "nullable frame": lambda table, folder: table.convert_dtypes(),
     "csv": by_csv,
-    "command": lambda table, folder: features(
-        read_table(by_csv(table, folder)), Layout(may_have_classes=False)
-    ),
+    "command": lambda table, folder: features(read_table(by_csv(table, folder)))[0],
     "parquet": by_parquet,
     "npy": by_npy,
     "memory map": lambda table, folder: np.load(by_npy(table, folder), mmap_mode="r"),
@@ -139,6 +136,7 @@ ODDITIES = {
     "one name twice": ("a,a\n1,2\n3,4\n5,7\n", "x.csv: the header has the column 'a' twice"),
     "nothing": ("", r"x\.csv is empty"),
     "no names": ("\n\n", r"x\.csv is damaged, or not CSV .* No columns to parse"),
+    "NUL": (b"a,b\n1\x00,2\n3,4\n", r"x\.csv has NUL bytes, so it is not CSV in UTF-8"),
     "another encoding": ("a,b\n1,2\n3,é\n".encode("latin1"), r"x\.csv .* not CSV in UTF-8"),
     "only a header": ("a,b\n", "row"),
 }
@@ -153,7 +151,7 @@ def test_oddities_of_csv(est, tmp_path, text, error):
         with pytest.raises((ValueError, TypeError), match=error):
             est.fit(path)
         return
-    for rows in (est.fit(path).idata_["constant_data"]["X"], features(read_table(path), Layout())):
+    for rows in (est.fit(path).idata_["constant_data"]["X"], features(read_table(path))[0]):
         assert np.asarray(rows).tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
 
 
@@ -204,23 +202,6 @@ def test_parquet_needs_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r"needs pyarrow; .*bsvdd\[parquet\]"):
         SVDD().fit(path)
-
-
-@pytest.mark.parametrize(
-    ("signs", "message"),
-    [
-        *(
-            ([sign], "sep must be one character between fields, such as ';'")
-            for sign in ("", ",,", '"', "\n", "\r", "\0", "a", "1", "äö")
-        ),
-        ([",", ";"], r"decimal must be '\.' or ',', got ';'"),
-        ([",", ","], "sep and decimal are both ','"),
-    ],
-)
-def test_signs_of_a_file(signs, message):
-    with pytest.raises(ValueError, match=message):
-        CsvFormat(*signs)
-    assert CsvFormat("tab").sep == CsvFormat("\\t").sep == CsvFormat("\t").sep == "\t"
 
 
 @pytest.mark.parametrize("block", [10**6, 20])

@@ -1,5 +1,7 @@
 """P(normal) counts weights, cutoff and unseen rows, by the formula of the module's text."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bsvdd.inference import decision
@@ -110,7 +112,9 @@ def test_surprise_is_the_log_of_the_similarity_at_the_cutoff_over_that_of_the_ro
 
 
 def test_interval_ends_are_a_quantile_of_the_draws_and_of_the_draws_with_a_whole_row(est):
-    low, high = est.fit_.center.interval(NEW, 0.9)
+    zero = np.zeros_like(est.fit_.center.boundary.threshold)
+    at_zero = replace(est.fit_.center.boundary, threshold=zero, reference=zero)
+    low, high = -est.fit_.center.deciding(at_zero).decision(NEW, prob=0.9)[:1:-1]
     s = similarity(est, NEW)
     whole = np.exp(est.fit_.center.boundary.log_whole)
     raised = s + whole[:, None] * np.maximum(s, 0) ** (1 / 9)

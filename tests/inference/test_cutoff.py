@@ -1,10 +1,12 @@
-"""Every criterion of the cutoff on small cases that are counted by hand."""
+"""Every criterion of the cutoff on small cases that are counted by hand, and the metrics."""
 
 import numpy as np
 import pytest
-from bsvdd.inference.cutoff import as_cutoff
+from bsvdd.inference.cutoff import as_cutoff, rates
+from bsvdd.inference.decision import evaluate, three_way
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import metrics
 
 from bsvdd import Cutoff
 
@@ -158,46 +160,36 @@ def test_fields_are_checked(field, values):
         Cutoff("g_mean", rank=3)
 
 
-MANY_INFINITE = rows([1.0] * 5 + [np.inf] * 5, [])
+INFINITE, ABSENT = rows([np.inf], [np.inf]), "compares .*use criterion='false_alarm'"
 
 
 @pytest.mark.parametrize(
     ("policy", "table", "message"),
     [
         (Cutoff("model"), TABLE, "criterion='model' is the model's own .*; use another"),
-        (Cutoff("g_mean"), rows([np.inf], [np.inf]), "every left-out distance is infinite"),
+        (Cutoff("g_mean"), INFINITE, "every left-out distance is infinite"),
         # half of the rows infinitely far: no cutoff that is a number lets nine tenths in
-        (Cutoff("false_alarm"), MANY_INFINITE, "infinite"),
-        *((Cutoff(c), TEN, f"'{c}' compares .*use criterion='false_alarm'") for c in COMPARING),
+        (Cutoff("false_alarm"), rows([1.0] * 5 + [np.inf] * 5, []), "infinite"),
+        *((Cutoff(c), TEN, f"'{c}' {ABSENT}") for c in COMPARING),
         (Cutoff("rank", rank=11), TEN, "rank=11 .*: there are 10 majority rows"),
+        (Cutoff("g_mean", cv=4), TABLE, "cv=4 folds need at least 4 minority rows, got 3; use"),
+        (Cutoff("f1", cv=11), TEN, f"'f1' {ABSENT}"),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_rows_of_which_there_is_no_cutoff(policy, table, message):
     with pytest.raises(ValueError, match=message):
         policy.choose(*table)
 
 
-@pytest.mark.parametrize(
-    ("policy", "n0", "n1", "message"),
-    [
-        *((Cutoff(c), 8, 0, f"'{c}' compares .*use criterion='false_alarm'") for c in COMPARING),
-        *((Cutoff(c), 5, 3, None) for c in COMPARING),
-        *((Cutoff(c), 8, 0, None) for c in ("auto", "false_alarm", "model", 0.7)),
-        (Cutoff("rank", rank=11), 10, 0, "rank=11 .*: there are 10 majority rows"),
-        (Cutoff("g_mean", cv=4), 5, 3, "cv=4 folds need at least 4 minority rows, got 3; use"),
-        (Cutoff(cv=9), 8, 0, "cv=9 folds need at least 9 majority rows, got 8; use"),
-        (Cutoff("g_mean", cv=3), 5, 3, None),
-        (Cutoff(cv=8), 8, 0, None),  # a class that is not there needs no fold
-    ],
-)
-def test_numbers_of_rows_are_checked(policy, n0, n1, message):
-    minority = np.repeat([False, True], [n0, n1])
-    if message is None:
-        assert policy.check(minority) is None
-        return
-    with pytest.raises(ValueError, match=message):
-        policy.check(minority)
+def test_numbers_of_rows_are_checked():
+    none, both = TEN[1], MINORITY
+    for policy in [*map(Cutoff, ("auto", "false_alarm", "model", 0.7)), Cutoff(cv=10)]:
+        assert policy.check(none) is None  # a class that is not there needs no fold
+    for policy in [*map(Cutoff, COMPARING), Cutoff("g_mean", cv=3)]:
+        assert policy.check(both) is None
+    with pytest.raises(ValueError, match="cv=11 folds need at least 11 majority rows, got 10; use"):
+        Cutoff(cv=11).check(none)
 
 
 def test_what_stands_for_a_cutoff():
@@ -212,3 +204,51 @@ def test_what_stands_for_a_cutoff():
     for wrong in (True, [1.0], object):
         with pytest.raises(TypeError, match="cutoff must be None, a criterion's name, a Cutoff or"):
             as_cutoff(wrong)
+
+
+# metrics
+
+
+@pytest.mark.parametrize(
+    ("counts", "name", "value"),
+    [
+        ((0, 0, 10, 90), "ppv", np.nan),  # nothing is flagged
+        ((0, 0, 10, 90), "f1", 0.0),
+        *(((0, 5, 0, 95), name, np.nan) for name in ("fnr", "g_mean")),  # no minority
+        ((0, 5, 0, 95), "fpr", 0.05),
+        ((6, 20, [4, 14], 70), "fnr", [0.4, 0.7]),  # elementwise
+        (tuple(map(np.uint8, (200, 100, 150, 250))), "fpr", 100 / 350),  # without overflow
+    ],
+)
+def test_a_ratio_of_counts(counts, name, value):
+    np.testing.assert_allclose(rates(*counts)[name], value)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_evaluate_is_scikit_learn_with_minority_as_positive(seed):
+    rng = np.random.default_rng(seed)
+    minority = rng.random(80) < 0.3
+    score = rng.normal(size=80) + minority
+    flagged = score > 0.8
+    recall, specificity = (metrics.recall_score(minority, flagged, pos_label=v) for v in (1, 0))
+    expected = {
+        "accuracy": metrics.accuracy_score(minority, flagged),
+        "ppv": metrics.precision_score(minority, flagged),
+        "fnr": 1 - recall,
+        "fpr": 1 - specificity,
+        "balanced_accuracy": metrics.balanced_accuracy_score(minority, flagged),
+        "f1": metrics.f1_score(minority, flagged),
+        "g_mean": np.sqrt(recall * specificity),
+        "auc": metrics.roc_auc_score(minority, score),
+    }
+    assert evaluate(minority, flagged, score) == pytest.approx(expected)
+    assert np.isnan(evaluate(minority, flagged)["auc"])
+
+
+def test_three_ways_are_the_cheapest_by_their_costs():
+    """Inspection costs 1, a false alarm 5, a miss 4: expected costs of each answer."""
+    p, (false_alarm, miss) = np.linspace(0.0, 1.0, 100), (5.0, 4.0)
+    answers = three_way(p, np.zeros(100), 1 / false_alarm, 1 - 1 / miss)
+    costs = {"abnormal": false_alarm * p, "normal": miss * (1 - p), "undecided": np.ones(100)}
+    best = [min(costs, key=lambda answer, i=i: costs[answer][i]) for i in range(100)]
+    assert answers.tolist() == best

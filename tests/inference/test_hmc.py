@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference import sampling
+from bsvdd.inference import hmc, pymc_samplers, sampling
 from bsvdd.inference.density import Density
 from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.draws import SamplerReport, SamplerSettings
-from bsvdd.inference.samplers import hmc, nuts
-from bsvdd.inference.samplers.hmc import Coordinates, Kernel, State, can_map, mapped
+from bsvdd.inference.hmc import Coordinates, Kernel, State, can_map, mapped
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.threads import SupersededError
 from bsvdd.inference.warning import DiagnosticWarning
@@ -212,7 +211,7 @@ def test_draws_that_are_not_safe_are_warned_of_or_left_to_nuts(monkeypatch, caps
 
     monkeypatch.setattr(sampling, "MOST_THIN", 1)
     monkeypatch.setattr(Verdict, "of_parallel", lambda *args: Verdict(1.5, 60.0, 2, 3))
-    monkeypatch.setattr(nuts, "sample", by_nuts)
+    monkeypatch.setattr(pymc_samplers, "nuts", by_nuts)
     settings = SamplerSettings("hmc", 50, progressbar=True, **QUICK)
     with pytest.warns(DiagnosticWarning, match=r"'hmc' is not safe here \(R-hat 1.500, effective"):
         drawn = sampling.draw(skewed(), settings)

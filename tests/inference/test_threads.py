@@ -6,13 +6,10 @@ import time
 
 import numpy as np
 import pytest
-from bsvdd.inference import sampling, threads
-from bsvdd.inference.density import Density
-from bsvdd.inference.draws import SamplerSettings
-from bsvdd.models import Gram, bsvdd
+from bsvdd.inference import threads
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bsvdd import SVDD, kernels, priors
+from bsvdd import SVDD
 
 
 def blas_threads():
@@ -39,22 +36,6 @@ def test_few_parameters_are_for_one_thread_until_the_last_of_several_computation
     assert blas_threads() == 2
     with pytest.raises(KeyboardInterrupt), threads.one_if_small(10):
         raise KeyboardInterrupt
-    assert blas_threads() == 2
-
-
-def test_a_posterior_of_few_weights_is_drawn_by_one_thread(two_threads, monkeypatch):
-    gram = Gram.from_rows(kernels.RBF(1.0), np.random.default_rng(0).normal(size=(6, 2)))
-    seen, genuine = [], Density.value_and_gradient
-
-    def watched(self, x):
-        if len(seen) < 20:
-            seen.append(blas_threads())
-        return genuine(self, x)
-
-    monkeypatch.setattr(Density, "value_and_gradient", watched)
-    settings = SamplerSettings("hmc", draws=500, chains=2, seed=0)
-    sampling.draw(bsvdd.build(gram, priors.Flat()), settings)
-    assert seen == [1] * 20
     assert blas_threads() == 2
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import preliz
 import pymc as pm
 import pytest
-from bsvdd.inference.decision import deciding_quantile
+from bsvdd.inference.center import deciding_quantile
 from bsvdd.models import Gram, bdd_m
 from bsvdd.models.bdd_m import TruncatedNormalPosterior
 from numpy.polynomial.legendre import leggauss

@@ -1,4 +1,4 @@
-"""The No-U-Turn sampler, by nutpie, on the PyMC model."""
+"""Samplers of libraries, on the PyMC model: NUTS by nutpie, random-walk Metropolis by PyMC."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from .. import threads
-from ..draws import Draws, SamplerReport, SamplerSettings
+from . import threads
+from .draws import Draws, SamplerReport, SamplerSettings
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -19,8 +19,8 @@ POLL = 0.05  # seconds between two checks whether the computation was superseded
 
 
 @threads.one()  # threads that share one product of K and a vector take longer than one alone
-def sample(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None = None) -> Draws:
-    """Return draws of ``model``.
+def nuts(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None = None) -> Draws:
+    """Return draws by the No-U-Turn sampler.
 
     Parameters
     ----------
@@ -89,3 +89,44 @@ def _result(run: Any) -> Any:
         except TimeoutError:
             threads.checkpoint()
     return run.wait()
+
+
+def metropolis(model: pm.Model, settings: SamplerSettings) -> Draws:
+    """Return draws by random-walk Metropolis, as published for BSVDD and BSVDD-M.
+
+    Each chain starts at a draw of the prior, if the prior is proper.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The run was interrupted: PyMC returns a partial run, which is discarded.
+    """
+    import pymc as pm
+
+    from .prior_density import draw
+
+    names = [v.name for v in model.free_RVs]
+    try:
+        starts = draw(model, names, settings.chains, settings.seed)
+        initvals = [{n: v[chain] for n, v in starts.items()} for chain in range(settings.chains)]
+    except NotImplementedError:
+        initvals = None
+    trace = pm.sample(
+        draws=settings.draws,
+        tune=settings.tune,
+        chains=settings.chains,
+        cores=1,  # chains in one process: a fork of a process with threads can hang
+        step=pm.Metropolis(model=model),
+        initvals=initvals,
+        model=model,
+        var_names=names,
+        random_seed=settings.seed,
+        progressbar=settings.progressbar,
+        quiet=not settings.progressbar,
+        compute_convergence_checks=False,
+        callback=lambda **_: threads.checkpoint(),  # called after each draw
+    )
+    posterior = trace.children["posterior"].dataset
+    if (posterior.sizes["chain"], posterior.sizes["draw"]) != (settings.chains, settings.draws):
+        raise KeyboardInterrupt
+    return Draws.of_trace(posterior, model, SamplerReport("metropolis", library="pymc"), {})

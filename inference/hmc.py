@@ -56,10 +56,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.special import logit, ndtr
 
-from ...models.potential import KernelLikelihood
-from ...models.priors.numbers import Correlated, Independent
-from ..density import Density
-from ..threads import checkpoint
+from ..models.potential import KernelLikelihood
+from ..models.priors.numbers import Correlated, Independent
+from .density import Density
+from .threads import checkpoint
 
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
