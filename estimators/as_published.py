@@ -1,41 +1,81 @@
-"""Models as published: what each publication fixes, what it leaves open, and the estimator."""
+"""Models as published: what each publication fixes, what it leaves open, and the estimator.
+
+The parameters stand in ``as_published.toml``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from ..inference.cutoff import Cutoff, as_cutoff
+import numpy as np
+
+from ..inference.cutoff import as_cutoff
 from ..inference.warning import warn
 from ..models import priors
 from ..models.kernels import RBF
 from .detector import Detector
+from .encoding import decode
 from .messages import did_you_mean
-from .registry import MODELS, REGISTRY, Record
+from .registry import MODELS, REGISTRY
+
+FILE = Path(__file__).with_suffix(".toml")
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Choice:
     """The value of a parameter, in words, and which other values the publication allows.
+
+    Without ``same``, ``never`` and ``like`` it allows an equal value only.
 
     Attributes
     ----------
-    value : object
+    parameter : str
+    models : sequence of str
+        The models that have this value.
     words : str
         What the publication says, and where; or what our choice means.
-    allows : callable, optional
-        Whether the publication allows another value too. Default: an equal value only.
+    value : object
+    same : sequence of str
+        Other values of this type are allowed if these attributes are the same.
+    never : dict
+        Values of attributes that are not allowed.
+    like : str
+        All values of this class of :mod:`bsvdd.priors` are allowed.
     """
 
-    value: Any
+    parameter: str
+    models: Sequence[str]
     words: str
-    allows: Callable[[Any], bool] | None = None
+    value: Any = None
+    same: Sequence[str] = ()
+    never: Mapping[str, Any] = field(default_factory=dict)
+    like: str = ""
+
+    def allows(self, value: Any) -> bool:
+        """Return whether the publication allows the value."""
+        own = self.value
+        if self.like:
+            return isinstance(value, getattr(priors, self.like))
+        if not self.same:
+            return np.array_equal(value, own)
+        if self.parameter == "cutoff":
+            value, own = as_cutoff(value), as_cutoff(own)
+            if not isinstance(value.criterion, str):  # D_opt itself
+                return False
+        return (
+            isinstance(value, type(own))
+            and all(getattr(value, name) == getattr(own, name) for name in self.same)
+            and not any(getattr(value, name) == other for name, other in self.never.items())
+        )
 
 
-class Publication(NamedTuple):
-    """The parameters of a model, by name: those that its publication fixes, and our choices.
-
-    The kernel is our choice for all models.
-    """
+@dataclass(frozen=True)
+class Publication:
+    """The parameters of a model, by name: those that its publication fixes, and our choices."""
 
     fixed: dict[str, Choice]
     open: dict[str, Choice]
@@ -46,166 +86,22 @@ class Publication(NamedTuple):
         return {name: choice.value for name, choice in (self.fixed | self.open).items()}
 
 
-def _row_sums(prior: Any) -> bool:
-    return isinstance(prior, priors.RowSum) and prior.sd == 1
+def _publications() -> dict[str, Publication]:
+    kinds = {
+        kind: [Choice(**each | {"value": decode(each.get("value"), {})}) for each in table]
+        for kind, table in tomllib.loads(FILE.read_text(encoding="utf-8")).items()
+    }
+    of_models = {
+        name: {
+            kind: {choice.parameter: choice for choice in choices if name in choice.models}
+            for kind, choices in kinds.items()
+        }
+        for name in REGISTRY
+    }
+    return {name: Publication(**found) for name, found in of_models.items() if found["fixed"]}
 
 
-def _by_left_out_rows(cutoff: Any) -> bool:
-    policy = as_cutoff(cutoff)
-    by_rows = isinstance(policy.criterion, str) and policy.criterion != "model"
-    return by_rows and policy.cv != "train" and policy.level == 0.5 and not policy.uncertain
-
-
-_BOUNDARY = {
-    "cutoff": Choice(
-        "model",
-        "the boundary is the model's own",
-        lambda cutoff: as_cutoff(cutoff).criterion == "model",
-    )
-}
-_LIKELIHOOD = {
-    "likelihood_scale": Choice(1.0, "the likelihood has the weight 1"),
-    "dictionary": Choice(None, "all rows are points of the centre", lambda value: value is None),
-}
-_ALL_ROWS = {"outlier_fraction": Choice(1.0, "all rows count with their squared distances")}
-_METROPOLIS = {
-    "sampler": Choice("metropolis", "random-walk Metropolis"),
-    "cutoff": Choice(
-        Cutoff("auto", cv="loo", uncertain=False),
-        "P(d <= D_opt) > .5, D_opt by cross-validation (slide 20 of Kim 2024); the criterion and "
-        "leave-one-out in closed form are ours",
-        _by_left_out_rows,
-    ),
-}
-_DRAWS = {
-    "draws": Choice(5000, "draws per chain; see R-hat in idata_['diagnostics']"),
-    "tune": Choice(5000, "draws per chain before them"),
-    "chains": Choice(2, "so that R-hat compares chains"),
-}
-_DENSITY = {
-    "neighbors": Choice(5, "k = 5"),
-    "density": Choice("train", "neighbour and maximum over the whole training set, as printed"),
-}
-_COUNT = {"count_self": Choice(False, "the first neighbour of a row is another row")}
-
-PUBLICATIONS: dict[str, Publication] = {
-    "SVDD": Publication(
-        _BOUNDARY,
-        {
-            "C": Choice(None, "C is 1/(n0 outlier_fraction)"),
-            "outlier_fraction": Choice(0.1, "at most a tenth of the rows lies outside"),
-        },
-    ),
-    "BDD": Publication(
-        {
-            **_LIKELIHOOD,
-            "prior": Choice(
-                priors.RowSum(exponent=0.5),
-                "m_i = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I "
-                "(slide 14 of Kim 2024); nu = .5 is ours",
-                lambda prior: _row_sums(prior) and prior.exponent < 1,
-            ),
-            "sampler": Choice("map", "the centre is that of the posterior mode"),
-            "cutoff": Choice(
-                Cutoff("rank", cv="train", rank=0.9, uncertain=False),
-                "d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); "
-                "c = .9 n0 is ours",
-                lambda cutoff: (
-                    (as_cutoff(cutoff).criterion, as_cutoff(cutoff).cv) == ("rank", "train")
-                    and not as_cutoff(cutoff).uncertain
-                ),
-            ),
-        },
-        {
-            "simplex": Choice(
-                False,
-                "the weights are free: the mode has a closed form; the convex set, sum 1 and all "
-                "in (0, 1), is quoted too (slide 14 of Kim 2024) and is simplex=True",
-            ),
-        },
-    ),
-    "BSVDD": Publication(
-        {
-            **_LIKELIHOOD,
-            **_ALL_ROWS,
-            "prior": Choice(
-                priors.RowSum(),
-                "m_i = -sum_j K_ij (Oh 2023), Sigma = I (slide 15 of Kim 2024)",
-            ),
-            **_METROPOLIS,
-        },
-        _DRAWS,
-    ),
-    "BSVDD-M": Publication(
-        {
-            **_LIKELIHOOD,
-            **_ALL_ROWS,
-            "prior": Choice(
-                priors.RowSum(),
-                "tau has the mean of BSVDD's beta, m_i = -sum_j K_ij, and Sigma = I (slide 24 of "
-                "Kim 2024)",
-            ),
-            "minority_prior": Choice(
-                priors.Beta(),
-                "alpha1 is Beta(a, b); a = b = 1 is the default",
-                lambda prior: isinstance(prior, priors.Beta) and prior.total is None,
-            ),
-            **_METROPOLIS,
-        },
-        {**_DRAWS, "minority_fraction": Choice(0.1, "used if outlier_fraction is below 1")},
-    ),
-    "SVDD-M": Publication(
-        _BOUNDARY,
-        {
-            "C": Choice(None, "C is 1/(n0 outlier_fraction)"),
-            "outlier_fraction": Choice(0.1, "used for C"),
-            "C2": Choice(None, "C2 is 1/(n1 minority_fraction)"),
-            "minority_fraction": Choice(0.1, "used for C2"),
-        },
-    ),
-    "BDD-M": Publication(
-        {
-            **_LIKELIHOOD,
-            "prior": Choice(
-                priors.RowSum(exponent=0.5),
-                "alpha0 given alpha1 is normal; the mean of BDD and Sigma = I are ours",
-                lambda prior: isinstance(prior, priors.GaussianPrior),
-            ),
-            "minority_prior": Choice(
-                priors.TruncatedNormal(),
-                "alpha1 is normal on [0, 1]; mean 0 and Sigma = I are ours",
-                lambda prior: isinstance(prior, priors.TruncatedNormal),
-            ),
-        },
-        {
-            "sampler": Choice("exact", "independent draws of alpha0 given alpha1"),
-            "draws": Choice(1000, "draws per chain"),
-            "tune": Choice(500, "draws of alpha1 per chain before them"),
-            "chains": Choice(2, "so that R-hat compares chains"),
-            "cutoff": Choice(
-                Cutoff("rank", cv="train", rank=0.9, uncertain=False), "the rule of BDD"
-            ),
-        },
-    ),
-    "OCSVM": Publication(_BOUNDARY, {"nu": Choice(0.1, "at most a tenth of the rows lies beyond")}),
-    "DSVM-CIL": Publication(
-        {
-            **_BOUNDARY,
-            **_DENSITY,
-            "balanced": Choice(False, "the size of a class is in no weight"),
-        },
-        {**_COUNT, "C": Choice(1.0, "the cost of an error")},
-    ),
-    "IDLSSVM-CIL": Publication(
-        {**_BOUNDARY, **_DENSITY},
-        {
-            **_COUNT,
-            "zero_weight": Choice("drop", "a row with d = 0, whose ridge is infinite, weighs 0"),
-            "C": Choice(1.0, "the cost of an error"),
-            "epsilon": Choice(1e-3, "added to the diagonal"),
-        },
-    ),
-}
+PUBLICATIONS = _publications()
 
 
 def as_published(name: str, **changes: Any) -> Detector:
@@ -284,7 +180,13 @@ def as_published(name: str, **changes: Any) -> Detector:
     >>> int((as_published("SVDD", outlier_fraction=0.2).fit(X).predict(X) == 1).sum())
     91
     """
-    record = _record(name)
+    by_name = {**{r.class_name: r for r in MODELS.values()}, **MODELS}
+    if name not in by_name:
+        raise ValueError(
+            f"unknown model {name!r}{did_you_mean(name, by_name)}; expected one of "
+            f"{', '.join(REGISTRY)}"
+        )
+    record = by_name[name]
     publication, known = PUBLICATIONS.get(record.name), record.parameters
     if publication is None:
         raise ValueError(
@@ -298,7 +200,7 @@ def as_published(name: str, **changes: Any) -> Detector:
                 f"expected some of {', '.join(known)}"
             )
         choice = publication.fixed.get(parameter)
-        if choice and not (choice.allows(value) if choice.allows else value == choice.value):
+        if choice is not None and not choice.allows(value):
             warn(
                 f"{parameter}={value!r}: {record.name} is no longer as published (the source: "
                 f"{choice.words}); use {parameter}={choice.value!r}, or "
@@ -307,14 +209,3 @@ def as_published(name: str, **changes: Any) -> Detector:
             )
     est: Detector = record.estimator()(**{"kernel": RBF()} | publication.parameters | changes)
     return est
-
-
-def _record(name: str) -> Record:
-    """Return the record of a name or of the name of a class; a ValueError if there is none."""
-    by_name = {**{r.class_name: r for r in MODELS.values()}, **MODELS}
-    if name not in by_name:
-        raise ValueError(
-            f"unknown model {name!r}{did_you_mean(name, by_name)}; expected one of "
-            f"{', '.join(REGISTRY)}"
-        )
-    return by_name[name]

@@ -25,14 +25,8 @@ from ..inference.warning import DiagnosticWarning, warn
 from ..models import calibration
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
-from ..models.potential import (
-    ClosedForm,
-    KernelLikelihood,
-    Likelihood,
-    likelihood_of,
-    parameters_of,
-)
-from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
+from ..models.potential import ClosedForm, likelihood_of, parameters_of
+from ..models.priors import Normal, Prior, StandardizedRowSum
 from ..models.priors.base import describe
 from . import inputs
 from .detector import Detector, owned
@@ -46,6 +40,8 @@ if TYPE_CHECKING:
 MAX_DRAWN = 10**9  # values in an array of draws: 8 GB
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 CALIBRATED = "calibrated"  # a likelihood_scale
+SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
+SCALE_OR_CALIBRATED = [*SCALE, StrOptions({CALIBRATED})]
 AUTO = "auto"  # a dictionary: all rows, or landmarks if there are many
 MANY_POINTS = 3000  # largest number of rows that are all points, unless asked for
 AUTO_LANDMARKS = 500
@@ -80,7 +76,7 @@ class Bayesian(Detector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Detector._parameter_constraints,
-        "likelihood_scale": [Interval(Real, 0, MOST_SCALE, closed="right")],
+        "likelihood_scale": SCALE,
         "sampler": [StrOptions(set(sampling.SAMPLERS))],
         "draws": [Interval(Integral, 1, None, closed="left")],
         "tune": [Interval(Integral, 0, None, closed="left")],
@@ -120,22 +116,12 @@ class Bayesian(Detector):
         """Whether there is one estimate of the weights and no posterior."""
         return False
 
-    @classmethod
-    def _prior_names(cls) -> list[str]:
-        """Return the names of the parameters that are priors."""
-        return [name for name in cls._get_param_names() if name.endswith("prior")]
-
     def _priors(self) -> dict[str, Any]:
         """Return the priors by the names of their parameters; the majority's comes first."""
-        names = sorted(self._prior_names(), key=lambda name: name != "prior")
-        return {name: getattr(self, name) for name in names}
+        names = [name for name in self._get_param_names() if name.endswith("prior")]
+        return {name: getattr(self, name) for name in sorted(names, key=lambda n: n != "prior")}
 
     # the points of the centre
-
-    @property
-    @override
-    def _takes_unlabelled(self) -> bool:
-        return isinstance(self.prior, GraphLaplacian)
 
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
@@ -165,19 +151,10 @@ class Bayesian(Detector):
         return self._calibrated_scale
 
     @override
-    def _learn(self, data: TrainingData) -> None:
-        self._calibrated_scale = self._calibrated(data.gram, data)
-
-    @override
-    def _for_points(self, gram: Gram) -> Self:
-        new = copy.copy(self)
-        new._calibrated_scale = self._calibrated(gram)
-        return new
-
-    def _calibrated(self, gram: Gram, data: TrainingData | None = None) -> float:
-        """Return the calibrated lambda of the points, or of ``data``; 0 if a number was given."""
+    def _learn(self, gram: Gram, data: TrainingData | None = None) -> None:
+        self._calibrated_scale = 0.0
         if self.likelihood_scale != CALIBRATED:
-            return 0.0
+            return
         rows = is_point = None
         if data is not None and not data.dictionary.points_are_rows:
             majority = np.flatnonzero(~data.minority)
@@ -190,7 +167,14 @@ class Bayesian(Detector):
                 "choose it yourself, give a number, such as likelihood_scale=1",
                 DiagnosticWarning,
             )
-        return found.scale
+        self._calibrated_scale = found.scale
+
+    @property
+    def likelihood_scale_(self) -> float:
+        """lambda, the weight of the likelihood: the number that was given, or the calibrated."""
+        check_is_fitted(self)
+        scale: float = self.fit_.attrs["likelihood_scale"]
+        return scale
 
     @property
     def model_(self) -> pm.Model:
@@ -246,30 +230,16 @@ class Bayesian(Detector):
     # what the fit says of the draws
 
     @override
-    def _set(self, fit: Fit) -> Self:
-        self.likelihood_scale_ = self._scale
-        return super()._set(fit)
-
-    @override
-    def _prior_of(self, data: TrainingData) -> LazyPrior | None:
+    def _model_of(self, data: TrainingData) -> dict[str, Any]:
         if self._one_estimate:
-            return None
+            return {"attrs": {"likelihood_scale": self._scale}}
         own = copy.copy(self)  # with these parameters, whatever becomes of the estimator
         own.__dict__ = self.get_params(deep=False) | {"_calibrated_scale": self._calibrated_scale}
-        return LazyPrior(partial(own._build, data.gram), data.seed)
-
-    @override
-    def _likelihood_of(self, data: TrainingData, draws: Draws) -> Likelihood | None:
-        if self._one_estimate:
-            return KernelLikelihood(self._scale)
-        return likelihood_of(self._build(data.gram))
-
-    @override
-    def _attrs(self) -> dict[str, Any]:
-        if self._one_estimate:
-            return {"likelihood_scale": self._scale}
         priors = {name: describe(prior) for name, prior in self._priors().items()}
-        return {"likelihood_scale": self._scale, **priors}
+        return {
+            "prior": LazyPrior(partial(own._build, data.gram), data.seed),
+            "attrs": {"likelihood_scale": self._scale, **priors},
+        }
 
     @override
     def _warn_of(self, fit: Fit) -> None:
@@ -285,7 +255,7 @@ class Bayesian(Detector):
     def _warn_of_prior(self, fit: Fit, prior: LazyPrior) -> None:
         """Warn if the posterior is its prior; the draws of the prior are made for this."""
         if prior.draws is not None:
-            rows = summary.near_rows(fit, self._rescales_left_out)
+            rows = summary.near_rows(fit, self._leaves_out == "rescaled")
             ratio = summary.variance_ratio(rows, fit.draws.weights, prior.draws.weights)
             diagnostics.warn_of_prior(ratio, self.likelihood_scale == CALIBRATED)
 
@@ -326,7 +296,7 @@ class Bayesian(Detector):
         new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
         data = self.fit_.data
         if not new._calibrated_scale:  # that of other settings was a number
-            new._calibrated_scale = new._calibrated(data.gram, data)
+            new._learn(data.gram, data)
         return new._described(data, new._draw(data.gram, data.seed))
 
     def reweighted(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
@@ -413,7 +383,7 @@ class Bayesian(Detector):
             is; with standard errors (``_se``). A refit chooses its own cutoff.
         """
         draws = self._posterior_draws
-        likelihood: Any = self._likelihood()
+        likelihood: Any = self.fit_.likelihood
         parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
         rows, center = inputs.table(self, X), cast(Center, self.fit_.center)
         return other_prior.power_scaling(

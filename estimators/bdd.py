@@ -18,7 +18,7 @@ from ..models.bdd_m import TruncatedNormalPosterior
 from ..models.gram import Gram
 from ..models.potential import WeightMap
 from ..models.priors import EqualWeights, GaussianPrior, Prior, TruncatedNormal
-from .bayesian import CALIBRATED, Bayesian
+from .bayesian import CALIBRATED, SCALE_OR_CALIBRATED, Bayesian
 from .training import TrainingData
 
 if TYPE_CHECKING:
@@ -99,10 +99,7 @@ class BDD(Bayesian):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Bayesian._parameter_constraints,
-        "likelihood_scale": [
-            *Bayesian._parameter_constraints["likelihood_scale"],
-            StrOptions({CALIBRATED}),
-        ],
+        "likelihood_scale": SCALE_OR_CALIBRATED,
         "sampler": [StrOptions({"exact", "map", *SAMPLERS})],
         "simplex": ["boolean"],
     }
@@ -144,20 +141,16 @@ class BDD(Bayesian):
         posterior = NormalPosterior(gram, self.prior, self._scale)
         return Draws.of_weights(posterior.simplex_mode() if self.simplex else posterior.mean)
 
-    # without a closed form only refits leave rows out, as the weights do not sum to one
-
     @property
     @override
-    def _rescales_left_out(self) -> bool:
-        return self.simplex
+    def _leaves_out(self) -> str:
+        if self.simplex:
+            return "rescaled"
+        # without a closed form only refits, as the weights do not sum to one
+        return "closed form" if isinstance(self.prior, GaussianPrior) else "refits"
 
     @property
-    @override
-    def _has_loo(self) -> bool:
-        return self.simplex or isinstance(self.prior, GaussianPrior)
-
-    @property
-    def _has_full_conformal(self) -> bool:
+    def _has_full_conformal(self) -> bool:  # type: ignore[override]
         return not self.simplex and self.fit_.data.dictionary.points_are_rows
 
     @override
@@ -289,13 +282,8 @@ class BDDM(Bayesian):
 
     @property
     @override
-    def _rescales_left_out(self) -> bool:
-        return False
-
-    @property
-    @override
-    def _has_loo(self) -> bool:
-        return isinstance(self.minority_prior, TruncatedNormal)
+    def _leaves_out(self) -> str:
+        return "closed form" if isinstance(self.minority_prior, TruncatedNormal) else "refits"
 
     @override
     def _left_out_sums(

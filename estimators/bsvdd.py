@@ -8,13 +8,13 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ..models import bsvdd, bsvdd_m
 from ..models.gram import Gram
 from ..models.potential import WeightMap
 from ..models.priors import Beta, Flat, InverseRowSum, Prior
-from .bayesian import CALIBRATED, Bayesian
+from .bayesian import CALIBRATED, SCALE, SCALE_OR_CALIBRATED, Bayesian
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -129,21 +129,15 @@ class BSVDD(Bayesian):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Bayesian._parameter_constraints,
-        "likelihood_scale": [
-            *Bayesian._parameter_constraints["likelihood_scale"],
-            StrOptions({CALIBRATED}),
-        ],
+        "likelihood_scale": SCALE_OR_CALIBRATED,
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
+
+    _nonnegative = True
 
     prior: Prior = Flat(sd=1.5)
     likelihood_scale: float | str = CALIBRATED
     outlier_fraction: float = 1.0
-
-    @property
-    @override
-    def _nonnegative(self) -> bool:
-        return not self._learns_from_minority
 
     @override
     def _validate_params(self) -> None:
@@ -236,9 +230,10 @@ class BSVDDM(BSVDD):
     """
 
     _learns_from_minority = True
+    _nonnegative = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BSVDD._parameter_constraints,
-        "likelihood_scale": Bayesian._parameter_constraints["likelihood_scale"],
+        "likelihood_scale": SCALE,
         "minority_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 

@@ -21,13 +21,12 @@ from ..inference import diagnostics, left_out
 from ..inference.center import Boundary, Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import LeftOut
-from ..inference.density import LazyPrior
 from ..inference.draws import Draws, spread
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
-from ..models.potential import KernelLikelihood, Likelihood, WeightMap
+from ..models.potential import WeightMap
 from . import inputs, tree
 from .fit import Fit, of_rows, read
 from .questions import batches, decision, explanation, kinds, p_values, stream
@@ -84,8 +83,6 @@ class Detector(OutlierMixin, BaseEstimator):
         The Gram statistics of the training rows.
     cutoff_, offset_, level_ : float
         D_opt; the score of the cutoff, 0; and the level of the decision.
-    support_ : ndarray of int
-        Indices of the dictionary points with a nonzero weight.
     labels_ : tuple
         The labels of y in ``fit``, those of the minority first; empty without y.
     idata_ : xarray.DataTree
@@ -101,6 +98,8 @@ class Detector(OutlierMixin, BaseEstimator):
     _centered: ClassVar[bool] = True
     _folds: ClassVar[int] = 5  # refitted for the cutoff, if there is no leave-one-out
     _has_own_cutoff: ClassVar[bool] = False
+    _aligned: ClassVar[bool] = False  # values of folds are taken relative to their own cutoff
+    _has_full_conformal: ClassVar[bool] = False  # a row can join the fit in closed form
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
     # the fit
@@ -151,22 +150,15 @@ class Detector(OutlierMixin, BaseEstimator):
         new = self._copy()  # a fit that fails leaves this estimator unchanged
         data = new._read(X, y)  # checks, columns and Gram statistics
         draws = new._draw(data.gram, data.seed)
-        self.__dict__ = new._described(data, draws).__dict__
+        # a copy: CPython 3.13.0 may collect what a dict of a freed object holds
+        self.__dict__ = dict(new._described(data, draws).__dict__)
         return self
 
     def _described(self, data: TrainingData, draws: Draws) -> Self:
         """Set this estimator's fit to the draws of a model of ``data``, and return it."""
         center = self._score(draws, data.gram)
         found = self._diagnose(draws, center, data) | data.dictionary.diagnostics(data)
-        fit = Fit(
-            data=data,
-            draws=draws,
-            center=center,
-            diagnostics=found,
-            prior=self._prior_of(data),
-            likelihood=self._likelihood_of(data, draws),
-            attrs=self._attrs(),
-        )
+        fit = Fit(data=data, draws=draws, center=center, diagnostics=found, **self._model_of(data))
         self._warn_of(fit)
         return self._decided(fit)
 
@@ -204,7 +196,6 @@ class Detector(OutlierMixin, BaseEstimator):
         self._kinds: kinds.Kinds | None = None  # until they are asked for
         self.kernel_, self.gram_, self.labels_ = fit.data.kernel, fit.data.gram, fit.data.labels
         self.cutoff_, self.offset_, self.level_ = fit.distance, 0.0, fit.level
-        self.support_ = fit.center.support
         self.__dict__.pop("idata_", None)
         return self
 
@@ -233,70 +224,19 @@ class Detector(OutlierMixin, BaseEstimator):
         self._check_policy(policy)
         data = read(self, X, y, policy)
         policy.check_rate(data.minority)
-        self._learn(data)
+        self._learn(data.gram, data)
         return data
 
     def _fit_rows(self, data: TrainingData) -> Self:
         """Fit rows that are read, with points, kernel and Gram statistics of this estimator."""
         data = of_rows(self, data)
-        self._learn(data)
+        self._learn(data.gram, data)
         return self._described(data, self._draw(data.gram, data.seed))
-
-    def _held_rows(
-        self,
-        dictionary: Dictionary,
-        minority: np.ndarray,
-        policy: Cutoff,
-        seed: int,
-        no_labels: bool = False,
-    ) -> np.ndarray | slice:
-        """Return the rows that a fit holds, after all checks that need no values of rows."""
-        if self._learns_from_minority and not minority.any():
-            raise ValueError(
-                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
-                + ("; it requires y to be passed, but the target y is None" if no_labels else "")
-                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
-            )
-        held = dictionary.held_rows(minority, seed)
-        of_held = minority[held]
-        left_out.check(policy, of_held, len(of_held) == len(minority), self._auto_cv)
-        return held
-
-    def check_rows(self, minority: np.ndarray) -> None:
-        """Raise a ValueError if so many rows of each class cannot be fitted, whatever they are.
-
-        Nothing is computed, so that a model can be refused before others are fitted.
-
-        Parameters
-        ----------
-        minority : ndarray of bool, shape (n,)
-            Which of the training rows are minority.
-
-        Raises
-        ------
-        ValueError
-            Too many rows without a ``dictionary``, too few for the cutoff, or no minority row for
-            a model that learns from them. The message says what to do.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bsvdd import BSVDD, SVDD
-        >>> BSVDD().check_rows(np.zeros(100_000, dtype=bool))
-        >>> SVDD().check_rows(np.zeros(100_000, dtype=bool))
-        Traceback (most recent call last):
-        ValueError: the kernel matrix of 100000 rows needs 80.0 GB, and up to 20000 rows are ...
-        """
-        policy, minority = as_cutoff(self.cutoff), np.asarray(minority, dtype=bool)
-        self._check_policy(policy)
-        dictionary = self._dictionary(self._n_points(minority))
-        held = self._held_rows(dictionary, minority, policy, 0)
-        policy.check_rate(minority[held])
 
     # hooks of the models
 
-    def _learn(self, data: TrainingData) -> None:
-        """Set what is learned from rows and Gram statistics before the weights."""
+    def _learn(self, gram: Gram, data: TrainingData | None = None) -> None:
+        """Set what is learned from Gram statistics, or ``data`` if given, before the weights."""
 
     def _draw(self, gram: Gram, seed: int) -> Draws:
         """Return the weights: a single estimate, or draws of their posterior."""
@@ -311,10 +251,6 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return the map of draws of ``variables`` to the weights, if the model states one."""
         return None
 
-    def _for_points(self, gram: Gram) -> Self:
-        """Return this estimator with what it learns from points, which are rows, alone."""
-        return self
-
     @property
     def _nonnegative(self) -> bool:
         """Whether the model has no negative weights."""
@@ -327,34 +263,15 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         return AllRows(self._learns_from_minority)
 
-    def _n_points(self, minority: np.ndarray) -> int:
-        """Return the number of rows that the model learns from."""
-        return len(minority) if self._learns_from_minority else int((~minority).sum())
-
     @property
-    def _takes_unlabelled(self) -> bool:
-        """Whether rows without a label have a part in the fit."""
-        return False
-
-    @property
-    def _has_loo(self) -> bool:
-        """Whether one fit to all rows gives left-out scores."""
-        return self._rescales_left_out
+    def _leaves_out(self) -> str:
+        """How rows are left out: "rescaled" (weights), "closed form" (of its own) or "refits"."""
+        return "rescaled"
 
     @property
     def _auto_cv(self) -> str | int:
         """What ``Cutoff(cv="auto")`` stands for: "loo", or the most folds."""
-        return "loo" if self._has_loo else self._folds
-
-    @property
-    def _rescales_left_out(self) -> bool:
-        """Whether the other weights of a draw are rescaled when a point leaves it."""
-        return self._centered
-
-    @property
-    def _has_full_conformal(self) -> bool:
-        """Whether a row can join the rows of the fit in closed form."""
-        return False
+        return self._folds if self._leaves_out == "refits" else "loo"
 
     def _left_out_sums(
         self, data: TrainingData, weights: np.ndarray
@@ -364,7 +281,7 @@ class Detector(OutlierMixin, BaseEstimator):
         They are of shape (draws, M), with log importance weights of that shape, or None where all
         draws count the same.
         """
-        if not self._rescales_left_out:
+        if self._leaves_out != "rescaled":
             return None
         return left_out.leave_one_out(weights, data.gram.K_left_out, data.gram.n1), None
 
@@ -372,25 +289,8 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return the score of the model's own boundary."""
         raise NotImplementedError
 
-    def _reference(self, draws: Draws, score: Score) -> float | None:
-        """Return a score that has the same meaning in fits to all rows and to folds, if needed."""
-        return None
-
-    def _prior_of(self, data: TrainingData) -> LazyPrior | None:
-        """Return the prior of a model with a posterior."""
-        return None
-
-    def _likelihood_of(self, data: TrainingData, draws: Draws) -> Likelihood | None:
-        """Return the likelihood in numbers, or None if there is none."""
-        return KernelLikelihood() if self._centered else None
-
-    def _likelihood(self) -> Likelihood | None:
-        """Return the likelihood of the fit; a saved fit makes it when it is asked for."""
-        fit = self.fit_
-        return fit.likelihood or self._likelihood_of(fit.data, fit.draws)
-
-    def _attrs(self) -> dict[str, Any]:
-        """Return what the tree says of the model beside its draws."""
+    def _model_of(self, data: TrainingData) -> dict[str, Any]:
+        """Return prior and attributes of a model with a posterior, by the names of ``Fit``."""
         return {}
 
     def _warn_of(self, fit: Fit) -> None:
@@ -414,7 +314,7 @@ class Detector(OutlierMixin, BaseEstimator):
                 "cutoff: criterion='model' is for models with a boundary of their own, such as "
                 f"SVDD; {type(self).__name__} has none: use another criterion"
             )
-        if policy.cv == "loo" and not self._has_loo:
+        if policy.cv == "loo" and self._leaves_out == "refits":
             raise ValueError(
                 f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has "
                 "it for a normal prior, BDD-M for a truncated normal minority_prior); use "
@@ -456,12 +356,12 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return the values by a fit to the rows ``train``, as a function of row numbers."""
         data = fit.data
         draws, score = self._refit(data, train)
-        own, other = self._reference(draws, score), self._reference(fit.draws, fit.center)
 
         def values(test: np.ndarray) -> np.ndarray:
             found = score.values_left_out(data.rows[test], data.minority[test])
-            if own is None or other is None:
+            if not self._aligned:
                 return found
+            own, other = self._own_cutoff(draws, score), self._own_cutoff(fit.draws, fit.center)
             return left_out.aligned(found, score, own, other)
 
         return values
@@ -481,7 +381,8 @@ class Detector(OutlierMixin, BaseEstimator):
             kernel = own.resolve(data.rows[train[~data.minority[train]]])
         gram = data.fold(train, kernel)
         if own_kernel and data.dictionary.points_are_rows:
-            est = self._for_points(gram)
+            est = copy.copy(self)
+            est._learn(gram)
         draws = est._draw(gram, data.seed)
         return draws, est._score(draws, gram)
 

@@ -14,12 +14,14 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from ..inference import left_out
 from ..inference.center import Center, Score
-from ..inference.cutoff import Cutoff
+from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.density import LazyPrior
 from ..inference.draws import Draws
 from ..models.kernels import Kernel, as_kernel
-from ..models.potential import Likelihood
+from ..models.potential import KernelLikelihood, Likelihood, likelihood_of
+from ..models.priors import GraphLaplacian
 from . import training
 from .inputs import naming, numbers_of, training_names, validated, warn_of_columns
 from .labels import labels_of, minority_rows, missing_labels, seen, warn_of_classes
@@ -54,8 +56,6 @@ class Fit:
         How rows are left out, as in :class:`bsvdd.Cutoff`.
     prior : LazyPrior or None
         The prior, whose draws are made when they are first asked for; None without a posterior.
-    likelihood : Likelihood or None
-        The likelihood of the weights in numbers.
     attrs : dict
         What ``idata_["posterior"]`` says of the model beside its draws, such as its priors.
     """
@@ -69,7 +69,6 @@ class Fit:
     left_out: np.ndarray | None = None
     cv: str | int = "auto"
     prior: LazyPrior | None = None
-    likelihood: Likelihood | None = None
     attrs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -81,6 +80,13 @@ class Fit:
     def decision(self) -> np.ndarray:
         """What ``center.decision`` has of the training rows, shape (4, n)."""
         return self.center.decision(self.data.rows, self.level)
+
+    @cached_property
+    def likelihood(self) -> Likelihood:
+        """The likelihood of the weights in numbers; made when it is first asked for."""
+        if self.prior is None:
+            return KernelLikelihood(self.attrs.get("likelihood_scale", 1.0))
+        return likelihood_of(self.prior.build())
 
     @property
     def normal(self) -> np.ndarray:
@@ -106,15 +112,16 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
     kernel = as_kernel(est.kernel)
     with naming(X):
         source, labels = _source(est, kernel, X, y)
-        gap = missing_labels(labels, source.n_rows) if est._takes_unlabelled else np.zeros(0, bool)
+        takes_gaps = isinstance(getattr(est, "prior", None), GraphLaplacian)
+        gap = missing_labels(labels, source.n_rows) if takes_gaps else np.zeros(0, bool)
         if gap.any():
             labels = labels_of(labels, ~gap)
         n = source.n_rows - int(gap.sum())
         minority_of_all = minority_rows(labels, n, est.minor_label)
     warn_of_classes(minority_of_all, est.minor_label)
     seed = int(check_random_state(est.random_state).randint(2**31 - 1))
-    dictionary: Dictionary = est._dictionary(est._n_points(minority_of_all))
-    held = est._held_rows(dictionary, minority_of_all, policy, seed, y is None)
+    dictionary = _dictionary(est, minority_of_all)
+    held = _held_rows(est, dictionary, minority_of_all, policy, seed, y is None)
     minority, unlabelled, row_numbers = minority_of_all[held], None, held
     with naming(X):
         if gap.any():
@@ -150,7 +157,7 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
 def of_rows(est: Any, data: TrainingData) -> TrainingData:
     """Return the training data of another estimator of the same rows, with its own points."""
     rows, minority = data.rows, data.minority
-    dictionary: Dictionary = est._dictionary(est._n_points(minority))
+    dictionary = _dictionary(est, minority)
     names = getattr(est, "feature_names_in_", None)
     kernel = as_kernel(est.kernel).with_columns(names, data.kernel.categorical_columns)
     source = ArrayRows(rows, is_checked=True)
@@ -158,6 +165,57 @@ def of_rows(est: Any, data: TrainingData) -> TrainingData:
         kernel.resolve(rows[~minority]), rows, minority, source, minority, data.seed
     )
     return replace(data, gram=gram, row_of_point=row_of_point, dictionary=dictionary)
+
+
+def check_rows(est: Any, minority: np.ndarray) -> None:
+    """Raise a ValueError if so many rows of each class cannot be fitted, whatever they are.
+
+    Nothing is computed, so that a model can be refused before others are fitted.
+
+    Parameters
+    ----------
+    est : estimator
+    minority : ndarray of bool, shape (n,)
+        Which of the training rows are minority.
+
+    Raises
+    ------
+    ValueError
+        Too many rows without a ``dictionary``, too few for the cutoff, or no minority row for a
+        model that learns from them. The message says what to do.
+    """
+    policy = as_cutoff(est.cutoff)
+    est._check_policy(policy)
+    held = _held_rows(est, _dictionary(est, minority), minority, policy, 0)
+    policy.check_rate(minority[held])
+
+
+def _dictionary(est: Any, minority: np.ndarray) -> Dictionary:
+    """Return the dictionary of an estimator for so many rows of each class."""
+    n = len(minority) if est._learns_from_minority else int((~minority).sum())
+    dictionary: Dictionary = est._dictionary(n)
+    return dictionary
+
+
+def _held_rows(
+    est: Any,
+    dictionary: Dictionary,
+    minority: np.ndarray,
+    policy: Cutoff,
+    seed: int,
+    no_labels: bool = False,
+) -> np.ndarray | slice:
+    """Return the rows that a fit holds, after all checks that need no values of rows."""
+    if est._learns_from_minority and not minority.any():
+        raise ValueError(
+            f"{type(est).__name__} learns from minority rows, but there is none (n1 = 0)"
+            + ("; it requires y to be passed, but the target y is None" if no_labels else "")
+            + "; give y with at least one minority row, or use a one-class model such as BSVDD"
+        )
+    held = dictionary.held_rows(minority, seed)
+    of_held = minority[held]
+    left_out.check(policy, of_held, len(of_held) == len(minority), est._auto_cv)
+    return held
 
 
 def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:

@@ -14,8 +14,9 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,21 +42,46 @@ from .rows.columns import FORMS, Dates
 from .training import TrainingData
 
 FORMAT = 3
-HDF5 = b"\x89HDF\r\n\x1a\n"  # how files of formats 1 and 2 begin
+
+NONE = type(None)
+PLAIN = (str, int, float, bool)
+FINITE = sys.float_info.max
+
+Place = str | Callable[[Any], Any] | None
+Group = dict[str, np.ndarray]
 
 
 class UnreadableFileError(ValueError):
     """The file is not a saved bsvdd estimator, or it is damaged."""
 
 
-class Tensor(NamedTuple):
-    """What an array of a file must be.
+# what a file has: where each value stands in a fitted estimator, and what it must be
 
-    ``kinds`` are the kinds of its dtype. ``shape`` has a symbol for each length; the same symbol
-    is the same length, and ``...`` any further ones. Values are at least ``low`` and less than
-    ``below``, a number or a symbol. Unless ``finite`` is False, they are finite.
+
+class Entry(NamedTuple):
+    """A value of the header: one of ``types``, with items of the types ``items``.
+
+    ``of`` is its path of attributes from the estimator, or a function of the estimator. Numbers are
+    at least ``low``, and less than ``below``.
     """
 
+    of: Place
+    types: tuple[type, ...]
+    items: tuple[type, ...] = ()
+    low: float = -FINITE
+    below: float = math.inf
+
+
+class Tensor(NamedTuple):
+    """An array, or, if its name ends with ``*``, a dict of arrays whose names follow.
+
+    ``of`` is as in :class:`Entry`, and an array that is None is not saved. ``kinds`` are the kinds
+    of its dtype. ``shape`` has a symbol for each length; the same symbol is the same length, and
+    ``...`` any further ones. Values are at least ``low`` and less than ``below``, a number or a
+    symbol. Unless ``finite`` is False, they are finite.
+    """
+
+    of: Place
     kinds: str
     shape: str
     low: float = -math.inf
@@ -63,76 +89,114 @@ class Tensor(NamedTuple):
     finite: bool = True
 
 
-TENSORS = {
-    "rows": Tensor("f", "n p"),
-    "kind": Tensor("i", "n", 0, "kinds"),
-    "unlabelled": Tensor("f", "u p"),
-    "left_out": Tensor("f", "n", finite=False),
-    "boundary/threshold": Tensor("f", "cut", finite=False),
-    "boundary/reference": Tensor("f", "cut", finite=False),
-    "boundary/log_whole": Tensor("f", "cut", finite=False),
-    "gram/points": Tensor("f", "M p"),
-    "gram/row_of_point": Tensor("i", "M", -1, "n"),
-    "gram/r": Tensor("f", "M"),
-    "posterior/w": Tensor("f", "chains draws M"),
-    "posterior/squared_norm": Tensor("f", "chains draws"),
-    "posterior/squared_radius": Tensor("f", "chains draws", 0),
-    "posterior/*": Tensor("fiub", "chains draws ...", finite=False),
-    "log_prior/*": Tensor("f", "chains draws", finite=False),
-    "sample_stats/*": Tensor("fiub", "chains draws", finite=False),
-    "sha256": Tensor("u", "digest"),
-}
-BOUNDARY = tuple(f"boundary/{each.name}" for each in fields(Boundary))
-NEEDED = ("rows", "kind", "posterior/w", "sha256", *BOUNDARY)
-OF_LANDMARKS = ("gram/points", "gram/row_of_point", "gram/r")
-
-NONE = type(None)
-PLAIN = (str, int, float, bool)
-FINITE = sys.float_info.max
+def _parameters(est: Any) -> dict[str, Any]:
+    parameters = est.get_params(deep=False) | {"kernel": kernels.as_kernel(est.kernel)}
+    return {name: encode(name, value) for name, value in parameters.items()}
 
 
-class Entry(NamedTuple):
-    """What a value of the header must be: one of ``types``, with items of the types ``items``.
+def _dates(est: Any) -> dict[str, list[str]]:
+    return {str(column): [d.origin, d.form] for column, d in est.fit_.data.dates.items()}
 
-    Numbers are at least ``low``, and less than ``below``.
-    """
 
-    types: tuple[type, ...]
-    items: tuple[type, ...] = ()
-    low: float = -FINITE
-    below: float = math.inf
+def _map(est: Any, variables: Group) -> WeightMap | None:
+    """Return the map of the variables of a file to the weights, which are then not in it."""
+    found: WeightMap | None = est._weight_map(variables)
+    return found if found is not None and set(found.inputs) <= set(variables) else None
+
+
+def _variables(est: Any) -> Group:
+    """Return draws; those of many numbers in single precision, far finer than their error."""
+    draws: Draws = est.fit_.draws
+    kept = draws if _map(est, draws.variables) is None else draws.without("w")
+    return {
+        name: v.astype(np.float32)
+        if draws.is_posterior and v.ndim > 2 and v.dtype.kind == "f"
+        else v
+        for name, v in kept.variables.items()
+    }
+
+
+def _by_draw(group: str) -> Callable[[Any], Group]:
+    def of(est: Any) -> Group:
+        draws: Draws = est.fit_.draws
+        return {name: v.reshape(draws.shape) for name, v in getattr(draws, group).items()}
+
+    return of
+
+
+def _of_landmarks(path: str) -> Callable[[Any], np.ndarray | None]:
+    return lambda est: (
+        None if est.fit_.data.dictionary.points_are_rows else attrgetter(path)(est.fit_.data)
+    )
+
+
+def _views(est: Any) -> Group:
+    """Return the files of the estimators that a fit joins, as bytes."""
+    return {
+        name: np.frombuffer(_content(view), np.uint8)
+        for name, view in getattr(est, "views_", {}).items()
+    }
 
 
 HEADER = {
-    "format": Entry((int,)),
-    "estimator": Entry((str,)),
-    "parameters": Entry((dict,)),
-    "kernel": Entry((dict,)),
-    "features": Entry((list,), (str,)),
-    "seed": Entry((int,), (), 0, 2**31),
-    "label": Entry((str, NONE)),
-    "labels": Entry((list,), PLAIN),
-    "kind_labels": Entry((list,), PLAIN),
-    "names": Entry((list, NONE)),
-    "dates": Entry((dict,), (list,)),
-    "gram": Entry((dict, NONE)),
-    "report": Entry((dict,), (str, int, float)),
-    "calibrated_scale": Entry((float,), (), 0.0),
-    "solution": Entry((dict,), (int, float)),
-    "dims": Entry((dict,), (list,)),
-    "coords": Entry((dict,), (list,)),
-    "diagnostics": Entry((dict,), (int, float)),
-    "cutoff": Entry((float,)),
-    "level": Entry((float,), (), 0.0, 1.0),
-    "cv": Entry((str, int)),
+    "format": Entry(lambda est: FORMAT, (int,)),
+    "estimator": Entry(lambda est: type(est).__name__, (str,)),
+    "parameters": Entry(_parameters, (dict,)),
+    "kernel": Entry(lambda est: encode("kernel", est.kernel_), (dict,)),
+    "features": Entry(
+        lambda est: [str(name) for name in getattr(est, "feature_names_in_", [])], (list,), (str,)
+    ),
+    "seed": Entry("fit_.data.seed", (int,), (), 0, 2**31),
+    "label": Entry("fit_.data.label", (str, NONE)),
+    "labels": Entry(lambda est: to_save(est.labels_), (list,), PLAIN),
+    "kind_labels": Entry(lambda est: to_save(est.fit_.data.kind_labels, True), (list,), PLAIN),
+    "names": Entry("fit_.data.names", (list, NONE)),
+    "dates": Entry(_dates, (dict,), (list,)),
+    "all_rows": Entry("fit_.data.all_rows", (bool,)),
+    "n0": Entry("gram_.n0", (int,), (), 1),
+    "n1": Entry("gram_.n1", (int,), (), 0),
+    "T": Entry(lambda est: float(est.gram_.T), (float,)),
+    "report": Entry(lambda est: est.fit_.draws.report.attrs(), (dict,), (str, int, float)),
+    "calibrated_scale": Entry(
+        lambda est: getattr(est, "_calibrated_scale", 0.0), (float,), (), 0.0
+    ),
+    "solution": Entry("fit_.draws.solution", (dict,), (int, float)),
+    "dims": Entry("fit_.draws.dims", (dict,), (list,)),
+    "coords": Entry("fit_.draws.coords", (dict,), (list,)),
+    "diagnostics": Entry(lambda est: dict(est.fit_.diagnostics), (dict,), (int, float)),
+    "cutoff": Entry(lambda est: float(est.cutoff_), (float,)),
+    "level": Entry(lambda est: float(est.level_), (float,), (), 0.0, 1.0),
+    "cv": Entry("fit_.cv", (str, int)),
+    "failed": Entry(lambda est: getattr(est, "failed_", {}), (dict,), (str,)),
 }
-GRAM = {
-    "T": Entry((float,)),
-    "n0": Entry((int,), (), 1),
-    "n1": Entry((int,), (), 0),
-    "all_rows": Entry((bool,)),
+TENSORS = {
+    "rows": Tensor("fit_.data.rows", "f", "n p"),
+    "kind": Tensor("fit_.data.kind", "i", "n", 0, "kinds"),
+    "unlabelled": Tensor("gram_.unlabelled", "f", "u p"),
+    "left_out": Tensor("fit_.left_out", "f", "n", finite=False),
+    "boundary/*": Tensor(lambda est: vars(est.fit_.center.boundary), "f", "cut", finite=False),
+    "gram/points": Tensor(_of_landmarks("gram.points"), "f", "M p"),
+    "gram/row_of_point": Tensor(_of_landmarks("row_of_point"), "i", "M", -1, "n"),
+    "gram/r": Tensor(_of_landmarks("gram.r"), "f", "M"),
+    "posterior/w": Tensor(None, "f", "chains draws M"),
+    "posterior/squared_norm": Tensor(None, "f", "chains draws"),
+    "posterior/squared_radius": Tensor(None, "f", "chains draws", 0),
+    "posterior/*": Tensor(_variables, "fiub", "chains draws ...", finite=False),
+    "log_prior/*": Tensor(_by_draw("log_prior"), "f", "chains draws", finite=False),
+    "sample_stats/*": Tensor(_by_draw("statistics"), "fiub", "chains draws", finite=False),
+    "views/*": Tensor(_views, "u", "..."),
+    "sha256": Tensor(None, "u", "digest"),
 }
-ROWS = ("rows", "kind", "unlabelled")  # of a file of views, the same for all
+NEEDED = ("rows", "kind", "posterior/w", "sha256")
+OF_LANDMARKS = ("gram/points", "gram/row_of_point", "gram/r")
+
+
+def _value(est: Any, of: Place) -> Any:
+    return attrgetter(of)(est) if isinstance(of, str) else of and of(est)
+
+
+def _group(tensors: Group, start: str) -> Group:
+    return {name.removeprefix(start): v for name, v in tensors.items() if name.startswith(start)}
 
 
 # writing
@@ -151,93 +215,28 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
         The file cannot be written.
     """
     check_is_fitted(est)
-    header, tensors = _header(est), _tensors(est)
-    if hasattr(est, "views_"):
-        header |= {"views": {}, "failed": est.failed_}
-    for i, (name, view) in enumerate(getattr(est, "views_", {}).items()):
-        header["views"][name] = _header(view)
-        of_view = {k: v for k, v in _tensors(view).items() if k not in ROWS}
-        tensors |= {f"views/{i}/{key}": values for key, values in of_view.items()}
-    text = json.dumps(header, default=_plain)
-    tensors = {name: _contiguous(name, v) for name, v in tensors.items()}
+    content = _content(est)
+    with atomic(Path(path)) as temporary:
+        temporary.write_bytes(content)
+
+
+def _content(est: Any) -> bytes:
+    header = {name: _value(est, entry.of) for name, entry in HEADER.items()}
+    text, tensors = json.dumps(header, default=_plain), {}
+    for name, tensor in TENSORS.items():
+        found = _value(est, tensor.of)
+        for key, values in (found if isinstance(found, dict) else {"": found}).items():
+            if values is not None:
+                place = name.removesuffix("*") + key
+                tensors[place] = _contiguous(place, values)
     tensors["sha256"] = _digest(text, tensors)
     try:
-        content = safetensors.save(tensors, {"bsvdd": text})
+        return safetensors.save(tensors, {"bsvdd": text})
     except SafetensorError as error:
         raise ValueError(
             f"names of rows and columns and parameters take {len(text) / 1e6:.0f} MB, which is too "
             f"much ({error}); fit rows without names, X.reset_index(drop=True)"
         ) from error
-    with atomic(Path(path)) as temporary:
-        temporary.write_bytes(content)
-
-
-def _header(est: Any) -> dict[str, Any]:
-    fit: Fit = est.fit_
-    data, draws = fit.data, fit.draws
-    parameters = est.get_params(deep=False) | {"kernel": kernels.as_kernel(est.kernel)}
-    gram = {"T": float(data.gram.T), "n0": data.gram.n0, "n1": data.gram.n1}
-    return {
-        "format": FORMAT,
-        "estimator": type(est).__name__,
-        "parameters": {name: encode(name, value) for name, value in parameters.items()},
-        "kernel": encode("kernel", data.kernel),
-        "features": [str(f) for f in getattr(est, "feature_names_in_", [])],
-        "seed": data.seed,
-        "label": data.label,
-        "labels": to_save(data.labels),
-        "kind_labels": to_save(data.kind_labels, True),
-        "names": data.names,
-        "dates": {str(column): [d.origin, d.form] for column, d in data.dates.items()},
-        "gram": None if data.dictionary.points_are_rows else gram | {"all_rows": data.all_rows},
-        "report": draws.report.attrs(),
-        "calibrated_scale": getattr(est, "_calibrated_scale", 0.0),
-        "solution": draws.solution,
-        "dims": draws.dims,
-        "coords": draws.coords,
-        "diagnostics": dict(fit.diagnostics),
-        "cutoff": float(fit.distance),
-        "level": float(fit.level),
-        "cv": fit.cv,
-    }
-
-
-def _tensors(est: Any) -> dict[str, np.ndarray]:
-    fit: Fit = est.fit_
-    data, draws, boundary = fit.data, fit.draws, fit.center.boundary
-    variables = draws.variables
-    if _map(est, variables) is not None:
-        variables = draws.without("w").variables
-    by_draw = {"log_prior": draws.log_prior, "sample_stats": draws.statistics}
-    tensors = {
-        "rows": data.rows,
-        "kind": data.kind,
-        "unlabelled": data.gram.unlabelled,
-        "left_out": fit.left_out,
-        **{f"boundary/{each.name}": getattr(boundary, each.name) for each in fields(boundary)},
-        **{f"posterior/{name}": _single(draws, v) for name, v in variables.items()},
-        **{
-            f"{group}/{name}": v.reshape(draws.shape)
-            for group, values in by_draw.items()
-            for name, v in values.items()
-        },
-    }
-    if not data.dictionary.points_are_rows:
-        of_landmarks = data.gram.points, data.row_of_point, data.gram.r
-        tensors |= dict(zip(OF_LANDMARKS, of_landmarks, strict=True))
-    return {name: values for name, values in tensors.items() if values is not None}
-
-
-def _map(est: Any, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
-    """Return the map of the variables of a file to the weights, which are then not in it."""
-    found: WeightMap | None = est._weight_map(variables)
-    return found if found is not None and set(found.inputs) <= set(variables) else None
-
-
-def _single(draws: Draws, values: np.ndarray) -> np.ndarray:
-    """Return draws of many numbers in single precision, far finer than their Monte Carlo error."""
-    many = draws.is_posterior and values.ndim > 2 and values.dtype.kind == "f"
-    return values.astype(np.float32) if many else values
 
 
 def _contiguous(name: str, values: np.ndarray) -> np.ndarray:
@@ -253,7 +252,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be saved; expected numbers and texts")
 
 
-def _digest(text: str, tensors: Mapping[str, np.ndarray]) -> np.ndarray:
+def _digest(text: str, tensors: Group) -> np.ndarray:
     """Return the SHA-256 of the header and of all other tensors, as bytes."""
     digest = hashlib.sha256(text.encode())
     for name in sorted(set(tensors) - {"sha256"}):
@@ -264,6 +263,14 @@ def _digest(text: str, tensors: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 # reading
+
+
+class Parsed(NamedTuple):
+    """A file: its header and tensors, and the files of the views in it."""
+
+    header: dict[str, Any]
+    tensors: Group
+    views: dict[str, Parsed]
 
 
 def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:
@@ -304,9 +311,11 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
     """
     own_functions = dict(functions or {})
     try:
-        header, tensors = _read(path)
-        views = list(header.get("views", {}).values())
-        stored = [header["parameters"], *(each["kernel"] for each in [header, *views])]
+        if not stat.S_ISREG(os.stat(path).st_mode):  # reading a pipe would block
+            raise ValueError("it is no saved bsvdd estimator, because it is not a file")
+        parsed = _parsed(Path(path).read_bytes())  # once: the file may change
+        files = [parsed, *parsed.views.values()]
+        stored = [parsed.header["parameters"], *(each.header["kernel"] for each in files)]
         needed = set(function_names(stored))
     except OSError:
         raise
@@ -319,18 +328,13 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
             f"names, load(path, {{name: function}}), got {sorted(own_functions) or 'none'}"
         )
     try:
-        return _restored(header, tensors, own_functions)
+        return _fitted(_unfitted(parsed.header, own_functions), parsed, own_functions)
     except Exception as error:
         raise UnreadableFileError(f"{path} cannot be read: {error}") from error
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _parsed(content: bytes) -> Parsed:
     """Return header and tensors of a file, after checks of its bytes and of the header."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # reading a pipe would block
-        raise ValueError("it is no saved bsvdd estimator, because it is not a file")
-    content = Path(path).read_bytes()  # once: the file may change
-    if content.startswith(HDF5):
-        raise ValueError("it was saved by an older version; fit again")
     try:
         tensors = safetensors.load(content)
         start = content[8 : 8 + int.from_bytes(content[:8], "little")]
@@ -352,13 +356,9 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
             "it is damaged, because its SHA-256 is not the one that was saved; use a complete "
             "copy, or save the fit again"
         )
-    views, failed = header.pop("views", None), header.pop("failed", None)
-    for each in (header, *(views or {}).values()):
-        _check_header(each)
-    if views is not None:
-        failed = {str(name): str(reason) for name, reason in failed.items()}
-        header |= {"views": views, "failed": failed}
-    return header, tensors
+    _check_header(header)
+    views = _group(tensors, "views/")
+    return Parsed(header, tensors, {name: _parsed(v.tobytes()) for name, v in views.items()})
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -370,20 +370,11 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_header(header: dict[str, Any]) -> None:
     """Raise a ValueError unless the header has its keys, types and ranges."""
-    _check_entries("header", header, HEADER)
-    if header["gram"] is not None:
-        _check_entries("gram", header["gram"], GRAM)
-    offset = header["solution"].get("offset", 0.0)
-    if not math.isfinite(offset):
-        raise ValueError(f"offset: expected a finite number, got {offset}")
-
-
-def _check_entries(name: str, values: dict[str, Any], table: dict[str, Entry]) -> None:
-    if set(values) != set(table):
-        differ = ", ".join(sorted(set(values) ^ set(table)))
-        raise ValueError(f"{name}: missing from it, or unknown: {differ:.80}")
-    for key, (types, types_of_items, low, below) in table.items():
-        value = values[key]
+    if set(header) != set(HEADER):
+        differ = ", ".join(sorted(set(header) ^ set(HEADER)))
+        raise ValueError(f"header: missing from it, or unknown: {differ:.80}")
+    for key, (_, types, types_of_items, low, below) in HEADER.items():
+        value = header[key]
         items = value.values() if isinstance(value, dict) else value
         checked = [(value, types)]
         if types_of_items:
@@ -396,7 +387,7 @@ def _check_entries(name: str, values: dict[str, Any], table: dict[str, Entry]) -
             raise ValueError(f"{key}: expected at least {low} and less than {below}, got {value}")
 
 
-def _check_tensors(tensors: Mapping[str, np.ndarray], needed: tuple[str, ...], kinds: int) -> None:
+def _check_tensors(tensors: Group, needed: tuple[str, ...], kinds: int) -> None:
     """Raise a ValueError that names the first wrong tensor; there are ``kinds`` - 1 minorities."""
     for name in needed:
         if name not in tensors:
@@ -407,21 +398,17 @@ def _check_tensors(tensors: Mapping[str, np.ndarray], needed: tuple[str, ...], k
         expected = TENSORS.get(name) or TENSORS.get(name[: name.find("/") + 1] + "*")
         if expected is None:
             raise ValueError(f"{name} is unknown")
-        values = tensors[name]
-        shape, open_, _ = expected.shape.partition(" ...")
-        lengths = values.shape[: len(shape.split())] if open_ else values.shape
-        symbols = shape.split()
+        values, symbols = tensors[name], expected.shape.removesuffix("...").split()
+        lengths = values.shape[: len(symbols)] if "..." in expected.shape else values.shape
         if (
             values.dtype.kind not in expected.kinds
             or len(lengths) != len(symbols)
-            or any(
-                length != sizes.setdefault(symbol, length)
-                for symbol, length in zip(symbols, lengths, strict=True)
-            )
+            or any(n != sizes.setdefault(s, n) for s, n in zip(symbols, lengths, strict=True))
         ):
-            of = ", ".join(str(sizes.get(symbol, symbol)) for symbol in symbols)
+            of = expected.shape.split()
             raise ValueError(
-                f"{name}: expected values of kind {expected.kinds} and shape ({of}{open_}), got "
+                f"{name}: expected values of kind {expected.kinds} and shape "
+                f"({', '.join(str(sizes.get(symbol, symbol)) for symbol in of)}), got "
                 f"{values.dtype} of shape {values.shape}"
             )
         below = sizes[expected.below] if isinstance(expected.below, str) else expected.below
@@ -433,10 +420,8 @@ def _check_tensors(tensors: Mapping[str, np.ndarray], needed: tuple[str, ...], k
             )
 
 
-def _restored(
-    header: dict[str, Any], tensors: dict[str, np.ndarray], functions: dict[str, Any]
-) -> Any:
-    """Return the estimator of a header and its tensors, after the remaining checks."""
+def _unfitted(header: dict[str, Any], functions: dict[str, Any]) -> Any:
+    """Return the estimator of a header, not fitted."""
     classes = {record.class_name: record for record in ESTIMATORS.values()}
     if header["estimator"] not in classes:
         raise ValueError(f"unknown estimator {header['estimator']!r:.80}")
@@ -445,17 +430,14 @@ def _restored(
     if set(parameters) != set(cls._get_param_names()):  # a default would be a guess
         differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
         raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ:.80}")
-    return _with_fit(cls(**parameters), header, tensors, functions)
+    return cls(**parameters)
 
 
-def _with_fit(
-    est: Any, header: dict[str, Any], tensors: dict[str, np.ndarray], functions: dict[str, Any]
-) -> Any:
-    """Return the estimator with the fit of a header and its tensors."""
-    gram = header["gram"]
-    of_views = {name: v for name, v in tensors.items() if name.startswith("views/")}
-    tensors = _with_weights(est, {k: v for k, v in tensors.items() if k not in of_views})
-    needed = NEEDED if gram is None else NEEDED + OF_LANDMARKS
+def _fitted(est: Any, parsed: Parsed, functions: dict[str, Any]) -> Any:
+    """Return the estimator with the fit of a file, after the remaining checks."""
+    header, tensors = parsed.header, _with_weights(est, parsed.tensors)
+    landmarks = any(name in tensors for name in OF_LANDMARKS)
+    needed = NEEDED + OF_LANDMARKS if landmarks else NEEDED
     _check_tensors(tensors, needed, len(header["kind_labels"]) + 1)
     kernel = kernels.as_kernel(decode(header["kernel"], functions))
     n_columns = tensors["rows"].shape[1] - (2 if kernel.pairwise else 0)
@@ -467,43 +449,40 @@ def _with_fit(
     if header["features"]:
         est.feature_names_in_ = np.array(header["features"], dtype=object)
     # a file with statistics of its own is one of landmarks
-    rule = est._dictionary(0 if gram is None else sys.maxsize)
-    if rule.points_are_rows != (gram is None):
-        raise ValueError("gram: expected with landmarks, and only then")
+    rule = est._dictionary(sys.maxsize if landmarks else 0)
+    if rule.points_are_rows == landmarks:
+        raise ValueError("gram/r: expected with landmarks, and only then")
     data = _data(header, tensors, kernel, rule)
     draws = _draws(header, tensors)
     est._calibrated_scale = header["calibrated_scale"]
-    if "views" in header:
-        common = {name: tensors[name] for name in (*ROWS, "sha256") if name in tensors}
-        unfitted, est.views_, est.failed_ = est._estimators(), {}, header["failed"]
-        for i, (name, of_view) in enumerate(header["views"].items()):
-            start = f"views/{i}/"
-            own = {k.removeprefix(start): v for k, v in of_views.items() if k.startswith(start)}
-            est.views_[name] = _with_fit(unfitted[name], of_view, common | own, functions)
+    if parsed.views:
+        unfitted, est.failed_ = est._estimators(), header["failed"]
+        est.views_ = {
+            name: _fitted(each, parsed.views[name], functions)
+            for name, each in unfitted.items()
+            if name in parsed.views
+        }
         est._join(data)
+    boundary = Boundary(**_group(tensors, "boundary/"))
     fit = Fit(
         data=data,
         draws=draws,
-        center=est._score(draws, data.gram).deciding(
-            Boundary(*(tensors[name] for name in BOUNDARY))
-        ),
+        center=est._score(draws, data.gram).deciding(boundary),
         diagnostics=header["diagnostics"],
         distance=header["cutoff"],
         level=header["level"],
         left_out=tensors.get("left_out"),
         cv=header["cv"],
-        prior=est._prior_of(data),
-        attrs=est._attrs(),
+        **est._model_of(data),
     )
     return est._set(fit)
 
 
-def _with_weights(est: Any, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _with_weights(est: Any, tensors: Group) -> Group:
     """Return the tensors with the weights, if they follow from other draws."""
     draws = {
-        name.removeprefix("posterior/"): v.astype(float) if v.dtype == np.float32 else v
-        for name, v in tensors.items()
-        if name.startswith("posterior/")
+        name: v.astype(float) if v.dtype == np.float32 else v
+        for name, v in _group(tensors, "posterior/").items()
     }
     rule = _map(est, draws)
     if rule is not None:
@@ -517,10 +496,10 @@ def _with_weights(est: Any, tensors: dict[str, np.ndarray]) -> dict[str, np.ndar
 
 
 def _data(
-    header: dict[str, Any], tensors: dict[str, np.ndarray], kernel: kernels.Kernel, rule: Any
+    header: dict[str, Any], tensors: Group, kernel: kernels.Kernel, rule: Any
 ) -> TrainingData:
-    rows, kind, gram_numbers = tensors["rows"], tensors["kind"], header["gram"]
-    minority, M = kind > 0, tensors["posterior/w"].shape[-1]
+    rows, kind, M = tensors["rows"], tensors["kind"], tensors["posterior/w"].shape[-1]
+    minority = kind > 0
     names = None if header["names"] is None else np.array(header["names"])
     if minority.all():
         raise ValueError("kind: expected at least one majority row")
@@ -536,8 +515,7 @@ def _data(
         p, index = rows.shape[1] - 2, np.concatenate([rows, points])[:, -1:]
         if not np.isin(index, np.arange(p)).all():
             raise ValueError(f"rows: expected rows of a kernel of {p} columns")
-    all_rows = True
-    if gram_numbers is None:
+    if rule.points_are_rows:
         rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
         gram, row_of_point = rule.statistics(kernel, rows, minority)
         if len(row_of_point) != M:
@@ -545,11 +523,11 @@ def _data(
     else:
         if M > 2 * training.MAX_POINTS:  # landmarks, and as many minority points
             raise ValueError(f"gram/r: expected up to {2 * training.MAX_POINTS} points, got {M}")
-        if gram_numbers["n1"] >= M:
-            raise ValueError(f"gram: expected n1 of less than {M}, got {gram_numbers['n1']}")
-        sums = Sums(gram_numbers["n0"], gram_numbers["T"], tensors["gram/r"])
-        gram = Gram.from_sums(kernel, sums, points, gram_numbers["n1"])
-        row_of_point, all_rows = tensors["gram/row_of_point"], gram_numbers["all_rows"]
+        if header["n1"] >= M:
+            raise ValueError(f"n1: expected less than {M}, got {header['n1']}")
+        sums = Sums(header["n0"], header["T"], tensors["gram/r"])
+        gram = Gram.from_sums(kernel, sums, points, header["n1"])
+        row_of_point = tensors["gram/row_of_point"]
     rows.setflags(write=False)
     return TrainingData(
         rows=rows,
@@ -558,7 +536,7 @@ def _data(
         row_of_point=row_of_point,
         dictionary=rule,
         seed=header["seed"],
-        all_rows=all_rows,
+        all_rows=header["all_rows"],
         label=header["label"],
         labels=tuple(header["labels"]),
         kind=kind,
@@ -568,20 +546,19 @@ def _data(
     )
 
 
-def _draws(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Draws:
-    def group(start: str) -> dict[str, np.ndarray]:
-        return {name[len(start) :]: v for name, v in tensors.items() if name.startswith(start)}
-
+def _draws(header: dict[str, Any], tensors: Group) -> Draws:
     draws = Draws(
-        group("posterior/"),
+        _group(tensors, "posterior/"),
         SamplerReport(**header["report"]),
-        group("log_prior/"),
-        group("sample_stats/"),
+        _group(tensors, "log_prior/"),
+        _group(tensors, "sample_stats/"),
         {name: tuple(dims) for name, dims in header["dims"].items()},
         header["coords"],
         header["solution"],
     )
     if not draws.w.size:
         raise ValueError("posterior/w: expected at least one draw of one weight")
+    if not np.isfinite(list(draws.solution.values())).all():
+        raise ValueError(f"solution: expected finite numbers, got {draws.solution}")
     draws.check()
     return draws

@@ -79,6 +79,9 @@ class SVDD(Detector):
 
     _folds = 10
     _has_own_cutoff = True
+    _leaves_out = "refits"  # the other weights without a support vector are of another problem
+    _aligned = True  # the weights, and with them all scores, depend on the support vectors
+    _nonnegative = True
 
     def _bounds(self, gram: Gram) -> tuple[float, float | None]:
         """Return the largest weights: C, and C2 if the model learns from minority rows."""
@@ -89,21 +92,6 @@ class SVDD(Detector):
         C, C2 = self._bounds(gram)
         w = svdd.solve(gram, C, C2).weights
         return Draws.of_weights(w, {"C": C} if C2 is None else {"C": C, "C2": C2})
-
-    @property
-    @override
-    def _rescales_left_out(self) -> bool:
-        return False  # the other weights without a support vector are those of another problem
-
-    @property
-    @override
-    def _nonnegative(self) -> bool:
-        return not self._learns_from_minority
-
-    @override
-    def _reference(self, draws: Draws, score: Score) -> float:
-        # the weights, and with them all scores, depend on the number of support vectors
-        return self._own_cutoff(draws, score)
 
     @override
     def _own_cutoff(self, draws: Draws, score: Score) -> float:
@@ -180,6 +168,7 @@ class SVDDM(SVDD):
     """
 
     _learns_from_minority = True
+    _nonnegative = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SVDD._parameter_constraints,
         "C2": [Interval(Real, 0, None, closed="neither"), None],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, override
@@ -47,15 +46,12 @@ class HyperplaneDetector(Detector):
     cutoff: Cutoff | str | float | None = "model"
 
     _centered = False
+    _leaves_out = "refits"
     _has_own_cutoff = True
 
     def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         """Return the signed weights, and the numbers of the solver by name, such as ``offset``."""
         raise NotImplementedError
-
-    def _complaint(self, solution: Mapping[str, float]) -> str | None:
-        """Return what is wrong with the solution, for a warning of the fit."""
-        return None
 
     def _density_weights(self, gram: Gram) -> np.ndarray:
         """Return the share of each row in the cost of errors, majority first."""
@@ -72,12 +68,6 @@ class HyperplaneDetector(Detector):
     @override
     def _diagnose(self, draws: Draws, score: Score, data: TrainingData) -> dict[str, float]:
         return {"support_vectors": int((draws.weights != 0.0).sum())}
-
-    @override
-    def _warn_of(self, fit: Fit) -> None:
-        complaint = self._complaint(fit.draws.solution)
-        if complaint is not None:
-            warn(complaint, DataWarning)
 
     @override
     def _own_cutoff(self, draws: Draws, score: Score) -> float:
@@ -184,14 +174,14 @@ class OCSVM(HyperplaneDetector):
         }
 
     @override
-    def _complaint(self, solution: Mapping[str, float]) -> str | None:
-        if solution["norm"] > 0:
-            return None
-        return (
-            "the origin of the kernel space lies among the majority rows, so no hyperplane "
-            "separates them from it (w = 0) and f has no information; use kernels.RBF or "
-            "SVDD, or do not centre the columns"
-        )
+    def _warn_of(self, fit: Fit) -> None:
+        if not fit.draws.solution["norm"] > 0:
+            warn(
+                "the origin of the kernel space lies among the majority rows, so no hyperplane "
+                "separates them from it (w = 0) and f has no information; use kernels.RBF or "
+                "SVDD, or do not centre the columns",
+                DataWarning,
+            )
 
     @property
     def _plane(self) -> one_class_svm.Plane:
@@ -381,14 +371,15 @@ class LSSVM(HyperplaneDetector):
         return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
 
     @override
-    def _complaint(self, solution: Mapping[str, float]) -> str | None:
-        if solution["kkt_residual"] <= MAX_RESIDUAL:
-            return None
-        return (
-            f"the solution of the linear system of {type(self).__name__} has a residual of "
-            f"{solution['kkt_residual']:.2g}, where y is 1 or -1: the system is nearly singular "
-            f"with C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns"
-        )
+    def _warn_of(self, fit: Fit) -> None:
+        if not fit.draws.solution["kkt_residual"] <= MAX_RESIDUAL:
+            warn(
+                f"the solution of the linear system of {type(self).__name__} has a residual of "
+                f"{fit.draws.solution['kkt_residual']:.2g}, where y is 1 or -1: the system is "
+                f"nearly singular with C={self.C:g}; use a smaller C, epsilon > 0, or centre and "
+                "scale the columns",
+                DataWarning,
+            )
 
     @property
     def kkt_residual_(self) -> float:

@@ -45,9 +45,7 @@ def of_fit(est: Any) -> xr.DataTree:
     if isinstance(center, Center):
         d = draws.of_rows(center.distances(data.rows))
         groups["distance"] = d.to_dataset()
-        likelihood = est._likelihood()
-        if likelihood is not None:
-            groups["log_likelihood"] = _log_likelihood(likelihood, draws, d, data)
+        groups["log_likelihood"] = _log_likelihood(fit.likelihood, draws, d, data)
     else:
         obs = {"obs": np.arange(len(data.rows))}
         groups["score"] = xr.Dataset({"f": ("obs", center.values(data.rows))}, obs)
@@ -56,7 +54,7 @@ def of_fit(est: Any) -> xr.DataTree:
         if prior is not None:
             drawn = prior.datasets()["posterior"]
             groups["prior"] = drawn[[v for v in drawn if v in draws.variables]]
-        for group, of_group in summary.variables(fit, est._rescales_left_out).items():
+        for group, of_group in summary.variables(fit, est._leaves_out == "rescaled").items():
             groups[group] = groups[group].assign(of_group)
     groups["diagnostics"] = xr.Dataset(dict(fit.diagnostics))
     return xr.DataTree.from_dict({**groups, "decision": _decision(fit)})

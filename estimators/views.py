@@ -128,6 +128,7 @@ class Views(Detector):
     kernel: Kernel | Callable[..., Any] = Tabular(Linear())
 
     _centered = False
+    _leaves_out = "closed form"  # each view in its own way
 
     # the views
 
@@ -190,17 +191,13 @@ class Views(Detector):
     def _learns_from_minority(self) -> bool:  # type: ignore[override]
         return any(each._learns_from_minority for each in self._estimators().values())
 
-    @property
-    @override
-    def _has_loo(self) -> bool:
-        return True  # each view leaves rows out in its own way
-
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
         return AllRows(self._learns_from_minority, matrix_free_above=0)
 
     @override
-    def _learn(self, data: TrainingData) -> None:
+    def _learn(self, gram: Gram, data: TrainingData | None = None) -> None:
+        assert data is not None
         self.views_: dict[str, Detector] = {}
         self.failed_: dict[str, str] = {}
         names = {"n_features_in_", "feature_names_in_"} & set(vars(self))
@@ -274,7 +271,7 @@ class Views(Detector):
     ) -> tuple[Draws, Score]:
         new = self._copy()
         data = of_rows(new, data.part(train))
-        new._learn(data)
+        new._learn(data.gram, data)
         draws = new._draw(data.gram, data.seed)
         return draws, new._score(draws, data.gram)
 
@@ -364,7 +361,7 @@ class Views(Detector):
 def _of_estimator(est: Detector) -> tuple[Values, np.ndarray]:
     """Return the values of rows under a fitted estimator, and those of its left-out rows."""
     fit = est.fit_
-    if isinstance(fit.center, Center) and fit.draws.is_posterior and est._rescales_left_out:
+    if isinstance(fit.center, Center) and fit.draws.is_posterior and est._leaves_out == "rescaled":
         kept = p_values.thinned(len(fit.center.weights), DRAWS)
         center = fit.center.with_weights(fit.center.weights[kept])
         left_out = est._left_out_rows(replace(fit, center=center), Cutoff())

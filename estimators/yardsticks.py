@@ -75,6 +75,7 @@ class Yardstick(Detector):
     kernel: Kernel | Callable[..., Any] = Tabular(Linear())
 
     _centered = False
+    _leaves_out = "refits"
     _folds = 10
 
     def _detector(self, rows: np.ndarray, seed: int) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...estimators import training
+from ...estimators.fit import check_rows
 from ...estimators.messages import FORMULA, as_cell, quoted
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
@@ -106,7 +107,7 @@ class Study:
             train, key = replicate_pair(cell.scenario, 0, self.seed).train, cell.candidate.name
             n = len(train.X)
             try:
-                self.protocol.estimator(cell.candidate, self.seed).check_rows(train.minority)
+                check_rows(self.protocol.estimator(cell.candidate, self.seed), train.minority)
             except ValueError as error:
                 reasons[cell.scenario.name, key] = str(error)
             else:

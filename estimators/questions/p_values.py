@@ -108,7 +108,7 @@ def method_of(est: Any, method: str, given: Any = None, tail: str = "rank") -> M
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
     if given is not None:
         raise ValueError(f"given is for method='left-out', 'cross' and 'split', got {method!r}")
-    lacking = {"jackknife+": not est._rescales_left_out, "full": not est._has_full_conformal}
+    lacking = {"jackknife+": est._leaves_out != "rescaled", "full": not est._has_full_conformal}
     if lacking[method]:
         has = ", ".join(repr(m) for m in METHODS if not lacking.get(m))
         raise ValueError(f"method={method!r} is for {FOR[method]}; {type(est).__name__} has {has}")
@@ -290,7 +290,7 @@ def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
     Left-out and new rows are compared under the centre of a draw.
     """
     fit: Fit = est.fit_
-    if not est._has_loo or est._left_out_sums(fit.data, fit.center.weights[:1]) is None:
+    if est._leaves_out == "refits" or est._left_out_sums(fit.data, fit.center.weights[:1]) is None:
         raise ValueError(
             f"{est!r} leaves rows out by refits only, so there are no p-values of single "
             "draws; use p_value(X)"

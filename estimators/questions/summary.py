@@ -189,7 +189,7 @@ def table(est: Any) -> pd.DataFrame:
         found[group] = {name: np.median(v) for name, v in of_group.items()}
     for end, share in INTERVAL.items():
         found[end] = {name: np.quantile(v, share) for name, v in values["posterior"].items()}
-    rows, w = near_rows(fit, est._rescales_left_out), fit.draws.weights
+    rows, w = near_rows(fit, est._leaves_out == "rescaled"), fit.draws.weights
     drawn = "prior" in values
     ratio = variance_ratio(rows, w, fit.prior.draws.weights) if drawn else np.nan
     one = [ratio, *against_samples(rows, w, fit.data.gram.n0)]

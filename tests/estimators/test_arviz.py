@@ -44,9 +44,7 @@ VARIANTS = {cls.__name__: cls for cls in (BDD, BDDM, BSVDD, BSVDDM)}
 NO_ENERGY = {"BDD", "BDDM"}
 QUICK = ["convergence_dist", "dist", "khat", "compare", "ecdf_pit", "ppc_pava", "energy"]
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),  # of ArviZ, of small fits
-]
+pytestmark = pytest.mark.filterwarnings("ignore")  # of ArviZ, of small fits
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
@@ -72,7 +70,10 @@ def inputs(request):
     }
 
 
-def call(inputs, function):
+@pytest.mark.parametrize(
+    "function", [f if f in QUICK else pytest.param(f, marks=pytest.mark.long) for f in WORKS]
+)
+def test_functions_of_arviz(inputs, function):
     name, given = inputs
     if function == "energy" and name in NO_ENERGY:
         with pytest.raises(KeyError, match="sample_stats"):
@@ -81,25 +82,6 @@ def call(inputs, function):
     what, arguments = WORKS[function]
     getattr(az, f"plot_{function}")(given[what], **arguments)
     plt.close("all")
-
-
-@pytest.mark.parametrize("function", QUICK)
-def test_a_sample_of_the_functions(inputs, function):
-    call(inputs, function)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("function", [f for f in WORKS if f not in QUICK])
-def test_all_functions(inputs, function):
-    call(inputs, function)
-
-
-def test_the_others_need_predictive_draws(inputs):
-    given = inputs[1]["draws"]
-    for function in CANNOT:
-        with pytest.raises((KeyError, AttributeError, ValueError, TypeError)):
-            getattr(az, f"plot_{function}")(given)
-    assert "posterior_predictive" not in given.children
 
 
 def test_the_page_has_every_function_of_arviz():

@@ -70,15 +70,6 @@ def test_what_the_sources_say(name, expected):
 
 
 @quiet
-@pytest.mark.parametrize("name", [name for name in PUBLICATIONS if not name.startswith("BSVDD")])
-def test_it_fits_and_decides(name, rows):
-    X, y = rows
-    est = as_published(name, kernel=kernels.RBF("median")).fit(X, y)
-    assert set(est.predict(X)) <= {-1, 1}
-    assert (est.predict(X[:40]) == 1).mean() > 0.5
-
-
-@quiet
 def test_bdd_is_its_formula(rows):
     """The mode by the linear system, and nine tenths of the training distances."""
     X, y = rows

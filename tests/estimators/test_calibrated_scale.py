@@ -75,22 +75,6 @@ def test_landmarks_have_it_too(population, model):
         assert 0.8 <= spread(model, population, 400, kernel, dictionary=50) <= 1.2
 
 
-def test_over_repeated_samples():
-    """The sd of the posterior against that of the mean similarity of 400 samples."""
-    rng, kernel = np.random.default_rng(2), kernels.RBF(1.5)
-    z = np.array([[1.8, -1.0, 0.8]])
-    sums = [kernel(z, rng.normal(size=(100, COLUMNS))).mean() for _ in range(400)]
-    for model, (low, high) in {BSVDD: (0.88, 1.12), BDD: (0.88, 1.12)}.items():
-        sd = [
-            model(kernel=kernel, cutoff=1.0, random_state=seed)
-            .fit(rng.normal(size=(100, COLUMNS)))
-            .fit_.center.similarity(z)
-            .std()
-            for seed in range(8)
-        ]
-        assert low <= np.mean(sd) / np.std(sums) <= high
-
-
 @pytest.mark.filterwarnings("ignore:the posterior is its prior")
 def test_the_number_is_kept_and_goes_on(est, rows, tmp_path):
     gram = Gram.from_rows(est.kernel_, rows)

@@ -9,6 +9,7 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
+from bsvdd.estimators.fit import check_rows
 from bsvdd.inference.warning import DataWarning
 from scipy.sparse import csr_matrix
 
@@ -179,6 +180,7 @@ EXACT = r"sampler='exact' needs .* normal priors only .*got prior=Beta.*'auto' o
 ON_SIMPLEX = "needs a normal prior .*; use draws with sampler='nuts', simplex=False"
 SHAPE = r"prior of (beta|tau): .* one value for each of the 24 points .*\(pass dims=dims\)"
 ROW_SUM = r"RowSum: row \d+ .* negative sum -.*use another kernel"
+LOSS = "needs the distance of every training row.*dictionary=None, or outlier_frac"
 NO_LOO = "cutoff: BDD has no leave-one-out in closed form here .*; use cv='auto' or a number"
 PARAMETERS = [  # test_bad_inputs.py has what no parameter takes
     ("SVDD", {"C": 0.04}, "C must be at least 1/n0 = 0.0416667 for 24 .* got 0.04: n0 C = 0.96$"),
@@ -188,7 +190,14 @@ PARAMETERS = [  # test_bad_inputs.py has what no parameter takes
     ("BSVDDM", {"likelihood_scale": 1e300}, r"likelihood_scale.*range \(0\.0, 1e\+20\]"),
     ("BDD", {"likelihood_scale": np.inf}, r"likelihood_scale.*range \(0\.0, 1e\+20\]"),
     ("BSVDD", {"sampler": "exact"}, "'sampler' parameter of BSVDD"),
+    ("BSVDDM", {"minority_fraction": 0.0}, "'minority_fraction' parameter of BSVDDM must be a"),
+    ("BSVDD", {"outlier_fraction": 1.2}, "'outlier_fraction' parameter of BSVDD must be a float"),
+    *((n, {"outlier_fraction": 0.5, "dictionary": 8}, LOSS) for n in ("BSVDD", "BSVDDM")),
     ("BSVDD", {"draws": 0}, "'draws' parameter"),
+    *(
+        ("BDD", {name: 10**12}, rf"{name}=1000000000000\b.* make .* GB, and up to 1e[+]09 are")
+        for name in ("draws", "tune", "chains")
+    ),
     ("BSVDDM", {"chains": 0}, "'chains' parameter"),
     ("BSVDD", {"kernel": "rbf"}, r"kernel must be a kernel such as .*, got 'rbf'"),
     ("BSVDD", {"prior": "flat"}, "prior of beta: expected a prior such as .* 'flat'"),
@@ -207,15 +216,6 @@ def test_parameters(make, table, name, changes, message):
     with pytest.raises((ValueError, TypeError), match=message):
         est.fit(*table)
     assert not hasattr(est, "cutoff_")
-
-
-@pytest.mark.long
-def test_left_out_rows_of_a_prior_that_is_not_normal_are_five_folds(make, table):
-    est = make("BDD", prior=student, cutoff="g_mean", draws=20, tune=20).fit(*table)
-    assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv=5)).cutoff_
-    assert np.isfinite(est.with_cutoff(Cutoff("g_mean", cv="train")).cutoff_)
-    with pytest.raises(ValueError, match=NO_LOO):
-        est.with_cutoff(Cutoff(cv="loo"))
 
 
 # the cutoff
@@ -285,4 +285,4 @@ def test_cutoffs_that_cannot_be(make, fitted, table, name, cutoff, message):
 )
 def test_numbers_of_rows_are_checked_without_rows(est, n0, n1, message):
     with nullcontext() if message is None else pytest.raises(ValueError, match=message):
-        est.check_rows(np.repeat([False, True], [n0, n1]))
+        check_rows(est, np.repeat([False, True], [n0, n1]))

@@ -4,8 +4,6 @@ import numpy as np
 import pymc as pm
 import pytest
 
-from bsvdd import BSVDD
-
 NU, MU, SCALE = 0.3, 0.4, 2.0
 NAMES = ["BSVDD", "BSVDDM"]
 DRAWS = ("chain", "draw")
@@ -62,37 +60,3 @@ def test_the_prior_of_the_radius_is_proper_and_so_wide_that_no_figure_moves(sphe
         assert bool((moved <= 0.2 * error + 1e-12).all())
     prior = pm.sample_prior_predictive(50, est.model_, random_seed=1, compile_kwargs=PLAIN)["prior"]
     assert (prior["squared_radius"] > 0).all() and np.isfinite(prior["radius"]).all()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("scale", "draws", "tune"), [(5.0, 60, 100), (20.0, 200, 200)])
-def test_dear_minority_rows_lie_outside(make, table, scale, draws, tune):
-    """The smaller the fraction of minority rows that may lie inside, the smaller the share is."""
-    X, y = table
-    X, inside = np.where(y[:, None] == 1, X[np.arange(30) - 24] + 0.3, X), []  # among the others
-    for fraction in (1.0, 0.02):
-        est = make("BSVDDM", outlier_fraction=NU, minority_fraction=fraction)
-        p = est.set_params(likelihood_scale=scale, draws=draws, tune=tune).fit(X, y).idata_
-        d = p["distance"]["d"].values[..., y == 1]
-        inside.append((d < p["posterior"]["radius"].values[..., None]).mean())
-    assert inside[0] > 0.4 and inside[1] < 0.1
-
-
-@pytest.mark.parametrize("value", [0, -0.1, 1.2, np.nan, "a half", None])
-def test_a_fraction_outside_its_range_is_an_error(make, table, value):
-    with pytest.raises(ValueError, match="'outlier_fraction' parameter of BSVDD must be a float"):
-        make("BSVDD", outlier_fraction=value).fit(*table)
-    with pytest.raises(ValueError, match="'minority_fraction' parameter of BSVDDM must be a float"):
-        make("BSVDDM", outlier_fraction=0.5, minority_fraction=value).fit(*table)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_landmarks_are_refused(make, table, name):
-    message = "needs the distance of every training row.*dictionary=None, or outlier_frac"
-    with pytest.raises(ValueError, match=message):
-        make(name, outlier_fraction=0.5, dictionary=8).fit(*table)
-
-
-def test_the_default_is_the_published_likelihood(fitted):
-    assert BSVDD().outlier_fraction == 1.0
-    assert "squared_radius" not in fitted("BSVDD").idata_["posterior"]

@@ -56,15 +56,28 @@ def test_rows_and_labels(name, table, new_rows, tmp_path):
     assert_same(before, results(est, new_rows, tmp_path))
 
 
-@pytest.mark.parametrize("form", [np.array, np.ndarray.tolist], ids=["array", "list"])
-def test_points_of_a_dictionary(form, table, new_rows, tmp_path):
-    points = form(table[0][:8])
-    est = BDD(dictionary=points, **QUICK).fit(*table)
+def parameters_with_arrays(table):
+    """Return estimators, and functions that change the arrays of their parameters."""
+    points, as_list = table[0][:8].copy(), table[0][:8].tolist()
+    m, sigma, mean = np.linspace(-1, 1, 24), np.eye(24), np.full(6, 0.1)
+    own = {
+        "prior": priors.Normal(m=m, sigma=sigma),
+        "minority_prior": priors.TruncatedNormal(mean=mean),
+    }
+    return {
+        "points": (BDD(dictionary=points, **QUICK), lambda: points.fill(3.0)),
+        "a list": (BDD(dictionary=as_list, **QUICK), lambda: as_list[0].__setitem__(0, 3.0)),
+        "priors": (BSVDDM(**own, **QUICK), lambda: [a.fill(0.6) for a in (m, sigma, mean)]),
+    }
+
+
+@pytest.mark.parametrize("which", ["points", "a list", "priors"])
+def test_arrays_of_parameters(which, table, new_rows, tmp_path):
+    est, change = parameters_with_arrays(table)[which]
+    est.fit(*table)
     before = results(est, new_rows, tmp_path)
-    for i in range(8):
-        points[i][0] = 3.0
-    after = results(est, new_rows, tmp_path)
-    assert_same(before, after)
+    change()
+    assert_same(before, results(est, new_rows, tmp_path))
 
 
 class Wide:
@@ -121,20 +134,6 @@ def test_labels_streams_and_scores(table, new_rows):
     before, scores = est.p_value(new_rows), est.left_out_scores()
     scores *= -1
     np.testing.assert_array_equal(est.p_value(new_rows), before)
-
-
-def test_arrays_of_priors(table, new_rows, tmp_path):
-    m, sigma, mean = np.linspace(-1, 1, 24), np.eye(24), np.full(6, 0.1)
-    both = {
-        "prior": priors.Normal(m=m, sigma=sigma),
-        "minority_prior": priors.TruncatedNormal(mean=mean),
-    }
-    est = BSVDDM(**both, **QUICK).fit(*table)
-    before = results(est, new_rows, tmp_path)
-    m += 1
-    sigma *= 5
-    mean += 0.5
-    assert_same(before, results(est, new_rows, tmp_path))
 
 
 def test_a_refused_refit_leaves_the_fit_as_it_was(table, new_rows, tmp_path):

@@ -45,14 +45,3 @@ def test_fits_in_eight_threads(n):
     for one, other in zip(alone, together, strict=True):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
-
-
-def test_one_estimator_scores_in_threads(fitted, new_rows):
-    est = fitted("BSVDD")
-    alone = est.probability_normal(new_rows), est.predict(new_rows)
-    with ThreadPoolExecutor(8) as pool:
-        for p, labels in pool.map(
-            lambda _: (est.probability_normal(new_rows), est.predict(new_rows)), range(64)
-        ):
-            np.testing.assert_array_equal(p, alone[0])
-            np.testing.assert_array_equal(labels, alone[1])

@@ -3,8 +3,8 @@
 import dask.array as da
 import numpy as np
 import pytest
-from bsvdd.comparison.run.protocol import FAIR, Candidate, Protocol
-from bsvdd.estimators.registry import MODELS, REGISTRY, YARDSTICKS
+from bsvdd.estimators.fit import check_rows
+from bsvdd.estimators.registry import YARDSTICKS
 from scipy.stats import gaussian_kde
 from sklearn.covariance import MinCovDet
 from sklearn.ensemble import IsolationForest
@@ -84,7 +84,7 @@ def test_files_lazy_rows_and_many_rows_score_alike(fitted, tmp_path, name, monke
     many = make(name).fit(X)
     assert not isinstance(many.gram_.K, np.ndarray)
     np.testing.assert_allclose(many.gram_.r, est.gram_.r, rtol=1e-12, atol=1e-12)
-    many.check_rows(np.zeros(10**6, dtype=bool))
+    check_rows(many, np.zeros(10**6, dtype=bool))
     for same in (many, bsvdd.load(tmp_path / "model.nc")):
         np.testing.assert_array_equal(same.score_samples(Z), est.score_samples(Z))
         assert (same.cutoff_, same.offset_) == (est.cutoff_, est.offset_)
@@ -102,11 +102,3 @@ def test_few_rows_and_bad_input():
             make(name, **{parameter: 0}).fit(X)
     with pytest.raises(ValueError, match="has no boundary|has none: use another criterion"):
         make("kNN", cutoff="model").fit(X)
-
-
-def test_a_study_names_them_beside_the_models():
-    assert set(MODELS) == {*REGISTRY, *YARDSTICKS}
-    candidate = Candidate("kNN", "kNN")
-    assert candidate.is_yardstick and not Candidate("SVDD", "SVDD").is_yardstick
-    assert FAIR.choices(candidate) == [{}]  # it has no bandwidth to choose
-    assert Protocol().estimator("kNN", 1).kernel == kernels.Tabular(kernels.Linear())

@@ -23,16 +23,16 @@ TITLES = {
     "models/priors/normal.py": [OH],
 }
 STATEMENTS = {
-    "estimators/as_published.py": [
+    "estimators/as_published.toml": [
         ("Sigma = I (slide 14 of Kim 2024)", "Σ = I", 14),
         ("Sigma = I (slide 15 of Kim 2024)", "Σ = I", 15),
         ("tau has the mean of BSVDD's beta", "mean of τ", 24),
         ("and Sigma = I (slide 24 of Kim 2024)", "Σ = I", 24),
-        ("so ``simplex=True`` is as published too", "Σα = 1", 14),
         ("the convex set, sum 1 and all in (0, 1)", "0 < α < 1", 14),
         ("the c-th smallest training distance (slide 12", "d ≤ d_(c)", 12),
         ("D_opt by cross-validation (slide 20", "cross-validation", 20),
     ],
+    "estimators/as_published.py": [("so ``simplex=True`` is as published too", "Σα = 1", 14)],
     "notebooks/08_as_published.py": [
         (r"\alpha \sim N(m, I)$ (slide 14)", "Σ = I", 14),
         (r"\beta \sim N(m, I)$ (slide 15)", "Σ = I", 15),
