@@ -159,6 +159,7 @@ def posterior() -> str:
         "posterior sd / sd of samples, median": ("spread", 2),
         "90 % intervals that contain the population's s_z": ("covered", 2),
         "the same, rows chosen by a small estimate": ("covered_estimated", 2),
+        "90 % intervals of the surprise that contain the population's": ("covered_surprise", 2),
         "Brier score of P(normal)": ("brier", 4),
         "area under the risk-coverage curve, P / margin of the score": ("aurc_ratio", 2),
     }
@@ -174,7 +175,8 @@ def coverage() -> str:
     return (
         "On twelve known populations, 90 % intervals of $s_z$ near the cutoff contain the\n"
         f"population's value in {number(found['covered'])} of the cases (`BSVDD()`), and in "
-        f"{number(found['covered_estimated'])} if rows are chosen\nby a small estimate."
+        f"{number(found['covered_estimated'])} if rows are chosen\nby a small estimate. "
+        f"Intervals of the surprise contain the population's in {number(found['covered_surprise'])}."
     )
 
 

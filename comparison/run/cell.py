@@ -71,7 +71,10 @@ class Cell:
             fitted = time.process_time()
             decision = decided(est, test.X) if whole else est.decision(test.X)
             scored = time.process_time()
-        notes = dict.fromkeys(map(_note, caught))
+        notes: dict[Any, str] = {}
+        for each in caught:  # one for each place of another package, whose numbers differ
+            place = (each.filename, each.lineno)
+            notes.setdefault(str(each.message) if _ours(each) else place, _note(each))
         flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
         if whole:
             results: dict[str, Any] = {
@@ -95,7 +98,7 @@ class Cell:
             "fit_seconds": fitted - start,
             "score_seconds": scored - fitted,
             **est.fit_.diagnostics,
-            "notes": "\n".join(notes),
+            "notes": "\n".join(notes.values()),
         }
 
 
@@ -119,9 +122,12 @@ def decided(est: Detector, X: Any) -> pd.DataFrame:
     return pd.concat([found, as_new]).sort_index()
 
 
+def _ours(caught: warnings.WarningMessage) -> bool:
+    return issubclass(caught.category, (DataWarning, DiagnosticWarning))
+
+
 def _note(caught: warnings.WarningMessage) -> str:
-    ours = issubclass(caught.category, (DataWarning, DiagnosticWarning))
-    return f"{'' if ours else f'{caught.category.__name__}: '}{caught.message}"
+    return f"{'' if _ours(caught) else f'{caught.category.__name__}: '}{caught.message}"
 
 
 def _row(scenario: Scenario, model: str, replicate: int, results: dict[str, Any]) -> Row:
