@@ -51,7 +51,7 @@ WITH_MINORITY: dict[str, Maker] = {
     "BSVDD-M": lambda kernel: BSVDDM(kernel=kernel, **SMALL),
 }
 METHODS = {
-    "SVDD": ("left-out", "jackknife+", "cross", "split"),
+    "SVDD": ("left-out", "cross", "split"),
     "BDD": ("left-out", "cross", "full", "split"),
     "BSVDD": ("left-out", "jackknife+", "cross", "split"),
 }

@@ -21,10 +21,6 @@
 # Each study writes its results as a table with one row for each *cell*. A cell is a model on one
 # pair of a training and a test set. The results that the documentation describes are in
 # `docs/study`. To read your own results, give their folder instead.
-#
-# The stored results are of the defaults before `kernels.Tabular` and $\lambda$ by calibration: columns
-# standardised and $\lambda = 1$. What the tables call *the default* prior is that of today; some of
-# these were not tried then.
 
 # %%
 from pathlib import Path
