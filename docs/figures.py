@@ -176,7 +176,8 @@ def coverage() -> str:
         "On twelve known populations, 90 % intervals of $s_z$ near the cutoff contain the\n"
         f"population's value in {number(found['covered'])} of the cases (`BSVDD()`), and in "
         f"{number(found['covered_estimated'])} if rows are chosen\nby a small estimate. "
-        f"Intervals of the surprise contain the population's in {number(found['covered_surprise'])}."
+        "Intervals of the surprise contain the population's in "
+        f"{number(found['covered_surprise'])}."
     )
 
 
