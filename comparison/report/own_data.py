@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from ...estimators import plots
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.plots.common import MAJORITY, MINORITY, PRIOR
 from ...estimators.registry import MODELS, YARDSTICKS
-from ..run.cell import replicate_pair, replicate_seed
+from ..run.cell import kind_of, replicate_pair, replicate_seed
 from ..run.protocol import Candidate, Protocol
 from ..run.runner import Study
 from ..scenarios.datasets import moon
@@ -38,7 +37,6 @@ WHY = {
 UNADJUSTED = (
     "The intervals are not adjusted for the number of models: among many, some exclude 0 by chance."
 )
-NUMBER = re.compile(r"[\d.]+(e[-+]\d+)?")
 
 
 # in words
@@ -129,7 +127,7 @@ def warnings_of(fitted: pd.DataFrame) -> list[str]:
     count: Counter[tuple[str, str]] = Counter()
     for model, error, notes in zip(*(fitted[c] for c in ("model", "error", "notes")), strict=True):
         for note in filter(None, [error and f"failed: {error}", *notes.split("\n")]):
-            kind = (model, NUMBER.sub("#", note))
+            kind = (model, kind_of(note))
             first.setdefault(kind, note)
             count[kind] += 1
     return [f"{model} ({n} x): {first[model, kind]}" for (model, kind), n in count.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from .store import Row
 
 FLAG_ALL, FLAG_NONE, BAYES = "flag all", "flag none", "Bayes rule"
 TRIVIAL = (FLAG_ALL, FLAG_NONE, BAYES)
+NUMBER = re.compile(r"[\d.]+(e[-+]\d+)?")
 BINS = 10
 UNSEEN_SHARES = (0.25, 0.5)
 LEAST = 1e-15  # probability in a log score
@@ -71,10 +73,9 @@ class Cell:
             fitted = time.process_time()
             decision = decided(est, test.X) if whole else est.decision(test.X)
             scored = time.process_time()
-        notes: dict[Any, str] = {}
-        for each in caught:  # one for each place of another package, whose numbers differ
-            place = (each.filename, each.lineno)
-            notes.setdefault(str(each.message) if _ours(each) else place, _note(each))
+        notes: dict[str, str] = {}
+        for note, ours in map(_note, caught):  # of those of another package one of a kind
+            notes.setdefault(note if ours else kind_of(note), note)
         flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
         if whole:
             results: dict[str, Any] = {
@@ -122,12 +123,15 @@ def decided(est: Detector, X: Any) -> pd.DataFrame:
     return pd.concat([found, as_new]).sort_index()
 
 
-def _ours(caught: warnings.WarningMessage) -> bool:
-    return issubclass(caught.category, (DataWarning, DiagnosticWarning))
+def kind_of(note: str) -> str:
+    """Return a note without its numbers, in which notes of one kind differ."""
+    return NUMBER.sub("#", note)
 
 
-def _note(caught: warnings.WarningMessage) -> str:
-    return f"{'' if _ours(caught) else f'{caught.category.__name__}: '}{caught.message}"
+def _note(caught: warnings.WarningMessage) -> tuple[str, bool]:
+    """Return a warning as text, and whether it is of this package."""
+    ours = issubclass(caught.category, (DataWarning, DiagnosticWarning))
+    return f"{'' if ours else f'{caught.category.__name__}: '}{caught.message}", ours
 
 
 def _row(scenario: Scenario, model: str, replicate: int, results: dict[str, Any]) -> Row:
