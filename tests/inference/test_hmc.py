@@ -6,10 +6,11 @@ import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference import hmc, pymc_samplers, sampling
+from bsvdd.inference.coordinates import Coordinates, can_map, is_narrow, mapped
 from bsvdd.inference.density import Density
 from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.draws import SamplerReport, SamplerSettings
-from bsvdd.inference.hmc import Coordinates, Kernel, State, can_map, mapped
+from bsvdd.inference.hmc import Kernel, State
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.threads import SupersededError
 from bsvdd.inference.warning import DiagnosticWarning
@@ -41,6 +42,11 @@ MODELS = {
     ),
     "correlated": lambda: bsvdd.build(GRAM, priors.GaussianProcess(nugget=0.1), 20.0),
     "far apart": lambda: bsvdd.build(GRAM, priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
+    "narrow": lambda: bsvdd.build(GRAM, PRIOR, 3000.0),
+    "narrow, correlated": lambda: bsvdd.build(GRAM, priors.GaussianProcess(nugget=0.1), 3e4),
+    "narrow, with minority rows": lambda: bsvdd_m.build(
+        WITH_MINORITY, PRIOR, priors.Beta(2, 3), 3000.0
+    ),
     "loss": lambda: bsvdd.build(GRAM, PRIOR, 2.0, 0.3),
     "on a cube": lambda: bsvdd_m.build(WITH_MINORITY, PRIOR, priors.TruncatedNormal(0.3), 2.0),
     "user's": lambda: bsvdd.build(GRAM, lambda g, n, d: pm.StudentT(n, 4, dims=d), 2.0),
@@ -59,6 +65,7 @@ def test_coordinates_are_one_to_one_and_their_gradient_is_the_slope(name):
     kernel, _ = warm(MODELS[name]())
     coordinates, density = kernel.coordinates, kernel.density
     assert coordinates.is_scale != (name.startswith("mapped") or name == "on a cube")
+    assert is_narrow(density) == name.startswith("narrow")
     y = 1.5 * rng().normal(size=(3, density.size))
     np.testing.assert_allclose(coordinates.of(coordinates.x(y)), y, atol=1e-8)
     slope = np.empty_like(y)
@@ -101,6 +108,16 @@ def test_the_map_makes_each_conditional_nearly_normal():
         at = np.zeros((7, 60))
         at[:, i] = probits
         np.testing.assert_allclose(found.x(at)[:, i], quantiles, atol=0.08 * 1.5)
+
+
+def test_the_curvature_at_the_mode_is_nearly_one():
+    kernel, _ = warm(bsvdd.build(GRAM, PRIOR, 1e5))
+    at = np.concatenate([np.zeros((1, 12)), 1e-4 * np.eye(12)])
+    _, gradient = kernel.coordinates.value_and_gradient(kernel.density, at)
+    assert np.abs(gradient[0]).max() < 0.3
+    curvature = np.sort(np.linalg.eigvals((gradient[0] - gradient[1:]) / 1e-4).real)
+    assert 0.5 < curvature[0] < 1.0  # of a weight near 0
+    np.testing.assert_allclose(curvature[1:], 1.0, atol=0.05)
 
 
 # trajectories

@@ -92,6 +92,15 @@ def of_bsvdd():
     return Case(model, MAJORITY, 3, softmax(b), stats.norm(m, SD).logpdf(b).sum(axis=1))
 
 
+def of_narrow():
+    """The data say 1000 times what the prior says: coordinates of the mode."""
+    z = np.linspace(-5.5, 5.5, 40_001)[:, None]
+    w = softmax(SD * z * np.array([[1, -1]]) / np.sqrt(2))
+    scale = 2000.0 / SD**2
+    model = bsvdd.build(Gram.from_rows(KERNEL, TWO), priors.Flat(SD), scale)
+    return Case(model, TWO, 2, w, stats.norm.logpdf(z[:, 0]), scale)
+
+
 def of_loss():
     """A shift of all beta leaves softmax unchanged, so two standard normal directions remain."""
     z = grid(*[np.linspace(-5.5, 5.5, 71)] * 2)
@@ -123,7 +132,13 @@ def of_corners(width=0.3):
     return Case(model, PAIR, 2, w, -np.abs(w).sum(axis=1) / width, 1.0)
 
 
-CASES = {"bsvdd": of_bsvdd, "loss": of_loss, "loss, minority": of_loss_m, "corners": of_corners}
+CASES = {
+    "bsvdd": of_bsvdd,
+    "narrow": of_narrow,
+    "loss": of_loss,
+    "loss, minority": of_loss_m,
+    "corners": of_corners,
+}
 
 
 @pytest.mark.parametrize(
