@@ -333,8 +333,10 @@ class Detector(OutlierMixin, BaseEstimator):
             return LeftOut(left_out.refitted_values(folds, partial(self._values_by_refit, fit)))
         if cv == "train" or not isinstance(center, Center):
             return LeftOut(center.values_of_draws(data.rows))
-        values, weight = np.full((len(center.weights), len(data.rows)), np.nan), None
         is_point = data.point_of_row >= 0
+        if not is_point.any():
+            return LeftOut(center.values_left_out(data.rows, data.minority))
+        values, weight = np.full((len(center.weights), len(data.rows)), np.nan), None
         points, others = data.point_of_row[is_point], np.flatnonzero(~is_point)
         sums = self._left_out_sums(data, center.weights)
         if sums is not None:

@@ -257,10 +257,11 @@ class Score:
         Majority rows leave what the kernel has learned from them; it learned nothing from
         ``minority`` rows.
         """
+        if not minority.any():
+            return self.leaving_out.values_of_draws(rows)
         values = np.empty((len(self.weights), len(rows)))
-        for members, score in ((~minority, self.leaving_out), (minority, self)):
-            if members.any():
-                values[:, members] = score.values_of_draws(rows[members])
+        values[:, ~minority] = self.leaving_out.values_of_draws(rows[~minority])
+        values[:, minority] = self.values_of_draws(rows[minority])
         return values
 
     @property

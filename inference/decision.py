@@ -84,6 +84,8 @@ class LeftOut:
 
     @cached_property
     def _of_known(self) -> tuple[np.ndarray, np.ndarray | None]:
+        if self.known.all():
+            return self.values, self.log_weight
         weight = None if self.log_weight is None else self.log_weight[:, self.known]
         return self.values[:, self.known], weight
 

@@ -340,7 +340,7 @@ class Wrapper(Kernel):
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
-        return self._inner._diag(self.columns(X))
+        return np.ones(len(X)) if self.normalized else self._inner._diag(self.columns(X))
 
 
 def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
