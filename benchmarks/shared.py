@@ -7,7 +7,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,16 @@ MOST_TRAINING, MOST_TEST = 800, 2000  # rows of a real set
 RealSet = tuple[str, np.ndarray, np.ndarray, np.ndarray]
 
 
-@contextmanager
-def quietly():
+class quietly(ContextDecorator):  # a class, so that processes can be sent what it decorates
     """Leave out our own warnings, which are about small samples; a decorator too."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiagnosticWarning)
+
+    def __enter__(self) -> None:
+        self.caught = warnings.catch_warnings(action="ignore", category=DiagnosticWarning)
+        self.caught.__enter__()
         warnings.simplefilter("ignore", DataWarning)
-        yield
+
+    def __exit__(self, *raised: Any) -> None:
+        self.caught.__exit__(*raised)
 
 
 def in_turn(sides: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, float]:

@@ -30,7 +30,7 @@ from .rows.blocks import ArrayRows, Rows, is_lazy
 from .training import Dictionary, TrainingData
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Fit:
     """A fit; it never changes.
 
@@ -70,6 +70,10 @@ class Fit:
     cv: str | int = "auto"
     prior: LazyPrior | None = None
     attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.data.rows)} rows, {self.center.gram.n_points} points"
+        return f"Fit({sizes}, {len(self.center.weights)} draws, distance={self.distance:.6g})"
 
     @property
     def has_center(self) -> bool:

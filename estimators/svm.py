@@ -130,13 +130,11 @@ class OCSVM(HyperplaneDetector):
 
     Attributes
     ----------
-    rho_, norm_w_, distance_from_origin_ : float
-        rho, ||w||, and rho/||w||. If the origin lies among the rows, they are 0, 0 and NaN, with
-        a warning.
-    support_vector_share_, margin_error_share_ : float
-        At least ``nu``, and at most ``nu``.
-    support_case_ : ndarray of str
-        ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, for each majority row.
+    plane_ : Plane
+        ``rho``, ``norm`` (||w||) and ``distance_from_origin`` (rho/||w||); if the origin lies among
+        the rows, they are 0, 0 and NaN, with a warning. ``case`` is ``"inside"``, ``"on the
+        hyperplane"`` or ``"beyond"``, for each majority row; ``support_vector_share`` is at least
+        ``nu``, and ``margin_error_share`` at most ``nu``.
     weights_, intercept_ : ndarray of shape (n0,), float
         alpha, and -rho.
 
@@ -151,7 +149,7 @@ class OCSVM(HyperplaneDetector):
     >>> from bsvdd import OCSVM
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> est = OCSVM(nu=0.2).fit(X)
-    >>> bool(est.margin_error_share_ <= 0.2 <= est.support_vector_share_)
+    >>> bool(est.plane_.margin_error_share <= 0.2 <= est.plane_.support_vector_share)
     True
     """
 
@@ -184,38 +182,9 @@ class OCSVM(HyperplaneDetector):
             )
 
     @property
-    def _plane(self) -> one_class_svm.Plane:
+    def plane_(self) -> one_class_svm.Plane:
+        """The hyperplane, with rho, ||w||, and the position of each majority row."""
         return one_class_svm.describe(self.weights_, self.gram_, self.fit_.draws.solution["nu"])
-
-    @property
-    def support_case_(self) -> np.ndarray:
-        """The position of each majority row, from its weight."""
-        return self._plane.case
-
-    @property
-    def support_vector_share_(self) -> float:
-        """Share of majority rows with alpha > 0."""
-        return self._plane.support_vector_share
-
-    @property
-    def margin_error_share_(self) -> float:
-        """Share of majority rows beyond the hyperplane."""
-        return self._plane.margin_error_share
-
-    @property
-    def rho_(self) -> float:
-        """The offset rho of the hyperplane."""
-        return self._plane.rho
-
-    @property
-    def norm_w_(self) -> float:
-        """Norm of the hyperplane's normal vector in kernel space."""
-        return self._plane.norm
-
-    @property
-    def distance_from_origin_(self) -> float:
-        """Distance rho/||w|| of the hyperplane from the origin, NaN where w = 0."""
-        return self._plane.distance_from_origin
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

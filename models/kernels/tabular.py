@@ -82,30 +82,40 @@ class Column:
     def coordinates(self, v: np.ndarray, left_out: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the standardised values and the standardised normal scores of v (m,).
 
-        With ``left_out``, v has values of majority rows, each of which leaves the ranks.
+        With ``left_out``, v has values of majority rows, each of which leaves the mean, the
+        standard deviation and the ranks.
         """
         if self.sd == 0.0:
             differs = FAR * (np.abs(v - self.mean) > ROUNDING * abs(self.mean))
             return differs, differs
         values, _, table = self._table
-        if left_out:
-            score = self._left_out(v)
-        else:
-            tails = (v - np.clip(v, values[0], values[-1])) / self.sd
-            score = np.interp(v, values, table) + tails
-        return (v - self.mean) / self.sd, (score - self.mean_score) / self.sd_score
+        tails = (v - np.clip(v, values[0], values[-1])) / self.sd
+        score = np.interp(v, values, table) + tails
+        z, score = (v - self.mean) / self.sd, (score - self.mean_score) / self.sd_score
+        return self._left_out(v, z, score) if left_out else (z, score)
 
-    def _left_out(self, v: np.ndarray) -> np.ndarray:
-        """Return the normal score of each value in the ranks of the other rows."""
+    def _left_out(
+        self, v: np.ndarray, z: np.ndarray, own_score: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coordinates of each value by the other rows.
+
+        One that differs from others that are all equal has those of a constant column.
+        """
+        rest = self.n - 1.0
+        share = 1.0 - np.square(z) / rest  # of the sum of squares that the others keep
+        alone = share <= ROUNDING
+        ratio = np.sqrt(rest / self.n / np.where(alone, 1.0, share))  # of the standard deviations
         values, ranks, _ = self._table
-        score = ndtri(np.interp(v, values, ranks) / self.n)
+        score = np.asarray(ndtri(np.interp(v, values, ranks) / self.n))
         if ranks[0] == 0.5:  # one row has the smallest value
-            edge = ndtri((ranks[1] - 0.5) / self.n)
-            score[v <= values[0]] = edge - (values[1] - values[0]) / self.sd
+            first, edge = v <= values[0], ndtri((ranks[1] - 0.5) / self.n)
+            score[first] = edge - (values[1] - values[0]) / self.sd * ratio[first]
         if ranks[-1] == self.n - 0.5:
-            edge = ndtri((ranks[-2] + 0.5) / self.n)
-            score[v >= values[-1]] = edge + (values[-1] - values[-2]) / self.sd
-        return np.asarray(score)
+            last, edge = v >= values[-1], ndtri((ranks[-2] + 0.5) / self.n)
+            score[last] = edge + (values[-1] - values[-2]) / self.sd * ratio[last]
+        score = (score - self.mean_score) / self.sd_score - own_score / rest
+        z = z * (self.n * ratio - 1.0) / rest  # from the mean of the others, which is -z / rest
+        return np.where(alone, FAR, z), np.where(alone, FAR, score)
 
 
 @dataclass(frozen=True)

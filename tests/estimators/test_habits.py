@@ -94,3 +94,8 @@ def test_a_decision_prints_what_matters_first_in_80_columns():
         assert lines[3].startswith("order 000098") and "True" in lines[3]
         assert len(repr(table).splitlines()) < 20  # the middle of many rows is left out
         assert repr(table[["p_value"]]) == repr(pd.DataFrame(table)[["p_value"]])
+
+
+def test_a_fit_prints_in_a_line():
+    fit = SVDD().fit(X).fit_
+    assert repr(fit) == f"Fit(60 rows, 60 points, 1 draws, distance={fit.distance:.6g})"

@@ -385,8 +385,8 @@ def columns_of(n, seed=3):
 
 
 @pytest.mark.parametrize("n", [3, 12, 200, 3000])
-def test_a_left_out_row_leaves_the_ranks(n):
-    """Against the ranks of the other rows, standardised by the same numbers."""
+def test_a_left_out_row_leaves_mean_standard_deviation_and_ranks(n):
+    """Against those of the other rows, from where these have their mean in both coordinates."""
     rows = columns_of(n)
     kernel = kernels.Tabular(kernels.RBF(0.7)).resolve(rows)
     tolerance = 1e-12 if n <= 1000 else 0.02  # not all values are kept
@@ -394,10 +394,17 @@ def test_a_left_out_row_leaves_the_ranks(n):
     expected = kernel.columns(rows[chosen]).copy()
     for f, column in enumerate(kernel.numbers[:4]):
         for place, i in enumerate(chosen):
-            left = np.delete(rows[:, f], i)
-            score = normal_score(rows[i, f], left, column.sd, steps=True)
-            standardized = (score - column.mean_score) / column.sd_score
-            expected[place, 2 * f + 1] = standardized / math.sqrt(2)
+            left, of_all = np.delete(rows[:, f], i), kernel.columns(rows)[:, 2 * f : 2 * f + 2]
+            if np.ptp(left) == 0.0:
+                expected[place, 2 * f : 2 * f + 2] = 5.0 / math.sqrt(2)
+                continue
+            score = normal_score(rows[i, f], left, left.std(), steps=True)
+            own = (
+                (rows[i, f] - left.mean()) / left.std(),
+                (score - column.mean_score) / column.sd_score,
+            )
+            others = np.delete(of_all, i, axis=0).mean(axis=0)
+            expected[place, 2 * f : 2 * f + 2] = others + np.array(own) / math.sqrt(2)
     leaving = kernel.leaving_out
     np.testing.assert_allclose(leaving._first(rows[chosen]), expected, atol=tolerance)
     points = rows[::-1][:9] + 0.25

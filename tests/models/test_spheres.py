@@ -206,16 +206,16 @@ def test_nu_property_and_the_three_cases(rows, nu):
     one can hold the full weight and f = 0.
     """
     est = one_class(nu, rows=rows)
-    alpha, case, bound = est.weights_, est.support_case_, 1 / (nu * len(rows))
-    f = rbf(rows, rows, 1.3) @ alpha - est.rho_
+    alpha, case, bound = est.weights_, est.plane_.case, 1 / (nu * len(rows))
+    f = rbf(rows, rows, 1.3) @ alpha - est.plane_.rho
     assert alpha.sum() == pytest.approx(1.0, abs=1e-10)
     assert alpha.min() >= 0 and alpha.max() <= (1 + 1e-6) * bound
     np.testing.assert_array_equal(case == "inside", alpha <= 1e-6 * min(bound, 1.0))
     np.testing.assert_array_equal(case == "beyond", alpha >= bound - 1e-6 * min(bound, 1.0))
     assert (f[case == "inside"] >= -1e-6).all() and (f[case == "beyond"] <= 1e-6).all()
     np.testing.assert_allclose(f[case == "on the hyperplane"], 0.0, atol=1e-6)
-    assert est.support_vector_share_ == (case != "inside").mean() >= nu
-    assert est.margin_error_share_ == (case == "beyond").mean() <= nu
+    assert est.plane_.support_vector_share == (case != "inside").mean() >= nu
+    assert est.plane_.margin_error_share == (case == "beyond").mean() <= nu
     flagged, tied = est.predict(rows) == -1, np.abs(f) < 1e-8
     assert not flagged[case != "beyond"].any()
     np.testing.assert_array_equal(flagged[~tied], case[~tied] == "beyond")
@@ -227,7 +227,7 @@ def test_nu_property_and_the_three_cases(rows, nu):
 def test_it_is_svdd_and_scikit_learn_for_rbf(nu):
     est, sphere = one_class(nu), SVDD(kernel=KERNELS[0], C=1 / (nu * 60), cutoff="model").fit(ROWS)
     theirs = OneClassSVM(gamma=1 / (2 * 1.3**2), nu=nu, tol=1e-10).fit(ROWS)
-    f = est.decision_function(Z) * est.rho_  # ours is in units of rho
+    f = est.decision_function(Z) * est.plane_.rho  # ours is in units of rho
     np.testing.assert_allclose(f * nu * 60, theirs.decision_function(Z), atol=1e-5)
     np.testing.assert_allclose(est.weights_, sphere.weights_, atol=1e-6)
     clear = (np.abs(f) > 1e-6) & (np.abs(sphere.decision_function(Z)) > 1e-6)
@@ -253,12 +253,12 @@ def test_hyperplane_in_the_feature_space_of_a_linear_kernel(nu):
     rows = ROWS + np.array([4.0, 3.0])  # away from the origin, so that it can be cut off
     est, (w, rho) = one_class(nu, kernels.Linear(), rows), primal(rows, nu)
     np.testing.assert_allclose(est.weights_ @ rows, w, rtol=1e-5)
-    assert est.rho_ == pytest.approx(rho, rel=1e-5)
-    assert est.norm_w_ == pytest.approx(np.linalg.norm(w), rel=1e-5)
+    assert est.plane_.rho == pytest.approx(rho, rel=1e-5)
+    assert est.plane_.norm == pytest.approx(np.linalg.norm(w), rel=1e-5)
     foot = w * rho / (w @ w)  # the nearest point of the hyperplane to the origin
-    assert est.distance_from_origin_ == pytest.approx(np.linalg.norm(foot), rel=1e-5)
-    assert est.intercept_ == pytest.approx(-est.rho_, rel=1e-12)
-    np.testing.assert_allclose(est.decision_function(Z) * est.rho_, Z @ w - rho, atol=1e-4)
+    assert est.plane_.distance_from_origin == pytest.approx(np.linalg.norm(foot), rel=1e-5)
+    assert est.intercept_ == pytest.approx(-est.plane_.rho, rel=1e-12)
+    np.testing.assert_allclose(est.decision_function(Z) * est.plane_.rho, Z @ w - rho, atol=1e-4)
 
 
 @pytest.mark.parametrize("nu", [1e-12, 1e-3, 1 / 61, 1.0])
@@ -268,12 +268,14 @@ def test_nu_of_less_than_one_row_is_the_hard_margin_and_of_one_the_mean(nu):
     alpha = np.full(60, 1 / 60)
     if nu < 1:
         alpha = quadratic_program(K, np.zeros(60), 0.0, np.inf)
-        assert est.margin_error_share_ == 0.0 and (est.predict(ROWS) == 1).all()
-        assert set(est.support_case_) == {"inside", "on the hyperplane"}
-        assert est.rho_ == pytest.approx(alpha @ K @ alpha, rel=1e-5)
-        assert est.distance_from_origin_ == pytest.approx(np.sqrt(alpha @ K @ alpha), rel=1e-5)
+        assert est.plane_.margin_error_share == 0.0 and (est.predict(ROWS) == 1).all()
+        assert set(est.plane_.case) == {"inside", "on the hyperplane"}
+        assert est.plane_.rho == pytest.approx(alpha @ K @ alpha, rel=1e-5)
+        assert est.plane_.distance_from_origin == pytest.approx(
+            np.sqrt(alpha @ K @ alpha), rel=1e-5
+        )
     np.testing.assert_allclose(est.weights_, alpha, atol=1e-5)
-    assert est.norm_w_**2 == pytest.approx(alpha @ K @ alpha, rel=1e-5)
+    assert est.plane_.norm**2 == pytest.approx(alpha @ K @ alpha, rel=1e-5)
 
 
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
@@ -295,7 +297,11 @@ def test_origin_among_the_rows_is_said_to_be_there(nu):
     message = r"origin of the kernel space lies among .*use kernels.RBF"
     with pytest.warns(DataWarning, match=message):
         est = OCSVM(kernel=kernels.Linear(), nu=nu).fit(rows)
-    assert np.isnan(est.distance_from_origin_) and est.norm_w_ == 0.0 and abs(est.rho_) < 1e-3
+    assert (
+        np.isnan(est.plane_.distance_from_origin)
+        and est.plane_.norm == 0.0
+        and abs(est.plane_.rho) < 1e-3
+    )
     assert np.linalg.norm(est.weights_ @ rows) < 1e-3
     assert est.weights_.sum() == pytest.approx(1.0, abs=1e-9)
     assert np.isfinite(est.decision_function(rows)).all()
