@@ -181,7 +181,7 @@ def by_part(
         found = named[part](chosen)
         if found is not None:
             stored[part] = found
-            write(path, stored)
+            write(path, stored, indent=None)
     return chosen, stored
 
 
