@@ -19,12 +19,13 @@ from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.density import LazyPrior
 from ..inference.draws import Draws
+from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel, as_kernel
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of
 from ..models.priors import GraphLaplacian
 from . import training
 from .inputs import naming, numbers_of, training_names, validated, warn_of_columns
-from .labels import labels_of, minority_rows, missing_labels, seen, warn_of_classes
+from .labels import classes_of
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
 from .training import Dictionary, TrainingData
@@ -116,13 +117,17 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
     kernel = as_kernel(est.kernel)
     with naming(X):
         source, labels = _source(est, kernel, X, y)
-        takes_gaps = isinstance(getattr(est, "prior", None), GraphLaplacian)
-        gap = missing_labels(labels, source.n_rows) if takes_gaps else np.zeros(0, bool)
-        if gap.any():
-            labels = labels_of(labels, ~gap)
-        n = source.n_rows - int(gap.sum())
-        minority_of_all = minority_rows(labels, n, est.minor_label)
-    warn_of_classes(minority_of_all, est.minor_label)
+        may_lack = isinstance(getattr(est, "prior", None), GraphLaplacian)
+        classes = classes_of(labels, source.n_rows, est.minor_label, may_lack)
+    minority_of_all, gap, n1 = classes.minority, classes.gap, int(classes.minority.sum())
+    n = len(minority_of_all)
+    if est.minor_label is None and n1 > n - n1:
+        warn(
+            f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {n} rows, and the model "
+            "describes the other class as normal; if the labels are the other way round, name the "
+            "minority's label by minor_label=",
+            DataWarning,
+        )
     seed = int(check_random_state(est.random_state).randint(2**31 - 1))
     dictionary = _dictionary(est, minority_of_all)
     held = _held_rows(est, dictionary, minority_of_all, policy, seed, y is None)
@@ -141,18 +146,17 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
         gram, row_of_point = dictionary.statistics(
             kernel, rows, minority, source, minority_of_all, seed
         )
-    of_labels = seen(labels, minority_of_all, est.minor_label)
-    of_labels["kind"] = of_labels["kind"][held]
     return TrainingData(
         rows=rows,
-        minority=minority,
         gram=replace(gram, unlabelled=unlabelled),
         row_of_point=row_of_point,
         dictionary=dictionary,
         seed=seed,
         all_rows=len(minority) == n,
         label=y if isinstance(y, str) else None,
-        **of_labels,
+        labels=classes.labels,
+        kind=classes.kind[held],
+        kind_labels=classes.kind_labels,
         names=training_names(X, row_numbers, len(rows)),
         dates=source.dates,
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-
-from ..inference.warning import DataWarning, warn
 
 INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
@@ -58,60 +57,36 @@ def _is_float(text: str) -> bool:
     return bool(np.isfinite(number)) and (not digits or INTEGER.fullmatch(digits) is not None)
 
 
-def warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:
-    """Warn if the class that counts as the minority has more rows, and nobody named it."""
-    n1 = int(minority.sum())
-    if minor_label is None and n1 > len(minority) - n1:
-        warn(
-            f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {len(minority)} rows, "
-            "and the model describes the other class as normal; if the labels are the other way "
-            "round, name the minority's label by minor_label=",
-            DataWarning,
-        )
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of rows, by their labels.
 
-
-def missing_labels(y: Any, n_rows: int) -> np.ndarray:
-    """Return a boolean array that is True for rows without a label: NaN, None or pandas.NA.
-
-    Parameters
+    Attributes
     ----------
-    y : array-like of shape (n_rows,) or None
-        ``None``: all rows are majority, and none lacks a label.
-    n_rows : int
-
-    Raises
-    ------
-    ValueError
-        The labels are of the wrong number, or a mix of numbers and texts.
+    kind : ndarray of int, shape (n,)
+        0 for majority rows, and k for rows with the k-th label of the minority. Rows without a
+        label are not among the n.
+    kind_labels : tuple
+        The labels of the minority, in the order of ``minor_label``; none without minority rows.
+    labels : tuple
+        The distinct labels, those of the minority first; none without y.
+    gap : ndarray of bool, shape (n_rows,)
+        True for rows without a label: NaN, None or pandas.NA.
     """
-    if y is None:
-        return np.zeros(n_rows, dtype=bool)
-    _refuse_mixed(y)
-    values = _values(y)
-    if values.shape != (n_rows,):
-        raise ValueError(
-            f"y must have shape ({n_rows},), one label for each row, got {np.asarray(y).shape}"
-        )
-    return np.asarray(pd.isna(values))
+
+    kind: np.ndarray
+    kind_labels: tuple[Any, ...]
+    labels: tuple[Any, ...]
+    gap: np.ndarray
+
+    @property
+    def minority(self) -> np.ndarray:
+        """True for minority rows, shape (n,)."""
+        return self.kind > 0
 
 
-def labels_of(y: Any, which: np.ndarray) -> Any:
-    """Return the labels of the rows ``which``; those of a list as a list."""
-    labels = _values(y)[which]
-    return labels if hasattr(y, "dtype") else labels.tolist()
-
-
-def _values(y: Any) -> np.ndarray:
-    """Return y as an array; in a list of texts NaN is a gap, in an array of texts a text."""
-    if not hasattr(y, "dtype"):
-        return np.asarray(y, dtype=object)
-    # whole numbers of pandas with a gap would become floats, and large ones the same float
-    gaps = not isinstance(y.dtype, np.dtype) and pd.isna(y).any()
-    return np.asarray(y, dtype=object if gaps else None)
-
-
-def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
-    """Return a boolean array that is True for minority rows.
+def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = False) -> Classes:
+    """Return the classes of rows with the labels y.
 
     Parameters
     ----------
@@ -122,6 +97,8 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
     minor_label : optional
         The label of the minority, or a list, tuple or array of the labels of its kinds; every other
         label is majority.
+    may_lack : bool, default=False
+        Whether rows may lack a label.
 
     Raises
     ------
@@ -130,102 +107,88 @@ def minority_rows(y: Any, n_rows: int, minor_label: Any = None) -> np.ndarray:
         leave one class empty.
     """
     if y is None:
-        return np.zeros(n_rows, dtype=bool)
-    missing = np.flatnonzero(missing_labels(y, n_rows))
-    y = np.asarray(y)
-    if len(missing):
+        return Classes(np.zeros(n_rows, dtype=int), (), (), np.zeros(n_rows, dtype=bool))
+    of_pandas = isinstance(y, pd.Series | pd.Index | pd.api.extensions.ExtensionArray)
+    is_list = not hasattr(y, "dtype")
+    if not of_pandas:  # in a list of texts NaN is a gap, in an array of texts a text
+        y = np.asarray(y, dtype=object if is_list else None)
+    if y.shape != (n_rows,):
+        raise ValueError(f"y must have shape ({n_rows},), one label for each row, got {y.shape}")
+    number, distinct = pd.factorize(y)  # of its label among the distinct ones; -1 for a gap
+    gap, labels = number < 0, np.asarray(distinct)
+    texts = [isinstance(label, str) for label in labels]
+    if any(texts) and not all(texts):  # 1 and "1" may be one class or two
+        text, other = texts.index(True), texts.index(False)
         raise ValueError(
-            f"y has no label (NaN) in row {missing[0]} ({len(missing)} in all); leave out these "
+            f"y mixes texts and numbers: row {np.argmax(number == text)} is {labels[text]!r}, row "
+            f"{np.argmax(number == other)} is {labels[other]!r}; give labels of one type, for "
+            "instance y.astype(str)"
+        )
+    if gap.any() and not may_lack:
+        raise ValueError(
+            f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave out these "
             "rows of X and y, or give them a label; a Bayesian model, such as BSVDD, with "
             "prior=priors.GraphLaplacian() takes unlabelled rows"
         )
-    labels = pd.unique(y)
     if not len(labels):
         raise ValueError("y has no label in any row; omit y if all rows are majority")
-    shown = ", ".join(f"{v!r:.80}" for v in labels.tolist()[:5]) + (
-        ", ..." if len(labels) > 5 else ""
-    )
+    if is_list:
+        labels = np.asarray(labels.tolist())  # of one type: True beside 2 is 1
+    kind_of_label, kind_labels = _kinds_of(labels, minor_label)
+    kind = kind_of_label[number[~gap]]
+    if kind.all():
+        raise ValueError("y has one class only: every row is minority, and no majority row is left")
+    others = np.unique(labels[kind_of_label == 0]).tolist()
+    return Classes(kind, kind_labels if kind.any() else (), (*kind_labels, *others), gap)
+
+
+def _kinds_of(labels: np.ndarray, minor_label: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return the kind of each distinct label, 0 for the majority, and the label of each kind."""
+    shown = ", ".join(f"{v!r:.80}" for v in labels[:5].tolist()) + ", ..." * (len(labels) > 5)
     if minor_label is not None:
         kinds = _kinds(minor_label)
-        rows_of = [np.asarray(y == kind) for kind in kinds]
-        for kind, rows in zip(kinds, rows_of, strict=True):
-            absent = rows.shape != y.shape or not rows.any()
-            other_type = {isinstance(v, str) for v in labels} == {not isinstance(kind, str)}
-            if absent and (len(labels) > 1 or len(kinds) > 1 or other_type):
-                raise ValueError(f"minor_label={kind!r} does not occur in y, which has {shown}")
-        minority = np.any(rows_of, axis=0) & np.ones(n_rows, dtype=bool)
+    elif set(labels.tolist()) == {-1, 1}:
+        kinds = [-1]
+    elif set(labels.tolist()) == {0, 1}:  # False == 0 and True == 1
+        kinds = [1]
     elif len(labels) == 1:
         raise ValueError(
             f"y has one class only, the label {shown}, which could be either class; omit y if all "
             "rows are majority, or name the minority's label by minor_label=, in the command line "
             "--minor"
         )
-    elif set(labels.tolist()) == {-1, 1}:
-        minority = y == -1
-    elif set(labels.tolist()) == {0, 1}:  # False == 0 and True == 1
-        minority = y == 1
     else:
         raise ValueError(
             f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are accepted without "
             "minor_label=; name the minority's label by minor_label=, in the command line --minor"
         )
-    if minority.all():
-        raise ValueError("y has one class only: every row is minority, and no majority row is left")
-    return minority
+    kind_of_label, kind_labels = np.zeros(len(labels), dtype=int), []
+    for k, kind in enumerate(kinds):
+        found = [bool(label == kind) for label in labels]
+        other_type = all(isinstance(label, str) != isinstance(kind, str) for label in labels)
+        if not any(found) and (len(labels) > 1 or len(kinds) > 1 or other_type):
+            raise ValueError(f"minor_label={kind!r} does not occur in y, which has {shown}")
+        kind_of_label[found] = k + 1
+        named = kind.item() if isinstance(kind, np.generic) else kind
+        kind_labels += labels[found].tolist() or [named]
+    return kind_of_label, tuple(kind_labels)
 
 
 def _kinds(minor_label: Any) -> list[Any]:
     """Return the labels of the minority that ``minor_label`` names, each once."""
-    if not _are_several(minor_label):
+    if isinstance(minor_label, np.ndarray):
+        minor_label = minor_label.tolist()
+    if not isinstance(minor_label, list | tuple):
         return [minor_label]
-    kinds = minor_label.tolist() if isinstance(minor_label, np.ndarray) else list(minor_label)
-    plain = all(isinstance(label, Hashable) for label in kinds)
-    texts = [isinstance(label, str) for label in kinds]
-    if not (plain and texts and (all(texts) or not any(texts)) and len(set(kinds)) == len(kinds)):
+    plain = all(isinstance(label, Hashable) for label in minor_label)
+    n_texts = sum(isinstance(label, str) for label in minor_label)
+    one_type = minor_label and n_texts in (0, len(minor_label))
+    if not (plain and one_type and len(set(minor_label)) == len(minor_label)):
         raise ValueError(
             "minor_label must be one label, or a list of different labels of one type, got "
             f"{minor_label!r}"
         )
-    return kinds
-
-
-def _are_several(minor_label: Any) -> bool:
-    return isinstance(minor_label, list | tuple) or (
-        isinstance(minor_label, np.ndarray) and minor_label.ndim > 0
-    )
-
-
-def seen(y: Any, minority: np.ndarray, minor_label: Any = None) -> dict[str, Any]:
-    """Return what a fit keeps of its labels, by the names of ``TrainingData``.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,) or None
-        Labels that :func:`minority_rows` accepts.
-    minority : ndarray of bool, shape (n,)
-        Its result.
-    minor_label : optional
-
-    Returns
-    -------
-    dict
-        ``kind``, of shape (n,): 0 for majority rows, and k for rows with the k-th label of the
-        minority. ``kind_labels``: the labels of the minority, in the order of ``minor_label``; none
-        without minority rows. ``labels``: the distinct labels of y, those of the minority first.
-    """
-    kind = minority.astype(int)
-    if y is None:
-        return {"kind": kind, "kind_labels": (), "labels": ()}
-    y = np.asarray(y)
-    if minority.any() and not _are_several(minor_label):
-        first = tuple(y[minority][:1].tolist())
-    else:
-        named = _kinds(minor_label)
-        first = tuple(v.item() if isinstance(v, np.generic) else v for v in named)
-        for k, label in enumerate(named):
-            kind[y == label] = k + 1
-    labels = (*first, *np.unique(y[~minority]).tolist())
-    return {"kind": kind, "kind_labels": first if minority.any() else (), "labels": labels}
+    return list(minor_label)
 
 
 def to_save(labels: tuple[Any, ...], as_text: bool = False) -> list[Any]:
@@ -234,21 +197,3 @@ def to_save(labels: tuple[Any, ...], as_text: bool = False) -> list[Any]:
     if not (as_text or all(plain)):
         return []
     return [x if is_plain else str(x) for x, is_plain in zip(labels, plain, strict=True)]
-
-
-def _refuse_mixed(y: Any) -> None:
-    """Raise a ValueError if y mixes numbers and texts: 1 and "1" may be one class or two."""
-    dtype = getattr(y, "dtype", np.dtype(object))
-    if dtype != np.dtype(object) and not isinstance(dtype, pd.CategoricalDtype):
-        return
-    values = np.asarray(y, dtype=object)
-    if values.ndim != 1:
-        return
-    texts = np.array([isinstance(value, str) for value in values], dtype=bool)
-    numbers = ~texts & ~pd.isna(values)
-    if texts.any() and numbers.any():
-        first, other = int(np.argmax(texts)), int(np.argmax(numbers))
-        raise ValueError(
-            f"y mixes texts and numbers: row {first} is {values[first]!r}, row {other} is "
-            f"{values[other]!r}; give labels of one type, for instance y.astype(str)"
-        )

@@ -531,7 +531,6 @@ def _data(
     rows.setflags(write=False)
     return TrainingData(
         rows=rows,
-        minority=minority,
         gram=replace(gram, unlabelled=tensors.get("unlabelled")),
         row_of_point=row_of_point,
         dictionary=rule,

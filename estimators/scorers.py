@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from ..inference.decision import evaluate
 from .detector import Detector
-from .labels import minority_rows
+from .labels import classes_of
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def detector_in(estimator: Any) -> Detector:
 def minority_of(est: Detector, y: Any) -> np.ndarray:
     """Return which labels are those of the minority, by the labels that ``est`` was fitted with."""
     if not est.labels_:
-        return minority_rows(y, len(y), est.minor_label)
+        return classes_of(y, len(y), est.minor_label).minority
     y = np.asarray(y)
     unseen = y[~np.isin(y, est.labels_)]
     if len(unseen):

@@ -33,7 +33,6 @@ class TrainingData:
     ----------
     rows : ndarray of shape (n, p)
         Training rows in the form that the kernel expects; a read-only copy.
-    minority : ndarray of bool, shape (n,)
     gram : Gram
     row_of_point : ndarray of int, shape (M,)
         For each dictionary point its index in ``rows``, or -1 if it is not a row.
@@ -58,7 +57,6 @@ class TrainingData:
     """
 
     rows: np.ndarray
-    minority: np.ndarray
     gram: Gram
     row_of_point: np.ndarray
     dictionary: Dictionary
@@ -70,6 +68,11 @@ class TrainingData:
     kind_labels: tuple[Any, ...] = ()
     names: np.ndarray | None = None
     dates: Mapping[int, Dates] = field(default_factory=dict)
+
+    @cached_property
+    def minority(self) -> np.ndarray:
+        """Which rows are minority, shape (n,)."""
+        return self.kind > 0
 
     @property
     def row_names(self) -> np.ndarray:
@@ -106,7 +109,6 @@ class TrainingData:
         return replace(
             self,
             rows=self.rows[which],
-            minority=self.minority[which],
             kind=self.kind[which],
             names=None if self.names is None else self.names[which],
         )

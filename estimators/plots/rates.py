@@ -22,7 +22,7 @@ from sklearn.metrics import (
 
 from ...inference.left_out import folds
 from ...models.kernels import as_kernel
-from ..labels import minority_rows
+from ..labels import classes_of
 from .common import Fitted, by_name, plain, with_feature_names
 
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
@@ -222,7 +222,7 @@ def scored(est: Fitted, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
         if y is None:
             raise ValueError("plot_roc needs the labels y of X: which rows are minority")
         score = est.score_samples(X)
-        minority = minority_rows(y, len(score), est.minor_label)
+        minority = classes_of(y, len(score), est.minor_label).minority
     if minority.all() or not minority.any():
         raise ValueError(
             "ROC and precision need majority and minority rows, got "

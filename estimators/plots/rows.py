@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .. import inputs
-from ..labels import minority_rows
+from ..labels import classes_of
 from .common import (
     MAJORITY,
     MINORITY,
@@ -160,7 +160,7 @@ def plot_distances(
     else:
         rows = inputs.table(est, X)
         minority, own_names = (
-            minority_rows(y, len(rows), est.minor_label),
+            classes_of(y, len(rows), est.minor_label).minority,
             inputs.row_names(X, len(rows)),
         )
         score, _, low, high = fit.center.decision(rows, fit.level, prob)
@@ -320,7 +320,7 @@ def plot_boundary(
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(f"plot_boundary shows two columns, got X of shape {X.shape}")
-    minority = minority_rows(y, len(X), minor_label)
+    minority = classes_of(y, len(X), minor_label).minority
     low, high = X.min(axis=0), X.max(axis=0)
     low, high = low - margin * (high - low), high + margin * (high - low)
     x1, x2 = np.meshgrid(*(np.linspace(a, b, resolution) for a, b in zip(low, high, strict=True)))

@@ -19,7 +19,7 @@ from ...models.kernels.base import Wrapper
 from ...models.kernels.numeric import DistanceKernel
 from ...models.priors.base import describe
 from .. import inputs, plots
-from ..labels import minority_rows
+from ..labels import classes_of
 from ..plots.common import Fitted
 from ..questions.copies import are_training_rows
 from ..questions.views import ViewsExplanation
@@ -89,7 +89,7 @@ def write(est: Fitted, path: Path, X: Any, y: Any, calibration: bool) -> Path:
             page = Page(est, X, y, est.training_decision(), est.fit_.data.minority)
         else:
             found = est.decision(X)
-            minority = None if y is None else minority_rows(y, len(found), est.minor_label)
+            minority = None if y is None else classes_of(y, len(found), est.minor_label).minority
             known = int(are_training_rows(est, inputs.table(est, X)).sum())
             page = Page(est, X, y, found, minority, known)
         try:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...inference.warning import DataWarning, warn
 from ..inputs import naming
-from ..labels import minority_rows, read_labels
+from ..labels import classes_of, read_labels
 from ..messages import columns as the_columns
 from ..messages import did_you_mean, quoted
 from .columns import as_numbers, dates_of, kinds_of
@@ -176,7 +176,7 @@ def minority_of(y: pd.Series, minor: str | None = None, unlabelled: bool = False
                 f"the minority value {minor!r} never occurs in column {y.name!r}"
                 f"{did_you_mean(minor, values)}; it has {quoted(values)}"
             )
-    minority = minority_rows(labels, len(labels), value)
+    minority = classes_of(labels, len(labels), value).minority
     if not missing.any():
         return minority
     classes = np.full(len(y), np.nan)
