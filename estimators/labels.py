@@ -162,7 +162,8 @@ def _kinds_of(labels: np.ndarray, minor_label: Any) -> tuple[np.ndarray, tuple[A
             f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are accepted without "
             "minor_label=; name the minority's label by minor_label=, in the command line --minor"
         )
-    kind_of_label, kind_labels = np.zeros(len(labels), dtype=int), []
+    kind_of_label = np.zeros(len(labels), dtype=int)
+    kind_labels: list[Any] = []
     for k, kind in enumerate(kinds):
         found = [bool(label == kind) for label in labels]
         other_type = all(isinstance(label, str) != isinstance(kind, str) for label in labels)
