@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bsvdd.inference import decision
-from scipy.stats import beta, kstest
+from scipy.stats import beta, gamma, kstest
 
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, priors
 
@@ -53,7 +53,7 @@ def test_probability_is_the_share_of_draws_with_the_unseen_row_beyond_the_cutoff
     np.testing.assert_array_equal(est.score_samples(NEW) >= 0, est.probability_normal(NEW) > 0.5)
 
 
-def test_unseen_rows_are_half_a_neighbour_at_the_cutoff(est):
+def test_unseen_rows_are_half_a_neighbour_at_the_cutoff_and_a_whole_one_in_intervals(est):
     limit, threshold = parts(est)
     if not est.kernel_.normalized:
         np.testing.assert_allclose(limit, threshold)
@@ -68,9 +68,10 @@ def test_unseen_rows_are_half_a_neighbour_at_the_cutoff(est):
     w = est.idata_["posterior"]["w"].values.reshape(-1, 99)
     of_left_out = np.sort(w @ K / (1 - w), axis=0)[(len(w) - 1) // 2]
     at_cutoff = np.sort(of_left_out)[8]
-    g = (limit - threshold) * (at_cutoff / threshold) ** (1 / 9) / (kappa * total / 99)
-    gamma = np.random.default_rng(1).gamma(0.5, size=len(g))
-    assert kstest(g, gamma).pvalue > 0.001
+    u, whole = kappa * total / 99, np.exp(est.fit_.center.boundary.log_whole)
+    g = (limit - threshold) * (at_cutoff / threshold) ** (1 / 9) / u
+    assert kstest(g, gamma(0.5).cdf).pvalue > 0.001
+    assert kstest(whole * at_cutoff ** (1 / 9) / u, gamma(1.0).cdf).pvalue > 0.001
 
 
 def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
