@@ -25,8 +25,8 @@ _one_thread = threading.RLock()  # a compiled function, for example, can be for 
 class Kernel:
     """A positive semi-definite function of two rows, the base class of all kernels.
 
-    A subclass computes the matrix in ``_matrix`` and its diagonal in ``_diag``. This class
-    checks the shapes and the values for all of them.
+    A subclass computes the matrix in ``_matrix``, and its diagonal in ``_diag`` if it is not
+    ``normalized``. This class checks the shapes and the values for all of them.
 
     Attributes
     ----------
@@ -200,6 +200,8 @@ class Kernel:
     def diag(self, X: np.ndarray) -> np.ndarray:
         """Return k(x_i, x_i), shape (n,)."""
         X = as_table("X", X)
+        if self.normalized:
+            return np.ones(len(X))
         return self._check_values(self._diag(X), (len(X),))
 
     def _check_values(self, values: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -340,7 +342,7 @@ class Wrapper(Kernel):
 
     @override
     def _diag(self, X: np.ndarray) -> np.ndarray:
-        return np.ones(len(X)) if self.normalized else self._inner._diag(self.columns(X))
+        return self._inner._diag(self.columns(X))
 
 
 def require_kernel(kernel: Kernel, X: np.ndarray) -> None:

@@ -67,10 +67,6 @@ class DistanceKernel(Kernel):
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return np.exp(self.log(X, Y))
 
-    @override
-    def _diag(self, X: np.ndarray) -> np.ndarray:
-        return np.ones(len(X))
-
     def __repr__(self) -> str:
         name = type(self).__name__
         if isinstance(self.bandwidth, str):
