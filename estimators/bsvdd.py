@@ -77,8 +77,8 @@ class BSVDD(Bayesian):
         is the best G-mean if y has minority rows, else a false-alarm rate of 0.1, on
         leave-one-out distances in closed form.
     minor_label : optional
-        Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1 is minority)
-        and booleans (True is minority).
+        Label of the minority in y, or a list of the labels of its kinds. Not needed for {-1, 1}
+        (-1 is minority), {0, 1} (1 is minority) and booleans (True is minority).
     random_state : int, RandomState or None, default=0
     progressbar : bool, default=False
 

@@ -95,16 +95,16 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
         {0, 1} and bool: 1 is minority. Anything else needs ``minor_label``.
     n_rows : int
     minor_label : optional
-        The label of the minority, or a list, tuple or array of the labels of its kinds; every other
-        label is majority.
+        The label of the minority, or a list, tuple, range or array of the labels of its kinds;
+        every other label is majority.
     may_lack : bool, default=False
         Whether rows may lack a label.
 
     Raises
     ------
     ValueError
-        The labels are ambiguous, missing, of the wrong number, a mix of numbers and texts, or they
-        leave one class empty.
+        The labels are ambiguous, missing, of the wrong number, of several types, or they leave one
+        class empty.
     """
     if y is None:
         return Classes(np.zeros(n_rows, dtype=int), (), (), np.zeros(n_rows, dtype=bool))
@@ -114,6 +114,10 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
         y = np.asarray(y, dtype=object if is_list else None)
     if y.shape != (n_rows,):
         raise ValueError(f"y must have shape ({n_rows},), one label for each row, got {y.shape}")
+    if y.dtype == object:
+        for row, label in enumerate(y):
+            if not isinstance(label, Hashable):
+                raise ValueError(f"y must have one label for each row, got {label!r} in row {row}")
     number, distinct = pd.factorize(y)  # of its label among the distinct ones; -1 for a gap
     gap, labels = number < 0, np.asarray(distinct)
     texts = [isinstance(label, str) for label in labels]
@@ -138,7 +142,13 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
     kind = kind_of_label[number[~gap]]
     if kind.all():
         raise ValueError("y has one class only: every row is minority, and no majority row is left")
-    others = np.unique(labels[kind_of_label == 0]).tolist()
+    try:
+        others = np.unique(labels[kind_of_label == 0]).tolist()
+    except TypeError as error:
+        raise ValueError(
+            f"the labels of y must be of one type, got types without an order: {error}; give "
+            "numbers or texts, for instance y.astype(str)"
+        ) from error
     return Classes(kind, kind_labels if kind.any() else (), (*kind_labels, *others), gap)
 
 
@@ -179,7 +189,7 @@ def _kinds(minor_label: Any) -> list[Any]:
     """Return the labels of the minority that ``minor_label`` names, each once."""
     if isinstance(minor_label, np.ndarray):
         minor_label = minor_label.tolist()
-    if not isinstance(minor_label, list | tuple):
+    if not isinstance(minor_label, list | tuple | range):
         return [minor_label]
     plain = all(isinstance(label, Hashable) for label in minor_label)
     n_texts = sum(isinstance(label, str) for label in minor_label)

@@ -4,6 +4,7 @@ Labels of a file have one type for the whole column, the same rows by every way 
 """
 
 import warnings
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,7 @@ MIXED = [False, True, True, False]
         (pd.Series(["a", "b", "b", "c"]), "b"),
         (pd.Categorical(["a", "b", "b", "a"]), "b"),
         ([3, 7, 7, 5], 7),
+        ([3, 7, 8, 5], range(7, 9)),
         ([1, 0, 0, 1], 0),
         ([1, -1, -1, 1], -1),
         ([-1, 1, 1, -1], 1),
@@ -74,6 +76,10 @@ ERRORS = [
     ]),
     ([1] * 3, 1, "every row is minority, and no majority row is left"),
     *((y, None, SHAPE) for y in ([[0], [1], [0]], [[0, 1]] * 3)),
+    *((y, 1, r"one label for each row, got \[1\] in row 0") for y in (
+        [[1], [0, 1], 1], pd.Series([[1], [0], 1], index=[7, 8, 9]),
+    )),
+    (np.array([1, 2, date(2026, 1, 1)], dtype=object), 1, "one type, got types without an order"),
     *((y, "1", MIX) for y in (
         [0, "1", 1],
         np.array(["x", 1.0], dtype=object),
