@@ -24,7 +24,9 @@ from .terms import largest
 STARTS = 3  # normal rows whose values are taken
 FAR = 2.0  # standard deviations that a column counts at most in the choice of these rows
 HALVINGS = 10  # of the way back
-BLOCK_VALUES = 1_000_000  # rows x rows or columns x columns in memory of a thread at once
+LEAST = np.finfo(float).min  # score of a row that is remote in another column too
+REMOTE = 1e300  # -log k of one column, at most: a sum of such is finite
+BLOCK_VALUES = 1_000_000  # rows x columns x points in memory of a thread at once
 
 
 def smallest_change(
@@ -52,7 +54,7 @@ def smallest_change(
         found[block] = _of_block(center, rows[block], normal[near], level, sd)
 
     m, p = normal.shape
-    step = max(1, BLOCK_VALUES // (p * max(m, STARTS * p)))
+    step = max(1, BLOCK_VALUES // (STARTS * p * max(p, m, len(center.support))))
     threads.each(of_block, len(rows) if m else 0, step)
     return found
 
@@ -61,17 +63,13 @@ def _of_block(
     center: Center, rows: np.ndarray, starts: np.ndarray, level: float, sd: np.ndarray
 ) -> np.ndarray:
     n, m, p = starts.shape
-    mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
-    of_row, target, columns = np.repeat(np.arange(n), m), starts.reshape(-1, p), np.arange(p)
+    of_row, target = np.repeat(np.arange(n), m), starts.reshape(-1, p)
     z = rows[of_row]
     x, searching, ended = z.copy(), np.arange(n * m), np.zeros(n * m, dtype=bool)
-    for _ in columns:
+    for _ in range(p):
         now, goal = x[searching], target[searching]
-        changed = np.repeat(now[:, None], p, axis=1)
-        changed[:, columns, columns] = goal
-        score = mean.scores(changed.reshape(-1, p)).reshape(-1, p)
-        least = np.finfo(float).min  # of a score of a column that can change
-        best = np.where(now == goal, -np.inf, np.maximum(score, least)).argmax(axis=1)
+        score = np.maximum(_scores(center, now, goal), LEAST)
+        best = np.where(now == goal, -np.inf, score).argmax(axis=1)
         x[searching, best] = goal[np.arange(len(goal)), best]
         ended[searching] = center.is_normal(x[searching], level)
         searching = searching[~np.isin(of_row[searching], of_row[ended])]
@@ -83,6 +81,24 @@ def _of_block(
     order = np.argsort(-size, kind="stable")
     found[of_row[order]] = x[order]  # the smallest change is the last
     return found
+
+
+def _scores(center: Center, x: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """Return scores by the mean weights of rows x with one column of ``goal``, (rows, columns)."""
+    kernel, p = center.gram.kernel, x.shape[1]
+    mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
+    if not kernel.separable:
+        changed = np.repeat(x[:, None], p, axis=1)
+        changed[:, np.arange(p), np.arange(p)] = goal
+        return mean.scores(changed.reshape(-1, p)).reshape(-1, p)
+    weights, points = mean.supported_points
+    costs = kernel.by_column(np.concatenate([x, goal]), points)
+    now, after = np.hsplit(np.stack([np.minimum(cost, REMOTE) for cost in costs]), 2)
+    log_k = now - now.sum(axis=0) - after  # of a column, each row and each point
+    nearest = log_k.max(axis=-1)
+    s = np.exp(log_k - nearest[..., None]) @ weights[0]
+    score: np.ndarray = nearest + np.log(s) if center.logarithmic else s * np.exp(nearest)
+    return score.T
 
 
 def _towards(center: Center, x: np.ndarray, z: np.ndarray, level: float) -> np.ndarray:

@@ -227,9 +227,10 @@ def test_landmarks_that_are_rows_are_named(method):
     [
         BSVDD(draws=40, tune=40),
         SVDD(kernel=kernels.Standardized(kernels.Laplacian(0.7))),
+        BDD(draws=40),
         BDD(kernel=kernels.Standardized(kernels.Polynomial(2)), draws=40),
     ],
-    ids=["BSVDD", "Laplacian", "Polynomial"],
+    ids=["BSVDD", "Laplacian", "BDD", "Polynomial"],
 )
 def test_the_change_is_that_of_its_definition(model):
     """Column after column of a near row, by loops, then the last normal row on the way back."""
