@@ -125,7 +125,8 @@ class Coordinates:
             x, gradient = tried[best], gradients[best]
         slope = prior.slope.copy()
         slope[part] = 1.0
-        return replace(prior, center=x, slope=slope, roots=[(part, _root(precision(x)))])
+        others = [(of, root) for of, root in prior.roots if of != part]
+        return replace(prior, center=x, slope=slope, roots=[*others, (part, _root(precision(x)))])
 
     def scaled(self, x: np.ndarray) -> Self:
         """Return coordinates in which draws x (S, n) have mean 0 and standard deviation 1."""
