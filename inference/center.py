@@ -196,6 +196,11 @@ class Score:
         return True
 
     @property
+    def far(self) -> float:
+        """The value of a row that resembles no training row, or minus infinity."""
+        return -math.inf
+
+    @property
     def _draws(self) -> int:
         return max(self.n_draws, len(self.boundary.threshold))
 
@@ -371,6 +376,11 @@ class Center(Score):
         return -float(deciding_quantile(-self.squared_norm[:, None])[0])
 
     # similarity and distance
+
+    @property
+    @override
+    def far(self) -> float:
+        return 0.0 if self.gram.kernel.normalized and not self.logarithmic else -math.inf
 
     def similarity(self, rows: np.ndarray) -> np.ndarray:
         """Return s_z of all draws, shape (draws, rows); less k(z, z)/2 where it varies."""

@@ -34,13 +34,16 @@ class Cutoff:
           ``cv="train"`` the rule :math:`d_z \le d_{(c)}` of BDD;
         - ``"model"``: the model's own boundary, such as the radius of SVDD;
         - ``"auto"``: ``"g_mean"`` if there are minority rows, else ``"false_alarm"``.
+
+        The first four compare the classes. Where weights may be negative, they take the best
+        cutoff that a row far from all training rows exceeds.
     cv : "auto", "loo", int or "train", default="auto"
         ``"loo"``: leave-one-out in closed form, from one fit. The row leaves the centre, whose
         other weights are rescaled, and stays in the posterior. For BDD and BDD-M with normal
         priors it leaves the posterior too, as in a refit, but prior means made of row sums still
         use all rows. A number: that many folds are refitted, with the bandwidth of all rows.
         ``"train"``: the training distances, with no row left out. ``"auto"``: ``"loo"`` if the
-        model has it, else 5 folds (fewer if a class has fewer rows).
+        model has it, else folds (5 or 10, by the model; fewer if a class has fewer rows).
     level : float, default=0.5
         Normal means P(d_z <= D_opt) > level, with 0 <= level < 1.
     false_alarm_rate : float, default=0.1
@@ -59,9 +62,9 @@ class Cutoff:
     undecided : tuple of two floats, optional
         (low, high), around ``level``: a row is abnormal if P(d_z <= D_opt) is at most low, normal
         if it is at least high, and undecided between; see
-        :func:`bsvdd.inference.decision.three_way`. If it costs 1 to
-        inspect a row, c_f to call a normal row abnormal, and c_m to call an abnormal row normal,
-        then inspection is cheapest between low = 1/c_f and high = 1 - 1/c_m.
+        :func:`bsvdd.inference.decision.three_way`. P(normal) is the probability that the row lies
+        within the cutoff, not that it is of the normal class, so costs of the classes do not
+        give low and high.
 
     Raises
     ------
@@ -206,11 +209,13 @@ class Cutoff:
             return self.false_alarm_rate
         return max(float((majority > chosen).mean()), 1.0 / (len(majority) + 1))
 
-    def choose(self, distance: np.ndarray, minority: np.ndarray) -> float:
+    def choose(self, distance: np.ndarray, minority: np.ndarray, far: float = math.inf) -> float:
         """Return D_opt from left-out distances (n,) and a mask of the minority rows (n,).
 
         Any increasing function of the distances will do in their place, such as minus the scores
-        of left-out rows: the result is a value of the same function.
+        of left-out rows: the result is a value of the same function. ``far`` is the distance of a
+        row that resembles no training row. A criterion that compares the classes takes the best
+        cutoff below it, unless each majority row lies beyond it.
         """
         criterion = self._resolved(minority)
         if not isinstance(criterion, str):
@@ -226,7 +231,9 @@ class Cutoff:
             majority = np.sort(distance[~minority])
             return float(majority[self._number(len(majority)) - 1])
         self.check(minority)
-        cutoffs = candidates(distance)
+        cutoffs = candidates(np.append(distance, far))
+        if distance[~minority].min() < far:
+            cutoffs = cutoffs[cutoffs < far]
         tn = np.searchsorted(np.sort(distance[~minority]), cutoffs, side="right")
         fn = np.searchsorted(np.sort(distance[minority]), cutoffs, side="right")
         fp, tp = (~minority).sum() - tn, minority.sum() - fn

@@ -12,7 +12,9 @@ that is, if s is at least the root :math:`\theta^{(t)}` of the equality. It has 
 
 - :math:`s_z^{(t)}`, the similarity of z to the draw of the centre.
 - :math:`q^{(t)}`, the cutoff of the draw: the quantile of its left-out similarities that the rate
-  of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1).
+  of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1). A criterion that
+  compares the classes, such as the G-mean, asks for the rate of the cutoff that is best on all
+  rows, so P(normal) does not count that another sample would have another best rate.
 - A row beside z that was not drawn, :math:`g \sim \mathrm{Gamma}(1/2)` of it. It adds
   :math:`u = \kappa / n_0` to a similarity that is :math:`s_0`, the cutoff as one number:
   :math:`\kappa` is what one neighbour adds to a sum of kernel values, the upper quartile of
@@ -21,10 +23,12 @@ that is, if s is at least the root :math:`\theta^{(t)}` of the equality. It has 
   kernel of three times the bandwidth, whose logarithm is a ninth.
 
 c is one number for all draws. It is chosen on the left-out rows themselves, with what is unseen
-beside them, so that the rule P(normal) > level keeps the rate that was asked. Where weights or
-kernel values may be negative, the margin is a difference,
-:math:`s + g u (\max(s, 0) / s_0)^{1/9} - q \ge c`. Nothing is unseen where :math:`s_0 \le 0`, and
-for kernels whose values do not lie between 0 and 1.
+beside them, so that the rule P(normal) > level keeps the rate that was asked, or is best by the
+G-mean or another criterion that compares the classes. Where weights or kernel values may be
+negative, the margin is a difference, :math:`s + g u (\max(s, 0) / s_0)^{1/9} - q \ge c`. There a
+row that resembles no training row has s = 0, and a criterion that compares the classes takes the
+best c that calls this row abnormal. Nothing is unseen where :math:`s_0 \le 0`, and for kernels
+whose values do not lie between 0 and 1.
 
 The printed rule, :math:`d_z \le D_{\mathrm{opt}}` in each draw with one number for all draws, is
 :math:`\theta^{(t)} = (k(z, z) + \|a^{(t)}\|^2 - D_{\mathrm{opt}}^2) / 2`.
@@ -121,7 +125,7 @@ class LeftOut:
             limit = policy.choose(distance, minority) * (1.0 + AT_CUTOFF)
             return score.within(limit), limit
         middle = deciding_quantile(values, policy.level, weight)
-        fixed = policy.choose(-middle, minority)  # the cutoff as one number, or an error
+        fixed = policy.choose(-middle, minority, -score.far)  # as one number, or an error
         if score.uncertain and policy.uncertain:
             rate = policy.rate_of(fixed, -middle, minority)
             unseen = 0.0
@@ -168,8 +172,13 @@ class LeftOut:
             return deciding_quantile(m, policy.level, None if weight is None else weight[:, rows])
 
         step = max(1, BLOCK_VALUES // draws)
-        c = -policy.choose(-np.concatenate(threads.each(margins, values.shape[1], step)), minority)
-        c -= AT_CUTOFF * max(abs(c), 1.0 if logarithmic else float(np.median(np.abs(q))))
+        m = np.concatenate(threads.each(margins, values.shape[1], step))
+        scale = 1.0 if logarithmic else float(np.median(np.abs(q)))
+        far = deciding_quantile((score.far - q)[:, None], policy.level)[0]
+        if math.isfinite(far):
+            far += 2.0 * AT_CUTOFF * max(abs(far), scale)  # what c loses below, twice
+        c = -policy.choose(-m, minority, -far)
+        c -= AT_CUTOFF * max(abs(c), scale)
         reference = q + c
         if logarithmic:
             return Boundary(_without_unseen(reference, log_half), reference, log_whole)

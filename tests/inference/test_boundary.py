@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bsvdd.comparison import datasets
 from bsvdd.inference import decision
 from scipy.stats import beta, gamma, kstest
+from sklearn.base import clone
 
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -130,6 +132,19 @@ def test_rule_keeps_the_asked_rate_on_left_out_rows(est, rate, level):
     other = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=rate, level=level))
     assert (other.left_out_scores() < 0).sum() == int(rate * 100 + 1e-9) - 1
     np.testing.assert_array_equal(other.p_value(NEW) <= rate, other.predict(NEW) == -1)
+
+
+@pytest.mark.parametrize("model", [BSVDDM(), BDDM()], ids=["BSVDDM", "BDDM"])
+@pytest.mark.parametrize("seed", range(2))
+def test_with_labels_far_rows_are_abnormal(model, seed):
+    """The best G-mean alone would call rows far from all training rows normal."""
+    data = datasets.embedded("wine_cultivar3")
+    some = np.random.default_rng(seed).permutation(len(data.X))[:89]
+    rows, minority = data.X[some], data.minority[some]
+    far = rows[~minority].mean(axis=0) + 1e3 * rows[~minority].std(axis=0)
+    est = clone(model).fit(rows, minority)
+    assert est.predict([far]) == -1 and est.probability_normal([far]) <= 0.5
+    assert (est.left_out_scores()[~minority] >= 0).mean() > 0.7
 
 
 def test_far_rows_and_one_estimate():

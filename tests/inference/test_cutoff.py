@@ -83,6 +83,15 @@ def test_cutoffs_by_hand(policy, table, expected):
     assert type(found) is float and found == expected
 
 
+def test_a_far_row_lies_beyond_the_cutoff_if_the_classes_are_compared():
+    """From the table: below 3.4 the best is between 3 and 3.4; a rate takes no notice."""
+    for criterion in COMPARING:
+        assert Cutoff(criterion).choose(*TABLE, far=3.4) == 3.2
+        assert Cutoff(criterion).choose(*TABLE, far=0.5) == Cutoff(criterion).choose(*TABLE)
+    rate = Cutoff("false_alarm", false_alarm_rate=0.2)
+    assert rate.choose(*TABLE, far=3.4) == rate.choose(*TABLE)
+
+
 @pytest.mark.parametrize("n", [1, 7, 10, 25, 100])
 def test_false_alarms_and_ranks_in_whole_numbers(n):
     """Of n + 1 equally likely ranks the smallest r with (n + 1 - r)/(n + 1) <= k/100.
