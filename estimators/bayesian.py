@@ -399,7 +399,7 @@ class Bayesian(Detector):
     def summary(self) -> pd.DataFrame:
         """Return what the posterior is worth: a short table of numbers.
 
-        Median and 90 % interval of the prior and of the posterior of ``effective_support``,
+        Median of the prior, median and 90 % interval of the posterior of ``effective_support``,
         ``largest_weight``, ``minority_total`` (with minority points), ``squared_norm`` of the
         centre, ``typical_distance`` (the median of d over the majority's training rows) and
         ``radius`` (if there is one), which are variables of ``idata_`` too; and one number for
@@ -411,8 +411,8 @@ class Bayesian(Detector):
         Returns
         -------
         pandas.DataFrame
-            A row for each quantity. The columns are (group, quantile), and ``value`` for the
-            numbers without draws. An improper prior has NaN.
+            A row for each quantity; the columns are ``prior``, ``posterior``, ``low`` and ``high``.
+            An improper prior has NaN, and a number without draws has ``posterior`` alone.
 
         Raises
         ------

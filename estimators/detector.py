@@ -22,13 +22,13 @@ from ..inference.center import Boundary, Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.decision import LeftOut
 from ..inference.draws import Draws, spread
-from ..inference.warning import DataWarning, DiagnosticWarning, warn
+from ..inference.warning import DataWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
 from ..models.potential import WeightMap
 from . import inputs, tree
-from .fit import Fit, of_rows, read
+from .fit import Fit, of_rows, read, warn_of_far_rows
 from .questions import batches, decision, explanation, kinds, p_values, stream
 from .saved_file import save
 from .training import AllRows, Dictionary, TrainingData
@@ -187,7 +187,7 @@ class Detector(OutlierMixin, BaseEstimator):
             left_out=scores,
         )
         if policy.criterion in ("auto", "false_alarm", "rank"):
-            _warn_of_far_rows(fit)
+            warn_of_far_rows(fit)
         return self._set(fit)
 
     def _set(self, fit: Fit) -> Self:
@@ -733,8 +733,8 @@ class Detector(OutlierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-            At least 1/(n + 1) with tail "rank", at most 1. It is the same for all cutoffs of one
-            level.
+            At least 1/(n + 1) with tail "rank", at most 1. It depends a little on the cutoff: the
+            boundary of each draw is that of its false-alarm rate.
 
         Raises
         ------
@@ -830,7 +830,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
         Benjamini and Hochberg's procedure on p-values or e-values: the expected share of normal
-        rows among the rows that are called abnormal is at most ``fdr``. Rows of one batch are
+        rows among the rows that are called abnormal is to be at most ``fdr``. Rows of one batch are
         decided together: a row can be called abnormal in one batch and not in another.
 
         Parameters
@@ -1280,20 +1280,6 @@ def _can_change(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(_can_change, value))
     return not (value is None or isinstance(value, str | Number | FunctionType))
-
-
-def _warn_of_far_rows(fit: Fit) -> None:
-    """Warn if rows that resemble no training row are normal."""
-    center = fit.center
-    if not isinstance(center, Center) or center.logarithmic or not fit.data.kernel.normalized:
-        return
-    if (center.boundary.threshold <= 0.0).mean() > fit.level:
-        warn(
-            f"the cutoff, {fit.distance:.6g}, exceeds the distance of rows far from all training "
-            "rows, so these are called normal: negative weights make some normal rows more "
-            "remote; use a larger bandwidth, or a larger likelihood_scale",
-            DiagnosticWarning,
-        )
 
 
 def _warn_of_rounding(fit: Fit) -> None:

@@ -19,7 +19,7 @@ from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.density import LazyPrior
 from ..inference.draws import Draws
-from ..inference.warning import DataWarning, warn
+from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.kernels import Kernel, as_kernel
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of
 from ..models.priors import GraphLaplacian
@@ -309,3 +309,17 @@ def _separated(
     with_label = ArrayRows(rows[~gap], is_checked=True)
     with_label.categorical = source.categorical
     return with_label, rows[gap]
+
+
+def warn_of_far_rows(fit: Fit) -> None:
+    """Warn if rows that resemble no training row are normal."""
+    center = fit.center
+    if not isinstance(center, Center) or center.logarithmic or not fit.data.kernel.normalized:
+        return
+    if (center.boundary.threshold <= 0.0).mean() > fit.level:
+        warn(
+            f"the cutoff, {fit.distance:.6g}, exceeds the distance of rows far from all training "
+            "rows, so these are called normal: negative weights make some normal rows more "
+            "remote; use a larger bandwidth, or a larger likelihood_scale",
+            DiagnosticWarning,
+        )

@@ -314,10 +314,8 @@ def three_way(
 def probability_error(probability: np.ndarray, ess: float) -> np.ndarray:
     r"""Return the Monte Carlo standard error :math:`\sqrt{P (1 - P) / \mathrm{ESS}}` of P(normal).
 
-    ESS is the effective number of draws; 0 is returned for a single estimate (ESS is NaN).
+    ESS is the effective number of draws, of the cutoff for a single estimate of the weights.
     """
-    if math.isnan(ess):
-        return np.zeros_like(probability)
     return np.sqrt(probability * (1.0 - probability) / ess)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, override
 
 import numpy as np
@@ -18,9 +17,9 @@ from .batches import check_rate
 PRINTED = {
     "p_value": ("p_value", "{:.3f}"),
     "probability_normal": ("P(normal)", "{:.2f}"),
-    "surprise": ("surprise", "{:.2f}"),
-    "surprise_low": ("low", "{:.2f}"),
-    "surprise_high": ("high", "{:.2f}"),
+    "surprise": ("surprise", "{:.3g}"),
+    "surprise_low": ("low", "{:.3g}"),
+    "surprise_high": ("high", "{:.3g}"),
     "normal": ("normal", "{}"),
     "decision": ("decision", "{}"),
     "distance": ("distance", "{:.4g}"),
@@ -38,9 +37,9 @@ class DecisionTable(pd.DataFrame):
     >>> from bsvdd import SVDD
     >>> X = np.random.default_rng(0).normal(size=(99, 2))
     >>> SVDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])
-      p_value P(normal) surprise   low   high normal distance
-    0   0.390      1.00    -0.29 -0.68  -0.07   True    0.959
-    1   0.010      0.00   166.32 19.85 166.55  False    1.039
+      p_value P(normal) surprise    low    high normal distance
+    0   0.390      1.00   -0.287 -0.684 -0.0734   True    0.959
+    1   0.010      0.00      166   19.8     167  False    1.039
     <BLANKLINE>
     [2 rows x 9 columns: list(table) names them]
     """
@@ -86,7 +85,9 @@ def of_rows(est: Any, X: Any, prob: float, p_value: str | None) -> DecisionTable
     more = {"distance": center.distance_of(score), "cutoff": est.cutoff_, "level": fit.level}
     undecided = as_cutoff(est.cutoff).undecided
     if undecided is not None:
-        error = probability_error(probability, fit.diagnostics.get("ess", math.nan))
+        draws = len(center.boundary.threshold)  # of the cutoff, for one estimate of the weights
+        ess = fit.diagnostics["ess"] if fit.draws.is_posterior else draws
+        error = probability_error(probability, ess)
         more["probability_error"] = error
         more["decision"] = three_way(probability, error, *undecided)
     return _table(center, decided, p, X.index if isinstance(X, pd.DataFrame) else None, more)

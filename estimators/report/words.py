@@ -20,7 +20,7 @@ from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.warning import collected
 from ...models import kernels, priors
 from ...models.priors.base import describe
-from ..fit import Fit
+from ..fit import Fit, warn_of_far_rows
 from ..joined import Joined
 from ..registry import ESTIMATORS, Record
 
@@ -62,7 +62,7 @@ def described(est: Fitted) -> str:
     if fit.draws.is_posterior:
         lines["prior"] = f"{', '.join(priors_of)}; λ = {est.likelihood_scale_:.4g}"
     lines["draws"] = " ".join(convergence(est))
-    lines["cutoff"] = " ".join(cutoff(est)[:2])
+    lines["cutoff"] = " ".join(cutoff(est))
     lines["next"] = (
         "est.training_decision() for these rows, est.decision(X) for others, est.explain(X) for "
         "reasons, est.report('model.html') for all"
@@ -113,8 +113,8 @@ def _convergence(fit: Fit) -> Iterator[str]:
             yield (
                 f"{agree if chains > 1 else ''}The smallest effective sample size of d is "
                 f"{numbers['ess']:.0f} of {chains * draws} draws, so the Monte Carlo error of "
-                f"P(normal) is at most {0.5 / np.sqrt(numbers['ess']):.2g}. No diagnostic gave a "
-                "warning."
+                f"P(normal) is at most {0.5 / np.sqrt(numbers['ess']):.2g}. No diagnostic of the "
+                "draws gave a warning."
             )
         if report.pareto_k is not None:
             yield f"Pareto k of the importance weights is {report.pareto_k:.2f}."
@@ -175,11 +175,14 @@ def cutoff(est: Fitted) -> list[str]:
     beyond = f"{(majority & ~normal).sum()} of {majority.sum()} majority rows lie beyond it"
     if minority.any():
         beyond += f", and {(minority & normal).sum()} of {minority.sum()} minority rows within it"
+    with collected() as far:
+        warn_of_far_rows(est.fit_)
     return [
         f"A row is normal if {rule} exceeds {est.level_:g}. {display}"
         + _chosen(policy, bool(is_minority.any())),
         f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
         "evidence; new rows with labels, est.report(path, X, y), are.",
+        *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
     ]
 
 

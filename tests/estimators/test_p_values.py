@@ -252,6 +252,9 @@ def test_undecided_rows_are_in_the_decision():
     certain = OCSVM(cutoff=Cutoff(undecided=(0.2, 0.8))).fit(X).decision(NEW)
     assert set(certain["decision"]) == {"normal", "abnormal"}
     assert "decision" not in BDD(**QUICK).fit(X).decision(NEW)
+    one = SVDD(kernel=KERNEL, cutoff=Cutoff(undecided=(0.2, 0.8))).fit(X).decision(NEW)
+    p = one["probability_normal"].to_numpy()  # of 2,000 draws of the cutoff
+    np.testing.assert_allclose(one["probability_error"], np.sqrt(p * (1.0 - p) / 2000))
 
 
 # bad input
