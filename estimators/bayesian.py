@@ -151,12 +151,12 @@ class Bayesian(Detector):
         return self._calibrated_scale
 
     @override
-    def _learn(self, gram: Gram, data: TrainingData | None = None) -> None:
+    def _learn(self, gram: Gram, data: TrainingData) -> None:
         self._calibrated_scale = 0.0
         if self.likelihood_scale != CALIBRATED:
             return
         rows = is_point = None
-        if data is not None and not data.dictionary.points_are_rows:
+        if not data.dictionary.points_are_rows:
             majority = np.flatnonzero(~data.minority)
             rows, is_point = data.rows[majority], np.isin(majority, data.row_of_point)
         found = calibration.calibrated(gram, rows, is_point, self._on_simplex)
@@ -248,16 +248,12 @@ class Bayesian(Detector):
         support = (lambda: np.nan) if fit.prior is None else fit.prior.effective_support
         diagnostics.warn_of_collapse(fit.diagnostics, fit.data.gram.n_points, support)
         # with minority rows a large lambda would switch the labels off, which is worse
-        if fit.prior is not None and not self._learns_from_minority:
-            self._warn_of_prior(fit, fit.prior)
-        super()._warn_of(fit)
-
-    def _warn_of_prior(self, fit: Fit, prior: LazyPrior) -> None:
-        """Warn if the posterior is its prior; the draws of the prior are made for this."""
-        if prior.draws is not None:
+        lazy = None if self._learns_from_minority else fit.prior
+        if lazy is not None and (prior := lazy.draws) is not None:
             rows = summary.near_rows(fit, self._leaves_out == "rescaled")
-            ratio = summary.variance_ratio(rows, fit.draws.weights, prior.draws.weights)
+            ratio = summary.variance_ratio(rows, fit.draws.weights, prior.weights)
             diagnostics.warn_of_prior(ratio, self.likelihood_scale == CALIBRATED)
+        super()._warn_of(fit)
 
     # another prior
 
@@ -334,12 +330,17 @@ class Bayesian(Detector):
 
     def _with_priors(self, **priors: Any) -> Self:
         check_is_fitted(self)
+        changes = {name: owned(prior) for name, prior in priors.items() if prior is not None}
         names = list(self._priors())
-        changes = other_prior.changed_priors(priors, names, type(self).__name__)
-        new = copy.copy(self)
-        own = {name: owned(prior) for name, prior in changes.items()}  # the caller may change them
-        new.set_params(**own)
-        return new
+        if not changes:
+            needed = ", ".join(f"{name}=..." for name in names)
+            raise ValueError(f"another prior needs at least one of {needed}")
+        if unknown := sorted(set(changes) - set(names)):
+            raise ValueError(
+                f"{type(self).__name__} has no parameter {unknown[0]!r}; its priors are "
+                f"{', '.join(names)}"
+            )
+        return copy.copy(self).set_params(**changes)
 
     @property
     def _posterior_draws(self) -> Draws:

@@ -28,7 +28,7 @@ from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
 from ..models.potential import WeightMap
 from . import inputs, tree
-from .fit import Fit, of_rows, read, warn_of_far_rows
+from .fit import Fit, of_rows, read, resolved_kernel, warn_of_far_rows
 from .questions import batches, decision, explanation, kinds, p_values, stream
 from .saved_file import save
 from .training import AllRows, Dictionary, TrainingData
@@ -98,7 +98,6 @@ class Detector(OutlierMixin, BaseEstimator):
     _centered: ClassVar[bool] = True
     _folds: ClassVar[int] = 5  # refitted for the cutoff, if there is no leave-one-out
     _has_own_cutoff: ClassVar[bool] = False
-    _aligned: ClassVar[bool] = False  # values of folds are taken relative to their own cutoff
     _has_full_conformal: ClassVar[bool] = False  # a row can join the fit in closed form
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
@@ -192,7 +191,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _set(self, fit: Fit) -> Self:
         """Set the fitted attributes."""
-        self.fit_, self._left_out = fit, fit.left_out_by_default
+        self.fit_, self._left_out = fit, fit.left_out if fit.cv in ("auto", "loo") else None
         self._kinds: kinds.Kinds | None = None  # until they are asked for
         self.kernel_, self.gram_, self.labels_ = fit.data.kernel, fit.data.gram, fit.data.labels
         self.cutoff_, self.offset_, self.level_ = fit.distance, 0.0, fit.level
@@ -235,8 +234,8 @@ class Detector(OutlierMixin, BaseEstimator):
 
     # hooks of the models
 
-    def _learn(self, gram: Gram, data: TrainingData | None = None) -> None:
-        """Set what is learned from Gram statistics, or ``data`` if given, before the weights."""
+    def _learn(self, gram: Gram, data: TrainingData) -> None:
+        """Set what is learned from Gram statistics of ``data`` before the weights."""
 
     def _draw(self, gram: Gram, seed: int) -> Draws:
         """Return the weights: a single estimate, or draws of their posterior."""
@@ -295,8 +294,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _warn_of(self, fit: Fit) -> None:
         """Warn if numbers of the fit are unreliable."""
-        if self._centered:
-            _warn_of_rounding(fit)
+        _warn_of_rounding(fit)
 
     def _diagnose(self, draws: Draws, score: Score, data: TrainingData) -> dict[str, float]:
         """Return the diagnostics of the draws."""
@@ -354,19 +352,15 @@ class Detector(OutlierMixin, BaseEstimator):
         values[:, others] = center.values_left_out(data.rows[others], data.minority[others])
         return LeftOut(values, weight)
 
-    def _values_by_refit(self, fit: Fit, train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the values by a fit to the rows ``train``, as a function of row numbers."""
+    def _values_by_refit(self, fit: Fit, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        """Return the values of the rows ``test`` by a fit to the rows ``train``."""
         data = fit.data
         draws, score = self._refit(data, train)
-
-        def values(test: np.ndarray) -> np.ndarray:
-            found = score.values_left_out(data.rows[test], data.minority[test])
-            if not self._aligned:
-                return found
-            own, other = self._own_cutoff(draws, score), self._own_cutoff(fit.draws, fit.center)
-            return left_out.aligned(found, score, own, other)
-
-        return values
+        found = score.values_left_out(data.rows[test], data.minority[test])
+        if not self._has_own_cutoff:
+            return found
+        own, other = self._own_cutoff(draws, score), self._own_cutoff(fit.draws, fit.center)
+        return left_out.aligned(found, score, own, other)
 
     def _refit(
         self, data: TrainingData, train: np.ndarray, own_kernel: bool = False
@@ -378,13 +372,12 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         est, kernel = self, None
         if own_kernel:
-            names = getattr(self, "feature_names_in_", None)
-            own = as_kernel(self.kernel).with_columns(names, data.kernel.categorical_columns)
-            kernel = own.resolve(data.rows[train[~data.minority[train]]])
+            majority = data.rows[train[~data.minority[train]]]
+            kernel = resolved_kernel(self, majority, data.kernel.categorical_columns)
         gram = data.fold(train, kernel)
         if own_kernel and data.dictionary.points_are_rows:
             est = copy.copy(self)
-            est._learn(gram)
+            est._learn(gram, data)
         draws = est._draw(gram, data.seed)
         return draws, est._score(draws, gram)
 
@@ -517,15 +510,8 @@ class Detector(OutlierMixin, BaseEstimator):
 
         A row is inside its own description, so ``fit(X).predict(X)`` finds too few abnormal rows.
         """
-        return np.where(self.fit(X, y, **kwargs)._training_normal(), 1, -1)
-
-    def _training_normal(self) -> np.ndarray:
-        """Return which training rows are normal by their left-out score, shape (n,).
-
-        A row that cannot be left out has its score in the fit.
-        """
-        scores = self.left_out_scores()
-        return np.where(np.isnan(scores), self.fit_.decision[0], scores) >= 0.0
+        scores = self.fit(X, y, **kwargs).left_out_scores()  # NaN: the row cannot be left out
+        return np.where(np.where(np.isnan(scores), self.fit_.decision[0], scores) >= 0.0, 1, -1)
 
     def training_decision(self) -> pd.DataFrame:
         """Return the decision on each training row, by its left-out score.

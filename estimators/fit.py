@@ -93,16 +93,6 @@ class Fit:
             return KernelLikelihood(self.attrs.get("likelihood_scale", 1.0))
         return likelihood_of(self.prior.build())
 
-    @property
-    def normal(self) -> np.ndarray:
-        """Which training rows are normal, shape (n,)."""
-        return self.center.is_normal(self.data.rows, self.level)
-
-    @property
-    def left_out_by_default(self) -> np.ndarray | None:
-        """The left-out scores, if the rows are left out in the default way."""
-        return self.left_out if self.cv in ("auto", "loo") else None
-
     def for_scoring(self) -> Self:
         """Return the fit without its training rows; it still scores new rows."""
         return replace(self, data=self.data.part(slice(0)), left_out=None, prior=None)
@@ -140,8 +130,7 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
     rows.setflags(write=False)
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
-    names = getattr(est, "feature_names_in_", None)
-    kernel = kernel.with_columns(names, source.categorical).resolve(rows[~minority])
+    kernel = resolved_kernel(est, rows[~minority], source.categorical)
     with naming(X):
         gram, row_of_point = dictionary.statistics(
             kernel, rows, minority, source, minority_of_all, seed
@@ -166,13 +155,16 @@ def of_rows(est: Any, data: TrainingData) -> TrainingData:
     """Return the training data of another estimator of the same rows, with its own points."""
     rows, minority = data.rows, data.minority
     dictionary = _dictionary(est, minority)
-    names = getattr(est, "feature_names_in_", None)
-    kernel = as_kernel(est.kernel).with_columns(names, data.kernel.categorical_columns)
+    kernel = resolved_kernel(est, rows[~minority], data.kernel.categorical_columns)
     source = ArrayRows(rows, is_checked=True)
-    gram, row_of_point = dictionary.statistics(
-        kernel.resolve(rows[~minority]), rows, minority, source, minority, data.seed
-    )
+    gram, row_of_point = dictionary.statistics(kernel, rows, minority, source, minority, data.seed)
     return replace(data, gram=gram, row_of_point=row_of_point, dictionary=dictionary)
+
+
+def resolved_kernel(est: Any, majority: np.ndarray, categorical: tuple[int, ...]) -> Kernel:
+    """Return the kernel of an estimator with what it learns from majority rows."""
+    names = getattr(est, "feature_names_in_", None)
+    return as_kernel(est.kernel).with_columns(names, categorical).resolve(majority)
 
 
 def check_rows(est: Any, minority: np.ndarray) -> None:

@@ -19,8 +19,7 @@ from ..inference.center import Score
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular
 from ..models.kernels.numeric import DistanceKernel
-from .messages import columns as the_columns
-from .messages import did_you_mean, quoted
+from .messages import did_you_mean, listed, quoted
 from .rows import columns
 from .rows.blocks import checked, is_lazy
 from .rows.columns import Dates
@@ -74,7 +73,7 @@ def matched(est: Any, X: Any) -> Any:
     lacking = [name for name in names if name not in X.columns]
     if lacking:
         raise ValueError(
-            f"X lacks {the_columns(lacking)}{did_you_mean(lacking[0], X.columns)}, which the fit "
+            f"X lacks {listed(lacking)}{did_you_mean(lacking[0], X.columns)}, which the fit "
             f"has; it has {quoted(X.columns)}"
         )
     return X[list(names)] if X.shape[1] == len(names) else X  # others are named by scikit-learn

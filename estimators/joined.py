@@ -34,6 +34,7 @@ from typing import override
 import numpy as np
 
 from ..inference.center import Score, deciding_quantile
+from .questions.p_values import p_values
 
 BEYOND = 1e-4  # weight of the z-scores, which rank rows beyond all training rows
 
@@ -78,12 +79,9 @@ class View:
 
     def p_values(self, values: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
         """Return the p-values of values (draws, m); rows that are left out count themselves."""
-        pairs = zip(self._ordered, values, strict=True)
-        below = np.stack([np.searchsorted(o, v, side="right") for o, v in pairs])
-        others = ~np.asarray(itself)
-        return np.where(
-            np.isnan(values), np.nan, (below + others) / (self._ordered.shape[1] + others)
-        )
+        pairs = zip(values, self._ordered, strict=True)
+        p = [p_values(of_draw, left_out, itself) for of_draw, left_out in pairs]
+        return np.where(np.isnan(values), np.nan, p)
 
     def terms(self, values: np.ndarray, itself: np.ndarray | bool) -> tuple[np.ndarray, np.ndarray]:
         """Return c / p and the z-scores times c of values (draws, m)."""

@@ -40,12 +40,9 @@ def read_labels(texts: Sequence[str]) -> np.ndarray:
         as_type = TRUTH.__getitem__
     elif all(map(_is_float, distinct)):
         as_type = float
-    if as_type is str:
-        return np.array([text if text.strip() else None for text in texts], dtype=object)
-    if not all(text.strip() for text in texts):
-        values = [as_type(text.strip()) if text.strip() else None for text in texts]
-        return np.array(values, dtype=object)
-    return np.array([as_type(text.strip()) for text in texts])
+    read = texts if as_type is str else [text.strip() for text in texts]
+    values = [as_type(text) if text.strip() else None for text in read]
+    return np.array(values, dtype=object if as_type is str or None in values else None)
 
 
 def _is_float(text: str) -> bool:

@@ -33,13 +33,13 @@ def quoted(names: Iterable[object], shown: int = SHOWN) -> str:
     )
 
 
-def columns(names: Iterable[object], one: str = "", many: str = "") -> str:
+def listed(names: Iterable[object], one: str = "", many: str = "") -> str:
     """Return "column 'a'" or "columns 'a', 'b'", with the verb for one or for many of them.
 
     Examples
     --------
-    >>> from bsvdd.estimators.messages import columns
-    >>> columns(["a"], "is", "are"), columns("ab", "is", "are")
+    >>> from bsvdd.estimators.messages import listed
+    >>> listed(["a"], "is", "are"), listed("ab", "is", "are")
     ("column 'a' is", "columns 'a', 'b' are")
     """
     every = list(names)

@@ -80,7 +80,6 @@ class SVDD(Detector):
     _folds = 10
     _has_own_cutoff = True
     _leaves_out = "refits"  # the other weights without a support vector are of another problem
-    _aligned = True  # the weights, and with them all scores, depend on the support vectors
     _nonnegative = True
 
     def _bounds(self, gram: Gram) -> tuple[float, float | None]:

@@ -329,14 +329,16 @@ class LSSVM(HyperplaneDetector):
     C: float = 1.0
     epsilon: float = 0.0
 
+    zero_weight = "drop"  # no row has the density weight 0
+
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
         return AllRows(with_minority=True, unlimited=True, matrix_free_above=DENSE_ROWS)
 
     @override
-    def _solve(self, gram: Gram, zero_weight: str = "drop") -> tuple[np.ndarray, dict[str, float]]:
+    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
         d = self._density_weights(gram)
-        solved = ls_svm.solve(gram, self.C, d, self.epsilon, zero_weight)
+        solved = ls_svm.solve(gram, self.C, d, self.epsilon, self.zero_weight)
         return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
 
     @override
@@ -406,10 +408,6 @@ class IDLSSVM(DensityWeighted, LSSVM):
     """
 
     zero_weight: str = "drop"
-
-    @override
-    def _solve(self, gram: Gram, zero_weight: str = "drop") -> tuple[np.ndarray, dict[str, float]]:
-        return super()._solve(gram, self.zero_weight)
 
     @property
     def density_weights_(self) -> np.ndarray:

@@ -196,8 +196,7 @@ class Views(Detector):
         return AllRows(self._learns_from_minority, matrix_free_above=0)
 
     @override
-    def _learn(self, gram: Gram, data: TrainingData | None = None) -> None:
-        assert data is not None
+    def _learn(self, gram: Gram, data: TrainingData) -> None:
         self.views_: dict[str, Detector] = {}
         self.failed_: dict[str, str] = {}
         names = {"n_features_in_", "feature_names_in_"} & set(vars(self))

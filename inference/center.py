@@ -79,14 +79,6 @@ def needed(level: float, draws: int) -> int:
     return min(rank, draws - 1)  # a level near 1 needs all draws
 
 
-def quantile_rank(level: float, draws: int) -> int:
-    """Return the index of the similarity that decides, among the sorted draws of a row.
-
-    More than a share ``level`` of the draws is at least the cutoff exactly if this draw is.
-    """
-    return draws - 1 - needed(level, draws)
-
-
 def deciding_quantile(
     similarity: np.ndarray, level: float = 0.5, log_weight: np.ndarray | None = None
 ) -> np.ndarray:
@@ -111,15 +103,11 @@ def deciding_quantile(
     [1.0, 3.0]
     """
     if log_weight is None:
-        rank = quantile_rank(level, len(similarity))
+        rank = len(similarity) - 1 - needed(level, len(similarity))
         quantile: np.ndarray = np.partition(similarity.T, rank, axis=1)[:, rank]
         return quantile
-    order = np.argsort(-similarity, axis=0, kind="stable")
-    weight = np.exp(log_weight - log_weight.max(axis=0))
-    share = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
-    share /= share[-1]
-    ranks = np.minimum((share <= level + 1e-9).sum(axis=0), len(similarity) - 1)
-    return np.take_along_axis(similarity, order, axis=0)[ranks, np.arange(similarity.shape[1])]
+    q, weight = max(0.0, 1.0 - level - 1e-9), softmax(log_weight, axis=0)
+    return np.quantile(similarity, q, axis=0, method="inverted_cdf", weights=weight)
 
 
 def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) -> np.ndarray:

@@ -188,7 +188,7 @@ class Cutoff:
                     "as the cutoff"
                 )
 
-    def _resolved(self, minority: np.ndarray) -> str | float:
+    def resolved(self, minority: np.ndarray) -> str | float:
         """Return the criterion that "auto" stands for."""
         if self.criterion != "auto":
             return self.criterion
@@ -196,7 +196,7 @@ class Cutoff:
 
     def check_rate(self, minority: np.ndarray) -> None:
         """Raise a ValueError if there are too few majority rows for the rate of false alarms."""
-        if self._resolved(minority) == "false_alarm":
+        if self.resolved(minority) == "false_alarm":
             _conformal_number(int((~minority).sum()), self.false_alarm_rate)
 
     def rate_of(self, chosen: float, distance: np.ndarray, minority: np.ndarray) -> float:
@@ -205,7 +205,7 @@ class Cutoff:
         ``chosen`` is what :meth:`choose` returns from the other two. It is at least 1/(n0 + 1).
         """
         majority = distance[~minority]
-        if self._resolved(minority) == "false_alarm":
+        if self.resolved(minority) == "false_alarm":
             return self.false_alarm_rate
         return max(float((majority > chosen).mean()), 1.0 / (len(majority) + 1))
 
@@ -217,7 +217,7 @@ class Cutoff:
         row that resembles no training row. A criterion that compares the classes takes the best
         cutoff below it, unless each majority row lies beyond it.
         """
-        criterion = self._resolved(minority)
+        criterion = self.resolved(minority)
         if not isinstance(criterion, str):
             return float(criterion)
         if criterion == "model":

@@ -108,7 +108,7 @@ def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray,
 
 def refitted_values(
     folds: Iterator[tuple[np.ndarray, np.ndarray]],
-    refit: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
+    values_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
     """Return the values (draws, n) of each row by the model of the other folds.
 
@@ -118,13 +118,12 @@ def refitted_values(
     parts, order = [], []
     for train, test in folds:
         try:
-            values = refit(train)
+            parts.append(values_of(train, test))
         except ValueError as error:
             raise ValueError(
                 f"cutoff: a fold with {len(train)} of {len(train) + len(test)} rows cannot be "
                 f"fitted; use fewer folds, cv='train', or a number as the cutoff: {error}"
             ) from error
-        parts.append(values(test))
         order.append(test)
     return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
 

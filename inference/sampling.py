@@ -210,12 +210,9 @@ def _apart(kernel: Kernel, state: State, chains: int) -> np.ndarray:
 @contextmanager
 def _progress(settings: SamplerSettings, what: str) -> Iterator[Callable[[], None]]:
     """Give a function to be called after each trajectory, with a progress bar if asked for."""
-    if not settings.progressbar:
-        yield lambda: None
-        return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True)) as progress:
+    with Progress(console=Console(stderr=True), disable=not settings.progressbar) as progress:
         task = progress.add_task(f"parallel chains, {what}", total=None)
         yield lambda: progress.advance(task)

@@ -124,7 +124,7 @@ def compare(
         run.store.ensure_writable(out)
     of_columns = [] if csv is None else _columns(layout, data[0])
     changed = _changed(study)
-    notes = [f"{messages.columns(table.drop)} left out"] if table.drop else []
+    notes = [f"{messages.listed(table.drop)} left out"] if table.drop else []
     notes += [f"column {table.id!r} names the rows, and is no feature"] if table.id else []
     notes = [*of_columns, *notes, *changed, *(f"not fitted: {reason}" for reason in reasons)]
     plan = [f"left out: {reason}" for reason in reasons]
@@ -178,7 +178,7 @@ def _columns(layout: Any, data: Any) -> list[str]:
     if data.categorical is not None:
         named = [data.columns[i] for i in data.categorical]
         lines.append(
-            f"{messages.columns(named, 'is a category', 'are categories')}: "
+            f"{messages.listed(named, 'is a category', 'are categories')}: "
             f"kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other "
             f"columns by {Tabular.rho:g} for each category in which two rows differ"
         )
@@ -186,7 +186,7 @@ def _columns(layout: Any, data: Any) -> list[str]:
     if layout.label is None and two:
         verbs = "has two values and is a feature", "have two values and are features"
         lines.append(
-            f"{messages.columns(two, *verbs)}; if these are classes, name the column by --label"
+            f"{messages.listed(two, *verbs)}; if these are classes, name the column by --label"
         )
     return lines
 

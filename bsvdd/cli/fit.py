@@ -62,7 +62,7 @@ def fit(
         est, X, y = prepared(csv, table.layout(label), minor, table.missing, own)
         if label is None and (two := [c for c in X if X[c].nunique() == 2]):
             warn(
-                f"{messages.columns(two, 'has', 'have')} two values, and no label is named: all "
+                f"{messages.listed(two, 'has', 'have')} two values, and no label is named: all "
                 "rows count as majority, and the column as a feature; if it is the class, give "
                 f"--label {str(two[0])!r} --minor VALUE",
                 DataWarning,
@@ -77,7 +77,7 @@ def fit(
     others = {"categories": messages.quoted(text) or None, "label": label, "id": table.id}
     others["dropped"] = messages.quoted(table.drop) or None
     click.echo(
-        f"{n0} majority and {n1} minority rows{doubt}{without}; {messages.columns(X.columns)}"
+        f"{n0} majority and {n1} minority rows{doubt}{without}; {messages.listed(X.columns)}"
         + "".join(f"; {what} {name}" for what, name in others.items() if name is not None)
     )
     click.echo(f"{est.kernel_}\ncutoff {est.cutoff_:.6g}; saved {out}")

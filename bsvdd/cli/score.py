@@ -166,7 +166,7 @@ def _categories_of_fit(est: Any, layout: Layout) -> list[str]:
     found = [] if names is None else [str(name) for name in names[positions]]
     for other in layout.categories:
         if other not in found:
-            has = messages.columns(found) if found else "no columns"
+            has = messages.listed(found) if found else "no columns"
             raise ValueError(f"--category {other!r}: the model was fitted to {has} of categories")
     return found
 
@@ -177,13 +177,13 @@ def _columns_of_fit(est: Any, new: pd.DataFrame, layout: Layout) -> list[str]:
     if len(names) != est.n_features_in_:
         raise ValueError(
             f"the model was fitted to {est.n_features_in_} columns without names, and here are "
-            f"{len(names)}, {messages.columns(names)}; leave columns out by --drop"
+            f"{len(names)}, {messages.listed(names)}; leave columns out by --drop"
         )
     for name in names:
         if name in layout.others and name not in new.columns:
             raise ValueError(
                 f"{layout.others[name]} {name!r}: the model was fitted to this column, and cannot "
-                f"score without it; it takes {messages.columns(names)}"
+                f"score without it; it takes {messages.listed(names)}"
             )
     rows.tables.require_columns(new, names)
     return names

@@ -8,7 +8,7 @@ from typing import override
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from ...estimators.rows.gaps import filled, typical_values
+from ...estimators.rows.gaps import typical_values
 from .datasets import Dataset, KindSet, require_known
 
 LABELLED = 0.1  # labelled rows of a kind, at most, as a share of the normal training rows
@@ -195,7 +195,7 @@ class Real(Scenario):
         if not self.data.imputed:
             return rows
         values = typical_values(train.X[~train.minority], self.data.categorical or ())
-        return replace(rows, X=filled(rows.X, values))
+        return replace(rows, X=np.where(np.isnan(rows.X), values, rows.X))
 
     @override
     def check(self) -> None:

@@ -13,9 +13,6 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
-# A fitted estimator. Its methods draw and report, so that an import of its class were a circle.
-Fitted = Any
-
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okabe and Ito 2008)
 PRIOR = "#999999"
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
@@ -31,7 +28,7 @@ def row_classes(minority: np.ndarray) -> list[RowClass]:
     return [each for each in classes if each[0].any()]
 
 
-def by_name(est: Fitted | Mapping[str, Fitted]) -> dict[str, Fitted]:
+def by_name(est: Any | Mapping[str, Any]) -> dict[str, Any]:
     """Return one estimator or several by their names."""
     return dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
 
@@ -51,7 +48,7 @@ def label_rows(ax: Axes, names: np.ndarray) -> None:
             ax.tick_params(axis="x", labelrotation=45)
 
 
-def point_names(est: Fitted) -> list[str]:
+def point_names(est: Any) -> list[str]:
     """Return the name of each dictionary point: that of its training row, or its own number."""
     data = est.fit_.data
     return [
@@ -84,7 +81,7 @@ def show_probability(
     return image
 
 
-def with_feature_names(est: Fitted, X: np.ndarray) -> np.ndarray | pd.DataFrame:
+def with_feature_names(est: Any, X: np.ndarray) -> np.ndarray | pd.DataFrame:
     """Return X with the column names of the fit, if the fit had a data frame.
 
     Without these names scikit-learn warns of an array.
@@ -93,7 +90,7 @@ def with_feature_names(est: Fitted, X: np.ndarray) -> np.ndarray | pd.DataFrame:
     return X if names is None else pd.DataFrame(X, columns=names)
 
 
-def require_center(est: Fitted) -> None:
+def require_center(est: Any) -> None:
     """Raise an error if ``est`` is no estimator, or has no distance from a centre."""
     if not hasattr(est, "predict"):
         raise TypeError(

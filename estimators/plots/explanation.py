@@ -16,7 +16,6 @@ from .common import (
     MAJORITY,
     MINORITY,
     PRIOR,
-    Fitted,
     point_names,
     require_center,
     with_feature_names,
@@ -26,7 +25,7 @@ SHOWN = 0.005  # smallest share that is shown
 
 
 def plot_explanation(
-    est: Fitted, x: Any = None, most: int = 10, prob: float = 0.9, row: int | None = None
+    est: Any, x: Any = None, most: int = 10, prob: float = 0.9, row: int | None = None
 ) -> Figure:
     """Show which columns and which training rows make one row abnormal.
 
@@ -91,7 +90,7 @@ def plot_explanation(
     return figure
 
 
-def _values(est: Fitted, X: Any) -> list[str]:
+def _values(est: Any, X: Any) -> list[str]:
     """Return the values of one row for labels; nothing for the number of a category's text."""
     values = X.iloc[0] if isinstance(X, pd.DataFrame) else X[0]
     categorical = est.kernel_.categorical_columns

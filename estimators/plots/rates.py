@@ -23,7 +23,7 @@ from sklearn.metrics import (
 from ...inference.left_out import folds
 from ...models.kernels import as_kernel
 from ..labels import classes_of
-from .common import Fitted, by_name, plain, with_feature_names
+from .common import by_name, plain, with_feature_names
 
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 LEFT_OUT_FOLDS = 5
@@ -31,7 +31,7 @@ SMALL_RATES = 0.2  # the second panel shows rates up to it
 
 
 def plot_calibration(
-    est: Fitted | Mapping[str, Fitted],
+    est: Any | Mapping[str, Any],
     X: Any = None,
     method: str = "left-out",
     probability: float = 0.95,
@@ -117,7 +117,7 @@ def band(rate: np.ndarray, n: int, m: int, probability: float = 0.95) -> np.ndar
 
 
 def _p_values(
-    est: Fitted, X: Any, method: str, on_fit: Callable[[int, int], None] | None
+    est: Any, X: Any, method: str, on_fit: Callable[[int, int], None] | None
 ) -> np.ndarray:
     """Return the p-values of new rows, or of training rows by fits without them."""
     if X is not None:
@@ -143,7 +143,7 @@ def _p_values(
     return p[~data.minority]
 
 
-def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -> Figure:
+def plot_roc(est: Any | Mapping[str, Any], X: Any = None, y: Any = None) -> Figure:
     """Show the ROC curve and the precision-recall curve, with the point of the cutoff.
 
     Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC is the
@@ -212,7 +212,7 @@ def plot_roc(est: Fitted | Mapping[str, Fitted], X: Any = None, y: Any = None) -
     return figure
 
 
-def scored(est: Fitted, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def scored(est: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each row whether it is minority, its abnormality, and whether it is flagged."""
     if X is None:
         minority, score = est.fit_.data.minority, est.left_out_scores()

@@ -17,7 +17,6 @@ from ..labels import classes_of
 from .common import (
     MAJORITY,
     MINORITY,
-    Fitted,
     RowClass,
     by_name,
     label_rows,
@@ -31,7 +30,7 @@ from .common import (
 LENGTH = 80  # characters of a reason
 
 
-def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = None) -> Figure:
+def plot_distance_posterior(est: Any, X: Any, names: Sequence[str] | None = None) -> Figure:
     """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
 
     P(normal) counts the uncertainty of the cutoff too; with ``Cutoff(uncertain=False)`` it is the
@@ -113,7 +112,7 @@ def plot_distance_posterior(est: Fitted, X: Any, names: Sequence[str] | None = N
 
 
 def plot_distances(
-    est: Fitted,
+    est: Any,
     X: Any = None,
     y: Any = None,
     prob: float = 0.9,
@@ -172,7 +171,7 @@ def plot_distances(
     return figure
 
 
-def plot_outliers(est: Fitted, most: int = 10) -> Figure:
+def plot_outliers(est: Any, most: int = 10) -> Figure:
     """Show the surprise of each training row, left out, and the columns of the oddest rows.
 
     Parameters
@@ -275,7 +274,7 @@ def _short(text: str) -> str:
 
 
 def plot_boundary(
-    estimators: Fitted | Mapping[str, Fitted],
+    estimators: Any | Mapping[str, Any],
     X: Any,
     y: Any = None,
     minor_label: Any = None,

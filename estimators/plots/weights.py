@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -14,7 +16,6 @@ from .common import (
     MAJORITY,
     MINORITY,
     PRIOR,
-    Fitted,
     plain,
     point_names,
     require_center,
@@ -34,7 +35,7 @@ LABELS = {
 }
 
 
-def plot_weights(est: Fitted, most: int = 25, prob: float = 0.9) -> Figure:
+def plot_weights(est: Any, most: int = 25, prob: float = 0.9) -> Figure:
     """Show the largest weights, by posterior mean of ``|w|``, with their posterior intervals.
 
     Parameters
@@ -89,9 +90,7 @@ def plot_weights(est: Fitted, most: int = 25, prob: float = 0.9) -> Figure:
     return figure
 
 
-def plot_weights_pair(
-    est: Fitted, points: tuple[int, int] | None = None, prob: float = 0.9
-) -> Figure:
+def plot_weights_pair(est: Any, points: tuple[int, int] | None = None, prob: float = 0.9) -> Figure:
     """Show the joint posterior of two weights, P(w_i, w_j | data), with its mode.
 
     The density is a Gaussian kernel estimate from the draws. The lines enclose the regions of
@@ -166,7 +165,7 @@ def _largest(w: np.ndarray, most: int) -> np.ndarray:
     return np.sort(np.argsort(-np.abs(w).mean(axis=0), kind="stable")[:most])
 
 
-def plot_prior_check(est: Fitted) -> Figure:
+def plot_prior_check(est: Any) -> Figure:
     """Compare the prior and the posterior of the quantities of ``est.summary()``.
 
     Each panel has two densities of one quantity, by ``az.plot_prior_posterior``. Where prior and

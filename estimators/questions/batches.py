@@ -24,7 +24,7 @@ def select(
     """Return the rows of a batch to call abnormal, a mask; see ``est.select``."""
     check_rate("fdr", fdr)
     if method != "e-values":
-        p = computed(est.p_value(X, method, given, tail))
+        p = np.asarray(est.p_value(X, method, given, tail))  # of dask: computed
         found = discoveries(p, fdr)
         if tail == "rank" and len(p) and not found.any():
             _warn_of_ranks(p, fdr, int((~est.fit_.data.minority).sum()))
@@ -34,7 +34,7 @@ def select(
     columns, e = p_values.positions(est, given), []
     for seed in range(est.fit_.data.seed, est.fit_.data.seed + SPLITS):
         split = p_values.split(est, seed, columns)
-        scores = computed(inputs.by_row(est, X, split.scores))
+        scores = np.asarray(inputs.by_row(est, X, split.scores))
         # half the rate for each split, so that their mean can reach the whole (Bashari et al.)
         e.append(e_values(scores, split.left_out, fdr / 2.0))
     return discoveries_by_e_values(np.mean(e, axis=0), fdr)
@@ -56,16 +56,10 @@ def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
 def bounds(est: Any, X: Any, confidence: float, method: str, given: Any = None) -> pd.DataFrame:
     """Return the bounds of a batch; see ``est.false_discoveries``."""
     fold = p_values.one_fold(est, method, given)
-    scores = computed(inputs.by_row(est, X, fold.scores))
+    scores = np.asarray(inputs.by_row(est, X, fold.scores))
     return false_discoveries(
         p_values.p_values(scores, fold.left_out), len(fold.left_out), confidence
     )
-
-
-def computed(values: Any) -> np.ndarray:
-    """Return the values; a dask collection is computed."""
-    array: np.ndarray = values.compute() if hasattr(values, "compute") else values
-    return array
 
 
 def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:

@@ -236,7 +236,8 @@ def explain(
     else:
         members, table = None, inputs.table(est, X)
         index = inputs.row_names(X, len(table))
-        decided, normal = decides.decision(table, fit.level, prob), fit.normal
+        decided = decides.decision(table, fit.level, prob)
+        normal = decides.is_normal(data.rows, fit.level)
         terms = parts.terms(center, table, cutoff, prob, top)
     is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
     values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]

@@ -37,7 +37,7 @@ from ...inference.cutoff import Cutoff
 from ...inference.left_out import folds, resolved
 from ...models.kernels.base import is_number
 from ..fit import Fit
-from ..messages import columns as named
+from ..messages import listed
 from . import terms
 
 FAR = 0.01  # of the points have a smaller f(x) than epsilon
@@ -126,7 +126,9 @@ def positions(est: Any, given: Any) -> tuple[int, ...]:
         elif is_number(column) and column in range(len(names)):
             found.add(int(column))
         else:
-            raise ValueError(f"given: {column!r} is no column of the fit, which has {named(names)}")
+            raise ValueError(
+                f"given: {column!r} is no column of the fit, which has {listed(names)}"
+            )
     if not 0 < len(found) < len(names):
         raise ValueError(
             f"given names {len(found)} of {len(names)} columns; name at least one, and leave at "

@@ -20,7 +20,7 @@ sensitivity with power-scaling, Statistics and Computing 34. doi:10.1007/s11222-
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,35 +46,6 @@ NOISE = 0.37  # simulated psense of independent values, per sd of the log densit
 
 class RefitNeededError(ValueError):
     """The draws cannot be reweighted to the new prior: a refit is needed."""
-
-
-def changed_priors(
-    priors: Mapping[str, Any], names: Sequence[str], estimator: str
-) -> dict[str, Any]:
-    """Return the priors that are not None, by the names of their parameters.
-
-    Parameters
-    ----------
-    priors : dict
-    names : sequence of str
-        The parameters of the estimator that are priors.
-    estimator : str
-        Its name, for errors.
-
-    Raises
-    ------
-    ValueError
-        There is no new prior, or the estimator has no prior of that name.
-    """
-    changes = {name: prior for name, prior in priors.items() if prior is not None}
-    if not changes:
-        needed = ", ".join(f"{name}=..." for name in names)
-        raise ValueError(f"another prior needs at least one of {needed}")
-    if unknown := sorted(set(changes) - set(names)):
-        raise ValueError(
-            f"{estimator} has no parameter {unknown[0]!r}; its priors are {', '.join(names)}"
-        )
-    return changes
 
 
 def log_prior(draws: Draws, model: pm.Model) -> dict[str, np.ndarray]:

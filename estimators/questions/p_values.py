@@ -66,7 +66,9 @@ BLOCK_VALUES = 4_000_000
 Method = Callable[[Score, np.ndarray], np.ndarray]  # the p-values of rows, by the score of the fit
 
 
-def p_values(scores: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+def p_values(
+    scores: np.ndarray, left_out: np.ndarray, itself: np.ndarray | bool = False
+) -> np.ndarray:
     """Return the conformal p-values of scores, shape (rows,) -> (rows,).
 
     Parameters
@@ -83,7 +85,8 @@ def p_values(scores: np.ndarray, left_out: np.ndarray) -> np.ndarray:
     >>> p_values(np.array([0.5, 2.0, 9.0]), np.array([1.0, 2.0, 3.0])).tolist()
     [0.25, 0.75, 1.0]
     """
-    return (1.0 + np.searchsorted(left_out, scores, side="right")) / (len(left_out) + 1.0)
+    below = np.searchsorted(left_out, scores, side="right")
+    return (1.0 + below - itself) / (len(left_out) + 1.0 - itself)
 
 
 def method_of(est: Any, method: str, given: Any = None, tail: str = "rank") -> Method:
@@ -175,10 +178,7 @@ def of_training(scores: np.ndarray, itself: np.ndarray) -> np.ndarray:
 
     ``itself`` says which scores are those of left-out normal rows.
     """
-    left_out = np.sort(scores[itself])
-    others = np.searchsorted(left_out, scores, side="right") - itself
-    p: np.ndarray = (1.0 + others) / (len(left_out) - itself + 1.0)
-    return p
+    return p_values(scores, np.sort(scores[itself]), itself)
 
 
 def of_training_given(est: Any, given: Any) -> np.ndarray:
@@ -290,7 +290,7 @@ def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
     Left-out and new rows are compared under the centre of a draw.
     """
     fit: Fit = est.fit_
-    if est._leaves_out == "refits" or est._left_out_sums(fit.data, fit.center.weights[:1]) is None:
+    if est._leaves_out == "refits":
         raise ValueError(
             f"{est!r} leaves rows out by refits only, so there are no p-values of single "
             "draws; use p_value(X)"

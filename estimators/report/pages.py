@@ -6,12 +6,11 @@ import base64
 import io
 from datetime import date
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from ..atomic import atomic
@@ -33,15 +32,8 @@ def render(template: str, images: dict[str, dict[str, str]], package: str, **val
     values
         Values of the template's variables.
     """
-
-    def source(name: str) -> str:
-        own = files(package) / name
-        shared = files(__package__) / name
-        return (own if own.is_file() else shared).read_text(encoding="utf-8")
-
-    environment = Environment(
-        loader=FunctionLoader(source), autoescape=True, undefined=StrictUndefined
-    )
+    loader = ChoiceLoader([PackageLoader(each, "") for each in (package, __package__)])
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     text = environment.get_template(template).render(
         version=version("bsvdd"), date=date.today().isoformat(), figures=images, **values
     )

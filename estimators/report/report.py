@@ -20,7 +20,6 @@ from ...models.kernels.numeric import DistanceKernel
 from ...models.priors.base import describe
 from .. import inputs, plots
 from ..labels import classes_of
-from ..plots.common import Fitted
 from ..questions.copies import are_training_rows
 from ..questions.views import ViewsExplanation
 from . import pages, words
@@ -53,7 +52,7 @@ class Page:
         Captions of the figures of abnormal rows, by the names of the figures.
     """
 
-    est: Fitted
+    est: Any
     X: Any
     y: Any
     found: pd.DataFrame
@@ -77,7 +76,7 @@ class Page:
         return X.iloc[numbers] if isinstance(X, pd.DataFrame) else np.asarray(X)[numbers]
 
 
-def write(est: Fitted, path: Path, X: Any, y: Any, calibration: bool) -> Path:
+def write(est: Any, path: Path, X: Any, y: Any, calibration: bool) -> Path:
     """Write the report of ``est`` to ``path``; see ``est.report``."""
     if X is None and y is not None:
         raise ValueError("y has the labels of X, but X is not given: est.report(path, X, y)")
@@ -156,7 +155,7 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
     )
 
 
-def _columns(est: Fitted) -> list[tuple[str, list[str]]]:
+def _columns(est: Any) -> list[tuple[str, list[str]]]:
     """Return name, mean, sd, smallest and largest value of the majority in the first columns.
 
     A column of categories has their number instead.
@@ -267,7 +266,7 @@ def _abnormal(page: Page) -> None:
         _picture(page, j, est, what)
 
 
-def _picture(page: Page, j: int, est: Fitted, what: str) -> None:
+def _picture(page: Page, j: int, est: Any, what: str) -> None:
     """Add the picture of row number j."""
     x = {"row": j} if page.X is None else {"x": page.rows([j])}
     page.figures[f"row_{j}"] = plots.plot_explanation(est, **x)

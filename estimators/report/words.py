@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from ...models.priors.base import describe
 from ..fit import Fit, warn_of_far_rows
 from ..joined import Joined
 from ..registry import ESTIMATORS, Record
-
-if TYPE_CHECKING:
-    from ..plots.common import Fitted
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 SPREAD = (0.8, 1.25)  # of samples, within which intervals are about as wide as they should be
@@ -44,7 +41,7 @@ def record_of(est: Any) -> Record | None:
     return next(found, None)
 
 
-def described(est: Fitted) -> str:
+def described(est: Any) -> str:
     """Return a fit in some lines: rows, kernel, prior, draws, cutoff, and what to ask it next."""
     fit, parameters = est.fit_, est.get_params(deep=False)
     data, categories = fit.data, len(est.kernel_.categorical_columns)
@@ -74,7 +71,7 @@ def described(est: Fitted) -> str:
     return "\n".join([f"{type(est).__name__}, fitted", *(f"  {line}" for line in filled)])
 
 
-def convergence(est: Fitted) -> list[str]:
+def convergence(est: Any) -> list[str]:
     """Return whether the draws can be trusted, and why; of views, one after another."""
     if not isinstance(est.fit_.center, Joined):
         return list(_convergence(est.fit_))
@@ -135,7 +132,7 @@ def _convergence(fit: Fit) -> Iterator[str]:
         )
 
 
-def worth(est: Fitted, value: Mapping[str, float]) -> list[str]:
+def worth(est: Any, value: Mapping[str, float]) -> list[str]:
     """Return what the posterior is worth: ``value`` are the posterior's of the summary."""
     sentences = []
     ratio, spread, pull = (float(value[name]) for name in ("variance_ratio", "spread", "pull"))
@@ -163,7 +160,7 @@ def worth(est: Fitted, value: Mapping[str, float]) -> list[str]:
     return sentences
 
 
-def cutoff(est: Fitted) -> list[str]:
+def cutoff(est: Any) -> list[str]:
     """Return how the cutoff was chosen, and how many left-out rows lie on its wrong side."""
     is_minority, scores = est.fit_.data.minority, est.left_out_scores()
     known, normal, policy = ~np.isnan(scores), scores >= 0.0, as_cutoff(est.cutoff)
@@ -179,7 +176,7 @@ def cutoff(est: Fitted) -> list[str]:
         warn_of_far_rows(est.fit_)
     return [
         f"A row is normal if {rule} exceeds {est.level_:g}. {display}"
-        + _chosen(policy, bool(is_minority.any())),
+        + _chosen(policy, is_minority),
         f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
         "evidence; new rows with labels, est.report(path, X, y), are.",
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
@@ -208,10 +205,7 @@ def none_beyond(n: int, rate: float) -> str:
     )
 
 
-def _chosen(policy: Cutoff, labels: bool) -> str:
-    criterion = policy.criterion
-    if criterion == "auto":
-        criterion = "g_mean" if labels else "false_alarm"
+def _chosen(policy: Cutoff, minority: np.ndarray) -> str:
     best = {
         "g_mean": "the G-mean of both classes",
         "balanced_accuracy": "the balanced accuracy",
@@ -225,7 +219,7 @@ def _chosen(policy: Cutoff, labels: bool) -> str:
         "rank": f"is the distance number {policy.rank!r} of the majority",
         **{name: f"has the best value of {what} on left-out rows" for name, what in best.items()},
     }
-    return f"This cutoff {said.get(str(criterion), 'was given as a number')}."
+    return f"This cutoff {said.get(str(policy.resolved(minority)), 'was given as a number')}."
 
 
 def code(est: Any) -> str:
@@ -271,7 +265,7 @@ def _code(value: Any) -> str:
     return getattr(value, "__name__", None) or repr(value)
 
 
-def rerun(est: Fitted) -> dict[str, str]:
+def rerun(est: Any) -> dict[str, str]:
     """Return what has to be the same for the same numbers."""
     data = est.fit_.data
     return {

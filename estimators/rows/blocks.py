@@ -8,11 +8,10 @@ rows.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, override
 
-import joblib
 import numpy as np
 import pandas as pd
 from rich.console import Console
@@ -21,7 +20,7 @@ from rich.progress import Progress
 from ...inference import threads
 from ...models.gram import Sums
 from ...models.kernels import Kernel
-from ..messages import columns
+from ..messages import listed
 from .categories import codes
 from .columns import Dates
 
@@ -82,12 +81,6 @@ class ArrayRows(Rows):
         self.X, self.is_checked = X, is_checked
         self.n_rows, self.n_columns = X.shape
 
-    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the blocks in order, each with the number of its first row."""
-        step = max(1, BLOCK_VALUES // self.n_columns)
-        for start in range(0, self.n_rows, step):
-            yield start, self.X[start : start + step]
-
     @override
     def take(self, which: np.ndarray | slice) -> np.ndarray:
         if self.is_checked:
@@ -104,22 +97,16 @@ class ArrayRows(Rows):
     def sums(
         self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
     ) -> Sums:
-        total = Sums(0, 0.0, np.zeros(len(points)))
-        with (
-            Progress(console=Console(stderr=True), disable=not progressbar) as progress,
-            threads.one() as n,
-        ):
+        def of_block(rows: slice) -> Sums:
+            sums = sums_of_block(kernel, points, rows.start, self.X[rows], minority[rows])
+            progress.advance(task, sums.n)
+            return sums
+
+        shown = Progress(console=Console(stderr=True), disable=not progressbar)
+        with shown as progress, threads.one():
             task = progress.add_task("rows", total=int((~minority).sum()))
-            tasks = (
-                joblib.delayed(sums_of_block)(
-                    kernel, points, start, block, minority[start : start + len(block)]
-                )
-                for start, block in self.blocks()
-            )
-            for part in joblib.Parallel(n, backend="threading", return_as="generator")(tasks):
-                total += part
-                progress.advance(task, part.n)
-        return total
+            parts = threads.each(of_block, self.n_rows, max(1, BLOCK_VALUES // self.n_columns))
+        return sum(parts, Sums(0, 0.0, np.zeros(len(points))))
 
 
 def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
@@ -164,7 +151,7 @@ def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.nd
     others = [name for name in block if block[name].dtype.kind not in "fiub"]
     if others:
         raise TypeError(
-            f"{columns(others, 'is', 'are')} not numeric (rows {start} to "
+            f"{listed(others, 'is', 'are')} not numeric (rows {start} to "
             f"{start + len(block) - 1} are {block[others[0]].dtype}); drop it, convert it to "
             "numbers, or, if it has the labels, name it: y='name'; for categories use "
             "kernel=kernels.Tabular()"

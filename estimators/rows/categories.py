@@ -89,6 +89,9 @@ def are_categories(values: pd.Series) -> bool:
     dtype = values.dtype
     if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
         return True
-    return bool(pd.api.types.is_object_dtype(dtype)) and any(
-        isinstance(value, str) for value in values
-    )
+    return bool(pd.api.types.is_object_dtype(dtype)) and has_text(values)
+
+
+def has_text(values: pd.Series) -> bool:
+    """Return whether a value is a text."""
+    return any(isinstance(value, str) for value in values)

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
-from ..messages import columns as the_columns
-from .categories import EXACT, codes
+from ..messages import listed
+from .categories import EXACT, codes, has_text
 
 FEW = 10  # rows in which texts or whole numbers often differ by chance
 OTHER_SIGN = {".": ",", ",": "."}
@@ -179,7 +179,7 @@ def date_forms(values: pd.Series) -> tuple[list[str], int]:
 def dates_of(values: pd.Series) -> Dates:
     """Return how a column of dates becomes numbers."""
     texts = values.dropna()
-    is_text = not pd.api.types.is_datetime64_any_dtype(values) and _has_text(texts)
+    is_text = not pd.api.types.is_datetime64_any_dtype(values) and has_text(texts)
     form = date_forms(texts)[0][0] if is_text else ISO
     return Dates(moments(texts, form).min().isoformat(), form)
 
@@ -202,7 +202,7 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
     if pd.api.types.is_datetime64_any_dtype(column):
         return "dates" if column.notna().any() else "numbers"
     values = column.dropna()
-    if not _has_text(values):
+    if not has_text(values):
         return OBJECTS.get(pd.api.types.infer_dtype(values), "other")
     try:
         n_numbers = int(as_numbers(values, decimal).notna().sum())
@@ -235,15 +235,6 @@ def _loses_digits(values: pd.Series, are_whole: bool) -> bool:
     return bool(numbers.abs().max() >= EXACT and numbers.nunique() < values.nunique())
 
 
-def _has_text(column: pd.Series) -> bool:
-    return any(isinstance(value, str) for value in column)
-
-
-def _are_numbers(texts: pd.Series, values: pd.Series, decimal: str) -> pd.Series:
-    """Return which texts are numbers and no codes, as ``007`` is one."""
-    return as_numbers(values, decimal).notna() & ~texts.str.fullmatch(r"0\d+")
-
-
 def _advice(table: pd.DataFrame, trouble: Mapping[Any, str], decimal: str) -> Iterator[str]:
     """Yield what to do with the columns in trouble, whose kinds are given by their names."""
     of_kind: dict[str, list[Any]] = {}
@@ -255,24 +246,24 @@ def _advice(table: pd.DataFrame, trouble: Mapping[Any, str], decimal: str) -> It
             case "decimal":
                 sign = OTHER_SIGN[decimal]
                 yield (
-                    f"{the_columns(names, 'has', 'have')} {sign!r} as decimal sign: --decimal "
+                    f"{listed(names, 'has', 'have')} {sign!r} as decimal sign: --decimal "
                     f"{sign!r} (in Python pandas.read_csv(..., decimal={sign!r})); if it stands "
                     "between thousands, write it in all cells or in none"
                 )
             case "days or months":
                 yield (
-                    f"{the_columns(names)}: {table[names[0]].dropna().iloc[0]!r:.40} may be two "
+                    f"{listed(names)}: {table[names[0]].dropna().iloc[0]!r:.40} may be two "
                     "dates; write year-month-day, as in 2024-01-31"
                 )
             case "digits":
                 yield (
-                    f"{the_columns(names, 'has', 'have')} whole numbers of 2^53 or more that "
+                    f"{listed(names, 'has', 'have')} whole numbers of 2^53 or more that "
                     f"floats cannot tell apart: --category {first!r} if they name something (in "
                     f"Python X[{first!r}].astype('category')), else --drop"
                 )
             case "id":
                 yield (
-                    f"{the_columns(names, 'names', 'name')} each row once: --id {first!r}, or "
+                    f"{listed(names, 'names', 'name')} each row once: --id {first!r}, or "
                     f"--drop (in Python X.set_index({first!r}), or X.drop)"
                 )
             case _:
@@ -285,7 +276,8 @@ def _cells_in_trouble(name: Any, column: pd.Series, what: str, decimal: str) -> 
     if what == "dates":
         bad = values[moments(values, date_forms(values)[0][0]).isna()]
     else:
-        bad = values[~_are_numbers(values.astype(str).str.strip(), values, decimal)]
+        is_code = values.astype(str).str.strip().str.fullmatch(r"0\d+")  # such as 007
+        bad = values[as_numbers(values, decimal).isna() | is_code]
     shown = ", ".join(f"{value!r:.40} of row {row}" for row, value in bad.head(3).items())
     more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
     text = (
@@ -313,7 +305,7 @@ def kinds_of(
     trouble = {c: kinds.pop(c) for c in table if kinds[c] not in GOOD}
     if not trouble:
         return kinds, []
-    first = f"{the_columns(trouble, 'is', 'are')} not numeric"
+    first = f"{listed(trouble, 'is', 'are')} not numeric"
     return kinds, [first, *_advice(table, trouble, decimal)]
 
 
@@ -349,7 +341,7 @@ def found(
     others = [names[i] for i in sorted(categories - own)]
     if others and (own or not takes_categories):
         raise ValueError(
-            f"{the_columns(others, 'is', 'are')} not numeric: for columns of categories use "
+            f"{listed(others, 'is', 'are')} not numeric: for columns of categories use "
             "kernel=kernels.Tabular() (without categorical=, or with all of them), else convert or "
             "drop them; if one has the labels, name it: y='name'"
         )
@@ -363,7 +355,7 @@ def _warn_of_ids(numbers: pd.DataFrame) -> None:
     ids = [c for c in numbers if _counts_rows(numbers[c])]
     if ids:
         warn(
-            f"{the_columns(ids, 'counts', 'count')} the rows, like an id, and counts as a feature; "
+            f"{listed(ids, 'counts', 'count')} the rows, like an id, and counts as a feature; "
             f"if it is an id, name it by --id {str(ids[0])!r}, or leave it out by --drop "
             f"{str(ids[0])!r} (in Python X.set_index({str(ids[0])!r}), or X.drop)",
             DataWarning,
@@ -401,7 +393,7 @@ def numbers(
         if i in named:
             frame.isetitem(i, codes(column))
         elif i in dates or not pd.api.types.is_numeric_dtype(column):
-            if i not in dates and not _has_text(column) and kind_of(column) != "numbers":
+            if i not in dates and not has_text(column) and kind_of(column) != "numbers":
                 continue
             values = dates[i].days(column) if i in dates else as_numbers(column)
             _refuse_cells(name, column, values.isna() & column.notna(), dates.get(i), start)

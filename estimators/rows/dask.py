@@ -24,7 +24,7 @@ from dask.utils import is_dataframe_like
 from ...inference import threads
 from ...models.gram import Sums
 from ...models.kernels import Kernel
-from ..messages import columns
+from ..messages import listed
 from .blocks import Rows, as_array, checked, sums_of_block
 from .categories import are_categories
 from .columns import kind_of
@@ -64,7 +64,7 @@ class DaskRows(Rows):
             wrong = [name for name, kind in kinds.items() if kind not in ("category", "id")]
             if wrong:
                 raise ValueError(
-                    f"{columns(wrong, 'is', 'are')} text that has numbers or dates; convert it in "
+                    f"{listed(wrong, 'is', 'are')} text that has numbers or dates; convert it in "
                     "the dask data frame, or make it categories by astype('category')"
                 )
         return tuple(texts)

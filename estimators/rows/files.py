@@ -16,7 +16,7 @@ import pandas as pd
 from ..labels import read_labels
 from ..messages import did_you_mean, quoted
 from . import blocks
-from .blocks import ArrayRows, release
+from .blocks import release
 
 FILES = (".npy", ".parquet", ".csv")
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
@@ -294,7 +294,9 @@ def chunks(path: Path, texts: Collection[str] = ()) -> Iterator[tuple[int, Any]]
 def _blocks(path: Path, texts: Collection[str]) -> Iterator[Any]:
     size = blocks.BLOCK_VALUES
     if path.suffix == ".npy":
-        yield from (block for _, block in ArrayRows(open_npy(path)).blocks())
+        X = open_npy(path)
+        step = max(1, size // X.shape[1])
+        yield from (X[start : start + step] for start in range(0, len(X), step))
     elif path.suffix == ".csv":
         with _csv(path, PLAIN, texts, size) as pieces:
             yield from pieces

@@ -51,11 +51,6 @@ def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.
     return values
 
 
-def filled(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return rows (n, p) with values (p,) in place of NaN."""
-    return np.where(np.isnan(rows), values, rows)
-
-
 def filled_table(
     X: pd.DataFrame,
     gaps: np.ndarray,

@@ -12,8 +12,7 @@ import pandas as pd
 from ...inference.warning import DataWarning, warn
 from ..inputs import naming
 from ..labels import classes_of, read_labels
-from ..messages import columns as the_columns
-from ..messages import did_you_mean, quoted
+from ..messages import did_you_mean, listed, quoted
 from .columns import as_numbers, dates_of, kinds_of
 from .files import PLAIN, Layout, read_csv
 
@@ -76,15 +75,14 @@ def require_columns(table: pd.DataFrame, names: list[str]) -> None:
     lacking = [name for name in names if name not in table.columns]
     if lacking:
         raise ValueError(
-            f"the table lacks {the_columns(lacking)}{did_you_mean(lacking[0], table.columns)}; it "
+            f"the table lacks {listed(lacking)}{did_you_mean(lacking[0], table.columns)}; it "
             f"has {quoted(table.columns)}"
         )
 
 
 def gaps(X: pd.DataFrame) -> np.ndarray:
     """Return which values are missing or infinite, shape (n, p)."""
-    text = [c for c in X if not is_numeric(X[c])]
-    return X.isna().to_numpy() | np.isinf(X.assign(**dict.fromkeys(text, 0.0)).to_numpy(float))
+    return (X.isna() | X.isin([np.inf, -np.inf])).to_numpy()
 
 
 def features(
@@ -103,7 +101,7 @@ def features(
     if dates:
         first = dates_of(table[dates[0]]).moment(0.0)
         warn(
-            f"{the_columns(dates, 'has', 'have')} dates, read as days since the first, "
+            f"{listed(dates, 'has', 'have')} dates, read as days since the first, "
             f"{first:%Y-%m-%d}; if they should not count: "
             + " ".join(f"--drop {str(c)!r}" for c in dates),
             DataWarning,
@@ -119,7 +117,7 @@ def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
     empty, bad = X.columns[X.isna().all()], gaps(X)
     if len(empty):
         drop = " ".join(f"--drop {str(c)!r}" for c in empty[:3])
-        return [f"{the_columns(empty, 'has', 'have')} no value in any row; leave out by {drop}"]
+        return [f"{listed(empty, 'has', 'have')} no value in any row; leave out by {drop}"]
     if missing == "drop":
         return [
             f"all {len(X)} rows have a gap, so that none is left; leave out the columns with most "
