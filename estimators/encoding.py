@@ -42,9 +42,9 @@ def encode(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         items = {key: encode(f"{name}.{key}", v) for key, v in value.items()}
         return {"type": "dict", "fields": items}
-    if isinstance(value, tuple) or _are_labels(value):
+    if isinstance(value, tuple | range) or _are_labels(value):
         return {"type": "tuple", "items": [encode(name, v) for v in value]}
-    if isinstance(value, list | np.ndarray):
+    if isinstance(value, list | np.ndarray) and np.asarray(value).dtype.kind in "fiub":
         return {"type": "array", "items": np.asarray(value, dtype=float).tolist()}
     if isinstance(value, np.generic):
         value = value.item()

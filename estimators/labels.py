@@ -105,26 +105,8 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
     """
     if y is None:
         return Classes(np.zeros(n_rows, dtype=int), (), (), np.zeros(n_rows, dtype=bool))
-    of_pandas = isinstance(y, pd.Series | pd.Index | pd.api.extensions.ExtensionArray)
-    is_list = not hasattr(y, "dtype")
-    if not of_pandas:  # in a list of texts NaN is a gap, in an array of texts a text
-        y = np.asarray(y, dtype=object if is_list else None)
-    if y.shape != (n_rows,):
-        raise ValueError(f"y must have shape ({n_rows},), one label for each row, got {y.shape}")
-    if y.dtype == object:
-        for row, label in enumerate(y):
-            if not isinstance(label, Hashable):
-                raise ValueError(f"y must have one label for each row, got {label!r} in row {row}")
-    number, distinct = pd.factorize(y)  # of its label among the distinct ones; -1 for a gap
-    gap, labels = number < 0, np.asarray(distinct)
-    texts = [isinstance(label, str) for label in labels]
-    if any(texts) and not all(texts):  # 1 and "1" may be one class or two
-        text, other = texts.index(True), texts.index(False)
-        raise ValueError(
-            f"y mixes texts and numbers: row {np.argmax(number == text)} is {labels[text]!r}, row "
-            f"{np.argmax(number == other)} is {labels[other]!r}; give labels of one type, for "
-            "instance y.astype(str)"
-        )
+    number, labels = factorized(y, n_rows)
+    gap = number < 0
     if gap.any() and not may_lack:
         raise ValueError(
             f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave out these "
@@ -133,8 +115,6 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
         )
     if not len(labels):
         raise ValueError("y has no label in any row; omit y if all rows are majority")
-    if is_list:
-        labels = np.asarray(labels.tolist())  # of one type: True beside 2 is 1
     kind_of_label, kind_labels = _kinds_of(labels, minor_label)
     kind = kind_of_label[number[~gap]]
     if kind.all():
@@ -147,6 +127,73 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
             "numbers or texts, for instance y.astype(str)"
         ) from error
     return Classes(kind, kind_labels if kind.any() else (), (*kind_labels, *others), gap)
+
+
+def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each row's label among the distinct ones, -1 for a gap, and these.
+
+    Raises
+    ------
+    ValueError
+        As :func:`classes_of`, for labels of the wrong number and for a mix of numbers and texts.
+    """
+    of_pandas = isinstance(y, pd.Series | pd.Index | pd.api.extensions.ExtensionArray)
+    is_list = not hasattr(y, "dtype")
+    if np.ma.is_masked(y):
+        mask, y = y.mask, y.data.astype(object)
+        y[mask] = None
+    if not of_pandas:  # in a list of texts NaN is a gap, in an array of texts a text
+        y = np.asarray(y, dtype=object if is_list else None)
+    if y.shape != (n_rows,):
+        raise ValueError(f"y must have shape ({n_rows},), one label for each row, got {y.shape}")
+    if y.dtype == object:
+        for row, label in enumerate(y):
+            if not isinstance(label, Hashable):
+                raise ValueError(f"y must have one label for each row, got {label!r} in row {row}")
+    number, distinct = pd.factorize(y)
+    labels = np.array(distinct)
+    texts = [isinstance(label, str) for label in labels]
+    if any(texts) and not all(texts):  # 1 and "1" may be one class or two
+        text, other = texts.index(True), texts.index(False)
+        raise ValueError(
+            f"y mixes texts and numbers: row {np.argmax(number == text)} is {labels[text]!r}, row "
+            f"{np.argmax(number == other)} is {labels[other]!r}; give labels of one type, for "
+            "instance y.astype(str)"
+        )
+    if is_list and len(labels):
+        labels = np.asarray(labels.tolist())  # of one type: True beside 2 is 1
+    if labels.dtype == object:
+        for i, label in enumerate(labels):
+            labels[i] = label.item() if isinstance(label, np.generic) else label
+    return number, labels
+
+
+def minority_of(est: Any, y: Any, n_rows: int) -> np.ndarray:
+    """Return which rows are minority, by the labels that ``est`` was fitted with, (n_rows,).
+
+    Raises
+    ------
+    ValueError
+        y is None, a row has no label or one that the fit has not seen, or as :func:`classes_of`.
+    """
+    if y is None:
+        raise ValueError("y must have the labels of X, which say what rows are minority, got None")
+    if not est.labels_:
+        return classes_of(y, n_rows, est.minor_label).minority
+    number, labels = factorized(y, n_rows)
+    if (number < 0).any():
+        raise ValueError(
+            f"y has no label (NaN) in row {np.argmax(number < 0)}; leave out these rows of X and y"
+        )
+    unseen = [label for label in labels.tolist() if label not in est.labels_]
+    if unseen:
+        raise ValueError(
+            f"y has the label {unseen[0]!r}, but the labels of fit were "
+            f"{', '.join(map(repr, est.labels_[:5]))}; give the same labels"
+        )
+    of_minority = est.labels_[: max(1, len(est.fit_.data.kind_labels))]
+    is_minority = np.array([label in of_minority for label in labels.tolist()], dtype=bool)
+    return is_minority[number]
 
 
 def _kinds_of(labels: np.ndarray, minor_label: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
@@ -184,24 +231,22 @@ def _kinds_of(labels: np.ndarray, minor_label: Any) -> tuple[np.ndarray, tuple[A
 
 def _kinds(minor_label: Any) -> list[Any]:
     """Return the labels of the minority that ``minor_label`` names, each once."""
-    if isinstance(minor_label, np.ndarray):
+    if isinstance(
+        minor_label, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray
+    ):
         minor_label = minor_label.tolist()
-    if not isinstance(minor_label, list | tuple | range):
-        return [minor_label]
-    plain = all(isinstance(label, Hashable) for label in minor_label)
-    n_texts = sum(isinstance(label, str) for label in minor_label)
-    one_type = minor_label and n_texts in (0, len(minor_label))
-    if not (plain and one_type and len(set(minor_label)) == len(minor_label)):
+    several = isinstance(minor_label, list | tuple | range)
+    kinds = list(minor_label) if several else [minor_label]
+    plain = all(isinstance(label, Hashable) for label in kinds)
+    one_type = sum(isinstance(label, str) for label in kinds) in (0, len(kinds))
+    if not (kinds and plain and one_type and len(set(kinds)) == len(kinds)):
         raise ValueError(
             "minor_label must be one label, or a list of different labels of one type, got "
             f"{minor_label!r}"
         )
-    return list(minor_label)
+    return kinds
 
 
-def to_save(labels: tuple[Any, ...], as_text: bool = False) -> list[Any]:
-    """Return labels for a saved fit: none if some are no numbers and texts, or those as text."""
-    plain = [isinstance(label, bool | int | float | str) for label in labels]
-    if not (as_text or all(plain)):
-        return []
-    return [x if is_plain else str(x) for x, is_plain in zip(labels, plain, strict=True)]
+def to_save(labels: tuple[Any, ...]) -> list[Any]:
+    """Return labels for a saved fit: those that are no numbers and texts as their text."""
+    return [x if isinstance(x, bool | int | float | str) else str(x) for x in labels]

@@ -149,7 +149,7 @@ HEADER = {
     "seed": Entry("fit_.data.seed", (int,), (), 0, 2**31),
     "label": Entry("fit_.data.label", (str, NONE)),
     "labels": Entry(lambda est: to_save(est.labels_), (list,), PLAIN),
-    "kind_labels": Entry(lambda est: to_save(est.fit_.data.kind_labels, True), (list,), PLAIN),
+    "kind_labels": Entry(lambda est: to_save(est.fit_.data.kind_labels), (list,), PLAIN),
     "names": Entry("fit_.data.names", (list, NONE)),
     "dates": Entry(_dates, (dict,), (list,)),
     "all_rows": Entry("fit_.data.all_rows", (bool,)),

@@ -16,8 +16,9 @@ from sklearn.metrics import average_precision_score
 from sklearn.pipeline import Pipeline
 
 from ..inference.decision import evaluate
+from ..models.kernels.base import LARGEST
 from .detector import Detector
-from .labels import classes_of
+from .labels import minority_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Scorer:
         ValueError
             y has a label that ``fit`` has not seen, or one class only.
         """
-        minority = minority_of(detector_in(estimator), y)
+        est, flagged = detector_in(estimator), np.asarray(estimator.predict(X)) == -1
+        minority = minority_of(est, y, len(flagged))
         if minority.all() or not minority.any():
             only = "minority" if minority.all() else "majority"
             raise ValueError(
@@ -68,8 +70,7 @@ class Scorer:
                 "scikit-learn's cross-validation splits rows without regard to their class unless "
                 "told: cv=StratifiedKFold(5, shuffle=True)"
             )
-        flagged = np.asarray(estimator.predict(X)) == -1
-        score = -np.asarray(estimator.decision_function(X))
+        score = np.minimum(-np.asarray(estimator.decision_function(X)), LARGEST)
         if self.name == "average_precision":
             return float(average_precision_score(minority, score))
         return evaluate(minority, flagged, score)["auc" if self.name == "roc_auc" else self.name]
@@ -90,20 +91,6 @@ def detector_in(estimator: Any) -> Detector:
         "these scorers are for estimators of bsvdd, alone or at the end of a pipeline, got "
         f"{type(estimator).__name__}"
     )
-
-
-def minority_of(est: Detector, y: Any) -> np.ndarray:
-    """Return which labels are those of the minority, by the labels that ``est`` was fitted with."""
-    if not est.labels_:
-        return classes_of(y, len(y), est.minor_label).minority
-    y = np.asarray(y)
-    unseen = y[~np.isin(y, est.labels_)]
-    if len(unseen):
-        raise ValueError(
-            f"y has the label {unseen[0]!r}, but the labels of fit were "
-            f"{', '.join(map(repr, est.labels_[:5]))}; give the same labels"
-        )
-    return np.isin(y, est.labels_[: max(1, len(est.fit_.data.kind_labels))])
 
 
 roc_auc = Scorer("roc_auc")

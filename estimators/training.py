@@ -116,7 +116,7 @@ class TrainingData:
     def groups(self) -> dict[str, xr.Dataset]:
         """Return the groups of the DataTree: ``constant_data``, and ``gram`` of landmarks."""
         gram, unlabelled = self.gram, self.gram.unlabelled
-        named = {"labels": to_save(self.labels), "kinds": to_save(self.kind_labels, True)}
+        named = {"labels": to_save(self.labels), "kinds": to_save(self.kind_labels)}
         variables: dict[str, Any] = {
             "X": (("obs", "feature"), self.rows),
             "minority": ("obs", self.minority),

@@ -28,7 +28,7 @@ def labels(gram: Gram) -> np.ndarray:
 def class_prices(gram: Gram, C: float) -> np.ndarray:
     r"""Return :math:`C_i = C n / (2 n_{y_i})` of each row, so that both classes weigh the same."""
     n, m = gram.n_points, gram.n_majority_points
-    return C * np.repeat([n / (2 * m), n / (2 * gram.n1)], [m, gram.n1])
+    return C * np.repeat([n / (2 * m), n / (2 * max(gram.n1, 1))], [m, gram.n1])
 
 
 def solve(gram: Gram, penalties: np.ndarray) -> tuple[np.ndarray, float]:

@@ -22,7 +22,8 @@ from sklearn.metrics import (
 
 from ...inference.left_out import folds
 from ...models.kernels import as_kernel
-from ..labels import classes_of
+from ...models.kernels.base import LARGEST
+from ..labels import minority_of
 from .common import by_name, plain, with_feature_names
 
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
@@ -221,8 +222,8 @@ def scored(est: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     else:
         if y is None:
             raise ValueError("plot_roc needs the labels y of X: which rows are minority")
-        score = est.score_samples(X)
-        minority = classes_of(y, len(score), est.minor_label).minority
+        score = np.maximum(est.score_samples(X), -LARGEST)
+        minority = minority_of(est, y, len(score))
     if minority.all() or not minority.any():
         raise ValueError(
             "ROC and precision need majority and minority rows, got "

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .. import inputs
-from ..labels import classes_of
+from ..labels import classes_of, minority_of
 from .common import (
     MAJORITY,
     MINORITY,
@@ -159,7 +159,7 @@ def plot_distances(
     else:
         rows = inputs.table(est, X)
         minority, own_names = (
-            classes_of(y, len(rows), est.minor_label).minority,
+            np.zeros(len(rows), bool) if y is None else minority_of(est, y, len(rows)),
             inputs.row_names(X, len(rows)),
         )
         score, _, low, high = fit.center.decision(rows, fit.level, prob)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...inference import threads
 from ...inference.center import Center
-from ...models.kernels.base import is_number
+from ...models.kernels.base import SMALLEST, is_number
 from .. import inputs
 from ..fit import Fit
 from . import p_values
@@ -243,7 +243,10 @@ def explain(
     values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
     found = pd.DataFrame({"normal": is_normal}, index)
     found[["value", "low", "high"]] = values
-    found["base"] = parts.base(center, cutoff) + values[:, 0] - terms["total"][:, 0]
+    excess = values[:, 0] - terms["total"][:, 0]  # of the median over the mean
+    rounding = parts.ROUNDING * np.abs(terms["total"][:, 0])
+    counts = np.isfinite(excess) & (np.abs(excess) > rounding)
+    found["base"] = parts.base(center, cutoff) + np.where(counts, excess, 0.0)
     found["remainder"] = terms["remainder"][:, 0]
     names: Any = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
     if given_columns:
@@ -265,7 +268,8 @@ def explain(
         **_ends(terms["points"]),
     }
     majority, of_normal = data.majority_rows, np.flatnonzero(normal & ~data.minority)
-    sd = np.where(np.ptp(majority, axis=0) > 0.0, majority.std(axis=0), 1.0)
+    size = np.maximum(np.abs(majority).max(axis=0), SMALLEST)  # squares of large values overflow
+    sd = np.where(np.ptp(majority, axis=0) > 0.0, size * (majority / size).std(axis=0), 1.0)
     nearest = _nearest(fit, table, of_normal, sd, top, members)
     dates = {"dates": [f"{names[i]}: {each}" for i, each in data.dates.items()]}
     of_columns = changed = None
@@ -285,7 +289,7 @@ def explain(
             value=value,
             change=change,
             standardized=change / sd,
-            size=("obs", np.linalg.norm(change / sd, axis=1)),
+            size=("obs", np.hypot.reduce(change / sd, axis=1)),
         ).assign_attrs(dates)
     return Explanation(
         kind="surprise" if has_surprise else "distance",
@@ -388,7 +392,7 @@ def _nearest(
         similarity[block] = np.take_along_axis(k, place[block], axis=1)
         change = (rows[block, None] - normal_rows[place[block]]) / sd
         change[..., list(kernel.categorical_columns)] = 0.0
-        distance[block] = np.linalg.norm(change, axis=-1)
+        distance[block] = np.hypot.reduce(change, axis=-1)
 
     threads.each(of_block, len(rows) if top else 0, BLOCK)
     row = of_normal[place]

@@ -58,6 +58,7 @@ from .. import inputs
 from ..training import TrainingData
 from .batches import check_rate
 from .p_values import p_values
+from .terms import REMOTE
 
 NORMAL, UNKNOWN = "normal", "unknown"
 DESCRIBED = 1000  # rows of a class that describe it, at most
@@ -204,7 +205,7 @@ def description(kernel: RBF, rows: np.ndarray) -> Center:
 
 def log_proximity(center: Center, rows: np.ndarray) -> np.ndarray:
     r"""Return :math:`\log \sum_j w_j k(u_j, z)` of rows, shape (m,)."""
-    return center.log_similarity(rows)[:, 0]
+    return np.maximum(center.log_similarity(rows)[:, 0], -REMOTE)
 
 
 def left_out_proximity(center: Center) -> np.ndarray:

@@ -19,13 +19,12 @@ import numpy as np
 
 from ...inference import threads
 from ...inference.center import Center
-from .terms import largest
+from .terms import REMOTE, largest
 
 STARTS = 3  # normal rows whose values are taken
 FAR = 2.0  # standard deviations that a column counts at most in the choice of these rows
 HALVINGS = 10  # of the way back
 LEAST = np.finfo(float).min  # score of a row that is remote in another column too
-REMOTE = 1e300  # -log k of one column, at most: a sum of such is finite
 BLOCK_VALUES = 1_000_000  # rows x columns x points in memory of a thread at once
 
 
@@ -77,7 +76,7 @@ def _of_block(
             break
     of_row, z, x = of_row[ended], z[ended], x[ended]
     x = _towards(center, x, z, level)
-    found, size = np.full(rows.shape, math.nan), np.square((x - z) / sd).sum(axis=1)
+    found, size = np.full(rows.shape, math.nan), np.hypot.reduce((x - z) / sd, axis=1)
     order = np.argsort(-size, kind="stable")
     found[of_row[order]] = x[order]  # the smallest change is the last
     return found
@@ -92,8 +91,9 @@ def _scores(center: Center, x: np.ndarray, goal: np.ndarray) -> np.ndarray:
         changed[:, np.arange(p), np.arange(p)] = goal
         return mean.scores(changed.reshape(-1, p)).reshape(-1, p)
     weights, points = mean.supported_points
-    costs = kernel.by_column(np.concatenate([x, goal]), points)
-    now, after = np.hsplit(np.stack([np.minimum(cost, REMOTE) for cost in costs]), 2)
+    with np.errstate(over="ignore"):
+        costs = kernel.by_column(np.concatenate([x, goal]), points)
+        now, after = np.hsplit(np.stack([np.minimum(cost, REMOTE) for cost in costs]), 2)
     log_k = now - now.sum(axis=0) - after  # of a column, each row and each point
     nearest = log_k.max(axis=-1)
     s = np.exp(log_k - nearest[..., None]) @ weights[0]

@@ -42,6 +42,8 @@ import numpy as np
 from ...inference import threads
 from ...inference.center import Center
 
+ROUNDING = 1e-12  # share of the sum of the terms
+REMOTE = 1e300  # -log k, at most: a sum of such is finite
 BLOCK_VALUES = 2_000_000  # rows x points x columns in memory of a thread at once: 16 MB
 
 Terms = dict[str, np.ndarray]  # arrays with a line for each row
@@ -164,7 +166,7 @@ def _surprise(
     """Return the terms of the surprise; see :func:`terms`."""
     weights, points = center.supported_points
     kernel = center.gram.kernel
-    log_k = kernel.log(rows, points)
+    log_k = np.maximum(kernel.log(rows, points), -REMOTE)
     remaining = np.ones((len(rows), len(weights)))
     if own is not None:
         log_k[own[:, None] == center.support] = -np.inf
@@ -172,18 +174,21 @@ def _surprise(
     nearest = log_k.max(axis=1, keepdims=True)
     nearest[np.isinf(nearest)] = 0.0
     k = np.exp(log_k - nearest)
-    with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
+    with np.errstate(all="ignore"):  # no point is left, or a row is remote
         sums = k @ weights.T
         total = np.log(remaining) - np.log(sums) - nearest
-        columns = np.stack([cost * k @ weights.T for cost in kernel.by_column(rows, points)])
+        costs = (np.minimum(cost, REMOTE) for cost in kernel.by_column(rows, points))
+        columns = np.stack([cost * k @ weights.T for cost in costs])
         columns /= sums
         shares = np.where(total > 0.0, columns / total, 0.0)
         point = largest(k * ((1.0 / sums) @ weights), top)
         of_points = np.take_along_axis(k, point, axis=1)[..., None] * weights.T[point]
         of_points /= sums[:, None]
+    concentration = total - columns.sum(axis=0)
+    concentration[np.abs(concentration) < ROUNDING * total] = 0.0
     return {
         "total": _summary(total + cutoff, prob),
-        "remainder": _summary(total - columns.sum(axis=0), prob),
+        "remainder": _summary(concentration, prob),
         "columns": np.moveaxis(_summary(columns, prob), 0, 1),
         "shares": np.moveaxis(_summary(shares, prob), 0, 1),
         "point": center.support[point],

@@ -19,7 +19,7 @@ from ...models.kernels.base import Wrapper
 from ...models.kernels.numeric import DistanceKernel
 from ...models.priors.base import describe
 from .. import inputs, plots
-from ..labels import classes_of
+from ..labels import minority_of
 from ..questions.copies import are_training_rows
 from ..questions.views import ViewsExplanation
 from . import pages, words
@@ -88,7 +88,7 @@ def write(est: Any, path: Path, X: Any, y: Any, calibration: bool) -> Path:
             page = Page(est, X, y, est.training_decision(), est.fit_.data.minority)
         else:
             found = est.decision(X)
-            minority = None if y is None else classes_of(y, len(found), est.minor_label).minority
+            minority = None if y is None else minority_of(est, y, len(found))
             known = int(are_training_rows(est, inputs.table(est, X)).sum())
             page = Page(est, X, y, found, minority, known)
         try:

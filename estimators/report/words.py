@@ -162,7 +162,11 @@ def worth(est: Any, value: Mapping[str, float]) -> list[str]:
 
 def cutoff(est: Any) -> list[str]:
     """Return how the cutoff was chosen, and how many left-out rows lie on its wrong side."""
-    is_minority, scores = est.fit_.data.minority, est.left_out_scores()
+    is_minority = est.fit_.data.minority
+    try:
+        scores = est.left_out_scores()
+    except ValueError as error:  # the fit has a cutoff of its own, and rows cannot be left out
+        return [f"A row is normal if its score is at least 0. No row can be left out: {error}."]
     known, normal, policy = ~np.isnan(scores), scores >= 0.0, as_cutoff(est.cutoff)
     majority, minority = known & ~is_minority, known & is_minority
     within = f"d ≤ {est.cutoff_:.6g}" if est.fit_.has_center else "score ≥ 0"

@@ -89,6 +89,12 @@ def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariabl
             f"{dims!r} (pass dims=dims), but made a variable of dims {found} and shape "
             f"{variable.type.shape}"
         )
+    numbers = getattr(variable.tag, "numbers", None)
+    if numbers is not None and len(numbers.start) != length:
+        raise ValueError(
+            f"prior of {name}: {prior!r} has {len(numbers.start)} values, and {dims!r} has "
+            f"{length} points; it is a prior of the points of the other class"
+        )
     new = [v.name for v in model.free_RVs if v.name not in before]
     others = [other for other in new if other != name and not other.startswith(f"{name}_")]
     if others:

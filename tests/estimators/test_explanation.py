@@ -261,6 +261,21 @@ def test_the_change_is_that_of_its_definition(model):
             assert est.predict([found])[0] == 1
 
 
+@pytest.mark.parametrize("model", [SVDD(), BSVDD(draws=40, tune=40)], ids=["SVDD", "BSVDD"])
+def test_remote_rows_have_a_cause_and_a_change(model):
+    """The terms are finite and name the column, however far a row is; the base stays log s_cut."""
+    est = model.fit(ROWS)
+    remote = np.tile(ROWS[0], (3, 1))
+    remote[:, 2] = 1e8, 1e12, 1e200
+    why = est.explain(remote)
+    np.testing.assert_allclose(why.columns["share"].sel(column=2), 1.0)
+    assert np.isfinite(why.rows["base"]).all() and np.ptp(why.rows["base"]) < 1.0
+    assert (why.changes["change"].values[:, 2] != 0.0).all()
+    wide = ROWS.copy()
+    wide[7, 2] = 1e200
+    assert SVDD().fit(wide).explain(rows=[7]).changes["standardized"].values[0, 2] < -1.0
+
+
 # planted shifts
 
 

@@ -5,6 +5,7 @@ Labels of a file have one type for the whole column, the same rows by every way 
 
 import warnings
 from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -43,7 +44,7 @@ MIXED = [False, True, True, False]
         (pd.Series(["a", "b", "b", "c"]), "b"),
         (pd.Categorical(["a", "b", "b", "a"]), "b"),
         ([3, 7, 7, 5], 7),
-        ([3, 7, 8, 5], range(7, 9)),
+        *(([3, 7, 8, 5], kinds) for kinds in (range(7, 9), pd.Series([7, 8]), pd.array([8, 7]))),
         ([1, 0, 0, 1], 0),
         ([1, -1, -1, 1], -1),
         ([-1, 1, 1, -1], 1),
@@ -80,6 +81,8 @@ ERRORS = [
         [[1], [0, 1], 1], pd.Series([[1], [0], 1], index=[7, 8, 9]),
     )),
     (np.array([1, 2, date(2026, 1, 1)], dtype=object), 1, "one type, got types without an order"),
+    (np.ma.array([0, 1, 1, 0], mask=[0, 0, 1, 0]), None, r"no label \(NaN\) in row 2"),
+    *(([0, 1, 1], minor, "must be one label, or a list of diff") for minor in ({1}, [], [1, 1])),
     *((y, "1", MIX) for y in (
         [0, "1", 1],
         np.array(["x", 1.0], dtype=object),
@@ -118,6 +121,25 @@ def test_a_minority_with_more_rows_is_warned_of():
         SVDD(minor_label=1).fit(rows, y)
         SVDD().fit(rows, 1 - y)
         SVDD().fit(rows, np.repeat([0, 1], 20))  # as many as the others
+
+
+@pytest.mark.parametrize(
+    ("labels", "minor_label"),
+    [
+        ([np.int8(0), np.int8(1)], None),
+        ([Decimal(0), Decimal(1)], None),
+        (["ok", "bad"], "bad"),
+    ],
+)
+def test_a_saved_fit_keeps_its_labels(labels, minor_label, tmp_path):
+    """Else a loaded fit would take scikit-learn's scorers, which read these labels reversed."""
+    rows, y = np.random.default_rng(6).normal(size=(12, 2)), np.array(labels * 6, dtype=object)
+    est = SVDD(kernel=kernels.RBF(1.0), cutoff=1.0, minor_label=minor_label).fit(rows, y)
+    est.set_params(minor_label=None).save(tmp_path / "fit")
+    same = load(tmp_path / "fit")
+    assert same.labels_ in (est.labels_, tuple(map(str, est.labels_)))
+    with pytest.raises(AttributeError, match="the wrong way round"):
+        _ = same.classes_
 
 
 LARGE = 2**53  # from here on floats cannot tell whole numbers apart

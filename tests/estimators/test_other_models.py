@@ -10,7 +10,7 @@ from bsvdd.estimators.bayesian import Bayesian
 from bsvdd.models.potential import kernel_potential
 from bsvdd.models.priors.base import make_variable
 
-from bsvdd import Cutoff, kernels, priors
+from bsvdd import SVM, Cutoff, kernels, priors
 
 QUICK = dict(draws=120, tune=60, kernel=kernels.RBF(1.5))
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -125,3 +125,12 @@ def test_a_third_prior_is_swapped_reweighted_and_shown(table):
         ValueError, match="has no parameter 'other_prior'; its priors are prior, min"
     ):
         est.with_prior(other_prior=priors.Flat())
+
+
+def test_one_minority_row_cannot_be_left_out():
+    rows, y = np.random.default_rng(3).normal(size=(40, 2)), np.arange(40) == 39
+    est = SVM().fit(rows, y)
+    assert set(est.predict(rows)) == {-1, 1}
+    assert "No row can be left out" in str(est)
+    with pytest.raises(ValueError, match=r"a fold with .* rows cannot be fitted; use"):
+        est.decision(rows)

@@ -281,3 +281,19 @@ FLAT = priors.Flat()
 def test_bad_statements(prior, stated, error):
     with pytest.raises((ValueError, TypeError), match=error):
         BSVDD(prior=prior, kernel=kernels.RBF(1.0)).elicit_prior(MANY_ROWS[:60], **stated)
+
+
+@pytest.mark.parametrize(
+    "est",
+    [
+        BSVDD(prior=priors.Beta()),
+        BDD(prior=priors.TruncatedNormal()),
+        BSVDDM(minority_prior=priors.Flat(sd=1.0)),
+        BDDM(minority_prior=priors.RowSum()),
+    ],
+    ids=repr,
+)
+def test_a_prior_of_the_other_class_is_refused(est):
+    rows, y = np.random.default_rng(3).normal(size=(40, 2)), np.arange(40) > 33
+    with pytest.raises(ValueError, match=r"has \d+ values, and .* it is a prior of the points of"):
+        est.fit(rows, y)

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bsvdd import SVDD, kernels, load, scorers
+from bsvdd import SVDD, kernels, load, plots, scorers
 
 FOLDS = StratifiedKFold(3)
 ADVICE = "need the labels of predict, -1 for abnormal.*use scoring=scorers.roc_auc, or another"
@@ -125,7 +125,7 @@ ALL = np.full(len(X), True)
     [
         (OURS, ~MINORITY, 0, ValueError, "both classes, got 60 majority rows.*StratifiedKFold"),
         (OURS, MINORITY, 0, ValueError, "both classes, got 15 minority rows.*StratifiedKFold"),
-        (OURS, ALL, 1, ValueError, r"the label np.int64\(2\), but the labels of fit were 1, 0"),
+        (OURS, ALL, 1, ValueError, "the label 2, but the labels of fit were 1, 0"),
         (OTHERS, ALL, 0, TypeError, r"for estimators of bsvdd,.*got LogisticRegression"),
     ],
 )
@@ -134,3 +134,32 @@ def test_scorers_refuse_what_they_cannot_score(est, rows, shift, error, message)
     est.fit(X, y)
     with pytest.raises(error, match=message):
         scorers.roc_auc(est, X[rows], y[rows] + shift)
+
+
+def test_labels_of_new_rows_are_those_of_the_fit():
+    """New rows may lack a kind or a class; labels of another shape or type are refused."""
+    t = np.where(MINORITY, "bad", "ok").astype(object)
+    t[np.flatnonzero(MINORITY)[:3]] = "worse"
+    est, some = SVDD(minor_label=["bad", "worse"]).fit(X, t), t != "worse"
+    assert scorers.roc_auc(est, X[some], t[some]) > 0.5
+    plots.plot_roc(est, X[some], t[some])
+    plots.plot_distances(est, X[~MINORITY], t[~MINORITY])
+    y = MINORITY.astype(int)
+    ones = SVDD().fit(X, y)
+    for wrong, message in (
+        (y[:, None], r"shape \(75,\), one label"),
+        (y[1:], r"shape \(75,\), one label"),
+        (None, "got None"),
+        ([*y[:-1].tolist(), "1"], "y mixes texts and numbers"),
+        ([*y[:-1].tolist(), None], "no label .* in row 74"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            scorers.g_mean(ones, X, wrong)
+
+
+def test_a_remote_row_is_ranked_first():
+    remote = np.where(np.arange(75)[:, None] == np.flatnonzero(MINORITY)[0], 1e200, X)
+    est = SVDD().fit(X, MINORITY)
+    assert 0.5 < scorers.roc_auc(est, remote, MINORITY) <= 1.0
+    plots.plot_roc(est, remote, MINORITY)
+    assert np.isfinite(est.kinds(remote).to_numpy()).all()
