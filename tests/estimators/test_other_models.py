@@ -127,6 +127,7 @@ def test_a_third_prior_is_swapped_reweighted_and_shown(table):
         est.with_prior(other_prior=priors.Flat())
 
 
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 def test_one_minority_row_cannot_be_left_out():
     rows, y = np.random.default_rng(3).normal(size=(40, 2)), np.arange(40) == 39
     est = SVM().fit(rows, y)
