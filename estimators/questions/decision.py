@@ -38,7 +38,7 @@ class DecisionTable(pd.DataFrame):
     >>> X = np.random.default_rng(0).normal(size=(99, 2))
     >>> SVDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])
       p_value P(normal) surprise    low    high normal distance
-    0   0.390      1.00   -0.287 -0.684 -0.0734   True    0.959
+    0   0.390      1.00   -0.291 -0.676 -0.0657   True    0.959
     1   0.010      0.00      166   19.8     167  False    1.039
     <BLANKLINE>
     [2 rows x 9 columns: list(table) names them]
