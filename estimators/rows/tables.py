@@ -124,7 +124,7 @@ def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
             "gaps by --drop, or use --missing impute"
         ] * bool(bad.any(axis=1).all())
     if missing == "impute":
-        bad &= ~X.isna().to_numpy()  # infinite values are an error still
+        bad = bad & ~X.isna().to_numpy()  # infinite values are an error still
     if not bad.any():
         return []
     number, column = np.argwhere(bad)[0]
