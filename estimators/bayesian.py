@@ -346,7 +346,7 @@ class Bayesian(Detector):
     def _posterior_draws(self) -> Draws:
         """The draws of the posterior; a ValueError if there is none."""
         check_is_fitted(self)
-        if self._one_estimate:
+        if not self.fit_.draws.is_posterior:
             raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
         return self.fit_.draws
 
