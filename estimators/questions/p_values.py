@@ -290,14 +290,17 @@ def draws_of(est: Any, rows: np.ndarray, draws: int) -> xr.DataArray:
     Left-out and new rows are compared under the centre of a draw.
     """
     fit: Fit = est.fit_
-    if est._leaves_out == "refits":
+    kept, numbers = some_draws(fit, draws)
+    center, points, further = _of_draws(fit, numbers)
+    sums = None
+    if est._leaves_out != "refits":
+        sums = est._left_out_sums(fit.data, center.weights)
+    if sums is None:
         raise ValueError(
             f"{est!r} leaves rows out by refits only, so there are no p-values of single "
             "draws; use p_value(X)"
         )
-    kept, numbers = some_draws(fit, draws)
-    center, points, further = _of_draws(fit, numbers)
-    left_out = est._left_out_sums(fit.data, center.weights)[0][:, points]
+    left_out = sums[0][:, points]
     left_out = left_out - _half_diagonal(fit.data.gram, fit.data.gram.points[points])
     left_out = np.sort(np.hstack([left_out, further]), axis=1)
     pairs = zip(center.similarity(rows), left_out, strict=True)
