@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 import pandas as pd
@@ -25,13 +25,13 @@ from ..inference.warning import DiagnosticWarning, warn
 from ..models import calibration
 from ..models.gram import Gram
 from ..models.landmarks import Landmarks
-from ..models.potential import ClosedForm, likelihood_of, parameters_of
+from ..models.potential import ClosedForm, likelihood_of
 from ..models.priors import Normal, Prior, StandardizedRowSum
 from ..models.priors.base import describe
 from . import inputs
 from .detector import Detector, owned
 from .fit import Fit
-from .questions import elicitation, other_prior, summary
+from .questions import elicitation, summary
 from .training import KEPT_ROWS, MAX_POINTS, Dictionary, LandmarkPoints, TrainingData
 
 if TYPE_CHECKING:
@@ -289,48 +289,9 @@ class Bayesian(Detector):
         >>> other.prior, other.kernel_ == est.kernel_
         (Flat(sd=0.5), True)
         """
-        new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
-        data = self.fit_.data
-        if not new._calibrated_scale:  # that of other settings was a number
-            new._learn(data.gram, data)
-        return new._described(data, new._draw(data.gram, data.seed))
-
-    def reweighted(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
-        """Return this estimator with another prior, by reweighting its draws instead of a refit.
-
-        The draws are resampled by importance weights: the density of the new prior over that of
-        the old one, smoothed by a Pareto distribution (:mod:`.other_prior`). The cutoff and all
-        other results follow as in a fit. ``idata_["posterior"].attrs`` has ``pareto_k``, the
-        effective sample size ``ess``, and ``r_hat`` of the original draws.
-
-        Parameters
-        ----------
-        prior, minority_prior, **others : prior, optional
-            As in :meth:`with_prior`, which works for any prior.
-
-        Raises
-        ------
-        RefitNeededError
-            The draws do not cover the new posterior (Pareto k is above 0.7, or there are fewer
-            than 100 draws), or the new prior has other free variables, or makes other weights of
-            the same variables, as ``Beta`` with another ``total`` does.
-        ValueError
-            The draws are reweighted already, or there is no posterior.
-        """
-        new = self._with_priors(prior=prior, minority_prior=minority_prior, **others)
-        draws, data = self._posterior_draws, self.fit_.data
-        if draws.report.sampler == "reweighted":
-            raise ValueError(
-                "these draws are reweighted already; reweight the draws of the fitted estimator, "
-                "or refit, with est.with_prior(...)"
-            )
-        log_prior = new._log_prior(draws, data.gram)
-        draws = other_prior.reweighted(draws, log_prior, self.fit_.diagnostics, data.seed)
-        return new._described(data, draws)
-
-    def _with_priors(self, **priors: Any) -> Self:
         check_is_fitted(self)
-        changes = {name: owned(prior) for name, prior in priors.items() if prior is not None}
+        priors = {"prior": prior, "minority_prior": minority_prior, **others}
+        changes = {name: owned(value) for name, value in priors.items() if value is not None}
         names = list(self._priors())
         if not changes:
             needed = ", ".join(f"{name}=..." for name in names)
@@ -340,60 +301,10 @@ class Bayesian(Detector):
                 f"{type(self).__name__} has no parameter {unknown[0]!r}; its priors are "
                 f"{', '.join(names)}"
             )
-        return copy.copy(self).set_params(**changes)
-
-    @property
-    def _posterior_draws(self) -> Draws:
-        """The draws of the posterior; a ValueError if there is none."""
-        check_is_fitted(self)
-        if not self.fit_.draws.is_posterior:
-            raise ValueError(f"{self!r} has one estimate of the weights and no posterior")
-        return self.fit_.draws
-
-    def _log_prior(self, draws: Draws, gram: Gram) -> dict[str, np.ndarray]:
-        """Return the log density of these priors in draws of a fit to ``gram``, by variable.
-
-        Errors as in :func:`.other_prior.log_prior`.
-        """
-        closed_form = self._closed_form(gram)
-        if closed_form is not None:
-            return closed_form.log_prior(draws.w)
-        return other_prior.log_prior(draws, self._build(gram))
-
-    def sensitivity(self, X: Any) -> pd.DataFrame:
-        r"""Return the sensitivity of d_z and P(normal) to prior and likelihood, a row for each z.
-
-        By power-scaling (:mod:`.other_prior`): importance weights give the posterior under a
-        slightly stronger or weaker prior or likelihood.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            The rows z. Give few rows, because each takes some milliseconds.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``d_prior``, ``d_likelihood``: the change of the posterior of ``distance(X)`` by
-            ``az.psense``, a distance between distributions per doubling. Values above .05 are
-            sensitive; if only the prior's value is, the prior decides. ``d_prior_noise``,
-            ``d_likelihood_noise``: about the value without any sensitivity.
-            ``probability_normal``: P(normal). ``probability_prior``, ``probability_likelihood``:
-            :math:`\mathrm d P / \mathrm d \log_2 \alpha`, about the change of P(normal) if
-            the weight of the prior or the likelihood is doubled, with the cutoff of each draw as it
-            is; with standard errors (``_se``). A refit chooses its own cutoff.
-        """
-        draws = self._posterior_draws
-        likelihood: Any = self.fit_.likelihood
-        parameters = {name: draws.flat(name) for name in parameters_of(likelihood)}
-        rows, center = inputs.table(self, X), cast(Center, self.fit_.center)
-        return other_prior.power_scaling(
-            draws.of_rows(center.distances(rows)),
-            draws.of_rows(center.normal_in_draws(rows)),
-            draws.log_prior,
-            likelihood.total(draws.weights, self.gram_, **parameters).reshape(draws.shape),
-            self.fit_.diagnostics["ess"],
-        )
+        new, data = copy.copy(self).set_params(**changes), self.fit_.data
+        if not new._calibrated_scale:  # that of other settings was a number
+            new._learn(data.gram, data)
+        return new._described(data, new._draw(data.gram, data.seed))
 
     # what the prior says
 

@@ -56,7 +56,7 @@ class BDD(Bayesian):
     ----------
     map_weights_ : ndarray of shape (M,)
         The mode of the normal posterior, for every sampler.
-    idata_, model_, kernel_, gram_, cutoff_, level_
+    idata_, model_, kernel_, gram_, cutoff_
         As in :class:`BSVDD`.
 
     Notes
@@ -149,10 +149,6 @@ class BDD(Bayesian):
         # without a closed form only refits, as the weights do not sum to one
         return "closed form" if isinstance(self.prior, GaussianPrior) else "refits"
 
-    @property
-    def _has_full_conformal(self) -> bool:  # type: ignore[override]
-        return not self.simplex and self.fit_.data.dictionary.points_are_rows
-
     @override
     def _left_out_sums(
         self, data: TrainingData, weights: np.ndarray
@@ -209,7 +205,7 @@ class BDDM(Bayesian):
     ----------
     map_weights_ : ndarray of shape (M,)
         The posterior mode, by a quadratic program; only for a ``TruncatedNormal`` minority prior.
-    idata_, model_, kernel_, gram_, cutoff_, level_
+    idata_, model_, kernel_, gram_, cutoff_
         As in :class:`BSVDDM`.
 
     Notes
@@ -268,17 +264,12 @@ class BDDM(Bayesian):
             return draws
         # alpha0 is x shifted to the right sum; the sum of x itself has no meaning
         draws = draws.without("x")
-        return replace(draws, log_prior=self._log_prior(draws, gram))
-
-    @override
-    def _log_prior(self, draws: Draws, gram: Gram) -> dict[str, np.ndarray]:
-        if self._closed_form(gram) is not None:
-            return super()._log_prior(draws, gram)
-        alpha0 = draws.w[..., : gram.n_majority_points]  # is an x whose sum needs no shift
-        with_x = replace(draws, variables={**draws.variables, "x": alpha0})
-        others = super()._log_prior(with_x, gram)
-        del others["x"]  # alpha0 has a density of its own, given its sum
-        return {"alpha0": bdd_m.log_prior_of_majority(gram, self.prior, draws.w), **others}
+        closed_form = self._closed_form(gram)
+        if closed_form is not None:
+            return replace(draws, log_prior=closed_form.log_prior(draws.w))
+        others = {name: v for name, v in draws.log_prior.items() if name != "x"}
+        of_majority = bdd_m.log_prior_of_majority(gram, self.prior, draws.w)
+        return replace(draws, log_prior={"alpha0": of_majority, **others})
 
     @property
     @override

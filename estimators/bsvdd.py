@@ -95,9 +95,7 @@ class BSVDD(Bayesian):
         With its bandwidth as a number, and the criterion that gave it.
     gram_ : Gram
     cutoff_ : float
-        D_opt, on the scale of d_z.
-    level_ : float
-        A row z is normal if ``P(d_z <= cutoff_) > level_``.
+        D_opt, on the scale of d_z. A row z is normal if ``P(d_z <= cutoff_) > fit_.level``.
     likelihood_scale_ : float
         lambda.
     n_features_in_, feature_names_in_
@@ -201,7 +199,7 @@ class BSVDDM(BSVDD):
 
     Attributes
     ----------
-    idata_, model_, kernel_, gram_, cutoff_, level_
+    idata_, model_, kernel_, gram_, cutoff_
         As in :class:`BSVDD`. Minority rows are the last dictionary points; their weights, at most
         0, come last in ``w``.
 

@@ -29,7 +29,7 @@ from ..models.kernels.base import LARGEST
 from ..models.potential import WeightMap
 from . import inputs, tree
 from .fit import Fit, of_rows, read, resolved_kernel, warn_of_far_rows
-from .questions import batches, decision, explanation, kinds, p_values, stream
+from .questions import decision, explanation, kinds, p_values, selection, stream
 from .saved_file import save
 from .training import AllRows, Dictionary, TrainingData
 
@@ -81,8 +81,8 @@ class Detector(OutlierMixin, BaseEstimator):
         With its bandwidth as a number.
     gram_ : Gram
         The Gram statistics of the training rows.
-    cutoff_, offset_, level_ : float
-        D_opt; the score of the cutoff, 0; and the level of the decision.
+    cutoff_, offset_ : float
+        D_opt, and the score of the cutoff, 0.
     labels_ : tuple
         The labels of y in ``fit``, those of the minority first; empty without y.
     idata_ : xarray.DataTree
@@ -98,7 +98,6 @@ class Detector(OutlierMixin, BaseEstimator):
     _centered: ClassVar[bool] = True
     _folds: ClassVar[int] = 5  # refitted for the cutoff, if there is no leave-one-out
     _has_own_cutoff: ClassVar[bool] = False
-    _has_full_conformal: ClassVar[bool] = False  # a row can join the fit in closed form
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
 
     # the fit
@@ -194,7 +193,7 @@ class Detector(OutlierMixin, BaseEstimator):
         self.fit_, self._left_out = fit, fit.left_out if fit.cv in ("auto", "loo") else None
         self._kinds: kinds.Kinds | None = None  # until they are asked for
         self.kernel_, self.gram_, self.labels_ = fit.data.kernel, fit.data.gram, fit.data.labels
-        self.cutoff_, self.offset_, self.level_ = fit.distance, 0.0, fit.level
+        self.cutoff_, self.offset_ = fit.distance, 0.0
         self.__dict__.pop("idata_", None)
         return self
 
@@ -429,8 +428,9 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self._left_out is None:
-            of_rows = self._left_out_rows(self.fit_, Cutoff(level=self.level_))
-            self._left_out = of_rows.scores(self.fit_.center.boundary, self.level_)
+            fit = self.fit_
+            of_rows = self._left_out_rows(fit, Cutoff(level=fit.level))
+            self._left_out = of_rows.scores(fit.center.boundary, fit.level)
         return self._left_out.copy()  # the caller may change them
 
     # scores and decisions of new rows
@@ -472,10 +472,10 @@ class Detector(OutlierMixin, BaseEstimator):
         .. math:: \log \frac{s_z}{s_{\mathrm{cut}}}, \qquad s_z = \sum_j w_j k(u_j, z), \qquad
             d_z^2 = k(z, z) - 2 s_z + \|a\|^2,
 
-        its quantile over the draws at ``level_`` (at level 0.5, the posterior median), with the
-        similarity :math:`s_{\mathrm{cut}}` of the cutoff in each draw. It has all its digits where
-        d_z, which tends to the distance of a row that resembles no training row, has none left.
-        Where weights or kernel values may be negative it is the difference
+        its quantile over the draws at the level of the cutoff (at level 0.5, the posterior median),
+        with the similarity :math:`s_{\mathrm{cut}}` of the cutoff in each draw. It has all its
+        digits where d_z, which tends to the distance of a row that resembles no training row, has
+        none left. Where weights or kernel values may be negative it is the difference
         :math:`s_z - s_{\mathrm{cut}}`, and where k(z, z) differs between rows,
         :math:`s_z - k(z, z) / 2` takes the place of s_z. For the SVMs it is f(z) less f of the
         cutoff.
@@ -488,7 +488,7 @@ class Detector(OutlierMixin, BaseEstimator):
         Hyndman, R. J. (2026). arXiv:2603.09318.
         """
         check_is_fitted(self)
-        level = self.level_
+        level = self.fit_.level
         return inputs.by_row(self, X, lambda center, rows: center.scores(rows, level))
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -496,12 +496,12 @@ class Detector(OutlierMixin, BaseEstimator):
         return self.score_samples(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return +1 (normal) where P(normal) > ``level_``, else -1 (abnormal).
+        """Return +1 (normal) where P(normal) exceeds the level of the cutoff, else -1.
 
         Shape (n,). X and errors are those of :meth:`probability_normal`.
         """
         check_is_fitted(self)
-        level = self.level_
+        level = self.fit_.level
         is_normal = inputs.by_row(self, X, lambda center, rows: center.is_normal(rows, level))
         return is_normal * 2 - 1
 
@@ -542,8 +542,8 @@ class Detector(OutlierMixin, BaseEstimator):
     def _training(self, prob: float = 0.9) -> np.ndarray:
         """Return what ``center.decision`` has, (4, n), of the training rows, each left out."""
         fit, scores = self.fit_, self.left_out_scores()
-        of_rows = self._left_out_rows(fit, Cutoff(level=self.level_))
-        decided = of_rows.decision(fit.center, self.level_, prob)
+        of_rows = self._left_out_rows(fit, Cutoff(level=fit.level))
+        decided = of_rows.decision(fit.center, fit.level, prob)
         decided[0] = scores
         decided[:, np.isnan(scores)] = fit.decision[:, np.isnan(scores)]
         return decided
@@ -629,52 +629,6 @@ class Detector(OutlierMixin, BaseEstimator):
         center: Any = self.fit_.center
         return self.fit_.draws.of_rows(center.distances(inputs.table(self, X)))
 
-    @available_if(_has_center)
-    def predict_idata(self, X: Any) -> xr.DataTree:
-        r"""Return ``idata_`` with the group ``predictions``: d_z and the decision for new rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), or path of a file
-
-        Returns
-        -------
-        xarray.DataTree
-            A copy; ``idata_`` stays as it is. The group has ``d`` of dims (chain, draw, obs), as
-            :meth:`distance`; ``probability_normal``, ``surprise``, ``surprise_low``,
-            ``surprise_high`` and ``normal`` of dims (obs), as :meth:`decision`; and the numbers
-            ``cutoff`` and ``level``. obs has the index of X if X is a data frame
-            (tuples for several levels), else the numbers of the rows.
-
-        Raises
-        ------
-        ValueError
-            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file).
-        TypeError
-            X is a dask collection.
-        sklearn.exceptions.NotFittedError
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd
-        >>> from bsvdd import BDD
-        >>> X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["a", "b"])
-        >>> new = pd.DataFrame({"a": [0.0, 9.0], "b": [0.0, 9.0]}, index=["near", "far"])
-        >>> tree = BDD().fit(X).predict_idata(new)
-        >>> bool(tree["predictions"]["normal"].sel(obs="near"))
-        True
-        >>> dict(tree["predictions"]["d"].sizes)
-        {'chain': 2, 'draw': 1000, 'obs': 2}
-        """
-        check_is_fitted(self)
-        inputs.in_memory(
-            X,
-            "predict_idata computes all draws at once",
-            "use probability_normal, score_samples or predict, which return lazy dask arrays, or "
-            "give few rows as an array",
-        )
-        return tree.with_predictions(self, X)
-
     # p-values
 
     def p_value(
@@ -693,28 +647,20 @@ class Detector(OutlierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, p), path of a file, or dask collection
             As in :meth:`probability_normal`; for a dask collection the result is lazy.
-        method : {"left-out", "jackknife+", "cross", "full", "split"}, default="left-out"
+        method : {"left-out", "split"}, default="left-out"
             How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
 
             - "left-out": about :math:`\alpha`, with the left-out scores that choose the cutoff;
-            - "jackknife+": usually below :math:`\alpha`: an average over draws is rarely extreme;
-              z is compared with each row under the centre without this row. For BSVDD, BSVDD-M and
-              BDD on the simplex;
-            - "cross": at most :math:`2 \alpha + \sqrt{2 / n}`, and about :math:`\alpha`; 10 folds
-              are refitted;
-            - "full": at most :math:`\alpha` for a given bandwidth; BDD with an independent normal
-              prior is refitted to the rows and z, in :math:`O(n^2)` a row;
             - "split": at most :math:`\alpha`; the model is refitted to half of the majority rows,
               and the other half is left out.
         given : name or position of a column, or a sequence of these, optional
             Judge the other columns given these: the score is :math:`\log f(x, y) - \log f(x)`, see
-            :mod:`bsvdd.estimators.questions.given`. For the methods "left-out", "cross" and
-            "split", weights of at least 0 and kernels that are products over columns.
+            :mod:`bsvdd.estimators.questions.given`. For weights of at least 0 and kernels that are
+            products over columns.
         tail : {"rank", "pareto"}, default="rank"
             "pareto" puts a model, a generalised Pareto distribution, above the .9 quantile of the
             left-out surprises, so that p-values can be smaller than 1/(n + 1). They are as good as
-            this model, which is checked, see :mod:`bsvdd.estimators.questions.tail`. For the
-            methods "left-out" and "split".
+            this model, which is checked, see :mod:`bsvdd.estimators.questions.tail`.
 
         Returns
         -------
@@ -725,9 +671,9 @@ class Detector(OutlierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            An unknown method, or a model, prior or kernel that the method or ``given`` does not
-            suit; a given column that there is not, or all columns; a tail of fewer than 10 rows; X
-            as in :meth:`probability_normal`.
+            An unknown method; a model or kernel that ``given`` does not suit; a given column that
+            there is not, or all columns; a tail of fewer than 10 rows; X as in
+            :meth:`probability_normal`.
 
         Warns
         -----
@@ -736,18 +682,15 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Notes
         -----
-        All methods need training rows that are normal, and new normal rows from the same
+        Both methods need training rows that are normal, and new normal rows from the same
         distribution. Abnormal rows among the training rows make p-values too large, and drift makes
-        them too small. "left-out", "jackknife+" and "full" use bandwidth, scaling and row sums of
-        all rows, which the bounds do not cover; see :mod:`bsvdd.estimators.questions.p_values`.
+        them too small. "left-out" uses bandwidth, scaling and row sums of all rows; see
+        :mod:`bsvdd.estimators.questions.p_values`.
 
         References
         ----------
         Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic learning in a random world.
         Springer.
-
-        Barber, R. F., Candes, E. J., Ramdas, A. and Tibshirani, R. J. (2021). Predictive inference
-        with the jackknife+. Annals of Statistics 49, 486-507. doi:10.1214/20-AOS1965
 
         Examples
         --------
@@ -767,44 +710,6 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         return inputs.by_row(self, X, p_values.method_of(self, method, given, tail))
 
-    @available_if(_has_center)
-    def p_value_draws(self, X: Any, draws: int = 100) -> xr.DataArray:
-        """Return draws of the conformal p-value for each row of X: its posterior.
-
-        In each draw, a new row and the left-out training rows are compared under the centre of
-        that draw. The mean over draws is the posterior mean of the p-value, and its quantiles are
-        an interval.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), or path of a file
-        draws : int, default=100
-            Number of draws over all chains, evenly spaced among those of the fit.
-
-        Returns
-        -------
-        xarray.DataArray of dims (chain, draw, obs)
-
-        Raises
-        ------
-        ValueError
-            The model leaves rows out by refits only, so that a draw has no left-out rows; X as in
-            ``probability_normal``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bsvdd import BSVDD
-        >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
-        >>> p = est.p_value_draws([[9.0, 9.0]])
-        >>> p.mean(("chain", "draw")).round(2).values
-        array([0.01])
-        >>> p.quantile([0.05, 0.95], ("chain", "draw")).shape
-        (2, 1)
-        """
-        check_is_fitted(self)
-        return p_values.draws_of(self, inputs.table(self, X), draws)
-
     def select(
         self,
         X: Any,
@@ -815,19 +720,17 @@ class Detector(OutlierMixin, BaseEstimator):
     ) -> np.ndarray:
         """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
-        Benjamini and Hochberg's procedure on p-values or e-values: the expected share of normal
-        rows among the rows that are called abnormal is to be at most ``fdr``. Rows of one batch are
-        decided together: a row can be called abnormal in one batch and not in another.
+        Benjamini and Hochberg's procedure on p-values: the expected share of normal rows among the
+        rows that are called abnormal is to be at most ``fdr``. Rows of one batch are decided
+        together: a row can be called abnormal in one batch and not in another.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or path of a file
         fdr : float, default=0.1
-        method : str, default="left-out"
-            As in :meth:`p_value`, or "e-values": the mean of e-values over 10 splits, each with a
-            fit of its own, so that the answer does not hang on one split (Bashari et al. 2023).
-            There is a theorem for "split" (Bates et al. 2023) and for "e-values"; for the other
-            methods the rate was measured (docs/measurements.md) and not proved.
+        method : {"left-out", "split"}, default="left-out"
+            As in :meth:`p_value`. There is a theorem for "split" (Bates et al. 2023); for
+            "left-out" the rate was measured (docs/measurements.md) and not proved.
         given, tail : optional
             As in :meth:`p_value`. Among m rows, p-values of at least 1/(n + 1) select at least
             m / (n + 1) / ``fdr`` rows or none; ``tail="pareto"`` has no such limit.
@@ -846,10 +749,6 @@ class Detector(OutlierMixin, BaseEstimator):
         Bates, S., Candes, E., Lei, L., Romano, Y. and Sesia, M. (2023). Testing for outliers with
         conformal p-values. Annals of Statistics 51, 149-178. doi:10.1214/22-AOS2244
 
-        Bashari, M., Epstein, A., Romano, Y. and Sesia, M. (2023). Derandomized novelty detection
-        with FDR control via conformal e-values. Advances in Neural Information Processing Systems
-        36.
-
         Examples
         --------
         >>> import numpy as np
@@ -861,56 +760,7 @@ class Detector(OutlierMixin, BaseEstimator):
         [20, 21, 22]
         """
         check_is_fitted(self)
-        return batches.select(self, X, fdr, method, given, tail)
-
-    def false_discoveries(
-        self, X: Any, confidence: float = 0.9, method: str = "left-out", given: Any = None
-    ) -> pd.DataFrame:
-        """Return how many rows with small p-values are normal, bounds for all thresholds at once.
-
-        They hold together, with a probability of ``confidence``, so a threshold may be chosen after
-        a look at them (Song, Jin and Candes 2026), where :meth:`select` asks for a rate before; see
-        :func:`bsvdd.estimators.questions.batches.false_discoveries`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), or path of a file
-        confidence : float, default=0.9
-        method : {"left-out", "split"}, default="left-out"
-            As in :meth:`p_value`. There is a theorem for "split".
-        given : optional
-            As in :meth:`p_value`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each p-value of X, in ascending order: ``p_value``; ``selected``, the number
-            of rows with this or a smaller one; ``abnormal_at_least`` and ``false_at_most``, how
-            many of them are abnormal and normal; and ``false_share_at_most``.
-
-        Raises
-        ------
-        ValueError
-            The confidence does not lie between 0 and 1; X, method and given as in :meth:`p_value`.
-
-        References
-        ----------
-        Song, Z., Jin, Y. and Candes, E. J. (2026). Everywhere valid bounds on false discovery
-        proportions in conformal inference. arXiv:2605.20726.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bsvdd import BSVDD
-        >>> rng = np.random.default_rng(0)
-        >>> est = BSVDD().fit(rng.normal(size=(99, 2)))
-        >>> batch = np.concatenate([rng.normal(size=(20, 2)) / 2, np.full((9, 2), 9.0)])
-        >>> first = est.false_discoveries(batch).iloc[0]
-        >>> int(first["selected"]), int(first["false_at_most"])
-        (9, 2)
-        """
-        check_is_fitted(self)
-        return batches.bounds(self, X, confidence, method, given)
+        return selection.select(self, X, fdr, method, given, tail)
 
     def monitor(self, level: float = 0.01) -> stream.Monitor:
         """Return a test that tells when rows of a stream are no longer like the training rows.

@@ -165,7 +165,7 @@ HEADER = {
     "coords": Entry("fit_.draws.coords", (dict,), (list,)),
     "diagnostics": Entry(lambda est: dict(est.fit_.diagnostics), (dict,), (int, float)),
     "cutoff": Entry(lambda est: float(est.cutoff_), (float,)),
-    "level": Entry(lambda est: float(est.level_), (float,), (), 0.0, 1.0),
+    "level": Entry(lambda est: float(est.fit_.level), (float,), (), 0.0, 1.0),
     "cv": Entry("fit_.cv", (str, int)),
     "failed": Entry(lambda est: getattr(est, "failed_", {}), (dict,), (str,)),
 }

@@ -46,7 +46,7 @@ class SVDD(Detector):
         R, on the scale of d_z.
     weights_ : ndarray of shape (n0,)
     C_ : float
-    kernel_, gram_, idata_, cutoff_, level_
+    kernel_, gram_, idata_, cutoff_
         As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) counts the uncertainty of
         the cutoff and of rows that the sample has not shown.
 
@@ -147,7 +147,7 @@ class SVDDM(SVDD):
 
     Attributes
     ----------
-    radius_, weights_, support_case_, kkt_residual_, C_, kernel_, gram_, idata_, cutoff_, level_
+    radius_, weights_, support_case_, kkt_residual_, C_, kernel_, gram_, idata_, cutoff_
         As in :class:`SVDD`; the minority rows are the last dictionary points.
 
     References

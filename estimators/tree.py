@@ -30,7 +30,6 @@ import xarray as xr
 from ..inference.center import Center
 from ..inference.draws import Draws
 from ..models.potential import Likelihood, parameters_of
-from . import inputs
 from .fit import Fit
 from .questions import summary
 from .training import TrainingData
@@ -58,18 +57,6 @@ def of_fit(est: Any) -> xr.DataTree:
             groups[group] = groups[group].assign(of_group)
     groups["diagnostics"] = xr.Dataset(dict(fit.diagnostics))
     return xr.DataTree.from_dict({**groups, "decision": _decision(fit)})
-
-
-def with_predictions(est: Any, X: Any) -> xr.DataTree:
-    """Return a copy of the tree with the group ``predictions``, for new rows."""
-    fit: Fit = est.fit_
-    center: Any = fit.center
-    rows = inputs.table(est, X)
-    d = fit.draws.of_rows(center.distances(rows)).drop_vars("obs")
-    decision = _of_rows(fit, center.decision(rows, fit.level))
-    tree: xr.DataTree = est.idata_.copy()
-    tree["predictions"] = xr.Dataset({"d": d, **decision}, {"obs": inputs.row_names(X, len(rows))})
-    return tree
 
 
 def _of_rows(fit: Fit, decision: np.ndarray) -> dict[str, Any]:

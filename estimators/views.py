@@ -82,7 +82,7 @@ class Views(Detector):
         The views with a part in the answer: weight, function of rows, values of left-out rows.
     rarity_ : Rarity
         How many majority rows have a value near to a given one, by column.
-    kernel_, gram_, idata_, cutoff_, level_
+    kernel_, gram_, idata_, cutoff_
         As in :class:`BSVDD`; ``idata_["score"]`` has the joined score.
 
     Warns

@@ -49,8 +49,8 @@ class SamplerReport:
     Attributes
     ----------
     sampler : str
-        The sampler that made the draws: "hmc", "nuts", "metropolis", "exact", "reweighted",
-        or "none" for a single estimate.
+        The sampler that made the draws: "hmc", "nuts", "metropolis", "exact", or "none" for a
+        single estimate.
     why : str
         Why this sampler was used.
     library : str
@@ -61,8 +61,6 @@ class SamplerReport:
         sampler monitors values.
     divergences : int
         Number of divergent transitions of all monitored draws, of which fewer may be kept.
-    pareto_k : float
-        Pareto k of the importance weights.
     """
 
     sampler: str
@@ -72,7 +70,6 @@ class SamplerReport:
     r_hat: float | None = None
     ess: float | None = None
     divergences: int | None = None
-    pareto_k: float | None = None
 
     def attrs(self) -> dict[str, Any]:
         """Return the fields that apply, by name."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..estimators.rows.files import Layout
 
 # those of estimators.questions.p_values, which takes long to import
-METHODS = ["left-out", "jackknife+", "cross", "full", "split"]
+METHODS = ["left-out", "split"]
 
 
 @click.command()
@@ -93,7 +93,7 @@ def score(
     if strict and table.missing in ("drop", "impute"):
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
-        from ..estimators.questions.batches import check_rate, discoveries
+        from ..estimators.questions.selection import check_rate, discoveries
 
         if fdr is not None:
             check_rate("fdr", fdr)

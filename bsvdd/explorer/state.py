@@ -465,7 +465,7 @@ class View:
         on_plane, w = with_feature_names(est, grid), est.fit_.draws.weights
         classes = (~data.minority, data.minority)
         p = est.probability_normal(on_plane).reshape(GRID, GRID)
-        normal = p > est.level_
+        normal = p > est.fit_.level
         score = np.where(normal, 1.0, -1.0)
         near = ndimage.maximum_filter(normal, 3) != ndimage.minimum_filter(normal, 3)
         if near.any():

@@ -12,7 +12,7 @@ from ...inference.cutoff import as_cutoff
 from ...inference.decision import probability_error, three_way
 from .. import inputs
 from . import p_values
-from .batches import check_rate
+from .selection import check_rate
 
 PRINTED = {
     "p_value": ("p_value", "{:.3f}"),

@@ -18,8 +18,8 @@ from .. import inputs
 from ..fit import Fit
 from . import p_values
 from . import terms as parts
-from .batches import check_rate
 from .given import positions
+from .selection import check_rate
 from .smallest_change import smallest_change
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
@@ -223,7 +223,7 @@ def explain(
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
     given_columns = positions(est, given)
     fit: Fit = est.fit_
-    data, decides, some = fit.data, cast(Center, fit.center), p_values.some_draws(fit, draws)[1]
+    data, decides, some = fit.data, cast(Center, fit.center), p_values.some_draws(fit, draws)
     center, cutoff = decides.with_weights(decides.weights[some]), parts.cutoff_of(decides, some)
     if X is None:  # training rows, each left out
         members = est._positions(rows)

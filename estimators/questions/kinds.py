@@ -56,8 +56,8 @@ from ...models.gram import Gram
 from ...models.kernels import RBF
 from .. import inputs
 from ..training import TrainingData
-from .batches import check_rate
 from .p_values import p_values
+from .selection import check_rate
 from .terms import REMOTE
 
 NORMAL, UNKNOWN = "normal", "unknown"
@@ -139,7 +139,7 @@ def table(est: Any, X: Any, background: float) -> pd.DataFrame:
         est._kinds = rule_of(est.fit_.data, est.left_out_scores())
     rule, center, kernel = est._kinds, est.fit_.center, est.kernel_
     parts = [
-        rule.probabilities(kernel.inputs(rows), center.scores(rows, est.level_), background)
+        rule.probabilities(kernel.inputs(rows), center.scores(rows, est.fit_.level), background)
         for rows in inputs.blocks(est, X)
     ]
     index = X.index if isinstance(X, pd.DataFrame) else None

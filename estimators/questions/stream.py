@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from .. import inputs
-from . import batches, p_values
+from . import p_values, selection
 
 BETS = (-1.0, 0.0, 1.0)  # epsilon
 JUMP = 0.01  # J
@@ -60,7 +60,7 @@ class Monitor:
     """
 
     def __init__(self, est: Any, level: float) -> None:
-        batches.check_rate("level", level)
+        selection.check_rate("level", level)
         self.level, self.rows, self.log_martingale = level, 0, 0.0
         self.alarm: int | None = None
         self._est, self._fold = est, p_values.one_fold(est, "split")

@@ -31,7 +31,6 @@ SAMPLERS = {
     "hmc": "The draws are those of Hamiltonian Monte Carlo, with parallel chains.",
     "nuts": "The draws are those of NUTS.",
     "metropolis": "The draws are those of random-walk Metropolis.",
-    "reweighted": "The draws are those of another prior, reweighted.",
 }
 
 
@@ -113,8 +112,6 @@ def _convergence(fit: Fit) -> Iterator[str]:
                 f"P(normal) is at most {0.5 / np.sqrt(numbers['ess']):.2g}. No diagnostic of the "
                 "draws gave a warning."
             )
-        if report.pareto_k is not None:
-            yield f"Pareto k of the importance weights is {report.pareto_k:.2f}."
     if "effective_support" in numbers:
         support = (lambda: np.nan) if fit.prior is None else fit.prior.effective_support
         with collected() as messages:
@@ -179,7 +176,7 @@ def cutoff(est: Any) -> list[str]:
     with collected() as far:
         warn_of_far_rows(est.fit_)
     return [
-        f"A row is normal if {rule} exceeds {est.level_:g}. {display}"
+        f"A row is normal if {rule} exceeds {est.fit_.level:g}. {display}"
         + _chosen(policy, is_minority),
         f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
         "evidence; new rows with labels, est.report(path, X, y), are.",
