@@ -4,7 +4,6 @@
 
 - ``generated``: share of new normal rows with p <= .01, .05, .1 for four distributions, n = 20, 50
   and 200 training rows, 2, 20 and 50 columns, two bandwidth criteria and several models.
-- ``methods``: the five ways to leave rows out, on a part of these.
 - ``real``: the same share at .1, and the G-mean, on the embedded sets and on those of a folder:
   .npz files of X and y, or of train, test and test_labels.
 - ``discoveries``: false discovery rate and power of ``select``, beside the package nonconform.
@@ -50,11 +49,6 @@ WITH_MINORITY: dict[str, Maker] = {
     "SVDD-M": lambda kernel: SVDDM(kernel=kernel),
     "BSVDD-M": lambda kernel: BSVDDM(kernel=kernel, **SMALL),
 }
-METHODS = {
-    "SVDD": ("left-out", "cross", "split"),
-    "BDD": ("left-out", "cross", "full", "split"),
-    "BSVDD": ("left-out", "jackknife+", "cross", "split"),
-}
 
 
 def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
@@ -69,9 +63,9 @@ def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
     return centers[rng.integers(0, 3, n)] + 0.5 * rng.normal(size=(n, p))
 
 
-def realised(est: Any, Z: np.ndarray, method: str = "left-out") -> list[float]:
+def realised(est: Any, Z: np.ndarray) -> list[float]:
     """Return the share of rows with p <= each rate; NaN if n is too small for the rate."""
-    p = est.p_value(Z, method)
+    p = est.p_value(Z)
     smallest = 1.0 / (len(est.left_out_scores()) + 1)
     return [
         float((p <= rate + 1e-12).mean()) if rate >= smallest - 1e-12 else float("nan")
@@ -80,9 +74,7 @@ def realised(est: Any, Z: np.ndarray, method: str = "left-out") -> list[float]:
 
 
 @quietly()
-def cell(
-    model: str, kind: str, n: int, p: int, criterion: str, method: str, repetitions: int
-) -> dict[str, Any]:
+def cell(model: str, kind: str, n: int, p: int, criterion: str, repetitions: int) -> dict[str, Any]:
     """Return mean and standard error of the realised false alarms of one cell."""
     shares = []
     for repetition in range(repetitions):
@@ -95,10 +87,10 @@ def cell(
             y = np.repeat([0, 1], [n, len(minority)])
             X = np.concatenate([X, minority])
         est = (ONE_CLASS | WITH_MINORITY)[model](kernel).fit(X, y)
-        shares.append(realised(est, Z, method))
+        shares.append(realised(est, Z))
     array = np.array(shares)
     return {
-        **dict(model=model, kind=kind, n=n, p=p, criterion=criterion, method=method),
+        **dict(model=model, kind=kind, n=n, p=p, criterion=criterion),
         "repetitions": repetitions,
         "mean": array.mean(axis=0).round(4).tolist(),
         "se": (array.std(axis=0, ddof=1) / np.sqrt(repetitions)).round(4).tolist(),
@@ -106,29 +98,17 @@ def cell(
 
 
 def generated(chosen: Namespace) -> list[dict[str, Any]]:
-    """Return the realised false alarms of all cells, by the default method."""
+    """Return the realised false alarms of all cells."""
     grid = product(ONE_CLASS, KINDS, REPETITIONS, COLUMNS, CRITERIA)
     cells = [
-        (model, kind, n, p, criterion, "left-out", max(LEAST, int(chosen.scale * REPETITIONS[n])))
+        (model, kind, n, p, criterion, max(LEAST, int(chosen.scale * REPETITIONS[n])))
         for model, kind, n, p, criterion in grid
     ]
     cells += [
-        (model, kind, n, p, "likelihood", "left-out", max(LEAST, int(chosen.scale * 20)))
+        (model, kind, n, p, "likelihood", max(LEAST, int(chosen.scale * 20)))
         for model, kind, n, p in product(WITH_MINORITY, KINDS, (50, 200), COLUMNS)
     ]
     return computed(cell, cells, chosen.jobs, "generated")
-
-
-def methods(chosen: Namespace) -> list[dict[str, Any]]:
-    """Return the realised false alarms of the methods."""
-    grid = product(KINDS, (50, 200), (2, 20), CRITERIA)
-    cells = [
-        (model, kind, n, p, criterion, method, max(LEAST, int(chosen.scale * 40)))
-        for kind, n, p, criterion in grid
-        for model, of_model in METHODS.items()
-        for method in of_model
-    ]
-    return computed(cell, cells, chosen.jobs, "methods")
 
 
 @quietly()
@@ -170,7 +150,7 @@ def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
     selected = {
         f"{name}, {method}": est.select(Z, 0.1, method)
         for name, est in fits.items()
-        for method in ("left-out", "cross", "split", "e-values")
+        for method in ("left-out", "split")
     }
     theirs = ConformalDetector(
         detector=OneClassSVM(nu=0.1, gamma="scale"), strategy=Split(n_calib=0.5), seed=repetition
@@ -237,7 +217,7 @@ def picture(results: dict[str, Any]) -> plt.Figure:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, save, draw."""
-    parts = (generated, methods, real, discoveries, cost)
+    parts = (generated, real, discoveries, cost)
     chosen, results = by_part("guarantee", __doc__, parts, arguments, scale=1.0)
     if {"generated", "real"} <= set(results):
         write(chosen.out / "guarantee.png", picture(results))

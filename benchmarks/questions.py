@@ -7,8 +7,6 @@
 - ``tail``: share of new normal rows with p <= .01, .001, .0001 by ``tail="pareto"``, after fits of
   200 rows, beside the same with estimates of maximum likelihood; and false discovery rate and power
   of ``select`` in batches of 10,000 rows, 20 of which are 6 sd off in each column.
-- ``bounds``: how often a bound of ``false_discoveries`` is broken at any threshold, and how many of
-  20 abnormal rows in 200 it is sure of.
 - ``stream``: false alarms of 2,000 streams without a change, each with a fit of its own, and of
   100,000 streams of ranks; rows until a shift of .5 sd in all columns is told.
 
@@ -109,35 +107,6 @@ def tail(chosen: Namespace) -> list[dict[str, Any]]:
     for name in ("predictive", "plugged in"):
         frame[[f"{name} {rate:g}" for rate in RATES]] = frame.pop(name).tolist()
     return frame.groupby(["kind", "columns"]).mean().reset_index().to_dict("records")
-
-
-@quietly()
-def bounds_cell(n: int, method: str, repetition: int) -> dict[str, Any]:
-    """Return whether a bound is broken, and the number of abnormal rows that are sure."""
-    rng = np.random.default_rng([repetition, n])
-    est, Z = fitted(rng.normal(size=(n, 2))), rng.normal(size=(200, 2))
-    Z[:20] += 4.0
-    found = est.false_discoveries(Z, method=method)
-    p = est.p_value(Z, method)
-    false = (p[20:, None] <= found["p_value"].to_numpy() + 1e-12).sum(axis=0)
-    selected = est.select(Z, method=method)
-    at = found[found["selected"] == selected.sum()]
-    return {
-        "n": n,
-        "method": method,
-        "broken": bool((false > found["false_at_most"]).any()),
-        "sure": int(found["abnormal_at_least"].max()),
-        "selected by BH": int(selected.sum()),
-        "false of these": int(selected[20:].sum()),
-        "false at most": int(at["false_at_most"].max()) if len(at) else 0,
-    }
-
-
-def bounds(chosen: Namespace) -> list[dict[str, Any]]:
-    """Return means over repetitions."""
-    waiting = product((200, 500), ("left-out", "split"), range(100))
-    frame = pd.DataFrame(computed(bounds_cell, waiting, chosen.jobs, "bounds"))
-    return frame.groupby(["n", "method"]).mean().reset_index().to_dict("records")
 
 
 def stream_cell(n: int, p: int, normal: int, repetition: int) -> int | None:
@@ -259,4 +228,4 @@ def pictures(chosen: Namespace) -> None:
 
 
 if __name__ == "__main__":
-    by_part("questions", __doc__, (given, tail, bounds, stream, pictures))
+    by_part("questions", __doc__, (given, tail, stream, pictures))

@@ -242,18 +242,6 @@ def tail() -> str:
     return table('rows | columns | predictive, `tail="pareto"` | plugged in | FDR | power', lines())
 
 
-def bounds() -> str:
-    """Return how often bounds of false discoveries are broken."""
-    names = ("sure", "selected by BH", "false of these", "false at most")
-    return table(
-        "n | method | broken | surely abnormal | selected | false | false at most",
-        (
-            [r["n"], f'`"{r["method"]}"`', number(r["broken"]), *(f"{r[n]:.1f}" for n in names)]
-            for r in stored("questions")["bounds"]
-        ),
-    )
-
-
 def stream() -> str:
     """Return false alarms of streams, and how soon a shift is told."""
     found = stored("questions")["stream"]
@@ -308,6 +296,6 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
     each.__name__: each
     for each in (
         *(ranks, means, kinds, modes, detection, posterior, coverage, false_alarms),
-        *(discoveries, given, tail, bounds, stream, planted, views),
+        *(discoveries, given, tail, stream, planted, views),
     )
 }

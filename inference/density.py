@@ -109,12 +109,6 @@ class PackagePrior:
         """Return the log prior densities (S,) of the free variables on their own scale."""
         return {name: block.log_prior(free) for name, block in self.blocks.items()}
 
-    def weights(self, free: Values) -> np.ndarray:
-        """Return the weights (S, M) that follow from the free variables."""
-        for block in self.blocks.values():
-            free = free | block.deterministics(free)
-        return self.map.weights(*(free[name] for name in self.map.inputs))
-
     def draw(self, n: int, seed: int | None = None) -> Values:
         """Return n draws of the free variables, and of the weights ``w``."""
         rng = np.random.default_rng(seed)
@@ -233,12 +227,7 @@ def package_prior(model: pm.Model) -> PackagePrior | None:
     return PackagePrior(blocks, weights, (*weights.inputs, *of_likelihood))
 
 
-# the prior of a model: its densities in draws, its weights, and draws of itself
-
-
-def free(model: pm.Model) -> list[str]:
-    """Return the names of the free variables of ``model``."""
-    return [v.name for v in model.free_RVs]
+# the prior of a model: its densities in draws, and draws of itself
 
 
 def _prior(model: pm.Model) -> PackagePrior | PriorDensity:
@@ -253,17 +242,11 @@ def _prior(model: pm.Model) -> PackagePrior | PriorDensity:
 def log_prior(model: pm.Model, draws: Draws) -> Values:
     """Return the log prior density of each free variable of ``model``, (chains, draws) each.
 
-    The draws may be of another model with the same free variables. Potentials that the prior adds
-    have a density too, by their name.
+    Potentials that the prior adds have a density too, by their name.
     """
-    values = {name: draws.flat(name) for name in free(model)}
+    values = {v.name: draws.flat(v.name) for v in model.free_RVs}
     found = _prior(model).log_prior(values)
     return {name: v.reshape(draws.shape) for name, v in found.items()}
-
-
-def weights(model: pm.Model, draws: Draws) -> np.ndarray:
-    """Return the weights (S, M) that ``model`` makes of the draws of its free variables."""
-    return _prior(model).weights({name: draws.flat(name) for name in free(model)})
 
 
 def prior_draws(model: pm.Model, n: int = PRIOR_DRAWS, seed: int | None = None) -> Draws | None:

@@ -195,18 +195,6 @@ class PriorDensity:
         values = self._log_prior(*(free[name] for name in names))
         return dict(zip(keys, values, strict=True))
 
-    @cached_property
-    def _weights(self) -> Callable[..., Any]:
-        values = {rv: rv.type(name=rv.name) for rv in self.model.free_RVs}
-        (w,) = graph_replace([self.model["w"]], values, strict=False)
-        return self._function([w], list(values.values()), one_by_one=True)
-
-    def weights(self, free: Values) -> np.ndarray:
-        """Return the weights (S, M) that follow from the free variables."""
-        (w,) = self._weights(*(free[v.name] for v in self.model.free_RVs))
-        found: np.ndarray = w
-        return found
-
     def draw(self, n: int, seed: int | None = None) -> Values:
         """Return n draws of the free variables and of the weights ``w``.
 

@@ -77,10 +77,6 @@ class Likelihood(Protocol):
         """Return the log-likelihood of each majority row from its distance d, shape (..., n)."""
         ...
 
-    def total(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        """Return the log-likelihood of all rows from w (..., M) and the Gram statistics, (...)."""
-        ...
-
 
 class WeightMap(Protocol):
     """What a model says of its map from variables to weights, in numbers.
@@ -165,10 +161,6 @@ class KernelLikelihood:
         value *= -self.scale / 2
         return value
 
-    def total(self, w: np.ndarray, gram: Gram) -> np.ndarray:
-        """Return the log-likelihood of all rows from the weights, shape (..., M) -> (...)."""
-        return self.value_and_pull(w, gram)[0]
-
     def value_and_pull(self, w: np.ndarray, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the log-likelihood (...) of weights (..., M), and its gradient by them.
 
@@ -219,10 +211,6 @@ class SVDDLikelihood:
         """
         cost = self.weight / self.minority_fraction
         return -self.scale / 2 * cost * np.maximum(squared_radius[..., None] - d**2, 0.0)
-
-    def total(self, w: np.ndarray, gram: Gram, squared_radius: np.ndarray) -> np.ndarray:
-        """Return the log-likelihood of all rows, (..., M) and (...) -> (...)."""
-        return self.value_and_pull(w, gram, squared_radius)[0]
 
     def value_and_pull(
         self, w: np.ndarray, gram: Gram, squared_radius: np.ndarray
@@ -403,8 +391,7 @@ def likelihood_of(model: pm.Model) -> Likelihood:
     Raises
     ------
     NotImplementedError
-        Not exactly one potential carries a likelihood, so the pointwise log-likelihood and the
-        sensitivity to the likelihood are unknown.
+        Not exactly one potential carries a likelihood, so the pointwise log-likelihood is unknown.
     """
     carried = [p.tag.likelihood for p in model.potentials if hasattr(p.tag, "likelihood")]
     if len(carried) != 1:
@@ -412,6 +399,6 @@ def likelihood_of(model: pm.Model) -> Likelihood:
         raise NotImplementedError(
             f"{len(carried)} potentials of the model carry a likelihood (it has {names}), expected "
             "exactly one; add the likelihood by kernel_potential, or set tag.likelihood of your "
-            "own potential to an object with the methods pointwise and total"
+            "own potential to an object with the method pointwise"
         )
     return carried[0]

@@ -145,7 +145,7 @@ panels = az.plot_ess_evolution(est.idata_, var_names=names, figure_kwargs=size(8
 # ## Sensitivity by power-scaling
 #
 # Power-scaling gives the posterior with a little more or less of the prior, and of the likelihood.
-# A quantity with a value above .05 is sensitive.
+# A quantity with a value above .05 counts as sensitive.
 
 # %%
 az.psense_summary(est.idata_, var_names=names)
@@ -164,8 +164,9 @@ pd.DataFrame(table).T.rename_axis("sd of the prior").round(3)
 
 # %% [markdown]
 # The prior's standard deviation sets the width of the posterior of $s_z$, by a fifth either way, and
-# not its place. $\lambda$ is calibrated for 1.5. `est.sensitivity(Z)` scales prior and likelihood for
-# the $d_z$ of any rows, and for P(normal).
+# not its place. $\lambda$ is calibrated for 1.5. `az.psense_summary(est.idata_, var_names=["log_s"])`
+# has the same for the similarities of 20 rows near the cutoff. The log prior is a sum over 150
+# weights, and chance alone gives it a value of about $.26 \sqrt{n / \mathrm{ESS}}$.
 #
 # ## Leave-one-out
 #

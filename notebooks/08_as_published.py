@@ -148,14 +148,12 @@ print(f"largest R-hat of d_z {r_hat:.3f}, smallest effective sample size {ess:.0
 # %%
 points = {"inside": [0.9, 0.45], "border": [0.0, 0.55], "outside": [1.0, -1.2]}
 named = pd.DataFrame(points).T
-predicted = bsvdd.predict_idata(named.to_numpy())["predictions"].dataset.assign_coords(
-    obs=list(points)
-)
+distances = bsvdd.distance(named.to_numpy()).assign_coords(obs=list(points))
 beta = bsvdd.idata_["posterior"]["beta"]
 traced = xr.Dataset(
     {
         "beta": beta.isel(point=np.argsort(beta.mean(("chain", "draw")).values)[-2:]),
-        "d": predicted["d"].isel(obs=[0, 1]).rename(obs="z"),
+        "d": distances.isel(obs=[0, 1]).rename(obs="z"),
     }
 )
 panels = az.plot_trace_dist(traced, figure_kwargs={"figsize": (7, 4.5), "layout": "constrained"})
@@ -203,7 +201,7 @@ plane.set(
     ylabel="2nd kernel component",
 )
 for ax, z in zip(axes, points, strict=True):
-    values = predicted["d"].sel(obs=z).values.ravel()
+    values = distances.sel(obs=z).values.ravel()
     ax.hist(values, bins=40, density=True, color="#0072B2", alpha=0.6)
     ax.axvline(bsvdd.cutoff_, color="#D55E00")
     share = (values <= bsvdd.cutoff_).mean()

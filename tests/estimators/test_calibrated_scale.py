@@ -113,21 +113,10 @@ def test_the_models_with_minority_rows_keep_one(rows):
         BSVDD(likelihood_scale="calibrate").fit(rows)
 
 
-@pytest.mark.filterwarnings("ignore:too few draws")  # for small sensitivities
 def test_the_data_count(est, rows):
     """What is asked of a posterior has an answer: the posterior is not the prior."""
     loo = az.loo(est.idata_, var_name="kernel")
     assert loo.p > 0.1
-    Z = rows[:3]
-    found = est.sensitivity(Z)
-    assert (found["d_likelihood"] > found["d_likelihood_noise"]).all()
-    near = est.reweighted(type(est.prior)(sd=1.45))
-    again = est.with_prior(type(est.prior)(sd=1.45))
-    for quantity in ("mean", "std"):
-        ours, theirs = (
-            getattr(e.fit_.center.similarity(Z), quantity)(axis=0) for e in (near, again)
-        )
-        np.testing.assert_allclose(ours, theirs, rtol=0.1)
     prior = est.prior_draws(rows, draws=400)["w"].values.reshape(400, -1) @ est.gram_.K
     posterior = est.fit_.center.similarity(rows)
     assert np.median(posterior.var(axis=0) / prior.var(axis=0)) <= 0.3

@@ -2,7 +2,6 @@
 
 import arviz as az
 import numpy as np
-import pandas as pd
 import pytest
 from bsvdd.estimators.registry import REGISTRY
 from sklearn.base import clone
@@ -115,7 +114,7 @@ def test_groups_dims_and_coordinates(fitted, data, name):
         np.testing.assert_array_equal(d["obs"], np.arange(len(X)))
         np.testing.assert_allclose(d, est.distance(X), rtol=1e-12)
     decision = est.idata_["decision"]
-    assert (float(decision["cutoff"]), float(decision["level"])) == (est.cutoff_, est.level_)
+    assert (float(decision["cutoff"]), float(decision["level"])) == (est.cutoff_, est.fit_.level)
     np.testing.assert_array_equal(decision["normal"], est.predict(X) == 1)
     np.testing.assert_array_equal(decision["probability_normal"], est.probability_normal(X))
     with pytest.raises(ValueError, match="read-only"):
@@ -185,12 +184,12 @@ def test_all_outputs_agree(fitted, data, new, name, level):
     est = fitted(name)
     if level is not None:
         est = est.with_cutoff(Cutoff("g_mean", level=level))
-        assert est.level_ == level
+        assert est.fit_.level == level
     score, decision, label, p, p_value = outputs(est, new)
     for values in (score, decision, label, p):
         assert values.shape == (len(new),) and np.isfinite(values).all()
     np.testing.assert_array_equal(label, np.where(decision >= 0, 1, -1))
-    np.testing.assert_array_equal(label == 1, p > est.level_)
+    np.testing.assert_array_equal(label == 1, p > est.fit_.level)
     np.testing.assert_array_equal(decision, score)
     assert est.offset_ == 0.0
     assert p.min() >= 0 and p.max() <= 1 and p_value.min() > 0 and p_value.max() <= 1
@@ -209,31 +208,9 @@ def test_all_outputs_agree(fitted, data, new, name, level):
     assert ("surprise_low" in table) == hasattr(est, "distance")
     np.testing.assert_array_equal(table["probability_normal"], p)
     np.testing.assert_array_equal(np.where(table["normal"], 1, -1), label)
-    assert (table["cutoff"] == est.cutoff_).all() and (table["level"] == est.level_).all()
+    assert (table["cutoff"] == est.cutoff_).all() and (table["level"] == est.fit_.level).all()
     if level is None:
         np.testing.assert_allclose(table["distance"], distance_of(est, score), rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["SVDD", "BDD", "BDD-M", "BSVDD"])
-def test_predictions_as_a_group_of_the_tree(fitted, new, name):
-    est = fitted(name)
-    before = list(est.idata_.children)
-    tree = est.predict_idata(new)
-    assert list(tree.children) == [*before, "predictions"] and list(est.idata_.children) == before
-    group, decision = tree["predictions"].dataset, est.decision(new)
-    np.testing.assert_array_equal(group["d"], est.distance(new))
-    for column in ("probability_normal", "normal", "surprise", "surprise_low", "surprise_high"):
-        np.testing.assert_array_equal(group[column], decision[column])
-    assert (float(group["cutoff"]), float(group["level"])) == (est.cutoff_, est.level_)
-    if name != "SVDD":
-        assert len(az.summary(tree, group="predictions", var_names=["d"])) == len(new)
-    index = pd.MultiIndex.from_product([["x", "y"], [1, 2]])
-    for rows in (pd.DataFrame(new[:4], index=index), pd.DataFrame(new[:2], index=[7, 7])):
-        named = est.predict_idata(rows)["predictions"]["obs"].values.tolist()
-        assert named == rows.index.tolist()
-    dask = pytest.importorskip("dask.array")
-    with pytest.raises(TypeError, match="dask collection.*give few rows as an array"):
-        est.predict_idata(dask.zeros((4, 3)))
 
 
 # the cutoff

@@ -249,14 +249,14 @@ def test_cutoffs_that_cannot_be(make, fitted, table, name, cutoff, message):
 
     changes = {"prior": prior, "sampler": "nuts"} if name in BAYESIAN else {}
     est, unfitted = fitted(name), make(name, cutoff=cutoff, **changes)
-    before = est.cutoff_, est.level_, est.cutoff
+    before = est.cutoff_, est.fit_.level, est.cutoff
     error = TypeError if ONE_OF in message else ValueError
     with pytest.raises(error, match=message):
         unfitted.fit(*table)
     with pytest.raises(error, match=message):
         est.with_cutoff(cutoff)
     assert not hasattr(unfitted, "cutoff_")
-    assert (est.cutoff_, est.level_, est.cutoff) == before
+    assert (est.cutoff_, est.fit_.level, est.cutoff) == before
     assert float(est.idata_["decision"]["cutoff"]) == est.cutoff_
 
 

@@ -33,7 +33,7 @@ def test_rows_that_have_no_part_in_the_weights_are_decided_as_new_rows(est):
     same = found.loc[MINORITY, shared].reset_index(drop=True)
     pd.testing.assert_frame_equal(same, expected[shared], rtol=1e-9)
     assert found["surprise"].between(found["surprise_low"], found["surprise_high"]).all()
-    np.testing.assert_array_equal(found["probability_normal"] > est.level_, found["normal"])
+    np.testing.assert_array_equal(found["probability_normal"] > est.fit_.level, found["normal"])
 
 
 def test_weighted_draws_count_as_often_as_they_say():

@@ -28,10 +28,9 @@ def results(est, Z, tmp_path):
         "cutoff": np.array(est.with_cutoff(Cutoff("f1", cv="train")).cutoff_),
     }
     if hasattr(est, "with_prior"):
-        numbers["cross"] = est.p_value(Z, "cross")  # fits to a part choose points anew
+        numbers["split"] = est.p_value(Z, "split")  # fits to a part choose points anew
         other = est.with_prior(priors.Flat(0.8))
         numbers |= {"prior": other.score_samples(Z), "summary": est.summary().to_numpy()}
-        numbers["sensitivity"] = est.sensitivity(Z[:2]).to_numpy()
     return numbers
 
 

@@ -101,7 +101,7 @@ def test_the_example_model_against_a_quadrature(worst_z):
     beta = np.stack(np.meshgrid(*[np.linspace(-9.0, 9.0, 301)] * 2, indexing="ij"), axis=-1)
     s = np.log1p(np.exp(beta))
     w = s / s.sum(axis=-1, keepdims=True)
-    log_density = KernelLikelihood(scale).total(w, gram)
+    log_density = KernelLikelihood(scale).value_and_pull(w, gram)[0]
     log_density -= np.square(beta).sum(axis=-1) / (2 * sd**2)
     density = np.exp(log_density - log_density.max())[..., None]
     truth = (density * w).sum(axis=(0, 1)) / density.sum()

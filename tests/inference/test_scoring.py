@@ -70,7 +70,7 @@ def test_left_out_rows_have_all_digits(model, sd, spread):
     # the cutoff lies among such rows: all say the same
     new = np.concatenate([points + 0.4 * spread, [[1e6]]])
     normal = est.predict(new) == 1
-    np.testing.assert_array_equal(est.probability_normal(new) > est.level_, normal)
+    np.testing.assert_array_equal(est.probability_normal(new) > est.fit_.level, normal)
     np.testing.assert_array_equal(est.score_samples(new) >= 0, normal)
     rate = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=0.3))
     np.testing.assert_array_equal(rate.p_value(new) <= 0.3, rate.predict(new) == -1)
