@@ -16,12 +16,9 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 
-from ..estimators import inputs
 from ..estimators.bayesian import Bayesian
 from ..estimators.rows.blocks import is_lazy
-from ..estimators.rows.categories import code
 from ..inference.threads import SupersededError, checkpoint, superseded
 from . import picture
 from .picture import Plane
@@ -132,7 +129,6 @@ class Explorer:
         self.allowed = allowed(self._requested, fit)
         self._plane = Plane.of(fit.est)
         self._grid = self._plane.grid()
-        self._categories = _categories(self._X, fit.est)
         self._pinned: View | None = None
         self._since = 0.0
         self._worker = LatestWorker(self._show, self._show_error)
@@ -174,8 +170,6 @@ class Explorer:
     def change(self, **values: Any) -> None:
         """Set several controls in one step.
 
-        A change of ``row`` takes the place of a new row, see :meth:`use_row`.
-
         Raises
         ------
         ValueError, TypeError
@@ -193,43 +187,6 @@ class Explorer:
                 raise ValueError(f"{name} must be one of {list(possible)}, got {value!r}")
         self._request(**values)
         self._set_controls()
-
-    def use_row(self, values: Any) -> None:
-        """Take a new row as the point z, and show why it is normal or abnormal.
-
-        Parameters
-        ----------
-        values : array-like of shape (p,), pandas.Series, dict, or None
-            The values of the columns; a Series or dict names them. None gives the chosen training
-            row back.
-
-        Raises
-        ------
-        ValueError, TypeError
-            The errors of ``predict`` for one row.
-
-        Examples
-        --------
-        >>> import bsvdd
-        >>> from bsvdd.comparison import datasets
-        >>> data = datasets.embedded("wine_cultivar3")
-        >>> explorer = bsvdd.explore(data.X, data.minority)
-        >>> new = data.X[0].copy()
-        >>> new[2] = 99.0
-        >>> explorer.use_row(new)
-        >>> bool(explorer.wait().estimator.predict([new])[0] == -1)
-        True
-        """
-        z = None
-        if values is not None:
-            named = isinstance(values, pd.Series | dict)
-            table = pd.DataFrame([dict(values)]) if named else np.asarray(values)[None]
-            (row,) = inputs.table(self.estimator, table)
-            z = tuple(float(v) for v in row)
-            if named:
-                for i, texts in self._categories.items():
-                    texts.setdefault(z[i], str(values[self._column_names[i]]))
-        self._request(z=z)
 
     def use_prior(self, prior: Any) -> None:
         """Take a prior that is typed in a cell, in place of the controls of the prior.
@@ -353,7 +310,6 @@ class Explorer:
         for name, control in self.controls.items():
             control.observe(partial(self._moved, name), names="value")
         page.image.on_click(self._clicked)
-        page.show_row.on_click(lambda _: self._show_typed())
         page.cancel.on_click(lambda _: self.cancel())
         page.pin.observe(lambda change: self._pin_pressed(change["new"]), names="value")
         page.show_code.on_click(lambda _: self._show_code())
@@ -372,9 +328,7 @@ class Explorer:
         self._page.show_controls(self._requested.relevant)
 
     def _request(self, **changes: Any) -> None:
-        """Request the picture of a changed state; a row takes the place of a new one."""
-        if "row" in changes:
-            changes["z"] = None
+        """Request the picture of a changed state."""
         state = replace(self._requested, **changes)
         if state != self._requested:
             self._requested = state
@@ -386,21 +340,6 @@ class Explorer:
         row = picture.row_at(self._plane, x, y, self._screen.pinned)
         if row is not None:
             self.change(row=row)
-
-    def _show_typed(self) -> None:
-        """Take the row of the text box as the point z."""
-        names = self._column_names
-        try:
-            row = self._texts.parsed(self._page.typed_row.value, names, self._categories)
-            has_names = hasattr(self.estimator, "feature_names_in_")
-            self.use_row(dict(zip(names, row, strict=True)) if has_names else row)
-        except ValueError as error:
-            self._page.messages.value = self._texts.message("error", f"The new row: {error}.")
-
-    @property
-    def _column_names(self) -> list[Any]:
-        est = self.estimator
-        return list(getattr(est, "feature_names_in_", range(est.n_features_in_)))
 
     def _start(self) -> None:
         """Start to compute the screen of the requested state."""
@@ -436,17 +375,11 @@ class Explorer:
         return Screen(view, before, pinned is not None, image, time.perf_counter() - start)
 
     def _show(self, screen: Screen) -> None:
-        shown, self._screen = self._screen.view.state, screen
-        view, texts = screen.view, self._texts
+        self._screen, view, texts = screen, screen.view, self._texts
         self._page.image.value = screen.picture
         self._page.numbers.value = texts.numbers(
             view, screen.before, self._plane.caption, screen.pinned
         )
-        same_point = (view.state.row, view.state.z) == (shown.row, shown.z)
-        if not (same_point and self._page.typed_row.value):  # else it may be half typed
-            self._page.typed_row.value = texts.as_text(
-                self._column_names, view.point[0], self._categories
-            )
         warnings = dict.fromkeys(text for text, _ in view.fit.warnings)
         self._page.messages.value = "".join(texts.message("warning", each) for each in warnings)
         if self._page.code_box.layout.display is None:
@@ -536,15 +469,6 @@ class LatestWorker:
         with self.lock:  # no new request between the check and the delivery
             if number == self._newest:
                 receive(value)
-
-
-def _categories(X: Any, est: Bayesian) -> dict[int, dict[float, str]]:
-    """Return the categories of a data frame by their numbers, for each column that has some."""
-    of_columns: dict[int, dict[float, str]] = {}
-    for i in est.kernel_.categorical_columns:
-        texts = X.iloc[:, i].unique() if isinstance(X, pd.DataFrame) else ()
-        of_columns[i] = {code(text): str(text) for text in texts}
-    return of_columns
 
 
 def _own(values: Any) -> Any:

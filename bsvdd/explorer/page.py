@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -94,8 +94,8 @@ class Page:
     controls : dict of str: ipywidgets.Widget
     image : Picture
     messages, numbers, status : ipywidgets.HTML
-    typed_row, code : ipywidgets.Textarea
-    show_row, show_code, cancel : ipywidgets.Button
+    code : ipywidgets.Textarea
+    show_code, cancel : ipywidgets.Button
     pin : ipywidgets.ToggleButton
     widget : ipywidgets.Widget
         All of them.
@@ -105,19 +105,17 @@ class Page:
         self.controls = {n: _control(n, getattr(state, n), values) for n, values in allowed.items()}
         self.image = Picture()
         self.messages, self.numbers, self.status = w.HTML(), w.HTML(), w.HTML()
-        self.typed_row = w.Textarea(layout=w.Layout(width="330px", height="108px"), rows=5)
-        self.show_row = w.Button(description="Show this row", icon="search")
         self.cancel = w.Button(description="Cancel", icon="stop", disabled=True)
         self.pin = w.ToggleButton(description="Pin this setting", icon="thumb-tack")
         self.show_code = w.Button(description="Show the code", icon="code")
         self.code = w.Textarea(layout=w.Layout(width="100%", height="165px"))
-        others = ("typed_row", "show_row", "cancel", "pin", "show_code", "code")
+        others = ("cancel", "pin", "show_code", "code")
         for name, widget in (self.controls | {n: getattr(self, n) for n in others}).items():
             widget.add_class(f"bsvdd-{name.replace('_', '-')}")
         self.code_box = w.VBox([self.code, w.HTML(COPY)], layout=w.Layout(display="none"))
-        buttons = [self.show_row, self.status, self.cancel, self.pin, self.show_code, w.HTML(SAVE)]
+        buttons = [self.status, self.cancel, self.pin, self.show_code, w.HTML(SAVE)]
         left = w.VBox(
-            [*self.controls.values(), self.typed_row, *buttons],
+            [*self.controls.values(), *buttons],
             layout=w.Layout(width="345px", flex="0 0 auto", padding="0 12px 0 0"),
         )
         right = w.VBox(
@@ -188,52 +186,6 @@ def message(kind: str, text: str) -> str:
     )
 
 
-def as_text(
-    names: Sequence[Any], values: Sequence[float], categories: Mapping[int, Mapping[float, str]]
-) -> str:
-    """Return the lines ``name = value`` of a row.
-
-    ``categories`` has, for the position of each column of categories, the categories by their
-    numbers.
-
-    Examples
-    --------
-    >>> from bsvdd.explorer.page import as_text, parsed
-    >>> text = as_text(["length", "width"], [1.5, 2.0], {})
-    >>> print(text)
-    length = 1.5
-    width = 2
-    >>> parsed(text, ["length", "width"], {})
-    [1.5, 2.0]
-    """
-    texts = [categories.get(i, {}).get(v, f"{v:.10g}") for i, v in enumerate(values)]
-    return "\n".join(f"{name} = {text}" for name, text in zip(names, texts, strict=True))
-
-
-def parsed(text: str, names: Sequence[Any], categories: Mapping[int, Any]) -> list[float | str]:
-    """Return the values of a text, with a line for each column in the order of ``names``.
-
-    Raises
-    ------
-    ValueError
-        The text has another number of lines, a line has another name, or its value is no number.
-    """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) != len(names):
-        raise ValueError(f"a row has {len(names)} lines, one for each column; got {len(lines)}")
-    values: list[float | str] = []
-    for i, (name, line) in enumerate(zip(names, lines, strict=True)):
-        value = line.removeprefix(f"{str(name).strip()} = ")
-        try:
-            if value == line:
-                raise ValueError
-            values.append(value if i in categories else float(value))
-        except ValueError:
-            kind = "category" if i in categories else "number"
-            raise ValueError(f"expected '{name} = {kind}', got {line!r}") from None
-    return values
-
-
 def numbers(view: View, before: View | None, caption: str, pinned: bool = False) -> str:
     """Return the numbers of this setting and, in grey, of the one before or pinned, as HTML."""
     grey = "pinned setting" if pinned else "setting before"
@@ -265,7 +217,7 @@ def _changes(view: View, before: View | None, grey: str) -> str:
         for n in CONTROLS
         if n in new.relevant | old.relevant and n != "row" and getattr(old, n) != getattr(new, n)
     ]
-    if (new.row, new.z) != (old.row, old.z):
+    if new.row != old.row:
         changed.append(f"point z {before.name} → {view.name}")
     if new.own_prior is not old.own_prior:
         changed.append("prior typed in a cell" if new.own_prior is not None else "prior")

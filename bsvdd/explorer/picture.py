@@ -44,7 +44,7 @@ BEFORE = "#8A8A8A"
 INK = "#333333"
 LIGHT_MAJORITY, LIGHT_MINORITY = "#8FBFDD", "#EBA77C"
 CHOSEN = "#FFD400"
-COLOURS = {"majority": MAJORITY, "minority": MINORITY, "class not known": INK}
+COLOURS = {"majority": MAJORITY, "minority": MINORITY}
 OF_BEFORE: dict[str, Any] = {"color": BEFORE, "linestyle": "--", "linewidth": 1.4}
 WIDTH, HEIGHT, PINNED_HEIGHT = 1120, 680, 860  # pixels
 NEAR = 22.0  # pixels from a row within which a click is on it
@@ -137,11 +137,6 @@ class Plane:
             caption += f" Rows outside the picture, drawn on its edge: {outside}."
         xy = xy.clip(low, high)
         return cls(center, axes, shift, scale, low, high, xy, names[:2], caption)
-
-    def project(self, rows: np.ndarray) -> np.ndarray:
-        """Return the coordinates of rows on the plane as ``xy`` has them, (rows, 2)."""
-        on_plane: np.ndarray = ((rows - self.shift) / self.scale - self.center) @ self.axes.T
-        return on_plane.clip(self.low, self.high)
 
     @property
     def ticks(self) -> np.ndarray:
@@ -255,7 +250,7 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) 
         size = MARK * min(1.0, max(0.4, (MANY / members.sum()) ** 0.5))
         edge = "white" if label == "majority" else "black"
         ax.plot(*plane.xy[members].T, marker, color=color, ms=size, mec=edge, mew=0.1 * size)
-    z = plane.project(view.point)[0]
+    z = plane.xy[view.state.row]
     ax.plot(*z, "*", color=CHOSEN, ms=15, mec="black", mew=0.9, zorder=5, clip_on=False)
     ax.set_xlabel(plane.names[0], fontsize=11, parse_math=False)
     ax.set_ylabel(plane.names[1], fontsize=11, parse_math=False)
@@ -283,8 +278,8 @@ def _distance(ax: Axes, view: View, before: View | None) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.ticklabel_format(axis="x", useOffset=False)
     ax.set_xlabel("d_z (filled: posterior, thin: prior)\nupright: the cutoff D_opt", fontsize=10)
-    what = view.name if view.state.z is not None else f"{view.name}, {view.class_name}"
-    title = f"z: {what}; P(normal) {view.decision['probability_normal']:.2f}"
+    p = view.decision["probability_normal"]
+    title = f"z: {view.name}, {view.class_name}; P(normal) {p:.2f}"
     ax.set_title(title, fontsize=10, loc="left", y=1.0, parse_math=False)
 
 

@@ -149,8 +149,6 @@ class ExplorerState:
         A row is normal if P(normal) exceeds this level.
     row : int, default=0
         The chosen point z: the position of a row of X, from 0.
-    z : tuple of float, optional
-        A new row that is the point z in place of a row of X.
     own_prior : prior, optional
         A prior that the user made, in place of the family and its numbers.
     standardize, dictionary, draws, chains, random_state, minor_label
@@ -186,7 +184,6 @@ class ExplorerState:
     miss_cost: float = 10.0
     level: float = 0.5
     row: int = 0
-    z: tuple[float, ...] | None = None
     own_prior: Any = None
     standardize: bool = True
     dictionary: int | str | None = "auto"
@@ -392,8 +389,6 @@ class View:
     ----------
     state : ExplorerState
     fit : Fitted
-    point : ndarray of shape (1, p)
-        The point z: the chosen row, or a new one.
     decision : Series
         The decision on the point z, a row of ``est.decision``.
     d, prior_d : ndarray of shape (draws,)
@@ -414,7 +409,6 @@ class View:
 
     state: ExplorerState
     fit: Fitted
-    point: np.ndarray
     decision: pd.Series
     d: np.ndarray
     prior_d: np.ndarray
@@ -443,9 +437,9 @@ class View:
         """
         est, data = fit.est, fit.est.fit_.data
         same = previous if previous is not None and previous.est is est else None
-        if same is not None and (same.state.row, same.state.z) == (state.row, state.z):
+        if same is not None and same.state.row == state.row:
             return replace(same, state=state)
-        row = data.rows[[state.row]] if state.z is None else np.array([state.z])
+        row = data.rows[[state.row]]
         named = with_feature_names(est, row)
         prior, prior_d, prior_support = est.fit_.prior, np.empty(0), np.empty(0)
         if prior is not None and prior.draws is not None:  # one estimate, such as a mode, has none
@@ -454,7 +448,6 @@ class View:
             prior_support = effective_support(center.weights)
         of_point: dict[str, Any] = {
             "state": state,
-            "point": row,
             "decision": est.decision(named).iloc[0],
             "d": est.distance(named).values.ravel(),
             "prior_d": prior_d,
@@ -496,14 +489,10 @@ class View:
 
     @property
     def name(self) -> str:
-        """What the point z is, with the user's name of a row."""
-        if self.state.z is not None:
-            return "the new row"
+        """The point z, with the user's name of a row."""
         return f"row {self.est.fit_.data.row_names[self.state.row]}"
 
     @property
     def class_name(self) -> str:
-        """The class of the point z: "majority", "minority" or "class not known"."""
-        if self.state.z is not None:
-            return "class not known"
+        """The class of the point z: "majority" or "minority"."""
         return "minority" if self.minority[self.state.row] else "majority"

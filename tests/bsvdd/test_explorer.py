@@ -483,9 +483,7 @@ def test_a_cancelled_fit_changes_nothing_and_its_time_is_shown(explorer, monkeyp
         return of(state, *rest)
 
     monkeypatch.setattr(View, "of", slow)
-    explorer.use_row([0.5, 0.5, 9.0])
-    explorer.wait(SOON)
-    screen = explorer._screen
+    screen = to(explorer, row=7)._screen
     assert page.cancel.disabled
     explorer.change(sd=1.2, row=4)
     assert running.wait(SOON)
@@ -495,7 +493,7 @@ def test_a_cancelled_fit_changes_nothing_and_its_time_is_shown(explorer, monkeyp
     released.set()
     explorer.wait(SOON)
     assert "cancelled" in page.status.value and page.cancel.disabled
-    assert explorer.controls["sd"].value == 1.5 and explorer.controls["row"].value == 0
+    assert explorer.controls["sd"].value == 1.5 and explorer.controls["row"].value == 7
     assert explorer._screen is screen and explorer._requested == screen.view.state
     explorer.cancel()  # nothing runs
     assert to(explorer, sd=1.2).setting.sd == 1.2 and "up to date, in" in page.status.value
@@ -568,17 +566,9 @@ def test_a_table_with_names_and_categories():
     explorer = explore(table, **QUICK)
     assert "row no 0, majority" in numbers(explorer)
     assert explorer.controls["row"].description == "point z: position"
-    grid, box = explorer._plane.grid(), explorer._page.typed_row
+    grid = explorer._plane.grid()
     assert set(grid[:, 1]) == {code("red")}  # the more frequent category
     assert np.ptp(grid[:, 0]) > 0 and "most frequent category" in explorer._plane.caption
-    box.value = box.value.replace("colour = red", "colour = green")
-    explorer._page.show_row.click()
-    explorer.wait(SOON)
-    new = table.iloc[[0]].assign(colour="green")
-    assert explorer._screen.view.decision.p_value == explorer.estimator.p_value(new)[0]
-    assert box.value.splitlines()[1] == "colour = green"
-    with pytest.raises(ValueError, match="X lacks column 'c'"):
-        explorer.use_row(pd.Series({"a": 0.0, "b": 0.0, "colour": "red", "d": 9.0}))
     two = explore(table[["a", "b"]], **QUICK)
     assert two._plane.names == ["column a (sd)", "column b (sd)"]
 
@@ -591,7 +581,7 @@ def test_densities_have_mass_one_also_where_nothing_moves():
         assert (x * y).sum() / y.sum() == pytest.approx(used.mean(), abs=1e-6)
 
 
-# the point z, clicked or typed, and a pinned setting
+# the point z, clicked, and a pinned setting
 
 
 def click(explorer, row, panel="plane", beside=(0.0, 0.0)):
@@ -628,46 +618,6 @@ def test_every_row_is_where_its_mark_is_drawn(explorer, pinned):
         places = ax.transData.transform(plane.xy) / size
         found = [pictures.row_at(plane, x, 1.0 - y, pinned) for x, y in places]
         assert found == list(range(30))
-
-
-def test_a_new_row_is_the_point_until_another_is_chosen(explorer):
-    draws_before, new, picture = draws(explorer.estimator), [0.3, 8.0, -0.2], explorer.picture
-    explorer.use_row(new)
-    est = explorer.wait(SOON).estimator
-    assert explorer.setting.z == tuple(new) and draws(est) is draws_before
-    p, share = est.probability_normal([new])[0], est.explain([new]).columns["share"].values[0, 1]
-    assert "why the new row is abnormal" in numbers(explorer) and explorer.picture != picture
-    assert f"{p:.3f} (the new row, class not known)" in numbers(explorer)
-    assert re.search(rf"column 1\s+{share:.0%}", numbers(explorer))
-    assert to(explorer, sd=0.8).setting.z == tuple(new)
-    explorer.controls["row"].value = 7
-    assert explorer.wait(SOON).setting.z is None and explorer.setting.row == 7
-    for take_back in (lambda: explorer.change(row=7), lambda: explorer.use_row(None)):
-        explorer.use_row(new)
-        take_back()
-        assert explorer.wait(SOON).setting.z is None
-    with pytest.raises(ValueError, match="features"):
-        explorer.use_row([1.0, 2.0])
-
-
-def test_a_row_is_typed(explorer, table):
-    page = to(explorer, row=5)._page
-    lines = page.typed_row.value.splitlines()
-    assert lines == [f"{i} = {v:.10g}" for i, v in enumerate(table[0][5])]
-    page.typed_row.value = "\n".join(["0 = 7.5", *lines[1:]])
-    page.show_row.click()
-    assert explorer.wait(SOON).setting.z == pytest.approx([7.5, *table[0][5, 1:]])
-    setting = explorer.setting
-    for wrong, said in (
-        ("0 = 1\n1 = 2", "a row has 3 lines, one for each column; got 2"),
-        ("0 = 1\n1 = x\n2 = 3", "expected &#x27;1 = number&#x27;, got &#x27;1 = x&#x27;"),
-        ("0 = 1\n2 = 1\n1 = 3", "expected &#x27;1 = number&#x27;, got &#x27;2 = 1&#x27;"),
-        ("0 = 1\n1 = 2\n2 = nan", "NaN"),
-    ):
-        page.typed_row.value = wrong
-        page.show_row.click()
-        assert said in page.messages.value and explorer.wait(SOON).setting == setting
-        assert page.typed_row.value == wrong  # what was typed can be mended
 
 
 def test_a_pinned_setting_stands_left_of_all_others(explorer):
