@@ -45,13 +45,13 @@ class Run:
         def warn(text: str) -> None:
             console.print(text, style="yellow", soft_wrap=True, markup=False)
 
-        for name, reason in store.foreign.items():
-            warn(f"{store.folder / name} is left as it is: {reason}")
         results = {}
         with progress("study", console) as display:
             for study in studies:
                 on_cell = display.cells(study.name, len(study.cells()))
                 results[study.name] = study.run(store, workers, self.retry, on_cell)
+        for path in store.damaged:
+            warn(f"{path} was damaged; its cell was computed again")
         for study in studies:
             rows, save = results[study.name], report.table.save
             save(study.file(self.out, "results.csv"), run.runner.to_csv(rows).encode())

@@ -176,7 +176,6 @@ class Study:
         """
         self.check()
         cells = self.cells()
-        keys = [] if store is None else store.keys(cells)
         rows: dict[int, Row] = {}
         failed = 0
 
@@ -187,15 +186,15 @@ class Study:
             if on_cell is not None:
                 on_cell(Progress(len(rows), failed, len(cells), cells[i], row, stored))
 
-        for i, key in enumerate(keys):
-            row = store.get(key) if store is not None else None
+        for i, cell in enumerate(cells):
+            row = None if store is None else store.get(cell)
             if row is not None and not (retry and "error" in row):
                 finish(i, row, stored=True)
         missing = [i for i in range(len(cells)) if i not in rows]
         with closing(workers.run([cells[i] for i in missing])) as computed:
             for k, row in computed:
                 if store is not None:
-                    store.put(keys[missing[k]], row)
+                    store.put(cells[missing[k]], row)
                 finish(missing[k], row)
         trivial = [
             row

@@ -88,7 +88,7 @@ def test_guidelines_are_written(small, tmp_path, name):
         assert len(results) and (results["error"] == "").all()
 
 
-def test_failed_cells_and_foreign_files_are_told_and_the_rest_goes_on(small, tmp_path, monkeypatch):
+def test_failed_and_damaged_cells_are_told_and_the_rest_goes_on(small, tmp_path, monkeypatch):
     fit = protocol.Protocol.fit
 
     def sometimes(self, candidate, *rest):
@@ -97,14 +97,15 @@ def test_failed_cells_and_foreign_files_are_told_and_the_rest_goes_on(small, tmp
         return fit(self, candidate, *rest)
 
     monkeypatch.setattr(protocol.Protocol, "fit", sometimes)
-    (tmp_path / "cells").mkdir()
-    (tmp_path / "cells" / "notes.txt").write_text("mine")
     result = call("study", "slides", "--out", tmp_path, "--jobs", 1)
     assert result.exit_code == 0, result.output
-    assert "notes.txt is left as it is: no result of a study" in result.output
     assert "failed: slides v=5" in result.output and "MemoryError: no room" in result.output
     assert "6 fit(s) failed" in (tmp_path / "reproduction.html").read_text()
     assert "0 of 2" in (tmp_path / "slides_table.txt").read_text()
+    damaged = min((tmp_path / "cells").iterdir())
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    result = call("study", "slides", "--out", tmp_path, "--jobs", 1)
+    assert f"{damaged} was damaged; its cell was computed again" in result.output
 
 
 @pytest.fixture

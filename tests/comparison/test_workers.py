@@ -56,7 +56,6 @@ def test_a_cell_that_kills_its_process_is_named_and_the_rest_is_stored(tmp_path)
     with pytest.raises(ChildProcessError, match=r"died at .*moons n=60.*fewer jobs.*goes on from"):
         study.run(Store(folder), Workers(2))
     seen = stored(folder)
-    assert Store(folder).foreign == {}
     cured.touch()
     assert_same(study.run(), study.run(Store(folder)))
     assert len(assert_kept(seen, folder)) == len(study.cells())
