@@ -48,7 +48,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from bsvdd import BDD, BSVDD, SVDD, Cutoff
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs
 
 from .shared import computed, options, quietly, raw_sets, write
 
@@ -193,7 +193,7 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     margin = -hard["surprise"].to_numpy()  # in log s, where the score is a logarithm
     in_s = np.expm1(margin) if est.fit_.center.logarithmic else margin  # in units of the cutoff
     place = np.minimum((p * BINS).astype(int), BINS - 1)
-    flagged = [est.with_cutoff(Cutoff(false_alarm_rate=r)).predict(Z) == -1 for r in RATES]
+    flagged = [est.with_cutoff(cutoffs.FalseAlarm(r)).predict(Z) == -1 for r in RATES]
     return {
         **result,
         "brier": float(np.square(p - inside).mean()),

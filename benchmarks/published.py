@@ -25,11 +25,11 @@ from bsvdd.comparison.report import reproduction
 from bsvdd.comparison.scenarios.slides import Slides
 from bsvdd.inference.decision import evaluate
 
-from bsvdd import Cutoff, as_published, kernels
+from bsvdd import Cutoff, as_published, cutoffs, kernels
 
 from .shared import computed, options, quietly, write
 
-FOLDS = {"cutoff": Cutoff("f1", cv=5, uncertain=False)}
+FOLDS = {"cutoff": Cutoff(cutoffs.Best("f1"), cv=5, uncertain=False)}
 STEPS = {"draws": 125, "tune": 125, "chains": 2}  # each proposes every weight once, in turn
 DEFAULT = {"sampler": "auto", "draws": 1000, "tune": 500, "chains": 2}
 CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {

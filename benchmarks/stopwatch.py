@@ -41,7 +41,7 @@ from sklearn.linear_model import SGDOneClassSVM
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
-from bsvdd import BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors
+from bsvdd import BSVDD, BSVDDM, SVDD, cutoffs, kernels, priors
 
 from .browser import chromium, served
 from .shared import DOCS, in_turn, quietly, ratio, write
@@ -298,7 +298,7 @@ def svdd(quick: bool) -> Measured:
     n, nu, details = (1000 if quick else 5000), 0.1, {}
     for p in (5, 20):
         X = rows(n, p)
-        own = Cutoff("model")  # the default refits ten folds, which the other side does not do
+        own = cutoffs.Own()  # the default refits ten folds, which the other side does not do
         est = SVDD(C=1 / (nu * n), kernel=kernels.RBF(), cutoff=own)
         theirs = functools.partial(OneClassSVM, nu=nu, gamma=est.fit(X).kernel_.gamma)
         sides = {

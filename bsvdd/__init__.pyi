@@ -15,6 +15,7 @@ from .estimators.svm import OCSVM as OCSVM
 from .estimators.svm import SVM as SVM
 from .estimators.views import Views as Views
 from .explorer.explorer import explore as explore
+from .inference import cutoffs as cutoffs
 from .inference.cutoff import Cutoff as Cutoff
 from .models import kernels as kernels
 from .models import priors as priors

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,9 @@ class Choice:
             return np.array_equal(value, own)
         if self.parameter == "cutoff":
             value, own = as_cutoff(value), as_cutoff(own)
-            if not isinstance(value.criterion, str):  # D_opt itself
-                return False
         return (
             isinstance(value, type(own))
-            and all(getattr(value, name) == getattr(own, name) for name in self.same)
+            and all(attrgetter(name)(value) == attrgetter(name)(own) for name in self.same)
             and not any(getattr(value, name) == other for name, other in self.never.items())
         )
 
@@ -132,9 +131,9 @@ def as_published(name: str, **changes: Any) -> Detector:
     The kernel is our choice for all models, ``kernels.RBF()`` with the modified mean criterion: the
     slides of Kim (2024) name none, nor a criterion of D_opt. Ours is that of ``Cutoff()`` on
     leave-one-out distances in closed form: the G-mean with minority rows, else a false-alarm rate
-    of .1. Refitted folds, as in ``Cutoff("f1", cv=5, uncertain=False)``, are cross-validation too,
-    and take five further fits. P(normal) is the share of draws with :math:`d_z \le D_{opt}`, each
-    with the norm of its own centre (``uncertain=False``).
+    of .1. Refitted folds, as in ``Cutoff(Best("f1"), cv=5, uncertain=False)``, are cross-validation
+    too, and take five further fits. P(normal) is the share of draws with
+    :math:`d_z \le D_{opt}`, each with the norm of its own centre (``uncertain=False``).
 
     Slide 14 quotes two sets of weights for BDD, free ones and the convex set of Ghasemi et al.
     (2012), so ``simplex=True`` is as published too.
@@ -174,8 +173,8 @@ def as_published(name: str, **changes: Any) -> Detector:
     >>> import numpy as np
     >>> from bsvdd import as_published
     >>> est = as_published("BDD")
-    >>> est.sampler, est.prior, est.cutoff.rank
-    ('map', RowSum(sd=1.0, exponent=0.5), 0.9)
+    >>> est.sampler, est.prior, est.cutoff.choose
+    ('map', RowSum(sd=1.0, exponent=0.5), Rank(c=0.9))
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> int((as_published("SVDD", outlier_fraction=0.2).fit(X).predict(X) == 1).sum())
     91

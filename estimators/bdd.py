@@ -62,7 +62,7 @@ class BDD(Bayesian):
     Notes
     -----
     The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`. With
-    ``sampler="map"`` and ``Cutoff("rank", cv="train", rank=c, uncertain=False)`` a row is normal if
+    ``sampler="map"`` and ``Cutoff(Rank(c), cv="train", uncertain=False)`` a row is normal if
     :math:`d_z \le d_{(c)}`, the c-th smallest training distance, the rule of BDD (slide 12 of
     Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than training
     rows, so more than the share 1 - c/n0 of them is abnormal.
@@ -84,8 +84,8 @@ class BDD(Bayesian):
 
     The centre and the rule of the source, here with c = 90:
 
-    >>> from bsvdd import Cutoff
-    >>> rule = Cutoff("rank", cv="train", rank=90, uncertain=False)
+    >>> from bsvdd import Cutoff, cutoffs
+    >>> rule = Cutoff(cutoffs.Rank(90), cv="train", uncertain=False)
     >>> mode = BDD(sampler="map", cutoff=rule).fit(X)
     >>> int((mode.predict(X) == 1).sum())
     90
@@ -185,7 +185,7 @@ class BDDM(Bayesian):
     ----------
     kernel, likelihood_scale, dictionary, draws, tune, chains : optional
         As in :class:`BSVDDM`: lambda is 1.
-    cutoff : Cutoff, str, float or None, default=None
+    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
         As in :class:`BSVDD`. By default, rows are left out of the posterior itself, with the draws
         of the one fit (see Notes). This needs a ``TruncatedNormal`` minority prior. With another
         prior, 5 folds are refitted; if the fit holds a sample of the rows only, points are left

@@ -72,10 +72,10 @@ class BSVDD(Bayesian):
         :mod:`bsvdd.inference.sampling`.
     draws, tune, chains : int, default=1000, 500, 2
         Draws per chain that are kept, draws per chain that only tune the sampler, and chains.
-    cutoff : Cutoff, str, float or None, default=None
-        How D_opt is chosen: a :class:`Cutoff`, the name of a criterion, or D_opt itself. ``None``
-        is the best G-mean if y has minority rows, else a false-alarm rate of 0.1, on
-        leave-one-out distances in closed form.
+    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
+        How D_opt is chosen: an object of :mod:`bsvdd.cutoffs`, a :class:`Cutoff` that holds one,
+        or D_opt itself. ``None`` is ``Best("g_mean")`` if y has minority rows, else
+        ``FalseAlarm(0.1)``, on leave-one-out distances in closed form.
     minor_label : optional
         Label of the minority in y, or a list of the labels of its kinds. Not needed for {-1, 1}
         (-1 is minority), {0, 1} (1 is minority) and booleans (True is minority).

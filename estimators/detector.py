@@ -20,12 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference import diagnostics, left_out
 from ..inference.center import Boundary, Center, Score
 from ..inference.cutoff import Cutoff, as_cutoff
+from ..inference.cutoffs import FalseAlarm, Own, Rank
 from ..inference.decision import LeftOut
 from ..inference.draws import Draws, spread
 from ..inference.warning import DataWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
-from ..models.kernels.base import LARGEST
+from ..models.kernels.base import LARGEST, is_number
 from ..models.potential import WeightMap
 from . import inputs, tree
 from .fit import Fit, of_rows, read, resolved_kernel, warn_of_far_rows
@@ -163,10 +164,10 @@ class Detector(OutlierMixin, BaseEstimator):
     def _decided(self, fit: Fit) -> Self:
         """Choose the cutoff of a fit, and only then set the fitted attributes."""
         policy, center, scores = as_cutoff(self.cutoff), fit.center.deciding(Boundary.at()), None
-        if policy.criterion == "model":
+        if isinstance(policy.choose, Own):
             boundary = Boundary.at(self._own_cutoff(fit.draws, center))
             distance = center.deciding(boundary).distance_at_cutoff
-        elif isinstance(policy.criterion, str):
+        elif policy.of_rows:
             of_rows = self._left_out_rows(fit, policy)
             data = fit.data
             boundary, distance = of_rows.boundary(
@@ -174,7 +175,8 @@ class Detector(OutlierMixin, BaseEstimator):
             )
             scores = of_rows.scores(boundary, policy.level)
         else:
-            distance = float(policy.criterion)
+            number: Any = policy.choose
+            distance = float(number)
             boundary = center.within(distance)
         fit = replace(
             fit,
@@ -184,7 +186,7 @@ class Detector(OutlierMixin, BaseEstimator):
             cv=policy.cv,
             left_out=scores,
         )
-        if policy.criterion in ("auto", "false_alarm", "rank"):
+        if policy.choose is None or isinstance(policy.choose, FalseAlarm | Rank):
             warn_of_far_rows(fit)
         return self._set(fit)
 
@@ -221,7 +223,6 @@ class Detector(OutlierMixin, BaseEstimator):
         policy = as_cutoff(self.cutoff)
         self._check_policy(policy)
         data = read(self, X, y, policy)
-        policy.check_rate(data.minority)
         self._learn(data.gram, data)
         return data
 
@@ -306,10 +307,10 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def _check_policy(self, policy: Cutoff) -> None:
         """Raise a ValueError for a cutoff that this model cannot have for any rows."""
-        if policy.criterion == "model" and not self._has_own_cutoff:
+        if isinstance(policy.choose, Own) and not self._has_own_cutoff:
             raise ValueError(
-                "cutoff: criterion='model' is for models with a boundary of their own, such as "
-                f"SVDD; {type(self).__name__} has none: use another criterion"
+                "cutoff: Own() is for models with a boundary of their own, such as SVDD; "
+                f"{type(self).__name__} has none: use another of bsvdd.cutoffs"
             )
         if policy.cv == "loo" and self._leaves_out == "refits":
             raise ValueError(
@@ -317,8 +318,8 @@ class Detector(OutlierMixin, BaseEstimator):
                 "it for a normal prior, BDD-M for a truncated normal minority_prior); use "
                 "cv='auto' or a number of folds"
             )
-        number = policy.criterion
-        if self._centered and not isinstance(number, str) and number < 0:
+        number: Any = policy.choose
+        if self._centered and is_number(number) and number < 0:
             raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
 
     def _left_out_rows(self, fit: Fit, policy: Cutoff) -> LeftOut:
@@ -385,22 +386,22 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        cutoff : Cutoff, str, float or None
+        cutoff : Cutoff, object of bsvdd.cutoffs, float or None
             As in the constructor. Only ``Cutoff(cv=K)`` refits, once per fold.
 
         Raises
         ------
         ValueError
-            The criterion needs minority rows and the fit has none, or the folds need more rows.
+            The cutoff needs minority rows and the fit has none, or the folds need more rows.
 
         Examples
         --------
         >>> import numpy as np
-        >>> from bsvdd import SVDD, Cutoff
+        >>> from bsvdd import SVDD, cutoffs
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
         >>> est = SVDD().fit(X)
-        >>> strict = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=0.2))
-        >>> bool(strict.cutoff_ < est.with_cutoff("false_alarm").cutoff_)
+        >>> strict = est.with_cutoff(cutoffs.FalseAlarm(0.2))
+        >>> bool(strict.cutoff_ < est.cutoff_)
         True
         """
         check_is_fitted(self)
@@ -454,7 +455,7 @@ class Detector(OutlierMixin, BaseEstimator):
             shown, see :mod:`bsvdd.inference.decision`. A model with one estimate of the weights
             has the last two. With ``Cutoff(uncertain=False)``, or a number as the cutoff, it is
             ``(est.distance(X) <= est.cutoff_).mean()``. It is 0 or 1 for separating machines, and
-            with the cutoff "model".
+            with the cutoff ``Own()``.
 
         Raises
         ------
@@ -640,7 +641,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
         with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A row with
         :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of :math:`\alpha`. With the
-        cutoff ``Cutoff("false_alarm", false_alarm_rate=alpha)`` and the method "left-out", these
+        cutoff ``FalseAlarm(alpha)`` and the method "left-out", these
         are exactly those that ``predict`` calls abnormal.
 
         Parameters

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inference import cutoffs
 from ..inference.cutoff import Cutoff
 from ..models import kernels, landmarks, priors
 from ..models.kernels.tabular import Column
@@ -19,6 +20,7 @@ VALUES: dict[str, type] = {
     for value in [
         *vars(kernels).values(),
         *vars(priors).values(),
+        *vars(cutoffs).values(),
         landmarks.Landmarks,
         Cutoff,
         Column,

@@ -31,9 +31,9 @@ class SVDD(Detector):
         1/(n0 ``outlier_fraction``) (Tax and Duin 2004).
     outlier_fraction : float, default=0.1
         The largest share of majority rows that may lie outside; used if C is None.
-    cutoff : Cutoff, str, float or None, default=None
+    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
         As in :class:`BSVDD`, with 10 refitted folds: deleting a support vector changes the other
-        weights. ``"model"`` is the sphere of the description, which excludes far more than
+        weights. ``Own()`` is the sphere of the description, which excludes far more than
         ``outlier_fraction`` of new normal rows if the kernel is narrow or the columns are many.
     minor_label : optional
         Label of the minority in y, see :class:`BSVDD`.

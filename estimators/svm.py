@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..inference.center import Hyperplane, Score
 from ..inference.cutoff import Cutoff
+from ..inference.cutoffs import Chooser, Own
 from ..inference.draws import Draws
 from ..inference.warning import DataWarning, warn
 from ..models import ls_svm, one_class_svm, svm
@@ -43,7 +44,7 @@ class HyperplaneDetector(Detector):
         "zero_weight": [StrOptions({"drop", "epsilon"})],
     }
 
-    cutoff: Cutoff | str | float | None = "model"
+    cutoff: Cutoff | Chooser | float | None = Own()
 
     _centered = False
     _leaves_out = "refits"
@@ -123,8 +124,8 @@ class OCSVM(HyperplaneDetector):
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1
         Upper bound on the share of margin errors, and lower bound on the share of support vectors.
-    cutoff : Cutoff, str, float or None, default=None
-        As in :class:`bsvdd.BSVDD`, with -f as the distance and 10 refitted folds. ``"model"`` is
+    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
+        As in :class:`bsvdd.BSVDD`, with -f as the distance and 10 refitted folds. ``Own()`` is
         f = 0, which excludes far more than ``nu`` of new normal rows if the kernel is narrow or
         the columns are many.
 
@@ -153,7 +154,7 @@ class OCSVM(HyperplaneDetector):
     True
     """
 
-    cutoff: Cutoff | str | float | None = None
+    cutoff: Cutoff | Chooser | float | None = None
     nu: float = 0.1
 
     _folds = 10
@@ -201,8 +202,8 @@ class SVM(HyperplaneDetector):
     C : float, default=1
     balanced : bool, default=True
         Whether the cost of an error is C n / (2 n_y), larger in the smaller class; else it is C.
-    cutoff : Cutoff, str, float or None, default="model"
-        ``"model"`` is f = 0; other values as in :class:`bsvdd.BSVDD`, with -f as the distance.
+    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=Own()
+        ``Own()`` is f = 0; other values as in :class:`bsvdd.BSVDD`, with -f as the distance.
 
     Attributes
     ----------

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
+from ..inference.cutoffs import Rank
 from ..inference.decision import LeftOut
 from ..inference.draws import Draws
 from ..inference.warning import DataWarning, collected, warn
@@ -36,7 +37,7 @@ COLUMNS, RAREST = "columns", "rarest column"
 # by mean AUC on the embedded and the development sets, see benchmarks.views
 WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, COLUMNS: 0.05, RAREST: 0.05}
 FURTHER = 0.3  # weight of a view of the user
-CUTOFF = Cutoff("rank", rank=0.9)  # of an estimator itself, which any number of rows has
+CUTOFF = Rank(0.9)  # of an estimator itself, which any number of rows has
 DRAWS = 500  # of a description, evenly spaced, that are joined
 
 

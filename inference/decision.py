@@ -54,7 +54,8 @@ from .center import (
     deciding_quantile,
     with_unseen,
 )
-from .cutoff import Cutoff, rates
+from .cutoff import Cutoff
+from .cutoffs import rates
 
 DRAWS = 2000  # of the cutoff, for one estimate of the weights
 # intervals by the median cover .75, by the upper quartile .81, and P(normal) is as good
@@ -116,26 +117,27 @@ class LeftOut:
         """
         known, (values, weight) = np.flatnonzero(self.known), self._of_known
         minority = minority[known]
+        choose = policy.chooser(minority)
         if isinstance(score, Center) and not policy.uncertain:
             similarity = np.exp(values) if score.logarithmic else values
             similarity = similarity - score.squared_norm[:, None] / 2.0
             distance = score.distance_of_own_norm(
                 deciding_quantile(similarity, policy.level, weight)
             )
-            limit = policy.choose(distance, minority) * (1.0 + AT_CUTOFF)
+            limit = -choose(-distance, minority) * (1.0 + AT_CUTOFF)
             return score.within(limit), limit
         middle = deciding_quantile(values, policy.level, weight)
-        fixed = policy.choose(-middle, minority, -score.far)  # as one number, or an error
+        fixed = choose(middle, minority, score.far)  # as one number, or an error
         if score.uncertain and policy.uncertain:
-            rate = policy.rate_of(fixed, -middle, minority)
+            rate = choose.rate_at(fixed, middle, minority)
             unseen = 0.0
             if isinstance(score, Center):
                 majority = np.flatnonzero(~minority)
                 close = known[majority[near(middle[majority], rate)]]
                 unseen = unseen_row(score, rows[close], own[close])
-            chosen = self._uncertain(policy, score, minority, -fixed, rate, unseen, seed)
+            chosen = self._uncertain(policy, score, minority, fixed, rate, unseen, seed)
         else:
-            chosen = Boundary.at(-fixed)
+            chosen = Boundary.at(fixed)
         return chosen, score.deciding(chosen).distance_at_cutoff
 
     def _uncertain(
@@ -177,7 +179,7 @@ class LeftOut:
         far = deciding_quantile((score.far - q)[:, None], policy.level)[0]
         if math.isfinite(far):
             far += 2.0 * AT_CUTOFF * max(abs(far), scale)  # what c loses below, twice
-        c = -policy.choose(-m, minority, -far)
+        c = policy.chooser(minority)(m, minority, far)
         c -= AT_CUTOFF * max(abs(c), scale)
         reference = q + c
         if logarithmic:

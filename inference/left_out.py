@@ -180,6 +180,6 @@ def resolved(
 
 def check(policy: Cutoff, minority: np.ndarray, all_rows: bool, auto: str | int) -> None:
     """Raise a ValueError, before any kernel value, if the cutoff cannot be chosen."""
-    if isinstance(policy.criterion, str) and policy.criterion != "model":
+    if policy.of_rows:
         policy = replace(policy, cv=resolved(policy, minority, all_rows, auto))
     policy.check(minority)

@@ -22,13 +22,13 @@
 # the share of the minority rows that are flagged, and TNR is the share of the majority rows that
 # are not flagged:
 #
-# | `criterion` | what is best |
+# | of `bsvdd.cutoffs` | what is best |
 # |---|---|
-# | `g_mean` | $\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}$, the default if there are minority rows |
-# | `balanced_accuracy` | $(\mathrm{TPR} + \mathrm{TNR})/2$, which is equivalent to Youden's J |
-# | `f1` | $2\,\mathrm{TP}/(2\,\mathrm{TP} + \mathrm{FP} + \mathrm{FN})$ |
-# | `cost` | the smallest $\mathrm{FP} + c\,\mathrm{FN}$ |
-# | `false_alarm` | the smallest cutoff with at most a given share of majority rows above it; needs no minority rows |
+# | `Best("g_mean")` | $\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}$, the default if there are minority rows |
+# | `Best("balanced_accuracy")` | $(\mathrm{TPR} + \mathrm{TNR})/2$, which is equivalent to Youden's J |
+# | `Best("f1")` | $2\,\mathrm{TP}/(2\,\mathrm{TP} + \mathrm{FP} + \mathrm{FN})$ |
+# | `Cost(c)` | the smallest $\mathrm{FP} + c\,\mathrm{FN}$ |
+# | `FalseAlarm(rate)` | the smallest cutoff with at most this share of majority rows above it; needs no minority rows |
 
 # %%
 import os
@@ -40,7 +40,7 @@ from bsvdd.comparison import datasets
 from bsvdd.inference.decision import evaluate
 from sklearn.model_selection import train_test_split
 
-from bsvdd import BSVDD, Cutoff, kernels
+from bsvdd import BSVDD, Cutoff, cutoffs, kernels
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "1000"))  # of each chain; tests take fewer
 
@@ -76,14 +76,14 @@ def errors(flagged):
 
 # %%
 policies = {
-    "g_mean": Cutoff("g_mean"),
-    "balanced_accuracy": Cutoff("balanced_accuracy"),
-    "f1": Cutoff("f1"),
-    "cost, c = 2": Cutoff("cost", miss_cost=2),
-    "cost, c = 10": Cutoff("cost", miss_cost=10),
-    "cost, c = 50": Cutoff("cost", miss_cost=50),
-    "false_alarm .10": Cutoff("false_alarm", false_alarm_rate=0.10),
-    "false_alarm .02": Cutoff("false_alarm", false_alarm_rate=0.02),
+    "g_mean": cutoffs.Best("g_mean"),
+    "balanced_accuracy": cutoffs.Best("balanced_accuracy"),
+    "f1": cutoffs.Best("f1"),
+    "cost, c = 2": cutoffs.Cost(2),
+    "cost, c = 10": cutoffs.Cost(10),
+    "cost, c = 50": cutoffs.Cost(50),
+    "false_alarm .10": cutoffs.FalseAlarm(0.10),
+    "false_alarm .02": cutoffs.FalseAlarm(0.02),
 }
 table = pd.DataFrame({k: on_new_rows(est.with_cutoff(c)) for k, c in policies.items()}).T
 everything = np.ones(len(y_new), bool)
@@ -144,7 +144,7 @@ print(f"largest:                        {np.max(left_out / inside):.4f}")
 # %%
 rows = {}
 for cv in ("train", "loo", 5):
-    policy = Cutoff("false_alarm", cv=cv, false_alarm_rate=0.1)
+    policy = Cutoff(cutoffs.FalseAlarm(0.1), cv=cv)
     found = on_new_rows(est.with_cutoff(policy))
     rows[cv] = {"D_opt": found["D_opt"], "fpr on new rows": found["fpr"]}
 pd.DataFrame(rows).T.rename_axis("cv").round(4)
@@ -167,7 +167,7 @@ pd.DataFrame(rows).T.rename_axis("cv").round(4)
 rows = {}
 for level in (0.1, 0.5, 0.9):
     held = on_new_rows(est.with_cutoff(Cutoff(est.cutoff_, level=level)))
-    again = on_new_rows(est.with_cutoff(Cutoff("g_mean", level=level)))
+    again = on_new_rows(est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), level=level)))
     for how, found in (("held", held), ("chosen by G-mean", again)):
         rows[how, level] = {key: found[key] for key in ("D_opt", "fpr", "fnr")}
 pd.DataFrame(rows).T.rename_axis(["cutoff", "level"]).sort_index().round(3)

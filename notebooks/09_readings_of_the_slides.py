@@ -42,7 +42,7 @@ import pandas as pd
 from bsvdd.comparison import reproduction, slides
 from bsvdd.inference.decision import evaluate
 
-from bsvdd import BDD, SVDD, Cutoff, as_published, kernels
+from bsvdd import BDD, SVDD, Cutoff, as_published, cutoffs, kernels
 
 MODELS = os.environ.get("BSVDD_READINGS", "SVDD").split(",")  # all four: SVDD,BDD,BSVDD,BSVDD-M
 PAIRS = int(os.environ.get("BSVDD_PAIRS", "1"))  # of data sets for each v
@@ -52,7 +52,11 @@ KERNELS = {
     "polynomial 2, raw": kernels.Polynomial(2),
 }
 RANKS = (0.1, 0.3, 0.5, 0.7, 0.9)  # c / n0
-CRITERIA = {"F1": "f1", "G-mean": "g_mean", "accuracy": "cost"}  # fewest errors: best accuracy
+CHOOSERS = {
+    "F1": cutoffs.Best("f1"),
+    "G-mean": cutoffs.Best("g_mean"),
+    "accuracy": cutoffs.Cost(1),  # fewest errors
+}
 LEFT_OUT = {"5 folds": 5, "training rows": "train"}
 METRICS = list(reproduction.COMPARED)
 
@@ -71,12 +75,12 @@ def one_class(pair, kernel):
         X = pair.train.X[members]
         for name, C in (("C = 1/(.1 n0)", None), ("hard margin", 1.0)):
             if "SVDD" in MODELS:
-                est = SVDD(kernel=kernel, C=C, cutoff="model").fit(X)
+                est = SVDD(kernel=kernel, C=C, cutoff=cutoffs.Own()).fit(X)
                 yield f"SVDD: {rows}; {name}", est.predict(pair.test.X) == -1
         if "BDD" in MODELS:
             est = as_published("BDD", kernel=kernel).fit(X)
             for share in RANKS:
-                c = est.with_cutoff(Cutoff("rank", cv="train", rank=share, uncertain=False))
+                c = est.with_cutoff(Cutoff(cutoffs.Rank(share), cv="train", uncertain=False))
                 yield f"BDD: {rows}; mode; c = {share:g} n0", c.predict(pair.test.X) == -1
 
 
@@ -88,11 +92,11 @@ def by_draws(pair, kernel, seed):
         est = type(source)(kernel=kernel, **given, draws=300, tune=100, random_state=seed)
         if isinstance(est, BDD):
             est.set_params(likelihood_scale=source.likelihood_scale)
-        est.set_params(cutoff=Cutoff("f1", cv=cv, uncertain=False), minor_label=1)
+        est.set_params(cutoff=Cutoff(cutoffs.Best("f1"), cv=cv, uncertain=False), minor_label=1)
         est.fit(pair.train.X, pair.train.minority.astype(int))
         left_out = est.fit_.center.distance_of(est.fit_.left_out)
-        for name, criterion in CRITERIA.items():
-            D_opt = max(0.0, Cutoff(criterion).choose(left_out, pair.train.minority))
+        for name, choose in CHOOSERS.items():
+            D_opt = max(0.0, -choose(-left_out, pair.train.minority))
             cut = est.with_cutoff(D_opt)
             yield f"{model}: y = 0; draws; {name}, {rows}", cut.predict(pair.test.X) == -1
 

@@ -8,7 +8,7 @@ is f(z). The score is the quantile over the draws of the value less the threshol
 import numpy as np
 from bsvdd.models.kernels import as_kernel
 
-from bsvdd import BDD, BSVDD, SVDD, kernels
+from bsvdd import BDD, BSVDD, SVDD, cutoffs, kernels
 
 
 def upper_median(draws):
@@ -86,7 +86,7 @@ def distance_of(est, score):
 def sphere_value(est):
     """Return the value of the sphere of SVDD, with which values of folds are compared."""
     limit = float(has_unit_values(est)) + upper_median(squared_norms(est))
-    similarity = (limit - est.with_cutoff("model").cutoff_ ** 2) / 2.0
+    similarity = (limit - est.with_cutoff(cutoffs.Own()).cutoff_ ** 2) / 2.0
     return np.log(similarity) if is_logarithmic(est) else similarity
 
 

@@ -142,7 +142,7 @@ def compare(
             votes = report.unlabelled
             found = votes.votes(results, data[0], table.id or "row")
             save(out / "rows.csv", votes.all_rows(found).encode())
-            print_votes(console, found, data[0], protocol.cutoff.false_alarm_rate)
+            print_votes(console, found, data[0], protocol.cutoff.rate)
             page = votes.write(out, results, found, study, notes)
         else:
             print_results(console, results, data)

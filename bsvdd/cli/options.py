@@ -84,10 +84,10 @@ class ModelOptions:
     def cutoff(self) -> Cutoff:
         """Return the cutoff that was asked for; without a rate the default."""
         from ..inference.cutoff import Cutoff
+        from ..inference.cutoffs import FalseAlarm
 
-        if self.false_alarm_rate is None:
-            return Cutoff()
-        return Cutoff("false_alarm", false_alarm_rate=self.false_alarm_rate)
+        rate = self.false_alarm_rate
+        return Cutoff(None if rate is None else FalseAlarm(rate))
 
     def for_models(self, models: list[str]) -> dict[str, dict[str, Any]]:
         """Return for each model those of the parameters that it has.

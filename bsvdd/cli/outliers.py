@@ -83,7 +83,7 @@ def outliers(
             odd, order = ~found["normal"], found["surprise"].argsort(kind="stable")[::-1].to_numpy()
             if given:
                 found.insert(1, "p_given", p_given(est, X, given))
-                odd = found["p_given"] <= est.cutoff.false_alarm_rate
+                odd = found["p_given"] <= est.cutoff.rate
                 order = order[found["p_given"].iloc[order].argsort(kind="stable")]
             shown = order[:top]
             step("reasons")
@@ -162,7 +162,7 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
 def summary(est: Any, found: pd.DataFrame, given: tuple[str, ...]) -> list[str]:
     """Return how many rows are beyond the cutoff, how many are so by chance, and what is given."""
     n, odd = len(found), int((~found["normal"]).sum())
-    rate = est.cutoff.false_alarm_rate
+    rate = est.cutoff.rate
     chance = report.words.none_beyond(n, rate) or (
         f"{rate:.0%} of normal rows do so, about {rate * n:.0f} in a table without odd rows."
     )

@@ -16,6 +16,7 @@ from ..estimators.bayesian import CALIBRATED, Bayesian
 from ..estimators.plots.common import with_feature_names
 from ..estimators.questions.explanation import Explanation
 from ..estimators.registry import REGISTRY, Record
+from ..inference import cutoffs
 from ..inference.center import Center
 from ..inference.cutoff import Cutoff
 from ..inference.diagnostics import effective_support
@@ -162,7 +163,7 @@ class ExplorerState:
         kernel=kernels.Tabular(kernel=kernels.RBF(bandwidth=0.8)),
         prior=priors.RowSum(sd=1.0, exponent=0.5),
         likelihood_scale='calibrated',
-        cutoff=Cutoff(criterion='g_mean', level=0.5),
+        cutoff=Cutoff(choose=cutoffs.Best(metric='g_mean'), level=0.5),
     )
     """
 
@@ -246,10 +247,18 @@ class ExplorerState:
             beta = _call(priors.Beta, "priors.Beta", shown("a", "b", "total"))
             arguments["minority_prior"] = beta
         arguments |= {"likelihood_scale": CALIBRATED} | shown("likelihood_scale")
-        cutoff = shown("criterion", "level", "false_alarm_rate", "miss_cost")
-        arguments["cutoff"] = _call(Cutoff, "Cutoff", cutoff)
+        arguments["cutoff"] = _call(
+            Cutoff, "Cutoff", {"choose": self._chooser(), "level": self.level}
+        )
         arguments |= changed("dictionary", "draws", "chains", "random_state", "minor_label")
         return _call(record.estimator(), record.class_name, arguments, block=True)
+
+    def _chooser(self) -> Code:
+        if self.criterion == "cost":
+            return _call(cutoffs.Cost, "cutoffs.Cost", {"miss": self.miss_cost})
+        if self.criterion == "false_alarm":
+            return _call(cutoffs.FalseAlarm, "cutoffs.FalseAlarm", {"rate": self.false_alarm_rate})
+        return _call(cutoffs.Best, "cutoffs.Best", {"metric": self.criterion})
 
     def estimator(self) -> Bayesian:
         """Return the estimator, not yet fitted."""
@@ -259,7 +268,7 @@ class ExplorerState:
     def code(self) -> str:
         """Return the constructor call as code, which evaluates to :meth:`estimator`.
 
-        The names in it are the estimator's class, ``Cutoff``, ``kernels`` and ``priors``, or
+        The names in it are the estimator's class, ``Cutoff``, the modules of its parts, or
         ``as_published`` and ``kernels``.
         """
         return self._estimator().text
@@ -267,7 +276,7 @@ class ExplorerState:
     def cell(self) -> str:
         """Return the code of a cell: imports, constructor call and fit."""
         model = models()[self.model].estimator()
-        names, of_user = ["Cutoff", "kernels", "priors"], ""
+        names, of_user = ["Cutoff", "cutoffs", "kernels", "priors"], ""
         if self.is_published:
             names = ["as_published", "kernels"]
         elif model.__module__.startswith(f"{__name__.partition('.')[0]}."):

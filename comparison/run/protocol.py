@@ -19,13 +19,13 @@ from ...estimators.as_published import PUBLICATIONS
 from ...estimators.detector import Detector
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...inference.cutoff import Cutoff
+from ...inference.cutoffs import Best
 from ...inference.decision import evaluate
 from ...models import priors
 from ...models.kernels import RBF, Kernel, Standardized, Tabular
 from ..scenarios.datasets import Dataset, require_known
 
 SUMS_OVER_PAIRS = "KDE"  # the yardstick that scores each row by all training rows
-TUNED_BY = ("g_mean", "balanced_accuracy", "f1")
 FRACTIONS, PENALTIES = (0.02, 0.1, 0.3), (0.1, 1.0, 10.0)  # of outlier_fraction and nu; of C
 
 
@@ -158,7 +158,7 @@ class Protocol:
         """Return the fitted estimator that is best on left-out rows, and the chosen parameters.
 
         Bandwidth and kernel matrix do not depend on the prior, so choices that differ in the prior
-        share them. Without minority rows there is no criterion, and the first choice is taken.
+        share them. Without minority rows no metric ranks them, and the first choice is taken.
         """
         choices = self.choices(candidate)
         if not minority.any():
@@ -179,7 +179,7 @@ class Protocol:
             except ValueError as error:  # a penalty may be infeasible in a fold; others may not
                 errors.append(error)
                 continue
-            value = 0.0 if len(choices) == 1 else self._criterion_value(est)
+            value = 0.0 if len(choices) == 1 else self._value(est)
             if best is None or value > best[0]:
                 best = value, est, choice
         if best is None:
@@ -189,35 +189,30 @@ class Protocol:
         return est, {**tuned, "kernel": str(est.kernel_)}
 
     def check(self, choices: int) -> None:
-        """Raise a ValueError if there are several choices and the criterion cannot rank them."""
-        if choices > 1 and self._criterion not in TUNED_BY:
+        """Raise a ValueError if there are several choices and the cutoff's metric ranks none."""
+        if choices > 1 and not (self.cutoff.choose is None or isinstance(self.cutoff.choose, Best)):
             raise ValueError(
-                f"a protocol that tunes needs a cutoff by one of {', '.join(TUNED_BY)}, got "
-                f"{self.cutoff.criterion!r}"
+                f"a protocol that tunes needs a cutoff by cutoffs.Best, got {self.cutoff.choose!r}"
             )
 
-    @property
-    def _criterion(self) -> str | float:
-        return "g_mean" if self.cutoff.criterion == "auto" else self.cutoff.criterion
-
-    def _criterion_value(self, est: Detector) -> float:
-        """Return the criterion on the left-out scores, at the cutoff chosen on them."""
+    def _value(self, est: Detector) -> float:
+        """Return the cutoff's metric on the left-out scores, at the cutoff chosen on them."""
         fit = est.fit_
-        left_out: Any = fit.left_out  # there are some: a criterion of TUNED_BY needs them
+        left_out: Any = fit.left_out  # there are some: Best needs them
         available = ~np.isnan(left_out)
         metrics = evaluate(fit.data.minority[available], left_out[available] < 0.0)
-        return metrics[str(self._criterion)]
+        best: Any = self.cutoff.chooser(fit.data.minority)
+        return metrics[best.metric]
 
 
 FAIR = Protocol(
-    cutoff=Cutoff("auto"),
     alternatives=tuple(
         Tabular(RBF(criterion)) for criterion in ("likelihood", "modified_mean", "median", "scale")
     ),
     tuned=True,
 )
 # D_opt by cross-validation is published (slide 20 of Kim 2024); F1 and 5 folds are our choice
-PUBLISHED = Protocol(kernel=Standardized(RBF()), cutoff=Cutoff("f1", cv=5, uncertain=False))
+PUBLISHED = Protocol(kernel=Standardized(RBF()), cutoff=Cutoff(Best("f1"), cv=5, uncertain=False))
 PROTOCOLS = {"fair": FAIR, "published": PUBLISHED}
 
 # BSVDD's prior puts more and more of the weights on the boundary, as does a smaller nu of SVDD

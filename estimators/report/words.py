@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ...inference import diagnostics
+from ...inference import cutoffs, diagnostics
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.warning import collected
 from ...models import kernels, priors
+from ...models.kernels.base import is_number
 from ...models.priors.base import describe
 from ..fit import Fit, warn_of_far_rows
 from ..joined import Joined
@@ -26,6 +27,11 @@ from ..registry import ESTIMATORS, Record
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 SPREAD = (0.8, 1.25)  # of samples, within which intervals are about as wide as they should be
+METRICS = {
+    "g_mean": "the G-mean of both classes",
+    "balanced_accuracy": "the balanced accuracy",
+    "f1": "F1 of the minority",
+}
 SAMPLERS = {
     "exact": "The posterior has a closed form, and its draws are independent.",
     "hmc": "The draws are those of Hamiltonian Monte Carlo, with parallel chains.",
@@ -207,20 +213,20 @@ def none_beyond(n: int, rate: float) -> str:
 
 
 def _chosen(policy: Cutoff, minority: np.ndarray) -> str:
-    best = {
-        "g_mean": "the G-mean of both classes",
-        "balanced_accuracy": "the balanced accuracy",
-        "f1": "F1 of the minority",
-        "cost": f"the cost, with a miss at {policy.miss_cost:g} false alarms",
-    }
-    said = {
-        "model": "is the model's own boundary",
-        "false_alarm": f"asks for a false-alarm rate of {policy.false_alarm_rate:g}, by the "
-        "conformal quantile of left-out rows",
-        "rank": f"is the distance number {policy.rank!r} of the majority",
-        **{name: f"has the best value of {what} on left-out rows" for name, what in best.items()},
-    }
-    return f"This cutoff {said.get(str(policy.resolved(minority)), 'was given as a number')}."
+    if is_number(policy.choose):
+        return "This cutoff was given as a number."
+    best, said = "", "is the model's own boundary"
+    match policy.chooser(minority):
+        case cutoffs.Best(metric):
+            best = METRICS[metric]
+        case cutoffs.Cost(miss):
+            best = f"the cost, with a miss at {miss:g} false alarms"
+        case cutoffs.FalseAlarm(rate):
+            said = f"asks for a false-alarm rate of {rate:g}, by the conformal quantile of "
+            said += "left-out rows"
+        case cutoffs.Rank(c):
+            said = f"is the distance number {c!r} of the majority"
+    return f"This cutoff {f'has the best value of {best} on left-out rows' if best else said}."
 
 
 def code(est: Any) -> str:
@@ -238,7 +244,7 @@ def code(est: Any) -> str:
         if repr(value) != repr(defaults[name].default) and not (drawn and name == "random_state")
     }
     call = f"{type(est).__name__}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
-    names = dict.fromkeys(re.findall(r"\b(kernels|priors|(?<!\.)[A-Z]\w*)[.(]", call))
+    names = dict.fromkeys(re.findall(r"\b(cutoffs|kernels|priors|(?<!\.)[A-Z]\w*)[.(]", call))
     label = est.fit_.data.label
     fit = "est.fit(X, y)" if label is None else f"est.fit(X, {label!r})"
     if not est.labels_:
@@ -257,7 +263,7 @@ def _code(value: Any) -> str:
             if each.init and repr(getattr(value, each.name)) != repr(each.default)
         ]
         name = type(value).__name__
-        for module in (kernels, priors):
+        for module in (cutoffs, kernels, priors):
             if hasattr(module, name):
                 name = f"{module.__name__.rpartition('.')[2]}.{name}"
         return f"{name}({', '.join(arguments)})"

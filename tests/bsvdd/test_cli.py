@@ -293,7 +293,7 @@ BAD = [
     ("fit T --prior Falt", "--prior: 'Falt' is no prior .*did you mean 'Flat'"),
     ("fit T --model BSVDD-M --minority-prior Flat", "--minority-prior: 'Flat' is"),
     ("fit T --dictionary 61", "61 landmarks cannot be chosen from 60 rows"),
-    ("fit T --false-alarm-rate 1", "false_alarm_rate must lie between 0 and 1"),
+    ("fit T --false-alarm-rate 1", "the false-alarm rate must lie between 0 and 1"),
     ("fit T --sep ;;", "sep must be one character"),
     ("fit T --sep ;", "name the separator: --sep ','"),
     ("fit T --drop kind", "--label and --drop both name the column 'kind'"),

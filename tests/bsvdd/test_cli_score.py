@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.questions import p_values
-from bsvdd.inference.cutoff import Cutoff
 from click.testing import CliRunner
 
-from bsvdd import SVDD, load, priors
+from bsvdd import SVDD, cutoffs, load, priors
 from bsvdd.cli import main
 from bsvdd.cli.score import METHODS
 
@@ -285,7 +284,7 @@ def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
     call("fit", folder / "t.csv", *COLUMNS, "--model", "BSVDD", *options, *out)
     est = load(tmp_path / "m")
     assert est.prior == priors.InverseRowSum(sd=0.4) and est.gram_.n_points == 20
-    assert est.cutoff == Cutoff("false_alarm", false_alarm_rate=0.2)
+    assert est.cutoff == cutoffs.FalseAlarm(0.2)
     assert "fitted five times" in (tmp_path / "r.html").read_text()
 
 

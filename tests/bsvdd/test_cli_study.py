@@ -10,6 +10,7 @@ from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.slides import Slides
 from click.testing import CliRunner
 
+from bsvdd import cutoffs
 from bsvdd.cli import main
 from bsvdd.cli import study as cli_study
 
@@ -127,6 +128,6 @@ def test_the_slides_study_is_the_published_one():
     assert [s.v for s in study.scenarios] == [5, 10, 20]
     assert [c.name for c in study.candidates] == ["SVDD", "BDD", "BSVDD", "BSVDD-M"]
     assert len(study.cells()) == 120
-    assert (study.protocol.cutoff.criterion, study.protocol.cutoff.cv) == ("f1", 5)
+    assert (study.protocol.cutoff.choose, study.protocol.cutoff.cv) == (cutoffs.Best("f1"), 5)
     assert all((s.n_train, s.n_test, s.p) == (1000, 10_000, 50) for s in study.scenarios)
     assert studies.slides(protocol="fair").protocol == protocol.FAIR

@@ -24,7 +24,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, as_published, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, as_published, cutoffs, kernels, priors
 from bsvdd.explorer import picture as pictures
 from bsvdd.explorer.explorer import LatestWorker, explore
 from bsvdd.explorer.page import PENDING
@@ -33,6 +33,7 @@ from bsvdd.explorer.state import CONTROLS, ExplorerState, Range, View, models
 from docs import example_model
 
 NAMES = {c.__name__: c for c in (BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published)} | {
+    "cutoffs": cutoffs,
     "kernels": kernels,
     "priors": priors,
 }
@@ -74,11 +75,14 @@ def test_a_state_is_an_estimator_and_its_code(state, other):
         expected.set_params(minor_label=state.minor_label)
         assert type(est) is type(expected) and est.get_params() == expected.get_params()
         return
-    family, cutoff = getattr(priors, state.prior), {"criterion", "level"}
+    family = getattr(priors, state.prior)
     numbers = {f.name for f in dataclasses.fields(family)} - {"kernel", "nugget"}
-    cutoff |= {"false_alarm_rate", "miss_cost"} & state.relevant
     assert est.prior == family(**{name: getattr(state, name) for name in numbers})
-    assert est.cutoff == Cutoff(**{name: getattr(state, name) for name in cutoff})
+    choose = {
+        "cost": cutoffs.Cost(state.miss_cost),
+        "false_alarm": cutoffs.FalseAlarm(state.false_alarm_rate),
+    }.get(state.criterion) or cutoffs.Best(state.criterion)
+    assert est.cutoff == Cutoff(choose, level=state.level)
     calibrated = state.calibrated and state.model in ("BSVDD", "BDD")  # elsewhere a number
     assert est.likelihood_scale == ("calibrated" if calibrated else state.likelihood_scale)
     if state.model == "BSVDD-M":

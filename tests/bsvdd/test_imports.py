@@ -24,7 +24,7 @@ SCORE = """
 import sys, bsvdd
 est = bsvdd.load(sys.argv[1])
 est.predict([[0.0, 0.0, 0.0]]), est.probability_normal([[0.0, 0.0, 0.0]])
-est.distance([[0.0, 0.0, 0.0]]), est.with_cutoff("g_mean")
+est.distance([[0.0, 0.0, 0.0]]), est.with_cutoff(bsvdd.cutoffs.Best())
 """
 FIT = """
 import numpy as np

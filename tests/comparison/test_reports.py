@@ -1,6 +1,7 @@
 """Tables and pages: formats, ranks and intervals, winners, votes, kinds, the published table."""
 
 import io
+import math
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -16,12 +17,11 @@ from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
 from bsvdd.estimators.report.words import none_beyond
 from bsvdd.estimators.rows.files import Layout
-from bsvdd.inference.cutoff import rows_for
 from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel
 from scipy.stats import t as student
 
-from bsvdd import SVDD, Cutoff
+from bsvdd import SVDD, cutoffs
 
 STORED = Path(__file__).parents[2] / "docs" / "study"
 
@@ -277,10 +277,10 @@ def test_where_no_row_is_odd_nothing_agrees(judged):
 
 @pytest.mark.parametrize("rate", [0.05, 0.1, 0.25, 0.3])
 def test_too_few_rows_for_one_beyond_the_cutoff(rate):
-    for n in range(rows_for(rate), 60):
+    for n in range(math.ceil(1 / rate - 1 - 1e-9), 60):
         distance = np.arange(float(n))
-        cutoff = Cutoff("false_alarm", false_alarm_rate=rate).choose(distance, distance < 0.0)
-        assert (none_beyond(n, rate) == "") == (distance > cutoff).any()
+        cutoff = cutoffs.FalseAlarm(rate)(-distance, distance < 0.0)
+        assert (none_beyond(n, rate) == "") == (-distance < cutoff).any()
 
 
 # labelled and unseen kinds

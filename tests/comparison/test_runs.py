@@ -23,7 +23,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from bsvdd import Cutoff, kernels, priors
+from bsvdd import Cutoff, cutoffs, kernels, priors
 
 SMALL = Protocol(draws=150, tune=150)
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -68,10 +68,10 @@ def test_a_row_is_what_the_estimator_says_on_the_test_half(results, moon):
 
 
 def test_the_cutoff_of_the_protocol_reaches_every_model():
-    protocol = Protocol(cutoff=Cutoff("f1", level=0.3), draws=50, tune=50)
+    protocol = Protocol(cutoff=Cutoff(cutoffs.Best("f1"), level=0.3), draws=50, tune=50)
     for name, record in REGISTRY.items():
         est = protocol.estimator(name, 7)
-        assert (est.cutoff, est.random_state) == (Cutoff("f1", level=0.3), 7)
+        assert (est.cutoff, est.random_state) == (Cutoff(cutoffs.Best("f1"), level=0.3), 7)
         assert type(est) is record.estimator()
 
 

@@ -9,7 +9,7 @@ from bsvdd.comparison.run.protocol import Candidate
 from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY
 
-from bsvdd import Cutoff, as_published, kernels, priors
+from bsvdd import Cutoff, as_published, cutoffs, kernels, priors
 
 TECHNICAL = {"kernel", "minor_label", "random_state", "progressbar"}
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -40,22 +40,22 @@ def test_every_parameter_is_fixed_or_open_and_the_estimator_has_it(name):
         assert {p: getattr(est, p) for p in publication.parameters} == publication.parameters
 
 
-RANK = Cutoff("rank", cv="train", rank=0.9, uncertain=False)
-OF_SVMS = {"cutoff": "model", "neighbors": 5, "density": "train"}
+RANK = Cutoff(cutoffs.Rank(0.9), cv="train", uncertain=False)
+OF_SVMS = {"cutoff": cutoffs.Own(), "neighbors": 5, "density": "train"}
 OF_BSVDD = {"sampler": "metropolis", "prior": priors.RowSum(exponent=1), "likelihood_scale": 1}
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("SVDD", {"cutoff": "model", "outlier_fraction": 0.1}),
-        ("SVDD-M", {"cutoff": "model", "outlier_fraction": 0.1, "minority_fraction": 0.1}),
-        ("OCSVM", {"cutoff": "model", "nu": 0.1}),
+        ("SVDD", {"cutoff": cutoffs.Own(), "outlier_fraction": 0.1}),
+        ("SVDD-M", {"cutoff": cutoffs.Own(), "outlier_fraction": 0.1, "minority_fraction": 0.1}),
+        ("OCSVM", {"cutoff": cutoffs.Own(), "nu": 0.1}),
         ("DSVM-CIL", OF_SVMS),
         ("IDLSSVM-CIL", {**OF_SVMS, "epsilon": 0.001}),
         ("BDD", {"sampler": "map", "cutoff": RANK}),
         ("BDD", {"prior": priors.RowSum(exponent=0.5)}),
-        ("BSVDD", {**OF_BSVDD, "cutoff": Cutoff("auto", cv="loo", uncertain=False)}),
+        ("BSVDD", {**OF_BSVDD, "cutoff": Cutoff(cv="loo", uncertain=False)}),
         ("BSVDD-M", {**OF_BSVDD, "minority_prior": priors.Beta(1, 1, total=None)}),
     ],
 )
@@ -99,13 +99,13 @@ CHANGES = [
     ("BSVDD", {"sampler": "nuts"}, "random-walk Metropolis"),
     ("BSVDD", {"prior": priors.RowSum(exponent=0.5)}, "m_i = -sum_j K_ij"),
     ("BSVDD", {"cutoff": 0.5}, "cross-validation"),
-    ("BSVDD", {"cutoff": Cutoff("f1", cv="train")}, "slide 20"),
+    ("BSVDD", {"cutoff": Cutoff(cutoffs.Best("f1"), cv="train")}, "slide 20"),
     ("BSVDD", {"cutoff": Cutoff(level=0.9)}, r"P\(d <= D_opt\) > .5"),
     ("BSVDD", {"dictionary": np.zeros((3, 2))}, "all rows are points"),
     ("BDD", {"prior": priors.RowSum()}, "0 < nu < 1"),
     ("BSVDD", {"cutoff": Cutoff(cv="loo")}, "slide 20"),
-    ("BDD", {"cutoff": Cutoff("g_mean", cv=5)}, "slide 12"),
-    ("BDD", {"cutoff": Cutoff("rank", cv="train", rank=0.9)}, "slide 12"),
+    ("BDD", {"cutoff": Cutoff(cutoffs.Best("g_mean"), cv=5)}, "slide 12"),
+    ("BDD", {"cutoff": Cutoff(cutoffs.Rank(0.9), cv="train")}, "slide 12"),
     ("BDD", {"prior": priors.RowSum(sd=2, exponent=0.5)}, "Sigma = I"),
     ("BSVDD", {"prior": priors.RowSum(sd=2)}, "Sigma = I"),
     ("BSVDD-M", {"prior": priors.Flat()}, "the mean of BSVDD's beta"),
@@ -128,14 +128,14 @@ def test_a_change_that_the_source_excludes_is_told(name, change, words):
     ("name", "change"),
     [
         ("BSVDD", {"kernel": kernels.Polynomial(2), "draws": 20_000, "chains": 4}),
-        ("BSVDD", {"cutoff": Cutoff("f1", cv=5, uncertain=False)}),
+        ("BSVDD", {"cutoff": Cutoff(cutoffs.Best("f1"), cv=5, uncertain=False)}),
         ("BDD", {"simplex": True}),
         ("IDLSSVM-CIL", {"count_self": True, "zero_weight": "epsilon"}),
-        ("BDD", {"cutoff": Cutoff("rank", cv="train", rank=7, uncertain=False)}),
+        ("BDD", {"cutoff": Cutoff(cutoffs.Rank(7), cv="train", uncertain=False)}),
         ("BDD", {"prior": priors.RowSum(exponent=0.2)}),
         ("BSVDD-M", {"minority_prior": priors.Beta(2, 5)}),
-        ("BDD-M", {"cutoff": "g_mean", "prior": priors.Flat()}),
-        ("SVDD", {"C": 1.0, "cutoff": Cutoff("model"), "minor_label": "odd"}),
+        ("BDD-M", {"cutoff": cutoffs.Best("g_mean"), "prior": priors.Flat()}),
+        ("SVDD", {"C": 1.0, "cutoff": cutoffs.Own(), "minor_label": "odd"}),
         ("OCSVM", {"nu": 0.5}),
     ],
 )
@@ -169,7 +169,7 @@ def test_the_study_keeps_its_candidates():
     row_sum, one = {"prior": priors.RowSum()}, {"likelihood_scale": 1.0}
     unbounded = {"minority_prior": priors.Beta(), "draws": 300, "tune": 100}
     assert protocol.published() == [
-        Candidate("SVDD", "SVDD", {"cutoff": "model"}),
+        Candidate("SVDD", "SVDD", {"cutoff": cutoffs.Own()}),
         Candidate("BDD", "BDD", {"prior": priors.RowSum(exponent=0.5), **one}),
         Candidate("BSVDD", "BSVDD", {**row_sum, **one}),
         Candidate("BSVDD-M", "BSVDD-M", {**row_sum, **unbounded}),

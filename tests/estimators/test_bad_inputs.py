@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bsvdd
-from bsvdd import Cutoff, Landmarks, kernels, priors
+from bsvdd import Cutoff, Landmarks, cutoffs, kernels, priors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -83,11 +83,13 @@ KERNELS = {
     "a": [priors.Beta],
     "b": [priors.Beta],
     "total": [priors.Beta],
-    "criterion": [Cutoff],
+    "choose": [Cutoff],
+    "metric": [cutoffs.Best],
+    "rate": [cutoffs.FalseAlarm],
+    "miss": [cutoffs.Cost],
+    "c": [cutoffs.Rank],
     "cv": [Cutoff],
     "level": [Cutoff],
-    "false_alarm_rate": [Cutoff],
-    "miss_cost": [Cutoff],
     "n": [Landmarks],
 }
 PARAMETERS = {
@@ -129,9 +131,9 @@ def calls():
                 call = f"{cls.__name__}({name}={value!r})"
                 yield call, lambda c=cls, n=name, v=value: c(**{n: v}).fit(X, Y), words
     for name, makes in KERNELS.items():
-        for value in OF_CUTOFFS if name == "criterion" else VALUES:
+        for value in OF_CUTOFFS if name == "choose" else VALUES:
             for make in makes:
-                call, words = f"{make}({name}={value!r})", f"{name}|cutoff: a number"
+                call, words = f"{make}({name}={value!r})", f"{name}|cutoff must be|cutoff: a number"
                 yield call, partial(make, **{name: value}), words
     for cls, settings in FITTED.items():
         est = cls(kernel=kernels.RBF(1.0), **settings).fit(X, Y)

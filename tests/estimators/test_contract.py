@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bsvdd import BDD, OCSVM, SVDD, Cutoff, Views, kernels, priors
+from bsvdd import BDD, OCSVM, SVDD, Cutoff, Views, cutoffs, kernels, priors
 from tests.scores import (
     as_values,
     distance_of,
@@ -39,6 +39,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning"),
 ]
 
+F1 = cutoffs.Best("f1")
 each_model = pytest.mark.parametrize("name", sorted(REGISTRY))
 each_case = pytest.mark.parametrize("name", [*sorted(REGISTRY), *VARIANTS])
 each_bayesian = pytest.mark.parametrize("name", BAYESIAN)
@@ -171,7 +172,7 @@ def test_learns_from_the_minority_or_needs_none(fitted, data, name):
         np.testing.assert_array_equal(weights, other)
         alone = make(name).fit(X[y == 0])
         np.testing.assert_allclose(alone.idata_["posterior"]["w"].values, weights, atol=1e-12)
-        expected = alone.with_cutoff(Cutoff("false_alarm", false_alarm_rate=0.1)).cutoff_
+        expected = alone.with_cutoff(cutoffs.FalseAlarm(0.1)).cutoff_
         assert alone.cutoff_ == expected  # the default without minority rows
 
 
@@ -183,7 +184,7 @@ def test_learns_from_the_minority_or_needs_none(fitted, data, name):
 def test_all_outputs_agree(fitted, data, new, name, level):
     est = fitted(name)
     if level is not None:
-        est = est.with_cutoff(Cutoff("g_mean", level=level))
+        est = est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), level=level))
         assert est.fit_.level == level
     score, decision, label, p, p_value = outputs(est, new)
     for values in (score, decision, label, p):
@@ -217,7 +218,10 @@ def test_all_outputs_agree(fitted, data, new, name, level):
 
 
 @each_model
-@pytest.mark.parametrize("policy", ["f1", Cutoff("g_mean", cv=3), Cutoff("cost", cv="train"), 0.25])
+@pytest.mark.parametrize(
+    "policy",
+    [F1, Cutoff(cutoffs.Best("g_mean"), cv=3), Cutoff(cutoffs.Cost(), cv="train"), 0.25],
+)
 def test_with_cutoff(fitted, data, new, name, policy):
     est = fitted(name)
     before = outputs(est, new)
@@ -251,7 +255,7 @@ def test_folds_are_those_of_refits_by_hand(data, name):
     Those of SVDD are compared by their differences from that of the sphere.
     """
     X, y = data
-    est = make(name, cutoff=Cutoff("g_mean", cv=3)).fit(X, y)
+    est = make(name, cutoff=Cutoff(cutoffs.Best("g_mean"), cv=3)).fit(X, y)
     seed = int(check_random_state(0).randint(2**31 - 1))
     values = np.empty((len(weights_of(est)), len(X)))
     same = {"likelihood_scale": est.likelihood_scale_} if name in BAYESIAN else {}
@@ -282,7 +286,7 @@ def test_left_out_rows_of_mixed_classes_in_closed_form(data, name, landmarks):
     """
     order = np.random.default_rng(55).permutation(N0 + N1)
     X, y = data[0][order], data[1][order]
-    est = make(name, cutoff=Cutoff("g_mean"), dictionary=landmarks).fit(X, y)
+    est = make(name, cutoff=cutoffs.Best("g_mean"), dictionary=landmarks).fit(X, y)
     w, m, rows = weights_of(est), est.gram_.n_majority_points, est.fit_.data.row_of_point
     assert (m, len(rows) - m) == (landmarks or N0, N1 * (name == "BSVDD-M"))
     K = RBF(X[rows])
@@ -303,12 +307,12 @@ def test_left_out_rows_of_mixed_classes_in_closed_form(data, name, landmarks):
 def test_cutoffs_that_need_minority_rows(data, name):
     X, y = data
     if not REGISTRY[name].needs_minority:
-        with pytest.raises(ValueError, match=r"cutoff: criterion='f1' .*no minority row"):
-            make(name, cutoff="f1").fit(X[y == 0])
+        with pytest.raises(ValueError, match=r"cutoff: Best\(metric='f1'\) .*no minority row"):
+            make(name, cutoff=F1).fit(X[y == 0])
     with pytest.raises(ValueError, match=r"cutoff: cv=13 folds need at least 13 minority rows"):
-        make(name, cutoff=Cutoff("f1", cv=13)).fit(X, y)
+        make(name, cutoff=Cutoff(F1, cv=13)).fit(X, y)
     try:  # a single one: a fit, or an error that says what is missing, and none of another library
-        est = make(name, cutoff="f1").fit(X[: N0 + 1], y[: N0 + 1])
+        est = make(name, cutoff=F1).fit(X[: N0 + 1], y[: N0 + 1])
     except ValueError as error:
         assert "minority" in str(error) or "rows of each class" in str(error)
     else:
@@ -372,7 +376,7 @@ def test_fit_predict_reads_the_labels(fitted, data, name):
 def test_precomputed_kernel(fitted, data, new, name):
     """The distances are those of the kernel; k(z, z) may vary, so it is no part of the scores."""
     X, y = data
-    policy = Cutoff("rank", cv="train", rank=0.8, uncertain=False)
+    policy = Cutoff(cutoffs.Rank(0.8), cv="train", uncertain=False)
     est = make(name, kernel=kernels.Precomputed(diagonal=1.0), cutoff=policy)
     assert est.__sklearn_tags__().input_tags.pairwise
     assert not make(name).__sklearn_tags__().input_tags.pairwise
@@ -406,10 +410,10 @@ def test_precomputed_kernel(fitted, data, new, name):
         est.fit(K[:, :20], y)
 
 
-@pytest.mark.parametrize("cutoff", ["g_mean", Cutoff("g_mean", cv=3)], ids=["loo", "folds"])
+@pytest.mark.parametrize("cv", ["auto", 3])
 @pytest.mark.parametrize("name", ["SVDD", "BDD", "BDD on the simplex"])
-def test_kernel_values_of_rows_with_their_diagonal(data, new, name, cutoff):
-    X, y = data
+def test_kernel_values_of_rows_with_their_diagonal(data, new, name, cv):
+    (X, y), cutoff = data, Cutoff(cutoffs.Best("g_mean"), cv=cv)
     kernel = kernels.Polynomial(2, gamma=0.3)  # k(z, z) is not one number
     direct = make(name, kernel=kernel, cutoff=cutoff).fit(X, y)
     given = make(name, kernel=kernels.Precomputed(), cutoff=cutoff).fit(kernel(X), y)

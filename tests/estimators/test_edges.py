@@ -6,7 +6,7 @@ from bsvdd.inference.warning import DataWarning
 from scipy.special import logsumexp
 
 import bsvdd
-from bsvdd import OCSVM, kernels, priors
+from bsvdd import OCSVM, cutoffs, kernels, priors
 from tests.scores import median_distance, score_of
 
 pytestmark = [
@@ -85,7 +85,7 @@ SHAPES = {  # majority and minority rows, and the kernel
 def test_rows_of_any_shape(name, shape):
     majority, minority, kernel = SHAPES[shape]
     # one row cannot be left out by a refit
-    changes = {"cutoff": "model"} if len(majority) == 1 and name in REFITTED else {}
+    changes = {"cutoff": cutoffs.Own()} if len(majority) == 1 and name in REFITTED else {}
     if name.startswith("BSVDD") and isinstance(kernel, kernels.Linear):
         changes["prior"] = priors.StandardizedRowSum()
     est = fit(name, majority, minority, kernel=kernel, **changes)

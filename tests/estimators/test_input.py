@@ -13,7 +13,7 @@ from bsvdd.estimators.fit import check_rows
 from bsvdd.inference.warning import DataWarning
 from scipy.sparse import csr_matrix
 
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, cutoffs, kernels, priors
 
 NAMES = ["SVDD", "BDD", "BDD simplex", "BSVDD", "BSVDDM"]
 BAYESIAN = ["BDD", "BSVDD", "BSVDDM"]
@@ -221,25 +221,28 @@ def test_parameters(make, table, name, changes, message):
 # the cutoff
 
 
-ONE_OF = "cutoff must be None, a criterion's name, a Cutoff or a number, got"
+OWN = cutoffs.Own()
+ONE_OF = "cutoff must be None, a number, a Cutoff or an object of bsvdd.cutoffs, such as cutoffs."
 BAD_CUTOFFS = [
-    ("youden", "cutoff: criterion must be a number or one of .*, got 'youden'"),
-    ("radius", "cutoff: criterion must be a number or one of .*, got 'radius'"),
+    ("radius", rf"{ONE_OF}FalseAlarm\(0.1\), got 'radius'"),
+    ("g_mean", rf"{ONE_OF}Best\(\"g_mean\"\), got 'g_mean'"),
+    ("model", rf"{ONE_OF}Own\(\), got 'model'"),
+    (cutoffs.Own, rf"{ONE_OF}FalseAlarm\(0.1\), got <class"),
     (np.nan, "cutoff: a number must be finite, got nan"),
     (np.inf, "cutoff: a number must be finite, got inf"),
     (-0.5, "cutoff: a distance is at least 0, got -0.5"),
     (Cutoff(-0.5, level=0.2), "cutoff: a distance is at least 0, got -0.5"),
-    (True, f"{ONE_OF} True"),
+    (True, rf"{ONE_OF}FalseAlarm\(0.1\), got True"),
     ([1.0], ONE_OF),
-    (Cutoff("g_mean", cv=7), "cv=7 folds need at least 7 minority rows, got 6; use"),
+    (Cutoff(cutoffs.Best("g_mean"), cv=7), "cv=7 folds need at least 7 minority rows, got 6; use"),
     (Cutoff(0.7, cv=25), "cv=25 folds need at least 25 majority rows, got 24; use"),
-    ("model", "'model' is for models with a boundary .* has none: use"),
+    (OWN, r"Own\(\) is for models with a boundary .* has none: use"),
 ]
 
 
 @pytest.mark.parametrize(
     ("name", "cutoff", "message"),
-    [(name, *row) for name in NAMES for row in BAD_CUTOFFS if (name, row[0]) != ("SVDD", "model")],
+    [(name, *row) for name in NAMES for row in BAD_CUTOFFS if (name, row[0]) != ("SVDD", OWN)],
 )
 def test_cutoffs_that_cannot_be(make, fitted, table, name, cutoff, message):
     """Refused before sampling, and a fitted estimator stays as it is."""
@@ -273,9 +276,9 @@ def test_cutoffs_that_cannot_be(make, fitted, table, name, cutoff, message):
         (BDDM(), 50, 0, "BDDM learns from minority rows"),
         (BSVDD(dictionary=51), 50, 9, "51 landmarks cannot be chosen from 50 rows"),
         (BSVDD(), 8, 0, "a false-alarm rate of 0.1 needs at least 9 .* got 8"),
-        (SVDD(cutoff=Cutoff(false_alarm_rate=0.05)), 18, 0, "needs at least 19 .* got 18"),
-        (SVDD(cutoff=Cutoff("false_alarm")), 8, 5, "needs at least 9"),
-        (SVDD(cutoff=Cutoff("g_mean")), 50, 0, "there is no minority row"),
+        (SVDD(cutoff=cutoffs.FalseAlarm(0.05)), 18, 0, "needs at least 19 .* got 18"),
+        (SVDD(cutoff=cutoffs.FalseAlarm()), 8, 5, "needs at least 9"),
+        (SVDD(cutoff=cutoffs.Best("g_mean")), 50, 0, "there is no minority row"),
         (SVDD(), 20_000, 100, None),
         (BSVDD(dictionary=500), 200_000, 0, None),
         (BSVDD(), 9, 0, None),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsvdd import BDD, OCSVM, SVDD, SVDDM, kernels, priors
+from bsvdd import BDD, OCSVM, SVDD, SVDDM, cutoffs, kernels, priors
 from tests.scores import median_distance, values_of
 
 pytestmark = [
@@ -72,7 +72,7 @@ def test_the_order_of_rows_says_nothing(name, seed):
     """
     X, y = rows(seed)
     order = np.random.default_rng(seed).permutation(len(X))
-    cutoff = None if name == "BDD simplex" else "model"
+    cutoff = None if name == "BDD simplex" else cutoffs.Own()
     one, other = fit(name, X, y, cutoff=cutoff), fit(name, X[order], y[order], cutoff=cutoff)
     same_decisions(one, other)
 

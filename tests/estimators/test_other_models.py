@@ -10,7 +10,7 @@ from bsvdd.estimators.bayesian import Bayesian
 from bsvdd.models.potential import kernel_potential
 from bsvdd.models.priors.base import make_variable
 
-from bsvdd import SVM, Cutoff, kernels, priors
+from bsvdd import SVM, Cutoff, cutoffs, kernels, priors
 
 QUICK = dict(draws=120, tune=60, kernel=kernels.RBF(1.5))
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -95,7 +95,7 @@ def test_a_potential_that_says_no_likelihood_is_an_error(table):
 def test_weights_that_do_not_sum_to_one_are_not_renormalised(table):
     with pytest.raises(ValueError, match=r"weights that sum to one, .* sum to 2; .*Cutoff\(cv=5\)"):
         DoubledWeights(**QUICK).fit(*table)
-    est = DoubledWeights(cutoff=Cutoff("g_mean", cv=3), **QUICK).fit(*table)
+    est = DoubledWeights(cutoff=Cutoff(cutoffs.Best("g_mean"), cv=3), **QUICK).fit(*table)
     assert np.isfinite(est.cutoff_)
 
 

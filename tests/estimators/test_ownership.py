@@ -8,7 +8,7 @@ import pytest
 from bsvdd.estimators.registry import REGISTRY
 
 import bsvdd
-from bsvdd import BDD, BSVDD, BSVDDM, LSSVM, SVDD, Cutoff, priors
+from bsvdd import BDD, BSVDD, BSVDDM, LSSVM, SVDD, Cutoff, cutoffs, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 QUICK = {"draws": 40, "tune": 40}
@@ -24,8 +24,8 @@ def results(est, Z, tmp_path):
         "probability": est.probability_normal(Z),
         "loaded": loaded.score_samples(Z),
         "rows": loaded.idata_["constant_data"]["X"].values,
-        "folds": np.array(est.with_cutoff(Cutoff("g_mean", cv=3)).cutoff_),
-        "cutoff": np.array(est.with_cutoff(Cutoff("f1", cv="train")).cutoff_),
+        "folds": np.array(est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv=3)).cutoff_),
+        "cutoff": np.array(est.with_cutoff(Cutoff(cutoffs.Best("f1"), cv="train")).cutoff_),
     }
     if hasattr(est, "with_prior"):
         numbers["split"] = est.p_value(Z, "split")  # fits to a part choose points anew
@@ -104,7 +104,7 @@ def of_objects(est, Z):
     logp = est.model_.compile_logp(mode="FAST_COMPILE")  # one call: no machine code
     return {
         "score": est.score_samples(Z),
-        "folds": np.array(est.with_cutoff(Cutoff("false_alarm", cv=3)).cutoff_),
+        "folds": np.array(est.with_cutoff(Cutoff(cutoffs.FalseAlarm(), cv=3)).cutoff_),
         "prior": np.array(logp(est.model_.initial_point())),
     }
 
@@ -146,6 +146,6 @@ def test_a_refused_refit_leaves_the_fit_as_it_was(table, new_rows, tmp_path):
         est.fit(bad)
     assert list(est.feature_names_in_) == ["a", "b", "c"]
     np.testing.assert_array_equal(est.predict(new), before)
-    with pytest.raises(ValueError, match="criterion"):
+    with pytest.raises(TypeError, match="cutoff must be"):
         est.set_params(cutoff="nothing").fit(bad.fillna(0.0))
     np.testing.assert_array_equal(est.predict(new), before)

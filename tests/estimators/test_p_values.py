@@ -22,6 +22,7 @@ from bsvdd import (
     SVDDM,
     Cutoff,
     Landmarks,
+    cutoffs,
     kernels,
     priors,
 )
@@ -135,7 +136,7 @@ def est(request):
 def test_the_cutoff_of_a_rate_and_p_values_decide_alike_by_every_way_in(est):
     expected = est.p_value(NEW)
     for rate in (0.1, 0.2, 0.5):
-        new = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=rate))
+        new = est.with_cutoff(cutoffs.FalseAlarm(rate))
         flagged = new.predict(NEW) == -1
         assert flagged.sum() < len(NEW)
         np.testing.assert_array_equal(new.p_value(NEW) <= rate + 1e-12, flagged)

@@ -10,7 +10,7 @@ import pytest
 from bsvdd.estimators.report import report, words
 from bsvdd.inference.threads import steps
 
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, Cutoff, Landmarks, kernels, load, plots, priors
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, Landmarks, cutoffs, kernels, load, plots, priors
 
 EVIL = "<script>alert(1)</script>"
 
@@ -87,9 +87,7 @@ def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
     X, y = frame
     labelled = tmp_path / "t.csv"
     X.assign(kind=np.asarray(y)).to_csv(labelled, index=False)
-    landmarks = BSVDD(
-        dictionary=Landmarks(5), prior=priors.Flat(sd=2.0), cutoff=Cutoff("rank", rank=3)
-    )
+    landmarks = BSVDD(dictionary=Landmarks(5), prior=priors.Flat(sd=2.0), cutoff=cutoffs.Rank(3))
     own = SVDD(random_state=np.random.RandomState(3))
     fits = [
         (bayes, frame),

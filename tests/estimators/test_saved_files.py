@@ -23,7 +23,7 @@ from bsvdd.estimators.saved_file import UnreadableFileError, _digest
 from safetensors import numpy as safetensors
 
 import bsvdd
-from bsvdd import BDD, BSVDD, LSSVM, OCSVM, SVDD, Cutoff, Landmarks, kernels, priors
+from bsvdd import BDD, BSVDD, LSSVM, OCSVM, SVDD, Cutoff, Landmarks, cutoffs, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -37,6 +37,7 @@ def saved_and_loaded(est, folder, functions=None):
 # what comes back
 
 
+F1 = cutoffs.Best("f1")
 NEIGHBORS = {"neighbors": 2}  # of 6 minority rows
 
 
@@ -52,10 +53,10 @@ NEIGHBORS = {"neighbors": 2}  # of 6 minority rows
         ("BDD", {"prior": priors.Flat()}),
         ("BDD", {"dictionary": Landmarks(9, "kmeans")}),
         ("BDD", {"kernel": kernels.RBF("median"), "cutoff": 0.8}),
-        ("BDD", {"kernel": kernels.Standardized(kernels.Laplacian(2.0)), "cutoff": "f1"}),
+        ("BDD", {"kernel": kernels.Standardized(kernels.Laplacian(2.0)), "cutoff": F1}),
         ("BDD", {"kernel": kernels.Linear(), "prior": priors.Flat(0.3)}),
         ("BDD", {"kernel": kernels.Polynomial(3, 0.2, 0.5), "dictionary": None}),
-        ("BDD", {"cutoff": Cutoff("cost", cv="train", level=0.2, miss_cost=4.0)}),
+        ("BDD", {"cutoff": Cutoff(cutoffs.Cost(4.0), cv="train", level=0.2)}),
         ("BDD", {"minor_label": ["b", "c"], "random_state": None, "likelihood_scale": 2.0}),
     ],
     ids=str,
@@ -98,9 +99,9 @@ def test_a_fit_comes_back(table, new_rows, tmp_path, name, changes):
         lambda e: e.with_prior(priors.Flat(0.5)).distance(Z) if record.bayesian else 0,
     ):
         np.testing.assert_array_equal(ask(new), ask(est))
-    policy = Cutoff("f1", cv=3, level=0.7)
-    cutoffs = [e.with_cutoff(policy).cutoff_ for e in (new, est)]
-    assert cutoffs[0] == pytest.approx(cutoffs[1], rel=1e-4)
+    policy = Cutoff(F1, cv=3, level=0.7)
+    found = [e.with_cutoff(policy).cutoff_ for e in (new, est)]
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
     np.testing.assert_array_equal(new.predict(Z[["b", "ä", "c"]]), new.predict(Z))
     new.save(tmp_path / "again.nc")  # nothing more is lost, byte for byte
     assert (tmp_path / "again.nc").read_bytes() == (tmp_path / "fit.nc").read_bytes()

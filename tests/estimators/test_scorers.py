@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bsvdd import SVDD, kernels, load, plots, scorers
+from bsvdd import SVDD, cutoffs, kernels, load, plots, scorers
 
 FOLDS = StratifiedKFold(3)
 ADVICE = "need the labels of predict, -1 for abnormal.*use scoring=scorers.roc_auc, or another"
@@ -34,7 +34,7 @@ def coded(request):
     """Return the labels, the estimator fitted to them, and whether they are those of predict."""
     (normal, abnormal), minor_label = CODES[request.param]
     y = np.where(MINORITY, abnormal, normal)
-    est = SVDD(kernel=kernels.RBF(1.5), cutoff="g_mean", minor_label=minor_label)
+    est = SVDD(kernel=kernels.RBF(1.5), cutoff=cutoffs.Best("g_mean"), minor_label=minor_label)
     return y, est.fit(X, y), request.param == "signs"
 
 
@@ -85,7 +85,7 @@ def test_calibration_is_right_or_refused(method, coded):
 
 
 def test_model_selection_with_any_labels_chooses_the_same():
-    pipeline = make_pipeline(StandardScaler(), SVDD(cutoff="g_mean"))
+    pipeline = make_pipeline(StandardScaler(), SVDD(cutoff=cutoffs.Best("g_mean")))
     grid = {"svdd__kernel": [kernels.RBF(s) for s in (0.5, 1.0)]}
     found = []
     for y in (MINORITY, MINORITY.astype(int), np.where(MINORITY, -1, 1)):
@@ -107,7 +107,7 @@ def test_every_kind_of_the_minority_is_abnormal(tmp_path):
     groups = ((0, 60), (4, 3), (-4, 30))
     rows = np.concatenate([rng.normal(mean, 1.0, size=(n, 2)) for mean, n in groups])
     y = np.repeat(["ok", "leak", "burst"], [60, 3, 30])
-    est = SVDD(cutoff="g_mean", minor_label=["leak", "burst"]).fit(rows, y)
+    est = SVDD(cutoff=cutoffs.Best("g_mean"), minor_label=["leak", "burst"]).fit(rows, y)
     est.save(tmp_path / "model.nc")
     auc = roc_auc_score(np.where(y == "ok", 1, -1), est.decision_function(rows))
     for fit in (est, load(tmp_path / "model.nc")):
@@ -116,7 +116,7 @@ def test_every_kind_of_the_minority_is_abnormal(tmp_path):
         assert scorers.g_mean(fit, rows, y) == g_mean
 
 
-OURS, OTHERS = SVDD(cutoff="g_mean"), LogisticRegression()
+OURS, OTHERS = SVDD(cutoff=cutoffs.Best("g_mean")), LogisticRegression()
 ALL = np.full(len(X), True)
 
 

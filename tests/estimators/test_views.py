@@ -12,7 +12,7 @@ from bsvdd.inference.warning import DataWarning
 from sklearn.base import clone
 
 import bsvdd
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, SVDDM, Cutoff, Views, kernels, plots
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, SVDDM, Cutoff, Views, cutoffs, kernels, plots
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -224,7 +224,7 @@ def test_a_view_that_fails_leaves_the_answer_to_the_others(view, why):
         ({"estimator": SVDD(kernel=kernels.Precomputed())}, ValueError, "has no columns"),
         ({"estimator": SVDD(kernel=kernels.Tabular(categorical=0))}, ValueError, "all views"),
         ({"estimator": SVDD(outlier_fraction=3.0)}, ValueError, "outlier_fraction"),
-        ({"cutoff": "model"}, ValueError, "boundary of their own"),
+        ({"cutoff": cutoffs.Own()}, ValueError, "boundary of their own"),
     ],
 )
 def test_wrong_parameters(changes, error, why):

@@ -12,7 +12,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.utils import check_random_state
 
 import bsvdd
-from bsvdd import Cutoff, kernels
+from bsvdd import Cutoff, cutoffs, kernels
 
 RNG = np.random.default_rng(70)
 X = RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]
@@ -64,7 +64,7 @@ def test_scores_are_those_of_the_methods(fitted):
 @each
 def test_the_cutoff_is_that_of_refitted_folds(fitted, name):
     est = fitted[name]
-    assert est.cutoff_ == est.with_cutoff(Cutoff("false_alarm", cv=10)).cutoff_
+    assert est.cutoff_ == est.with_cutoff(Cutoff(cutoffs.FalseAlarm(), cv=10)).cutoff_
     left_out = est.idata_["decision"]["left_out"].values
     assert (left_out > est.cutoff_).sum() == 5  # 55 of 61 within
     np.testing.assert_array_equal(est.predict(Z) == 1, est.score_samples(Z) >= est.offset_)
@@ -99,5 +99,5 @@ def test_few_rows_and_bad_input():
     for name, parameter in (("kNN", "n_neighbors"), ("isolation forest", "n_estimators")):
         with pytest.raises(ValueError, match=f"'{parameter}' parameter of "):
             make(name, **{parameter: 0}).fit(X)
-    with pytest.raises(ValueError, match="has no boundary|has none: use another criterion"):
-        make("kNN", cutoff="model").fit(X)
+    with pytest.raises(ValueError, match="has no boundary|has none: use another of"):
+        make("kNN", cutoff=cutoffs.Own()).fit(X)

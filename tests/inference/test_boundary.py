@@ -9,7 +9,7 @@ from bsvdd.inference import decision
 from scipy.stats import beta, gamma, kstest
 from sklearn.base import clone
 
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, cutoffs, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -90,8 +90,8 @@ def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
 def test_printed_rule_is_the_share_of_distances_within_the_cutoff(est):
     for policy in (
         Cutoff(uncertain=False),
-        Cutoff("false_alarm", false_alarm_rate=0.3, uncertain=False),
-        Cutoff("rank", rank=0.9, cv="train", uncertain=False),
+        Cutoff(cutoffs.FalseAlarm(0.3), uncertain=False),
+        Cutoff(cutoffs.Rank(0.9), cv="train", uncertain=False),
         Cutoff(float(np.median(est.distance(ROWS)))),
     ):
         other = est.with_cutoff(policy)
@@ -129,7 +129,7 @@ def test_interval_ends_are_a_quantile_of_the_draws_and_of_the_draws_with_a_whole
 
 @pytest.mark.parametrize(("rate", "level"), [(0.1, 0.5), (0.3, 0.3), (0.3, 0.8)])
 def test_rule_keeps_the_asked_rate_on_left_out_rows(est, rate, level):
-    other = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=rate, level=level))
+    other = est.with_cutoff(Cutoff(cutoffs.FalseAlarm(rate), level=level))
     assert (other.left_out_scores() < 0).sum() == int(rate * 100 + 1e-9) - 1
     np.testing.assert_array_equal(other.p_value(NEW) <= rate, other.predict(NEW) == -1)
 

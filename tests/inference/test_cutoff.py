@@ -1,8 +1,12 @@
-"""Every criterion of the cutoff on small cases that are counted by hand, and the metrics."""
+"""Every chooser of the cutoff on small cases that are counted by hand, and the metrics."""
+
+import re
+from functools import partial
 
 import numpy as np
 import pytest
-from bsvdd.inference.cutoff import as_cutoff, rates
+from bsvdd.inference.cutoff import as_cutoff
+from bsvdd.inference.cutoffs import Best, Cost, FalseAlarm, Own, Rank, rates
 from bsvdd.inference.decision import evaluate, three_way
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,13 +28,19 @@ MINORITY = np.array([0, 0, 0, 1, 0, 1, 0, 1], dtype=bool)
 #  7.5     1          1  0    1/3  0      1/3        2/3        2/4
 #  8       0          0  0    0    0      0          1/2        0
 TABLE = DISTANCE, MINORITY
-COMPARING = ["g_mean", "balanced_accuracy", "f1", "cost"]
+BEST = list(map(Best, ("g_mean", "balanced_accuracy", "f1")))
+COMPARING = [*BEST, Cost()]
 
 
 def rows(majority, minority):
     """Distances of the majority, then of the minority."""
     y = np.repeat([False, True], [len(majority), len(minority)])
     return np.array([*majority, *minority], dtype=float), y
+
+
+def chosen(choose, distance, minority, far=np.inf):
+    """D_opt, where a value is minus a distance."""
+    return -choose(-distance, minority, -far)
 
 
 # n0 = 3 majority at 1, 3, 4; minority at 2, 5, 6, 7, 8.
@@ -46,50 +56,49 @@ TEN = rows(range(1, 11), [])
 
 
 @pytest.mark.parametrize(
-    ("policy", "table", "expected"),
+    ("choose", "table", "expected"),
     [
-        *((Cutoff(c), TABLE, 3.5) for c in ("g_mean", "balanced_accuracy", "f1", "auto")),
+        *((best, TABLE, 3.5) for best in BEST),
+        (Cutoff().chooser(MINORITY), TABLE, 3.5),
         # costs FP + c FN from the table: c = 1/4 gives 3/4 at 8 (none flagged), and 1/2 at 7.5
         # c = 1: 2 at 3.5, 3 at 5.5, 2 at 7.5 (the largest wins); c = 10: 2 at 3.5
-        *((Cutoff("cost", miss_cost=c), TABLE, 7.5) for c in (0.25, 0.6, 1.0)),
-        (Cutoff("cost", miss_cost=10.0), TABLE, 3.5),
-        *((Cutoff(c), DISAGREE, 4.5) for c in ("g_mean", "f1", "cost")),
-        (Cutoff("cost", miss_cost=10), DISAGREE, 1.5),
+        *((Cost(c), TABLE, 7.5) for c in (0.25, 0.6, 1.0)),
+        (Cost(10.0), TABLE, 3.5),
+        *((c, DISAGREE, 4.5) for c in (Best("g_mean"), Best("f1"), Cost())),
+        (Cost(10), DISAGREE, 1.5),
         # < 1: F1 2/3 (TP 2, FP 2); 1.5: TP 2 FP 1, F1 4/5, G^2 1/2
-        (Cutoff("f1"), rows([1, 4], [2, 3]), 1.5),
-        (Cutoff("g_mean"), NO_SIGNAL, 2.5),
-        (Cutoff("f1"), NO_SIGNAL, np.nextafter(1.0, 0.0)),  # all flagged has 4/6, the most there is
+        (Best("f1"), rows([1, 4], [2, 3]), 1.5),
+        (Best("g_mean"), NO_SIGNAL, 2.5),
+        (Best("f1"), NO_SIGNAL, np.nextafter(1.0, 0.0)),  # all flagged has 4/6, the most there is
         # of equally good cutoffs the largest: F1 is 2/3 with all flagged and with 4 alone
-        (Cutoff("f1"), rows([2, 3], [1, 4]), 3.5),
+        (Best("f1"), rows([2, 3], [1, 4]), 3.5),
         # balanced accuracy 3/4 at 1.5 and at 3.5
-        *((Cutoff(c), rows([1, 3], [2, 4]), 3.5) for c in ("balanced_accuracy", "g_mean", "cost")),
-        (Cutoff("g_mean"), ROUNDING, 1.5),
+        *((c, rows([1, 3], [2, 4]), 3.5) for c in (*BEST[:2], Cost())),
+        (Best("g_mean"), ROUNDING, 1.5),
         # of ten rows number ceil((1 - rate) 11): 10 of .1 and .09, 9 of .2, 8 of .3, 6 of .5
         *(
-            (Cutoff("false_alarm", false_alarm_rate=rate), TEN, c)
+            (FalseAlarm(rate), TEN, c)
             for rate, c in ((0.0910, 10), (0.1, 10), (0.2, 9), (0.3, 8), (0.5, 6))
         ),
-        (Cutoff("auto", false_alarm_rate=0.2), TEN, 9),
+        (Cutoff().chooser(TEN[1]), TEN, 10),
         # majority at 1, 2, 3, 5, 7: number 5 of 6
-        (Cutoff("false_alarm", false_alarm_rate=0.2), TABLE, 7.0),
-        *((Cutoff("rank", rank=r), TABLE, c) for r, c in ((1, 1.0), (np.int64(4), 5.0), (5, 7.0))),
-        (Cutoff("g_mean"), rows([1, 2], [np.inf, np.inf]), 2.0),
-        *((Cutoff(v, level=0.3), t, v) for v in (0, 0.7, -2.0) for t in (TABLE, TEN)),
+        (FalseAlarm(0.2), TABLE, 7.0),
+        *((Rank(r), TABLE, c) for r, c in ((1, 1.0), (np.int64(4), 5.0), (5, 7.0))),
+        (Best("g_mean"), rows([1, 2], [np.inf, np.inf]), 2.0),
     ],
     ids=str,
 )
-def test_cutoffs_by_hand(policy, table, expected):
-    found = policy.choose(*table)
+def test_cutoffs_by_hand(choose, table, expected):
+    found = chosen(choose, *table)
     assert type(found) is float and found == expected
 
 
 def test_a_far_row_lies_beyond_the_cutoff_if_the_classes_are_compared():
     """From the table: below 3.4 the best is between 3 and 3.4; a rate takes no notice."""
-    for criterion in COMPARING:
-        assert Cutoff(criterion).choose(*TABLE, far=3.4) == 3.2
-        assert Cutoff(criterion).choose(*TABLE, far=0.5) == Cutoff(criterion).choose(*TABLE)
-    rate = Cutoff("false_alarm", false_alarm_rate=0.2)
-    assert rate.choose(*TABLE, far=3.4) == rate.choose(*TABLE)
+    for choose in COMPARING:
+        assert chosen(choose, *TABLE, far=3.4) == 3.2
+        assert chosen(choose, *TABLE, far=0.5) == chosen(choose, *TABLE)
+    assert chosen(FalseAlarm(0.2), *TABLE, far=3.4) == chosen(FalseAlarm(0.2), *TABLE)
 
 
 @pytest.mark.parametrize("n", [1, 7, 10, 25, 100])
@@ -101,17 +110,17 @@ def test_false_alarms_and_ranks_in_whole_numbers(n):
     wrong, none = [], np.zeros(n, dtype=bool)
     for d in (np.arange(n) + 0.0, np.floor(np.arange(n) / 3)):  # with ties
         for k in range(1, 100):
-            policy = Cutoff("false_alarm", false_alarm_rate=k / 100)
+            choose = FalseAlarm(k / 100)
             fitting = [r for r in range(1, n + 1) if (n + 1 - r) * 100 <= k * (n + 1)]
-            if fitting and policy.choose(d, none) != d[min(fitting) - 1]:
+            if fitting and chosen(choose, d, none) != d[min(fitting) - 1]:
                 wrong.append((n, k))
             if not fitting:
                 with pytest.raises(ValueError, match=f"needs at least {-(-100 // k) - 1} left-out"):
-                    policy.choose(d, none)
-        shares = [Cutoff("rank", rank=k / 100).choose(d, none) for k in range(1, 100)]
+                    choose.check(none)
+        shares = [chosen(Rank(k / 100), d, none) for k in range(1, 100)]
         assert shares == [d[-(-k * n // 100) - 1] for k in range(1, 100)]
         rates = [1 - c / (n + 1) for c in range(1, n + 1)]
-        assert [Cutoff("false_alarm", false_alarm_rate=r).choose(d, none) for r in rates] == [*d]
+        assert [chosen(FalseAlarm(r), d, none) for r in rates] == [*d]
     assert wrong == []
 
 
@@ -130,12 +139,12 @@ def test_choice_is_the_best_of_all_cutoffs(rows):
         return (d[~minority] > c).sum() + 3 * (d[minority] <= c).sum()
 
     thresholds = np.arange(-0.5, 13)
-    best = Cutoff("g_mean").choose(d, minority)
+    best = chosen(Best("g_mean"), d, minority)
     most = max(map(g_mean, thresholds))
     assert g_mean(best) == pytest.approx(most, abs=1e-12)
     for c in thresholds:
         assert g_mean(c) < most - 1e-9 or (d > c).sum() >= (d > best).sum()
-    best = Cutoff("cost", miss_cost=3).choose(d, minority)
+    best = chosen(Cost(3), d, minority)
     least = min(map(cost, thresholds))
     assert cost(best) == least
     for c in thresholds:  # an equally good one flags the same rows, or more
@@ -146,72 +155,79 @@ def test_choice_is_the_best_of_all_cutoffs(rows):
 
 
 @pytest.mark.parametrize(
-    ("field", "values"),
+    ("make", "named", "values"),
     [
-        ("criterion", ("youden", "radius", np.nan, np.inf)),
-        ("cv", (None, 0, 2.5, 1, True, "kfold")),
-        ("level", (1.0, -0.1)),
-        ("false_alarm_rate", (0.0, 1.0, -0.1, 1.5, np.nan)),
-        ("miss_cost", (0.0, np.inf)),
-        ("rank", (None, 0, -1, 1.0, 1.5, 0.0, True, "3", np.nan)),
+        (Cutoff, "a number", (np.nan, np.inf)),
+        (partial(Cutoff, None), "cv", (None, 0, 2.5, 1, True, "kfold")),
+        (partial(Cutoff, None, "auto"), "level", (1.0, -0.1)),
+        (Best, "the metric of Best", ("youden", "cost", 1.0, None)),
+        (FalseAlarm, "the false-alarm rate", (0.0, 1.0, -0.1, 1.5, np.nan)),
+        (Cost, "the cost of a miss", (0.0, np.inf)),
+        (Rank, "c of Rank", (None, 0, -1, 1.0, 1.5, 0.0, True, "3", np.nan)),
     ],
 )
-def test_fields_are_checked(field, values):
+def test_fields_are_checked(make, named, values):
     for value in values:
-        named = "a number" if field == "criterion" and not isinstance(value, str) else field
-        message = f"cutoff: {named} must .* got {value!r}|{field} must lie"
-        how = {field: value}
-        if field == "rank":
-            how, message = {**how, "criterion": "rank"}, "needs rank=c, a whole number .* a share"
-        with pytest.raises(ValueError, match=message):
-            Cutoff(**how)
-    with pytest.raises(ValueError, match="rank=3 belongs to criterion='rank', got 'g_mean'"):
-        Cutoff("g_mean", rank=3)
+        with pytest.raises(ValueError, match=f"^cutoff: {named} must .* got {value!r}"):
+            make(value)
 
 
-INFINITE, ABSENT = rows([np.inf], [np.inf]), "compares .*use criterion='false_alarm'"
+INFINITE, ABSENT = rows([np.inf], [np.inf]), r"compares .*use cutoffs.FalseAlarm\(0.1\)"
 
 
 @pytest.mark.parametrize(
-    ("policy", "table", "message"),
+    ("choose", "table", "message"),
     [
-        (Cutoff("model"), TABLE, "criterion='model' is the model's own .*; use another"),
-        (Cutoff("g_mean"), INFINITE, "every left-out distance is infinite"),
+        (Own(), TABLE, r"Own\(\) is the model's own .*; use another"),
+        (Best("g_mean"), INFINITE, "every left-out distance is infinite"),
         # half of the rows infinitely far: no cutoff that is a number lets nine tenths in
-        (Cutoff("false_alarm"), rows([1.0] * 5 + [np.inf] * 5, []), "infinite"),
-        *((Cutoff(c), TEN, f"'{c}' {ABSENT}") for c in COMPARING),
-        (Cutoff("rank", rank=11), TEN, "rank=11 .*: there are 10 majority rows"),
-        (Cutoff("g_mean", cv=4), TABLE, "cv=4 folds need at least 4 minority rows, got 3; use"),
-        (Cutoff("f1", cv=11), TEN, f"'f1' {ABSENT}"),
+        (FalseAlarm(), rows([1.0] * 5 + [np.inf] * 5, []), "infinite"),
+        *((choose, TEN, f"{re.escape(repr(choose))} {ABSENT}") for choose in COMPARING),
+        (Rank(11), TEN, r"Rank\(c=11\) .*: there are 10 majority rows"),
     ],
-    ids=range(10),
+    ids=range(8),
 )
-def test_rows_of_which_there_is_no_cutoff(policy, table, message):
+def test_rows_of_which_there_is_no_cutoff(choose, table, message):
     with pytest.raises(ValueError, match=message):
-        policy.choose(*table)
+        chosen(choose, *table)
 
 
 def test_numbers_of_rows_are_checked():
     none, both = TEN[1], MINORITY
-    for policy in [*map(Cutoff, ("auto", "false_alarm", "model", 0.7)), Cutoff(cv=10)]:
-        assert policy.check(none) is None  # a class that is not there needs no fold
-    for policy in [*map(Cutoff, COMPARING), Cutoff("g_mean", cv=3)]:
-        assert policy.check(both) is None
-    with pytest.raises(ValueError, match="cv=11 folds need at least 11 majority rows, got 10; use"):
-        Cutoff(cv=11).check(none)
+    for choose in (None, FalseAlarm(), Own(), 0.7):
+        assert Cutoff(choose, 10).check(none) is None  # a class that is not there needs no fold
+    for choose in (*COMPARING, None, Own(), 0.7):
+        assert Cutoff(choose, 3).check(both) is None
+    for policy, minority, message in (
+        (Cutoff(cv=11), none, "cv=11 folds need at least 11 majority rows, got 10; use"),
+        (Cutoff(Best(), cv=4), both, "cv=4 folds need at least 4 minority rows, got 3; use"),
+        (Cutoff(Best("f1"), cv=11), none, ABSENT),
+        (Cutoff(Rank(6)), both, "there are 5 majority rows"),
+        (Cutoff(FalseAlarm(0.1)), both, "needs at least 9 left-out majority rows, got 5"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            policy.check(minority)
 
 
 def test_what_stands_for_a_cutoff():
     for value, expected in (
         (None, Cutoff()),
-        ("f1", Cutoff("f1")),
-        (Cutoff("cost", cv=5), Cutoff("cost", cv=5)),
+        (Best("f1"), Cutoff(Best("f1"))),
+        (Cutoff(Cost(), cv=5), Cutoff(Cost(), cv=5)),
         (np.float64(0.7), Cutoff(0.7)),
         (0, Cutoff(0)),
     ):
         assert as_cutoff(value) == expected
-    for wrong in (True, [1.0], object):
-        with pytest.raises(TypeError, match="cutoff must be None, a criterion's name, a Cutoff or"):
+    assert [Cutoff(c).of_rows for c in (None, Best(), Own(), 0.7)] == [True, True, False, False]
+    others = True, [1.0], object, Own, "false_alarm", "youden"
+    for wrong, named in (
+        *((wrong, "FalseAlarm(0.1)") for wrong in others),
+        ("g_mean", 'Best("g_mean")'),
+        ("cost", "Cost(5)"),
+        ("model", "Own()"),
+    ):
+        message = f"cutoff must be None, a number, .* such as {re.escape(f'cutoffs.{named}, got')} "
+        with pytest.raises(TypeError, match=message):
             as_cutoff(wrong)
 
 

@@ -10,7 +10,7 @@ import json
 import numpy as np
 import pytest
 
-from bsvdd import BSVDD, Cutoff, kernels, priors
+from bsvdd import BSVDD, cutoffs, kernels, priors
 from tests.references import STORE
 from tests.scores import upper_median
 
@@ -45,11 +45,11 @@ def test_cutoff_is_that_of_refits(name, prior, correlation):
         refitted[j] = at_full_norm(est, fold, majority[[j]])
 
     assert np.corrcoef(closed[:N0], refitted[:N0])[0, 1] > correlation
-    for policy in (Cutoff("false_alarm"), Cutoff("g_mean")):
-        expected = policy.choose(refitted, y == 1)
+    for policy in (cutoffs.FalseAlarm(), cutoffs.Best("g_mean")):
+        expected = -policy(-refitted, y == 1)
         assert est.with_cutoff(policy).cutoff_ == pytest.approx(expected, rel=0.02)
     expected, found, in_sample = (
-        Cutoff("false_alarm").choose(distance, y == 1) for distance in (refitted, closed, d)
+        -cutoffs.FalseAlarm()(-distance, y == 1) for distance in (refitted, closed, d)
     )
     assert abs(found - expected) < abs(in_sample - expected) / 3  # what leaving out is for
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, priors
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs, kernels, priors
 from tests.scores import thresholds, upper_median, weights_of
 
 pytestmark = [
@@ -72,7 +72,7 @@ def test_left_out_rows_have_all_digits(model, sd, spread):
     normal = est.predict(new) == 1
     np.testing.assert_array_equal(est.probability_normal(new) > est.fit_.level, normal)
     np.testing.assert_array_equal(est.score_samples(new) >= 0, normal)
-    rate = est.with_cutoff(Cutoff("false_alarm", false_alarm_rate=0.3))
+    rate = est.with_cutoff(cutoffs.FalseAlarm(0.3))
     np.testing.assert_array_equal(rate.p_value(new) <= 0.3, rate.predict(new) == -1)
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.optimize import OptimizeResult
 from scipy.stats import multivariate_normal
 
-from bsvdd import BDDM, Cutoff, kernels, priors
+from bsvdd import BDDM, Cutoff, cutoffs, kernels, priors
 from tests.cases import covariance
 from tests.scores import thresholds
 
@@ -257,5 +257,5 @@ def test_automatic_cutoff_is_by_leave_one_out():
     margins = f - thresholds(changed)[:, None]
     left[np.argsort(y[order], kind="stable")] = deciding_quantile(margins, 0.3, log_weight)
     np.testing.assert_allclose(changed.left_out_scores(), left, rtol=1e-9, atol=1e-12)
-    assert est.cutoff_ == est.with_cutoff(Cutoff("g_mean", cv="loo")).cutoff_
-    assert est.cutoff_ != est.with_cutoff(Cutoff("g_mean", cv="train")).cutoff_
+    assert est.cutoff_ == est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv="loo")).cutoff_
+    assert est.cutoff_ != est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv="train")).cutoff_

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import OneClassSVM
 from sklearn.utils import check_random_state
 
-from bsvdd import BDD, BDDM, Cutoff, kernels
+from bsvdd import BDD, BDDM, Cutoff, cutoffs, kernels
 from bsvdd import priors as P
 from tests.cases import covariance
 from tests.scores import score_of, thresholds, values_of
@@ -326,7 +326,7 @@ def test_folds_take_their_own_rows_of_a_prior(cls):
         few = dict(kernel=RBF, draws=30, tune=30, chains=1, cutoff=cutoff)
         return cls(**few, **more).fit(X[these], y[these])
 
-    est = fit(np.arange(n[of]), slice(None), Cutoff("g_mean", cv=3))
+    est = fit(np.arange(n[of]), slice(None), Cutoff(cutoffs.Best("g_mean"), cv=3))
     own = dict(likelihood_scale=est.likelihood_scale_)  # lambda is that of all rows
     seed, values = check_random_state(0).randint(2**31 - 1), np.empty((len(thresholds(est)), 24))
     for train, test in StratifiedKFold(3, shuffle=True, random_state=int(seed)).split(X, y):

@@ -7,7 +7,7 @@ from bsvdd.models import Gram, one_class_svm, svdd
 from sklearn.base import clone
 from sklearn.svm import OneClassSVM
 
-from bsvdd import OCSVM, SVDD, SVDDM, Cutoff, kernels
+from bsvdd import OCSVM, SVDD, SVDDM, Cutoff, cutoffs, kernels
 
 from .helpers import interior_points, quadratic_program, rbf, squared_distances
 
@@ -67,7 +67,9 @@ def test_the_sphere_is_that_of_a_general_solver_and_meets_its_conditions(kernel,
     np.testing.assert_array_equal(sphere.case == "outside", np.where(y == 0, full, zero))
     # the same decisions, away from the boundary
     cls, more = (SVDDM, {"C2": penalties[1]}) if n1 else (SVDD, {})
-    est = cls(kernel=kernel, C=penalties[0], cutoff="model", **more).fit(rows, y if n1 else None)
+    est = cls(kernel=kernel, C=penalties[0], cutoff=cutoffs.Own(), **more).fit(
+        rows, y if n1 else None
+    )
     np.testing.assert_array_equal(est.weights_, w)
     d = np.sqrt(squared_distances(theirs, K, kernel(rows, Z), kernel.diag(Z)))
     clear = np.abs(d - R2**0.5) > 1e-6
@@ -122,12 +124,12 @@ def test_no_more_rows_are_flagged_than_the_outlier_fraction_and_none_by_a_hard_m
         n, p = rng.integers(20, 90), rng.integers(1, 8)
         rows = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 3) + rng.normal(size=p)
         for fraction in (0.05, 0.1, 0.3, 0.5, 1.0):
-            est = SVDD(kernel=kernel, outlier_fraction=fraction, cutoff="model").fit(rows)
+            est = SVDD(kernel=kernel, outlier_fraction=fraction, cutoff=cutoffs.Own()).fit(rows)
             assert (est.predict(rows) == -1).mean() <= fraction + 1e-12
             below = est.distance(rows).values[0, 0][est.weights_ < est.C_ * (1 - 1e-6)]
             boundary = max(est.radius_, below.max(initial=0.0))
             assert est.radius_ <= est.cutoff_ == pytest.approx(boundary, rel=1e-5)
-        hard = SVDD(kernel=kernel, C=1, cutoff="model").fit(rows)
+        hard = SVDD(kernel=kernel, C=1, cutoff=cutoffs.Own()).fit(rows)
         for these in (rows[rng.permutation(n)], *(rows[[i]] for i in range(0, n, 7))):
             assert (hard.predict(these) == 1).all()
 
@@ -145,17 +147,17 @@ def test_fractions_are_the_penalties_of_tax(fraction):
 def test_rows_are_left_out_by_refitted_folds_only():
     """Without a support vector, the other weights are those of another problem."""
     one_class = OCSVM(kernel=kernels.RBF(0.8), nu=0.1)
-    for est, data, criterion, folds in (
-        (SVDDM(kernel=kernels.RBF(0.6)), instance(1, n0=40), "g_mean", 6),
-        (SVDD(kernel=kernels.RBF(0.6)), (X,), "false_alarm", 10),
-        (one_class, (ROWS,), "false_alarm", 10),
+    for est, data, choose, folds in (
+        (SVDDM(kernel=kernels.RBF(0.6)), instance(1, n0=40), cutoffs.Best("g_mean"), 6),
+        (SVDD(kernel=kernels.RBF(0.6)), (X,), cutoffs.FalseAlarm(), 10),
+        (one_class, (ROWS,), cutoffs.FalseAlarm(), 10),
     ):
         est.fit(*data)
         with pytest.raises(ValueError, match="no leave-one-out in closed form.*use cv='auto' or a"):
-            est.with_cutoff(Cutoff("false_alarm", cv="loo"))
-        assert est.cutoff_ == est.with_cutoff(Cutoff(criterion, cv=folds)).cutoff_
+            est.with_cutoff(Cutoff(cutoffs.FalseAlarm(), cv="loo"))
+        assert est.cutoff_ == est.with_cutoff(Cutoff(choose, cv=folds)).cutoff_
         # new rows lie outside of the sphere
-        assert criterion == "g_mean" or est.cutoff_ > est.with_cutoff("model").cutoff_
+        assert choose == cutoffs.Best() or est.cutoff_ > est.with_cutoff(cutoffs.Own()).cutoff_
     both = np.concatenate([ROWS, Z[:10]])  # minority rows are not learnt from
     same = clone(one_class).fit(both, np.arange(70) >= 60)
     np.testing.assert_array_equal(one_class.weights_, same.weights_)
@@ -194,7 +196,7 @@ NUS = [0.03, 0.1, 0.25, 0.5, 0.9]
 
 
 def one_class(nu, kernel=KERNELS[0], rows=ROWS):
-    return OCSVM(kernel=kernel, nu=nu, cutoff="model").fit(rows)
+    return OCSVM(kernel=kernel, nu=nu, cutoff=cutoffs.Own()).fit(rows)
 
 
 @pytest.mark.parametrize("nu", NUS)
@@ -225,7 +227,10 @@ def test_nu_property_and_the_three_cases(rows, nu):
 
 @pytest.mark.parametrize("nu", NUS)
 def test_it_is_svdd_and_scikit_learn_for_rbf(nu):
-    est, sphere = one_class(nu), SVDD(kernel=KERNELS[0], C=1 / (nu * 60), cutoff="model").fit(ROWS)
+    est, sphere = (
+        one_class(nu),
+        SVDD(kernel=KERNELS[0], C=1 / (nu * 60), cutoff=cutoffs.Own()).fit(ROWS),
+    )
     theirs = OneClassSVM(gamma=1 / (2 * 1.3**2), nu=nu, tol=1e-10).fit(ROWS)
     f = est.decision_function(Z) * est.plane_.rho  # ours is in units of rho
     np.testing.assert_allclose(f * nu * 60, theirs.decision_function(Z), atol=1e-5)

@@ -1,0 +1,313 @@
+r"""Choosers of a cutoff, functions of the values of left-out rows.
+
+A value is a similarity, its logarithm or a score: larger is more normal. A chooser is called with
+left-out values (n,), a mask of the minority rows (n,), and the value of a row that resembles no
+training row, which is minus infinity if left out. It returns the cutoff c: a row is normal if its
+value is at least c. An increasing function of the values gives the same decisions.
+
+>>> import numpy as np
+>>> from bsvdd import cutoffs
+>>> values = np.array([0.9, 0.8, 0.7, 0.6, 0.1])
+>>> minority = np.array([False, False, False, True, True])
+>>> round(cutoffs.Best("g_mean")(values, minority), 2)
+0.65
+>>> cutoffs.FalseAlarm(0.25)(values, minority), cutoffs.Rank(2)(values, minority)
+(0.7, 0.8)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, override
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..models.kernels.base import is_number
+
+__all__ = ["Best", "Cost", "FalseAlarm", "Own", "Rank"]
+
+METRICS = ("g_mean", "balanced_accuracy", "f1")
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """The base class of all choosers."""
+
+    of_rows: ClassVar[bool] = True  # whether it needs left-out rows
+
+    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+        """Return the cutoff: a row is normal if its value is at least this."""
+        raise NotImplementedError
+
+    def check(self, minority: np.ndarray) -> None:
+        """Raise a ValueError if the classes have too few rows."""
+
+    def rate_at(self, cutoff: float, values: np.ndarray, minority: np.ndarray) -> float:
+        """Return the rate of false alarms that is asked, or that a cutoff has on these rows.
+
+        It is at least 1/(n0 + 1).
+        """
+        majority = values[~minority]
+        return max(float((majority < cutoff).mean()), 1.0 / (len(majority) + 1))
+
+
+@dataclass(frozen=True)
+class FalseAlarm(Chooser):
+    r"""The cutoff for a rate of false alarms; it needs no minority rows.
+
+    It is the left-out value of the majority that is number
+    :math:`\lceil (1 - \alpha)(n_0 + 1) \rceil` in descending order.
+
+    Parameters
+    ----------
+    rate : float, default=0.1
+        :math:`\alpha`, the share of new normal rows that may be called abnormal, between 0 and 1.
+        It needs at least 1/rate - 1 majority rows: 9 for 0.1, 19 for 0.05, 99 for 0.01.
+
+    Raises
+    ------
+    ValueError
+        The rate does not lie between 0 and 1.
+    """
+
+    rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.rate) and 0 < self.rate < 1):
+            raise ValueError(
+                "cutoff: the false-alarm rate must lie between 0 and 1, without 0 and 1, got "
+                f"{self.rate!r}; no cutoff from data promises a rate of 0"
+            )
+
+    @override
+    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+        majority = np.sort(values[~minority])
+        cutoff = float(majority[-self._number(len(majority))])
+        if not math.isfinite(cutoff):
+            raise ValueError(
+                "cutoff: too many left-out distances are infinite for a false-alarm rate of "
+                f"{self.rate:g}; the weights have collapsed on a few rows: use another prior"
+            )
+        return cutoff
+
+    @override
+    def check(self, minority: np.ndarray) -> None:
+        self._number(int((~minority).sum()))
+
+    @override
+    def rate_at(self, cutoff: float, values: np.ndarray, minority: np.ndarray) -> float:
+        return self.rate
+
+    def _number(self, n: int) -> int:
+        """Return ceil((1 - rate)(n + 1)); a ValueError if it is more than n, the number of rows."""
+        number = math.ceil((1.0 - self.rate) * (n + 1) - 1e-9)  # .9 * 10 is 9, not 9.000000000002
+        if number > n:
+            raise ValueError(
+                f"cutoff: a false-alarm rate of {self.rate:g} needs at least "
+                f"{math.ceil(1.0 / self.rate - 1.0 - 1e-9)} left-out majority rows, got {n}; use "
+                f"a rate of {1 / (n + 1):.3g} or more, another of bsvdd.cutoffs, or a number"
+            )
+        return number
+
+
+class _Comparing(Chooser):
+    """A chooser that compares the classes.
+
+    It takes the best cutoff that a row far from all training rows does not reach, unless no
+    majority row reaches such a cutoff.
+    """
+
+    def _gain(self, tp: np.ndarray, fp: np.ndarray, fn: np.ndarray, tn: np.ndarray) -> np.ndarray:
+        """Return what is largest at the best of cutoffs, from the counts of each."""
+        raise NotImplementedError
+
+    @override
+    def check(self, minority: np.ndarray) -> None:
+        if not minority.any():
+            raise ValueError(
+                f"cutoff: {self!r} compares majority with minority rows, but there is no minority "
+                "row; use cutoffs.FalseAlarm(0.1)"
+            )
+
+    @override
+    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+        self.check(minority)
+        cutoffs = candidates(np.append(values, far))
+        if values[~minority].max() > far:
+            cutoffs = cutoffs[cutoffs > far]
+        fp = np.searchsorted(np.sort(values[~minority]), cutoffs)
+        tp = np.searchsorted(np.sort(values[minority]), cutoffs)
+        gain = self._gain(tp, fp, minority.sum() - tp, (~minority).sum() - fp)
+        best = gain >= gain.max() - 1e-12 * max(1.0, abs(gain.max()))  # ties, up to rounding
+        return float(cutoffs[best][0])
+
+
+@dataclass(frozen=True)
+class Best(_Comparing):
+    r"""The cutoff with the best value of a metric; it needs minority rows.
+
+    Parameters
+    ----------
+    metric : str, default="g_mean"
+        - ``"g_mean"``: :math:`\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}`;
+        - ``"balanced_accuracy"``: (TPR + TNR)/2, that is Youden's J;
+        - ``"f1"``: F1 of the minority (with a weak signal it flags all rows).
+
+    Raises
+    ------
+    ValueError
+        The metric is unknown.
+    """
+
+    metric: str = "g_mean"
+
+    def __post_init__(self) -> None:
+        if self.metric not in METRICS:
+            raise ValueError(
+                f"cutoff: the metric of Best must be one of {METRICS}, got {self.metric!r}"
+            )
+
+    @override
+    def _gain(self, tp: np.ndarray, fp: np.ndarray, fn: np.ndarray, tn: np.ndarray) -> np.ndarray:
+        return rates(tp, fp, fn, tn)[self.metric]
+
+
+@dataclass(frozen=True)
+class Cost(_Comparing):
+    """The cutoff with the smallest sum, false alarms + ``miss`` x misses; it needs minority rows.
+
+    Parameters
+    ----------
+    miss : float, default=1
+        Cost of a missed minority row; a false alarm costs 1.
+
+    Raises
+    ------
+    ValueError
+        The cost is not positive and finite.
+    """
+
+    miss: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.miss) and 0 < self.miss < np.inf):
+            raise ValueError(
+                f"cutoff: the cost of a miss must be positive and finite, got {self.miss!r}"
+            )
+
+    @override
+    def _gain(self, tp: np.ndarray, fp: np.ndarray, fn: np.ndarray, tn: np.ndarray) -> np.ndarray:
+        return -(fp + self.miss * fn)
+
+
+@dataclass(frozen=True)
+class Rank(Chooser):
+    r"""The value of the majority that is number c in descending order: the distance number c.
+
+    With ``Cutoff(Rank(c), cv="train")`` it is the rule :math:`d_z \le d_{(c)}` of BDD.
+
+    Parameters
+    ----------
+    c : int or float
+        c itself, from 1 to n0, or a share between 0 and 1 of the majority rows: ceil(share n0).
+
+    Raises
+    ------
+    ValueError
+        c is neither.
+    """
+
+    c: int | float
+
+    def __post_init__(self) -> None:
+        c: Any = self.c
+        whole = isinstance(c, int | np.integer) and not isinstance(c, bool) and c >= 1
+        if not (whole or (is_number(c) and 0 < c < 1)):
+            raise ValueError(
+                "cutoff: c of Rank must be a whole number from 1 to the number of majority rows, "
+                f"or a share of them, between 0 and 1 without 0 and 1; got {c!r}"
+            )
+
+    @override
+    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+        majority = np.sort(values[~minority])
+        return float(majority[-self._number(len(majority))])
+
+    @override
+    def check(self, minority: np.ndarray) -> None:
+        self._number(int((~minority).sum()))
+
+    def _number(self, n: int) -> int:
+        """Return c, the number of the value among n."""
+        if self.c < 1:
+            return math.ceil(self.c * n - 1e-9)  # .7 * 10 is 7, not 7.000000000000001
+        if self.c > n:
+            raise ValueError(
+                f"cutoff: {self!r} is out of range: there are {n} majority rows with a distance; "
+                f"use a whole number from 1 to {n}, or a share such as Rank(0.9)"
+            )
+        return int(self.c)
+
+
+@dataclass(frozen=True)
+class Own(Chooser):
+    """The model's own boundary, such as the radius of SVDD, or f = 0 of an SVM."""
+
+    of_rows: ClassVar[bool] = False
+
+    @override
+    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+        raise ValueError(
+            "cutoff: Own() is the model's own boundary and needs no left-out values; use another "
+            "of bsvdd.cutoffs"
+        )
+
+
+def rates(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> dict[str, np.ndarray]:
+    r"""Return the metrics that follow from the four counts, elementwise for arrays.
+
+    A ratio with denominator 0 (PPV if no row is flagged, FNR without minority rows) is NaN.
+
+    Returns
+    -------
+    dict
+        ``accuracy``, ``f1`` = 2TP/(2TP+FP+FN), ``fpr`` = FP/(FP+TN) (majority rows flagged),
+        ``fnr`` = FN/(FN+TP) (minority rows missed), ``ppv`` = TP/(TP+FP),
+        ``g_mean`` = :math:`\sqrt{(1-FPR)(1-FNR)}`, ``balanced_accuracy`` = 1 - (FPR+FNR)/2.
+    """
+    tp, fp, fn, tn = (np.asarray(n, dtype=float) for n in (tp, fp, fn, tn))
+    fpr, fnr = _ratio(fp, fp + tn), _ratio(fn, fn + tp)
+    return {
+        "accuracy": _ratio(tp + tn, tp + fp + fn + tn),
+        "f1": _ratio(2 * tp, 2 * tp + fp + fn),
+        "fpr": fpr,
+        "fnr": fnr,
+        "ppv": _ratio(tp, tp + fp),
+        "g_mean": np.sqrt((1 - fpr) * (1 - fnr)),
+        "balanced_accuracy": 1 - (fpr + fnr) / 2,
+    }
+
+
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    out = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+    return np.divide(numerator, denominator, out=out, where=denominator > 0)
+
+
+def candidates(values: np.ndarray) -> np.ndarray:
+    """Return one cutoff for each way to split the values, in ascending order.
+
+    The first is the smallest value (no row is flagged). The next lie half-way between two
+    neighbours, so that they suit new rows too. The last lies above the largest (all are flagged).
+    """
+    values = np.unique(values[np.isfinite(values)])
+    if not len(values):
+        raise ValueError(
+            "cutoff: every left-out distance is infinite; the weights have collapsed on a few "
+            "rows: use another prior, or a number as the cutoff"
+        )
+    low, high = values[:-1], values[1:]
+    between = (low + high) / 2
+    between = np.where((low < between) & (between < high), between, high)  # adjacent floats
+    return np.concatenate([values[:1], between, [np.nextafter(values[-1], np.inf)]])
