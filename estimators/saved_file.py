@@ -41,7 +41,7 @@ from .registry import ESTIMATORS
 from .rows.columns import FORMS, Dates
 from .training import TrainingData
 
-FORMAT = 3
+FORMAT = 4
 
 NONE = type(None)
 PLAIN = (str, int, float, bool)

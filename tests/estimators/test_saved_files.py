@@ -287,7 +287,7 @@ BYTES = {
     "appended": (lambda b: b + b"x", NO_FIT),
     "another value": (lambda b: b[:-20] + b"!" + b[-19:], OTHER_BYTES),
     "another text": (lambda b: b.replace(b"bandwidth", b"bandwodth"), OTHER_BYTES),
-    "another format": (lambda b: b.replace(b'format\\": 3', b'format\\": 4'), "has format 4, and "),
+    "another format": (lambda b: b.replace(b'format\\": 4', b'format\\": 3'), "has format 3, and "),
     "a header of 2^60 bytes": (lambda b: (2**60).to_bytes(8, "little") + b[8:], NO_FIT),
     "no header of bsvdd": (of_header({"x": tensor()}), NO_FIT),
     "a list": (of_header([]), NO_FIT),

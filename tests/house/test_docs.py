@@ -20,7 +20,7 @@ from bsvdd.models.kernels import bandwidth
 from sphinx.util.inventory import InventoryFile
 
 import bsvdd
-from bsvdd import kernels, plots, priors
+from bsvdd import cutoffs, kernels, plots, priors
 from docs import figures
 from docs.pages import mathml
 from tests.house.test_arrows import MODULES
@@ -51,9 +51,10 @@ def functions_and_classes(module):
     }
 
 
+PARTS = {"cutoffs": cutoffs, "kernels": kernels, "priors": priors, "plots": plots}
 PUBLIC = {f"bsvdd.{name}" for name in bsvdd.__all__} | {
     f"bsvdd.{short}.{full.rpartition('.')[2]}"
-    for short, module in (("kernels", kernels), ("priors", priors), ("plots", plots))
+    for short, module in PARTS.items()
     for full in functions_and_classes(module)
 }
 
