@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 import scipy
 
-from .. import quadratic_program
 from .base import SMALLEST, is_number
 
 MEDIAN_ROWS = 5000  # the 12.5 million distances of so many rows fit in 100 MB
 LIKELIHOOD_ROWS, LIKELIHOOD_GRID = 1000, 25  # largest sample, and number of candidates
 COPIES = 1e-16  # squared distance, relative to that of two rows, below which rows are copies
-PEAK_ROWS, RATIO_ROWS = 500, 2000  # largest samples of peak and max_variance_ratio
 
 
 def mean_squared_pairwise_distance(X: np.ndarray) -> float:
@@ -74,84 +72,6 @@ def median(X: np.ndarray) -> float:
 def scale(X: np.ndarray) -> float:
     r"""The bandwidth of scikit-learn's ``gamma='scale'``: :math:`s^2 = p\,\mathrm{var}(X)/2`."""
     return math.sqrt(X.shape[1] * X.var() / 2.0)
-
-
-def auto(X: np.ndarray) -> float:
-    r"""The bandwidth of scikit-learn's ``gamma='auto'``, :math:`s^2 = p/2`, for any rows."""
-    return math.sqrt(X.shape[1] / 2.0)
-
-
-def scott(X: np.ndarray) -> float:
-    r"""Scott's rule for densities (Scott 1992), :math:`s = \bar\sigma\, n^{-1/(p+4)}`.
-
-    :math:`\bar\sigma^2` is the mean variance of the columns.
-    """
-    n, p = X.shape
-    return _mean_sd(X) * n ** (-1.0 / (p + 4))
-
-
-def silverman(X: np.ndarray) -> float:
-    r"""Silverman's rule for densities (Silverman 1986).
-
-    .. math:: s = \bar\sigma \left(\frac{n (p + 2)}{4}\right)^{-1/(p+4)}
-
-    with :math:`\bar\sigma^2` the mean variance of the columns.
-    """
-    n, p = X.shape
-    return _mean_sd(X) * (n * (p + 2) / 4.0) ** (-1.0 / (p + 4))
-
-
-def peak(X: np.ndarray) -> float:
-    r"""Peak criterion (Kakde et al. 2017), where the optimal SVDD objective falls fastest.
-
-    .. math:: \frac{d^2}{ds^2}\left[1 - \min_w w^\top K_s w\right] = 0, \qquad
-        \sum w = 1, \quad w \ge 0,
-
-    The criterion is the first such s of a smoothing spline through 40 values of s, from 1/20 of
-    the median distance to twice the median distance. With more than 500 rows, a sample of 500
-    with a fixed seed is used.
-    """
-    X = _sample(X, PEAK_ROWS)
-    unit = median(X)
-    if not 0.0 < unit < math.inf:
-        return unit
-    D2 = scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(X / unit, "sqeuclidean"))
-    grid = np.geomspace(0.05, 2.0, 40)
-    objective = []
-    for s in grid:
-        K = np.exp(-D2 / (2.0 * s**2))
-        w = quadratic_program.minimize(2.0 * K, np.zeros(len(K)))
-        objective.append(1.0 - w @ K @ w)
-    second = scipy.interpolate.make_smoothing_spline(grid, np.array(objective)).derivative(2)
-    fine = np.linspace(grid[0], grid[-1], 2000)
-    turns = np.flatnonzero((second(fine[:-1]) < 0) & (second(fine[1:]) >= 0))
-    return unit * float(fine[turns[0]] if len(turns) else grid[0])
-
-
-def max_variance_ratio(X: np.ndarray) -> float:
-    r"""The s with the largest variance of kernel values for their mean (Evangelista et al. 2007).
-
-    .. math:: s = \mathrm{arg\,max}_s
-        \frac{\mathrm{Var}_{i<j}\, k_s(x_i, x_j)}{\mathrm{mean}_{i<j}\, k_s(x_i, x_j) + 1/n}
-
-    The term 1/n, the share of the diagonal in the mean of K, prevents the ratio from rising as s
-    goes to zero. The search is bounded by 1/100 of the median distance and 10 times the median
-    distance. With more than 2,000 rows, a sample of 2,000 with a fixed seed is used.
-    """
-    X = _sample(X, RATIO_ROWS)
-    unit = median(X)
-    if not 0.0 < unit < math.inf:
-        return unit
-    d2 = scipy.spatial.distance.pdist(X / unit, "sqeuclidean")
-
-    def minus_ratio(log_s: float) -> float:
-        k = np.exp(-d2 / (2.0 * math.exp(log_s) ** 2))
-        return -float(k.var() / (k.mean() + 1.0 / len(X)))
-
-    bounds = (math.log(0.01), math.log(10.0))
-    return unit * math.exp(
-        scipy.optimize.minimize_scalar(minus_ratio, bounds=bounds, method="bounded").x
-    )
 
 
 def likelihood(X: np.ndarray, dimensions: int | None = None) -> float:
@@ -207,21 +127,12 @@ def _sample(X: np.ndarray, size: int) -> np.ndarray:
     return X if len(X) <= size else np.random.default_rng(0).choice(X, size, replace=False)
 
 
-def _mean_sd(X: np.ndarray) -> float:
-    return math.sqrt(X.var(axis=0, ddof=1).mean())
-
-
 CRITERIA: dict[str, Callable[..., float]] = {
     "likelihood": likelihood,
     "modified_mean": modified_mean,
     "mean": mean,
     "median": median,
     "scale": scale,
-    "auto": auto,
-    "scott": scott,
-    "silverman": silverman,
-    "peak": peak,
-    "max_variance_ratio": max_variance_ratio,
 }
 
 
