@@ -5,6 +5,7 @@ from .estimators.bdd import BDD as BDD
 from .estimators.bdd import BDDM as BDDM
 from .estimators.bsvdd import BSVDD as BSVDD
 from .estimators.bsvdd import BSVDDM as BSVDDM
+from .estimators.rows.tables import read_table as read_table
 from .estimators.saved_file import load as load
 from .estimators.svdd import SVDD as SVDD
 from .estimators.svdd import SVDDM as SVDDM

@@ -108,13 +108,13 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), path of a .npy, .parquet or .csv file, or dask collection
+        X : array-like of shape (n, p), data frame, path of a .npy file, or dask collection
             Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). With a
             ``dictionary``, an array, a memory map, a .npy file or a dask array or data frame is
             read in blocks and never as a whole, in its own precision (kernel values of float32
             rows are computed in float32). Columns of text are numbers, dates or categories, see
             ``bsvdd.estimators.rows.columns``.
-        y : array-like of shape (n,), or name of a column of the file or data frame, optional
+        y : array-like of shape (n,), or name of a column of the data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise, which may list the labels of several kinds
             (:meth:`kinds`). Without y, all rows are majority. One-class models learn from the
@@ -441,11 +441,10 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), path of a file, or dask collection
-            As in ``fit``; columns of a data frame or file are taken by their names. A file is read
-            in blocks. For a dask array or data frame, this method
-            and the others with one number per row return lazy dask arrays. If the labels of the
-            fit were a column of the file or data frame, this column is ignored.
+        X : array-like of shape (n, p), or dask collection
+            As in ``fit``; columns of a data frame are taken by their names. For a dask array or
+            data frame, this method and the others with one number per row return lazy dask arrays.
+            If the labels of the fit were a column of a data frame, this column is ignored.
 
         Returns
         -------
@@ -554,7 +553,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a file
+        X : array-like of shape (n, p)
         prob : float, default=0.9
             Probability of the interval of the surprise.
         p_value : str or None, default="left-out"
@@ -585,7 +584,7 @@ class Detector(OutlierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            X has another number of columns than in ``fit``, NaN or infinity, or no rows (a file);
+            X has another number of columns than in ``fit``, or NaN or infinity;
             prob does not lie between 0 and 1; p_value as in :meth:`p_value`.
         TypeError
             X is a dask collection; the methods with one number per row accept it, and are lazy.
@@ -612,7 +611,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a file
+        X : array-like of shape (n, p)
 
         Returns
         -------
@@ -646,7 +645,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), path of a file, or dask collection
+        X : array-like of shape (n, p), or dask collection
             As in :meth:`probability_normal`; for a dask collection the result is lazy.
         method : {"left-out", "split"}, default="left-out"
             How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
@@ -727,7 +726,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a file
+        X : array-like of shape (n, p)
         fdr : float, default=0.1
         method : {"left-out", "split"}, default="left-out"
             As in :meth:`p_value`. There is a theorem for "split" (Bates et al. 2023); for
@@ -829,7 +828,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a file, optional
+        X : array-like of shape (n, p), optional
             Rows inside the description are explained too. By default the training rows are
             explained, each left out: its own weight leaves the sums, and its values leave the
             ranks of the columns.
@@ -915,7 +914,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a file
+        X : array-like of shape (n, p)
         background : float, default=0.01
             The p-value at which a row is as likely of an unknown kind as normal, in [0, 1): about
             this share of normal rows is more likely unknown. With 0 no row is unknown: P(normal) is

@@ -24,7 +24,7 @@ from ..models.kernels import Kernel, as_kernel
 from ..models.potential import KernelLikelihood, Likelihood, likelihood_of
 from ..models.priors import GraphLaplacian
 from . import training
-from .inputs import naming, numbers_of, training_names, validated, warn_of_columns
+from .inputs import numbers_of, training_names, validated, warn_of_columns
 from .labels import classes_of
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
@@ -105,10 +105,9 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
     ValueError.
     """
     kernel = as_kernel(est.kernel)
-    with naming(X):
-        source, labels = _source(est, kernel, X, y)
-        may_lack = isinstance(getattr(est, "prior", None), GraphLaplacian)
-        classes = classes_of(labels, source.n_rows, est.minor_label, may_lack)
+    source, labels = _source(est, kernel, X, y)
+    may_lack = isinstance(getattr(est, "prior", None), GraphLaplacian)
+    classes = classes_of(labels, source.n_rows, est.minor_label, may_lack)
     minority_of_all, gap, n1 = classes.minority, classes.gap, int(classes.minority.sum())
     n = len(minority_of_all)
     if est.minor_label is None and n1 > n - n1:
@@ -122,19 +121,17 @@ def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
     dictionary = _dictionary(est, minority_of_all)
     held = _held_rows(est, dictionary, minority_of_all, policy, seed, y is None)
     minority, unlabelled, row_numbers = minority_of_all[held], None, held
-    with naming(X):
-        if gap.any():
-            source, unlabelled = _separated(source, gap, minority_of_all, dictionary, kernel)
-            row_numbers = np.flatnonzero(~gap)[held]
-        rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
+    if gap.any():
+        source, unlabelled = _separated(source, gap, minority_of_all, dictionary, kernel)
+        row_numbers = np.flatnonzero(~gap)[held]
+    rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
     rows.setflags(write=False)
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
     kernel = resolved_kernel(est, rows[~minority], source.categorical)
-    with naming(X):
-        gram, row_of_point = dictionary.statistics(
-            kernel, rows, minority, source, minority_of_all, seed
-        )
+    gram, row_of_point = dictionary.statistics(
+        kernel, rows, minority, source, minority_of_all, seed
+    )
     return TrainingData(
         rows=rows,
         gram=replace(gram, unlabelled=unlabelled),
@@ -221,11 +218,9 @@ def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
     """Return the training rows and their labels; blocks are not read yet."""
     is_path = isinstance(X, str | os.PathLike)
     if is_path:
-        X, y = files.read(Path(X), y)
-        if len(X) < 2:
-            raise ValueError(f"X has {len(X)} row(s); expected at least 2")
+        X = files.open_npy(Path(X))
     elif hasattr(X, "columns") and isinstance(y, str):
-        X, y = files.split(X, y, "the data frame")
+        X, y = files.split(X, y, "y", "the data frame")
         y = y.compute().to_numpy() if is_lazy(y) else y
     in_blocks = (
         is_path
@@ -235,8 +230,8 @@ def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
     source = _in_blocks(X) if in_blocks and not kernel.pairwise else None
     if isinstance(y, str):
         raise ValueError(
-            f"y={y!r}: the name of a column is for rows with named columns (.parquet, .csv, a "
-            "data frame); give one label for each row"
+            f"y={y!r}: the name of a column is for the columns of a data frame (of a file: "
+            "bsvdd.read_table); give one label for each row"
         )
     if source is None:
         X, categorical, dates = numbers_of(kernel, X)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,24 +21,11 @@ from .messages import did_you_mean, listed, quoted
 from .rows import columns
 from .rows.blocks import checked, is_lazy
 from .rows.columns import Dates
-from .rows.files import chunks
 
 Summary = Callable[[Score, np.ndarray], np.ndarray]  # one number per row
 
 LARGEST = 2**63  # below it a whole number has 64 bits
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
-
-
-@contextmanager
-def naming(X: Any) -> Iterator[None]:
-    """Name the file in errors about its values, if X is the path of a file."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        is_path = isinstance(X, str | os.PathLike) and type(error) in (ValueError, TypeError)
-        if not is_path or str(X) in str(error):
-            raise
-        raise type(error)(f"{X}: {error}") from error
 
 
 def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, Dates]]:
@@ -85,7 +70,7 @@ def _require_different(names: pd.Index) -> None:
         raise ValueError(f"X has the column {str(name)!r} twice; rename one")
 
 
-def validated(est: Any, X: Any, reset: bool, pairwise: bool, start: int = 0) -> np.ndarray:
+def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
     """Return X as a table of finite numbers in float64.
 
     Parameters
@@ -96,8 +81,6 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool, start: int = 0) -> 
     reset : bool
     pairwise : bool
         Whether X holds kernel values; those of new rows have one more column, k(z, z).
-    start : int
-        Number of the first row, for errors.
 
     Raises
     ------
@@ -123,11 +106,16 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool, start: int = 0) -> 
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
         raise kind(text) from error
-    return checked(X, range(start, start + len(X)))
+    return checked(X, range(len(X)))
 
 
 def _refuse(X: Any) -> None:
-    """Raise an error for values that would silently become other numbers."""
+    """Raise an error for a path, and for values that would silently become other numbers."""
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X={str(X)!r:.200} is text, expected rows; read a file by bsvdd.read_table(path) "
+            "(CSV, Parquet), or by numpy.load(path, mmap_mode='r') (.npy)"
+        )
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise ValueError(
             f"X has {np.ma.count_masked(X)} masked values, which would count as if they were not "
@@ -221,39 +209,23 @@ def training_names(X: Any, row_numbers: np.ndarray | slice, n: int) -> np.ndarra
     return None if names.dtype.kind == "i" and np.array_equal(names, np.arange(n)) else names
 
 
-# new rows: from arrays, data frames, files or dask
-
-
-def blocks(est: Any, X: Any) -> Iterator[np.ndarray]:
-    """Yield new rows in the form that the kernel of a fit expects; a file's block by block."""
-    kernel, dates = est.kernel_, est.fit_.data.dates
-    if not isinstance(X, str | os.PathLike):
-        yield expected(est, kernel, _without_label(est, X), dates)
-        return
-    names = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
-    texts = [str(names[i]) for i in (*kernel.categorical_columns, *dates)]
-    with naming(X):
-        for start, part in chunks(Path(X), texts):
-            yield expected(est, kernel, _without_label(est, part), dates, start)
+# new rows: from arrays, data frames or dask
 
 
 def table(est: Any, X: Any) -> np.ndarray:
-    """Return all new rows in the form that the kernel of a fit expects, shape (n, p)."""
-    return np.concatenate(list(blocks(est, X)))
+    """Return new rows in the form that the kernel of a fit expects, shape (n, p)."""
+    return expected(est, est.kernel_, _without_label(est, X), est.fit_.data.dates)
 
 
-def expected(
-    est: Any, kernel: Kernel, X: Any, dates: Mapping[int, Dates], start: int = 0
-) -> np.ndarray:
+def expected(est: Any, kernel: Kernel, X: Any, dates: Mapping[int, Dates]) -> np.ndarray:
     """Return new rows in the form that ``kernel``, resolved by a fit, expects.
 
-    ``dates`` are the columns that were dates in the fit, and ``start`` is the number of the first
-    row, for errors.
+    ``dates`` are the columns that were dates in the fit.
     """
     X = matched(est, X)
     if isinstance(X, pd.DataFrame) and X.shape[1] == est.n_features_in_:
-        X = columns.numbers(X, kernel.categorical_columns, dates, start)
-    X = validated(est, X, reset=False, pairwise=kernel.pairwise, start=start)
+        X = columns.numbers(X, kernel.categorical_columns, dates)
+    X = validated(est, X, reset=False, pairwise=kernel.pairwise)
     return kernel.new_rows(X, est.n_features_in_)
 
 
@@ -278,7 +250,7 @@ def in_memory(X: Any, what: str, instead: str) -> None:
 
 
 def _of_blocks(est: Any, X: Any, summary: Summary) -> np.ndarray:
-    return np.concatenate([summary(est.fit_.center, rows) for rows in blocks(est, X)])
+    return summary(est.fit_.center, table(est, X))
 
 
 def _without_label(est: Any, X: Any) -> Any:

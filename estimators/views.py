@@ -321,7 +321,7 @@ class Views(Detector):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or path of a file, optional
+        X : array-like of shape (n, p), optional
             By default the training rows are explained, each left out.
         prob, draws, top
             As in :meth:`~bsvdd.estimators.detector.Detector.explain`, for the descriptions among

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import estimators
 from ..estimators import messages, rows
 from ..inference.warning import DataWarning, warn
 from . import options
@@ -110,7 +109,7 @@ def prepared(
         y = y.astype(int)
     categorical = X.columns.get_indexer(X.select_dtypes("category").columns).tolist()
     if missing == "impute":
-        with estimators.inputs.naming(csv):
+        with rows.files.naming(csv):
             X = rows.gaps.filled_by_majority(X, X if y is None else X[y == 0], categorical)
     est = own.estimator(parameters, tuple(categorical) or None)
     if "progressbar" in est.get_params():

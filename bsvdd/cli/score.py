@@ -103,8 +103,8 @@ def score(
             step("reading")
             est = estimators.saved_file.load(model)
             categories = _categories_of_fit(est, layout)
-            new = rows.tables.read_table(csv, layout, categories)
-            with estimators.inputs.naming(csv):
+            new = rows.tables.read_own(csv, layout, categories)
+            with rows.files.naming(csv):
                 names = _columns_of_fit(est, new, layout)
                 X = _typed(est, new[names], layout.decimal)
                 stops, imputed = strict or table.missing == "error", None

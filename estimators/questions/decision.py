@@ -73,9 +73,7 @@ def of_rows(est: Any, X: Any, prob: float, p_value: str | None) -> DecisionTable
     check_rate("prob", prob)
     method = None if p_value is None else p_values.method_of(est, p_value)
     fit, center = est.fit_, est.fit_.center
-    decided = np.concatenate(
-        [center.decision(rows, fit.level, prob) for rows in inputs.blocks(est, X)], axis=1
-    )
+    decided = center.decision(inputs.table(est, X), fit.level, prob)
     score, probability, *_ = decided
     p = None
     if p_value == "left-out":

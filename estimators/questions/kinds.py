@@ -137,13 +137,11 @@ def table(est: Any, X: Any, background: float) -> pd.DataFrame:
         check_rate("background", background)
     if est._kinds is None:
         est._kinds = rule_of(est.fit_.data, est.left_out_scores())
-    rule, center, kernel = est._kinds, est.fit_.center, est.kernel_
-    parts = [
-        rule.probabilities(kernel.inputs(rows), center.scores(rows, est.fit_.level), background)
-        for rows in inputs.blocks(est, X)
-    ]
+    rule, kernel = est._kinds, est.kernel_
+    rows, scores = inputs.table(est, X), est.fit_.center.scores
+    values = rule.probabilities(kernel.inputs(rows), scores(rows, est.fit_.level), background)
     index = X.index if isinstance(X, pd.DataFrame) else None
-    return pd.DataFrame(np.concatenate(parts), index, columns(est.fit_.data))
+    return pd.DataFrame(values, index, columns(est.fit_.data))
 
 
 def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:

@@ -31,7 +31,6 @@ Research 152, 191-210.
 from __future__ import annotations
 
 import math
-import os
 from bisect import bisect_left, bisect_right
 from typing import Any
 
@@ -75,7 +74,7 @@ class Monitor:
 
         Parameters
         ----------
-        X : array-like of shape (rows, p), or path of a file
+        X : array-like of shape (rows, p)
             In the order of the stream.
 
         Raises
@@ -87,7 +86,7 @@ class Monitor:
             X is a dask collection.
         """
         inputs.in_memory(X, "the rows of a stream have an order", "give one batch after another")
-        if not isinstance(X, str | os.PathLike) and len(X) == 0:
+        if hasattr(X, "__len__") and len(X) == 0:
             return np.empty(0)
         scores = inputs.by_row(self._est, X, self._fold.scores)
         found = np.empty(len(scores))

@@ -373,12 +373,11 @@ def _counts_rows(column: pd.Series) -> bool:
 
 
 def numbers(
-    frame: pd.DataFrame, categorical: Iterable[int], dates: Mapping[int, Dates], start: int = 0
+    frame: pd.DataFrame, categorical: Iterable[int], dates: Mapping[int, Dates]
 ) -> pd.DataFrame:
     """Return a table whose columns are numbers: days, and codes of categories.
 
-    Columns of other objects stay as they are. Gaps are NaN. ``start`` is the number of the first
-    row, for errors.
+    Columns of other objects stay as they are. Gaps are NaN.
 
     Raises
     ------
@@ -396,19 +395,17 @@ def numbers(
             if i not in dates and not has_text(column) and kind_of(column) != "numbers":
                 continue
             values = dates[i].days(column) if i in dates else as_numbers(column)
-            _refuse_cells(name, column, values.isna() & column.notna(), dates.get(i), start)
+            _refuse_cells(name, column, values.isna() & column.notna(), dates.get(i))
             frame.isetitem(i, values)
     return frame
 
 
-def _refuse_cells(
-    name: Any, column: pd.Series, bad: pd.Series, dates: Dates | None, start: int
-) -> None:
+def _refuse_cells(name: Any, column: pd.Series, bad: pd.Series, dates: Dates | None) -> None:
     if bad.any():
         first = int(bad.to_numpy().argmax())
         what = "number" if dates is None else f"date as in training ({dates.form})"
         raise ValueError(
-            f"column {str(name)!r} is not numeric: row {start + first} (counted from 0) has "
+            f"column {str(name)!r} is not numeric: row {first} (counted from 0) has "
             f"{column.iloc[first]!r:.80}, which is no {what} ({int(bad.sum())} such rows); mend "
             "or leave out these rows"
         )

@@ -15,10 +15,7 @@ import pandas as pd
 
 from ..labels import read_labels
 from ..messages import did_you_mean, quoted
-from . import blocks
-from .blocks import release
 
-FILES = (".npy", ".parquet", ".csv")
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
 LINE = 2**20  # bytes of a line in which a separator is looked for
 HEAD = 1000  # rows in which codes such as 007 are looked for
@@ -129,17 +126,6 @@ def read_csv(
     texts : collection of str
         Further columns that are read as text. None: all are, as they are in the file.
     """
-    with _csv(path, layout, texts) as pieces:
-        table: pd.DataFrame = pieces.read()
-    if texts is not None and layout.label in table.columns:
-        labels = read_labels(table[layout.label].tolist())
-        table[layout.label] = pd.Series(labels, table.index, labels.dtype)
-    return table
-
-
-@contextmanager
-def _csv(path: Path, layout: Layout, texts: Collection[str] | None, size: int = 0) -> Iterator[Any]:
-    """Give the reader of a CSV file, in blocks of ``size`` values if it is not 0."""
     errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
     kind = "CSV in UTF-8 with a header that names every field of the rows"
     require_file(path)
@@ -150,7 +136,7 @@ def _csv(path: Path, layout: Layout, texts: Collection[str] | None, size: int = 
         raw = names if texts is None else [layout.label, layout.id]
         as_text = {*raw, *codes, *layout.categories, *(texts or ())} & set(names)
         file.seek(0)
-        with pd.read_csv(
+        table = pd.read_csv(
             file,
             sep=layout.sep,
             decimal=layout.decimal,
@@ -160,10 +146,22 @@ def _csv(path: Path, layout: Layout, texts: Collection[str] | None, size: int = 
             index_col=False,
             skip_blank_lines=len(names) > 1,  # in one column a blank line is a missing value
             low_memory=False,
-            chunksize=max(1, size // len(names)) if size else None,
-            iterator=True,
-        ) as pieces:
-            yield pieces
+        )
+    if texts is not None and layout.label in names:
+        labels = read_labels(table[layout.label].tolist())
+        table[layout.label] = pd.Series(labels, table.index, labels.dtype)
+    return table
+
+
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Name the file in errors about its values."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if type(error) not in (ValueError, TypeError) or str(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from error
 
 
 def require_file(path: Path) -> None:
@@ -241,103 +239,55 @@ def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]
         raise ValueError(f"{path} is damaged, or not {kind}: {error}") from error
 
 
-def read(path: Path, y: Any = None) -> tuple[Any, Any]:
-    """Return the rows of a file, a data frame or a memory map, and the labels.
-
-    Parameters
-    ----------
-    path : path
-        The ending of its name gives the format.
-    y : name of a column of the file, or labels, which are returned as they are
-    """
-    require_table(path)
-    if path.suffix == ".npy":
-        return open_npy(path), y
-    named = isinstance(y, str)
-    if path.suffix == ".csv":
-        frame = read_csv(path, Layout(label=y if named else None))
-    else:
-        options = {"integer_object_nulls": True}  # else large whole numbers become the same float
-        with _parquet(path):
-            frame = pd.read_parquet(path, engine="pyarrow", to_pandas_kwargs=options)
-    return split(frame, y, str(path)) if named else (frame, y)
-
-
-def split(frame: Any, label: str, origin: str) -> tuple[Any, Any]:
-    """Return a table, of pandas or dask, without its column of labels, and this column."""
-    if label not in frame.columns:
-        raise ValueError(
-            f"y={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, which has "
-            f"{quoted(frame.columns)}"
-        )
-    if frame.shape[1] == 1:
-        raise ValueError(f"{origin} has no column besides that of the labels")
-    return frame.drop(columns=label), frame[label]
-
-
-def chunks(path: Path, texts: Collection[str] = ()) -> Iterator[tuple[int, Any]]:
-    """Yield the rows of a file in blocks, each with the number of its first row.
-
-    ``texts`` are the columns of categories.
-    """
-    require_table(path)
-    start = 0
-    for block in _blocks(path, texts):
-        if len(block):
-            yield start, block
-        start += len(block)
-        release(block)
-    if not start:
-        raise ValueError(f"{path} has no rows")
-
-
-def _blocks(path: Path, texts: Collection[str]) -> Iterator[Any]:
-    size = blocks.BLOCK_VALUES
-    if path.suffix == ".npy":
-        X = open_npy(path)
-        step = max(1, size // X.shape[1])
-        yield from (X[start : start + step] for start in range(0, len(X), step))
-    elif path.suffix == ".csv":
-        with _csv(path, PLAIN, texts, size) as pieces:
-            yield from pieces
-    else:
-        from pyarrow.parquet import ParquetFile
-
-        with _parquet(path), ParquetFile(path) as file:
-            n_rows = max(1, size // max(1, len(file.schema_arrow.names)))
-            for batch in file.iter_batches(n_rows):
-                yield batch.to_pandas()
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[None]:
+def read_parquet(path: Path) -> pd.DataFrame:
+    """Return a Parquet file as a table."""
+    options = {"integer_object_nulls": True}  # else large whole numbers become the same float
     try:
         with _readable(path, "Parquet", OSError, ValueError):
-            yield
+            return pd.read_parquet(path, engine="pyarrow", to_pandas_kwargs=options)
     except ImportError as error:
         raise ImportError(
             "reading .parquet needs pyarrow; install it: pip install 'bsvdd[parquet]'"
         ) from error
 
 
-def require_table(path: Path) -> None:
-    """Raise an error unless ``path`` is a file of a known format that is not empty."""
-    if path.suffix not in FILES:
-        raise ValueError(f"X={str(path)!r}: expected a file named {', '.join(FILES)}")
+def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:
+    """Return a table, of pandas or dask, without its column of labels, and this column.
+
+    ``argument`` is what the user named the column by, and ``origin`` where the table is from.
+    """
+    if label not in frame.columns:
+        raise ValueError(
+            f"{argument}={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, "
+            f"which has {quoted(frame.columns)}"
+        )
+    if frame.shape[1] == 1:
+        raise ValueError(f"{origin} has no column besides that of the labels")
+    return frame.drop(columns=label), frame[label]
+
+
+def require_content(path: Path, argument: str) -> None:
+    """Raise an error unless ``path``, given as ``argument``, is a file that is not empty."""
     if path.is_dir():
         raise ValueError(
-            f"X: {path} is a directory, expected one file; for a Parquet data set give "
+            f"{argument}: {path} is a directory, expected one file; for a Parquet data set give "
             "dask.dataframe.read_parquet(path)"
         )
     if not path.exists():
-        raise FileNotFoundError(f"X: there is no file {path}")
+        raise FileNotFoundError(f"{argument}: there is no file {path}")
     require_file(path)
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty")
 
 
 def open_npy(path: Path) -> np.ndarray:
-    """Return the table in a .npy file as a memory map."""
+    """Return the table in a .npy file, the rows of a fit, as a memory map."""
+    if path.suffix != ".npy":
+        raise ValueError(
+            f"X={str(path)!r}: expected rows, or the path of a .npy file; read other files by "
+            "bsvdd.read_table(path), which returns a data frame"
+        )
+    require_content(path, "X")
     try:
         X: np.ndarray = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError) as error:  # their texts advise to unpickle, which runs code

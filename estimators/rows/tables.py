@@ -4,25 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
-from ..inputs import naming
 from ..labels import classes_of, read_labels
 from ..messages import did_you_mean, listed, quoted
 from .columns import as_numbers, dates_of, kinds_of
-from .files import PLAIN, Layout, read_csv
+from .files import PLAIN, Layout, naming, read_csv, read_parquet, require_content, split
 
 MISSING = ("error", "drop", "impute")
+FILES = (".csv", ".parquet")
 is_numeric = pd.api.types.is_numeric_dtype
 
 
-def read_table(
-    path: str | Path, layout: Layout = PLAIN, texts: Collection[str] = ()
-) -> pd.DataFrame:
+@overload
+def read_table(path: str | Path) -> pd.DataFrame: ...
+@overload
+def read_table(path: str | Path, label: str) -> tuple[pd.DataFrame, pd.Series]: ...
+def read_table(path: str | Path, label: str | None = None) -> Any:
+    r"""Return the table in a CSV or Parquet file, as the commands read it.
+
+    Every estimator takes it, by the same rules: columns of text are numbers, dates or categories,
+    and gaps are NaN. A column of codes such as ``007`` is text.
+
+    Parameters
+    ----------
+    path : str or path
+        A ``.csv`` file in UTF-8 with a header, or a ``.parquet`` file.
+    label : str, optional
+        Name of the column of the labels.
+
+    Returns
+    -------
+    X : pandas.DataFrame of shape (n, p)
+    y : pandas.Series of shape (n,)
+        With ``label`` only: the labels, which are no column of X then.
+
+    Raises
+    ------
+    ValueError
+        The file is not of its format or has no rows, its header lacks a name or repeats one, or
+        ``label`` is no column.
+    FileNotFoundError
+    ImportError
+        Parquet needs pyarrow.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bsvdd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("size,city,kind\n1.7,Bonn,0\n1.8,Rom,1\n")
+    ...     X, y = bsvdd.read_table(path, label="kind")
+    >>> X["city"].tolist(), y.tolist()
+    (['Bonn', 'Rom'], [0, 1])
+    """
+    path = Path(path)
+    if path.suffix not in FILES:
+        raise ValueError(
+            f"path={str(path)!r}: expected a file named {', '.join(FILES)}; open a .npy file by "
+            "numpy.load(path, mmap_mode='r')"
+        )
+    require_content(path, "path")
+    is_csv = path.suffix == ".csv"
+    table = read_csv(path, Layout(label=label)) if is_csv else read_parquet(path)
+    if not len(table):
+        raise ValueError(f"{path} has no rows")
+    return table if label is None else split(table, label, "label", str(path))
+
+
+def read_own(path: str | Path, layout: Layout = PLAIN, texts: Collection[str] = ()) -> pd.DataFrame:
     """Read a CSV file with a header, as in :func:`bsvdd.estimators.rows.files.read_csv`.
 
     Columns to drop are left out, and the ids, as text, are the index of the table; without ids it
@@ -206,18 +262,18 @@ def read_features(
     Raises
     ------
     ValueError
-        As in :func:`read_table` and :func:`minority_of`, or a column is neither numbers nor dates
+        As in :func:`read_own` and :func:`minority_of`, or a column is neither numbers nor dates
         nor categories, or has gaps and ``missing`` is "error", or has no value at all. The message
         names the file, and all that is wrong with label and features.
 
     Warns
     -----
     DataWarning
-        As in :func:`read_table`; columns of dates are named; rows with gaps are counted.
+        As in :func:`read_own`; columns of dates are named; rows with gaps are counted.
     """
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {quoted(MISSING)}, got {missing!r}")
-    table, label, minority = read_table(path, layout), layout.label, None
+    table, label, minority = read_own(path, layout), layout.label, None
     n_rows, wrong = len(table), []
     with naming(path):
         if label is not None:

@@ -17,7 +17,7 @@ from bsvdd.comparison.scenarios.datasets import DATA, KINDS, KindSet
 from bsvdd.estimators.rows.files import Layout
 from click.testing import CliRunner
 
-from bsvdd import SVDD, kernels
+from bsvdd import SVDD, kernels, read_table
 from bsvdd.cli import main
 
 ROW = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+)% \|", re.MULTILINE)
@@ -206,10 +206,10 @@ def own_csv(path, label, minor):
         ),
         (
             f"a,y\n{MANY},0\n",
-            lambda p, y, _: SVDD(kernel=kernels.Standardized(kernels.RBF())).fit(p, y),
-            "rows.csv: column 'a' is not numeric",
+            lambda p, y, _: SVDD(kernel=kernels.Standardized(kernels.RBF())).fit(*read_table(p, y)),
+            "column 'a' is not numeric",
         ),
-        (f"a,y\n1,{MANY}\n", lambda p, y, _: SVDD().fit(p, y), "rows.csv: .*y has the labels '99"),
+        (f"a,y\n1,{MANY}\n", lambda p, y, _: SVDD().fit(*read_table(p, y)), "y has the labels '99"),
     ],
 )
 def test_names_and_numbers_without_end_are_shown_in_part(head, call, message, tmp_path):
@@ -237,10 +237,10 @@ def test_a_file_with_holes_is_refused_in_little_memory(tmp_path):
 import resource
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.rows.files import Layout
-from bsvdd import SVDD
+from bsvdd import read_table
 import pandas, sklearn.model_selection
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for call in (lambda p: datasets.from_csv(p, Layout("y"), "1"), lambda p: SVDD().fit(p, "y")):
+for call in (lambda p: datasets.from_csv(p, Layout("y"), "1"), read_table):
     try:
         call({str(path)!r})
     except ValueError as error:

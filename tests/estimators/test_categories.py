@@ -54,17 +54,17 @@ def test_the_fit_is_that_of_a_matrix_of_the_product(fitted):
     np.testing.assert_allclose(fitted.distance(NEW), same.distance(k(NEW, FRAME)), rtol=1e-8)
 
 
-def as_file(kind, folder, frame):
+def by_file(kind, folder, frame):
     getattr(frame, f"to_{kind}")(folder / f"x.{kind}", index=False)
-    return folder / f"x.{kind}"
+    return bsvdd.read_table(folder / f"x.{kind}")
 
 
 WAYS = {
     "objects": lambda folder, frame: frame.astype({"city": object, "zip": object}),
     "categories": lambda folder, frame: frame.astype({"city": "category", "zip": "category"}),
-    "csv": partial(as_file, "csv"),
-    "parquet": partial(as_file, "parquet"),
-    "parquet with a dictionary": lambda folder, frame: as_file(
+    "csv": partial(by_file, "csv"),
+    "parquet": partial(by_file, "parquet"),
+    "parquet with a dictionary": lambda folder, frame: by_file(
         "parquet", folder, frame.astype({"city": "category"})
     ),
     "dask": lambda folder, frame: dd.from_pandas(frame, npartitions=3),  # needs a dictionary
@@ -87,7 +87,7 @@ def test_every_way_in_has_the_same_result(way, dictionary, tmp_path):
 def test_a_category_is_text_even_where_a_block_has_numbers_only(tmp_path):
     """007 and 7 differ, though the parser would read a block of them as numbers."""
     frame = pd.DataFrame({"a": RNG.normal(size=120), "code": ["007"] * 60 + ["7"] * 59 + ["x"]})
-    est = SVDD(kernel=KERNEL).fit(as_file("csv", tmp_path, frame))
+    est = SVDD(kernel=KERNEL).fit(by_file("csv", tmp_path, frame))
     codes = categories.codes(frame["code"])
     np.testing.assert_array_equal(est.idata_["constant_data"]["X"].values[:, 1], codes)
     assert len(np.unique(codes)) == 3
@@ -104,7 +104,7 @@ def test_positions_make_numbers_categories():
 
 def test_columns_are_found_by_name_in_any_order(fitted, tmp_path):
     turned = NEW[NEW.columns[::-1]]
-    for new in (as_file("csv", tmp_path, NEW), turned, as_file("csv", tmp_path, turned)):
+    for new in (by_file("csv", tmp_path, NEW), turned, by_file("csv", tmp_path, turned)):
         np.testing.assert_array_equal(fitted.score_samples(new), fitted.score_samples(NEW))
     message = r"X lacks column 'city' \(did you mean 'cty'\?\), .*; it has 'a', 'cty', 'b', 'zip'"
     with pytest.raises(ValueError, match=message):

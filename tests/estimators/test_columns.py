@@ -65,10 +65,11 @@ REFUSED = {
 
 
 def ways(folder, column):
-    """Return the table with the column x as a frame, as CSV, and as Parquet."""
+    """Return the table with the column x as a frame, and as read from CSV and Parquet."""
     frame = BASE.assign(x=column)
     frame.to_parquet(folder / "x.parquet", index=False)
-    return frame, as_csv(folder / "x.csv", frame), folder / "x.parquet"
+    as_csv(folder / "x.csv", frame)
+    return frame, *(bsvdd.read_table(folder / name) for name in ("x.csv", "x.parquet"))
 
 
 def as_csv(path, frame):
@@ -161,6 +162,6 @@ def test_new_rows_with_a_cell_that_is_no_number(tmp_path):
     est, new = SVDD().fit(BASE), BASE.astype(str)
     np.testing.assert_allclose(est.score_samples(new), est.score_samples(BASE))
     new.loc[7, "b"] = "?"
-    for X in (new, as_csv(tmp_path / "new.csv", new)):
+    for X in (new, bsvdd.read_table(as_csv(tmp_path / "new.csv", new))):
         with pytest.raises(ValueError, match=r"'b' is not numeric: row 7 .* has '\?', which"):
             est.predict(X)

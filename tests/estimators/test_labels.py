@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.rows import tables
-from bsvdd.estimators.rows.files import Layout, read
+from bsvdd.estimators.rows.files import Layout
 from bsvdd.inference.warning import DataWarning
 
-from bsvdd import BDD, SVDD, kernels, load, scorers
+from bsvdd import BDD, SVDD, kernels, load, read_table, scorers
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
 
@@ -199,7 +199,7 @@ def test_labels_of_a_fit_and_of_its_file(y, minor_label, labels, tmp_path):
 )
 def test_one_rule_for_a_column(texts, expected, tmp_path):
     pd.DataFrame({"a": 1.5, "y": texts}).to_csv(tmp_path / "x.csv", index=False)
-    assert read(tmp_path / "x.csv", "y")[1].tolist() == expected
+    assert read_table(tmp_path / "x.csv", "y")[1].tolist() == expected
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -211,9 +211,9 @@ def test_blocks_of_a_file_agree_on_the_labels(tmp_path):
     pd.DataFrame({"a": np.arange(len(y)) % 7 / 8, "y": y}).to_csv(path, index=False)
     frame = pd.read_csv(path, dtype={"y": str})
     est = BDD(kernel=kernels.RBF(1.0), cutoff=1.0, dictionary=3, draws=20, minor_label="1")
-    for X, labels in ((path, "y"), (frame[["a"]], frame["y"])):
+    for X, labels in (read_table(path, "y"), (frame[["a"]], frame["y"])):
         assert est.fit(X, labels).gram_.n0 == len(y) - count
     assert datasets.from_csv(path, Layout("y"), "1").minority.sum() == count
     assert tables.minority_of(frame["y"], "1").sum() == count
     with pytest.raises(ValueError, match="minor_label=1 does not occur in y, which has '"):
-        est.set_params(minor_label=1).fit(path, "y")
+        est.set_params(minor_label=1).fit(*read_table(path, "y"))

@@ -11,7 +11,7 @@ from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.estimators.rows.columns import as_numbers
 from bsvdd.estimators.rows.files import Layout, read_csv
 from bsvdd.estimators.rows.gaps import typical_values
-from bsvdd.estimators.rows.tables import minority_of, read_features, read_table
+from bsvdd.estimators.rows.tables import minority_of, read_features, read_own
 from bsvdd.inference.warning import DataWarning
 
 GERMAN = Layout("y", sep=";", decimal=",")
@@ -83,7 +83,7 @@ def test_tables_that_are_read(case, write):
         assert X[name].tolist() == values
     assert (None if minority is None else minority.tolist()) == expected
     if layout.id is not None:
-        table = read_table(path, layout)
+        table = read_own(path, layout)
         assert table.index.tolist() == ["007", "7", "NA"] and table.index.name == "nr"
         data = datasets.from_csv(path, Layout("y", "nr", ("note",)))
         np.testing.assert_array_equal(data.X, [[1.5], [2.5], [3.5]])

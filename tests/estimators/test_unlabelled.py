@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import bsvdd as package
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, kernels, priors, read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -130,12 +130,13 @@ def test_label_column_of_a_file(table, tmp_path, ending):
     path, full = tmp_path / f"table.{ending}", tmp_path / f"full.{ending}"
     for file, part in ((path, frame), (full, frame[frame["state"].notna()])):
         part.to_csv(file, index=False) if ending == "csv" else part.to_parquet(file, index=False)
-    est = make(BDD, minor_label="bad").fit(path, "state")
-    by_hand = make(BDD, X[np.isnan(y)], minor_label="bad").fit(full, "state")
-    assert_same(est, by_hand, path)
+    rows, labels = read_table(path, "state")
+    est = make(BDD, minor_label="bad").fit(rows, labels)
+    by_hand = make(BDD, X[np.isnan(y)], minor_label="bad").fit(*read_table(full, "state"))
+    assert_same(est, by_hand, rows)
     assert est.labels_ == by_hand.labels_ == ("bad", "good")
-    with pytest.raises(ValueError, match=rf"table\.{ending}: y has no label \(NaN\) in row 2"):
-        make(BDD, prior=priors.Flat(), minor_label="bad").fit(path, "state")
+    with pytest.raises(ValueError, match=r"y has no label \(NaN\) in row 2"):
+        make(BDD, prior=priors.Flat(), minor_label="bad").fit(rows, labels)
 
 
 def test_categories_of_unlabelled_rows(table):

@@ -14,13 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from bsvdd.estimators.rows import blocks
-from bsvdd.estimators.rows.tables import features, read_table
+from bsvdd.estimators.rows.tables import features, read_own
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from bsvdd import SVDD, kernels
+from bsvdd import SVDD, kernels, read_table
 
 NAMES = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"),
@@ -67,9 +66,9 @@ WAYS = {
     "list": lambda table, folder: table.to_numpy(dtype=float).tolist(),
     "frame": lambda table, folder: table,
     "nullable frame": lambda table, folder: table.convert_dtypes(),
-    "csv": by_csv,
-    "command": lambda table, folder: features(read_table(by_csv(table, folder)))[0],
-    "parquet": by_parquet,
+    "csv": lambda table, folder: read_table(by_csv(table, folder)),
+    "command": lambda table, folder: features(read_own(by_csv(table, folder)))[0],
+    "parquet": lambda table, folder: read_table(by_parquet(table, folder)),
     "npy": by_npy,
     "memory map": lambda table, folder: np.load(by_npy(table, folder), mmap_mode="r"),
     "fortran": lambda table, folder: np.asfortranarray(table.to_numpy(dtype=float)),
@@ -96,8 +95,7 @@ def outcome(X, new):
             rows = new if names is None else pd.DataFrame(new, columns=names)
             return "scores", est.score_samples(rows)
     except (ValueError, TypeError) as error:
-        message = re.sub(r"^\S*x\.(csv|npy|parquet): ", "", str(error))
-        return type(error).__name__, re.sub(r"\s*\(column .*?\)", "", message)
+        return type(error).__name__, re.sub(r"\s*\(column .*?\)", "", str(error))
 
 
 # what pandas makes of a CSV, and what a fit must make of it: the rows, or a word of the error
@@ -149,9 +147,10 @@ def test_oddities_of_csv(est, tmp_path, text, error):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     if error is not None:
         with pytest.raises((ValueError, TypeError), match=error):
-            est.fit(path)
+            est.fit(read_table(path))
         return
-    for rows in (est.fit(path).idata_["constant_data"]["X"], features(read_table(path))[0]):
+    own = features(read_own(path))[0]
+    for rows in (est.fit(read_table(path)).idata_["constant_data"]["X"], own):
         assert np.asarray(rows).tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
 
 
@@ -183,7 +182,9 @@ BAD_FILES = [
     ("x.parquet", b"PAR1 and so on", "x.parquet is damaged, or not Parquet"),
     ("x.parquet", parquet_without_its_body, "x.parquet is damaged, or not Parquet"),
     ("x.parquet", Path.mkdir, "x.parquet is a directory.*dask.dataframe.read_parquet"),
-    ("x.xls", b"a", r"expected a file named \.npy, \.parquet, \.csv"),
+    ("x.parquet", lambda path: pd.DataFrame({"a": []}).to_parquet(path), "x.parquet has no rows"),
+    ("x.csv", "\ufeffa,NA,null\n".encode(), "x.csv has no rows"),
+    ("x.xls", b"a", r"expected a file named \.csv, \.parquet; open a \.npy file by numpy\.load"),
     *((f"x.{kind}", os.mkfifo, "is no regular file") for kind in ("csv", "npy", "parquet")),
 ]
 
@@ -193,7 +194,7 @@ def test_bad_files(est, tmp_path, name, content, message):
     path = tmp_path / name
     path.write_bytes(content) if isinstance(content, bytes) else content(path)
     with pytest.raises(ValueError, match=message) as raised:
-        est.fit(path)
+        est.fit(path) if path.suffix == ".npy" else read_table(path)
     assert str(path) in str(raised.value) and "allow_pickle" not in str(raised.value)
 
 
@@ -201,16 +202,31 @@ def test_parquet_needs_pyarrow(tmp_path, monkeypatch):
     path = by_parquet(pd.DataFrame(ROWS, columns=["a", "b"]), tmp_path)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r"needs pyarrow; .*bsvdd\[parquet\]"):
-        SVDD().fit(path)
+        read_table(path)
 
 
-@pytest.mark.parametrize("block", [10**6, 20])
-def test_true_and_false_beside_numbers_are_refused_in_blocks_too(est, tmp_path, monkeypatch, block):
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", block)
+def test_the_column_of_the_labels(tmp_path):
+    frame = pd.DataFrame({"a": [1.5, 2.5, 3.5], "y": ["007", "NA", ""], "b": ["u", "v", None]})
+    for way in (by_csv, by_parquet):
+        path = way(frame, tmp_path)
+        X, y = read_table(path, "y")
+        pd.testing.assert_frame_equal(X, read_table(path).drop(columns="y"))
+        assert X["a"].tolist() == [1.5, 2.5, 3.5] and X["b"].tolist()[:2] == ["u", "v"]
+        assert X["b"].isna().tolist() == [False, False, True]
+        assert y.tolist() == ["007", "NA", None if way is by_csv else ""]
+        with pytest.raises(ValueError, match=r"label='z' is no column of .*x\..*, which has 'a'"):
+            read_table(path, "z")
+    with pytest.raises(ValueError, match=r"x\.csv has no column besides that of the labels"):
+        read_table(by_csv(frame[["y"]], tmp_path), "y")
+    with pytest.raises(FileNotFoundError, match=r"path: there is no file .*no\.csv"):
+        read_table(tmp_path / "no.csv")
+
+
+def test_true_and_false_beside_numbers_are_refused(est, tmp_path):
     values = ["1", "0"] * 30 + ["True", "False"] * 30
     path = by_csv(pd.DataFrame({"a": values, "b": np.arange(120) % 7}), tmp_path)
     with pytest.raises(ValueError, match="'a' has numbers in 60 of 120 rows, but not 'True' of ro"):
-        est.fit(path)
+        est.fit(read_table(path))
 
 
 THOUSANDS = [pytest.mark.long, pytest.mark.timeout(7200)]
