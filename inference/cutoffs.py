@@ -4,15 +4,6 @@ A value is a similarity, its logarithm or a score: larger is more normal. A choo
 left-out values (n,), a mask of the minority rows (n,), and the value of a row that resembles no
 training row, which is minus infinity if left out. It returns the cutoff c: a row is normal if its
 value is at least c. An increasing function of the values gives the same decisions.
-
->>> import numpy as np
->>> from bsvdd import cutoffs
->>> values = np.array([0.9, 0.8, 0.7, 0.6, 0.1])
->>> minority = np.array([False, False, False, True, True])
->>> round(cutoffs.Best("g_mean")(values, minority), 2)
-0.65
->>> cutoffs.FalseAlarm(0.25)(values, minority), cutoffs.Rank(2)(values, minority)
-(0.7, 0.8)
 """
 
 from __future__ import annotations
@@ -70,6 +61,13 @@ class FalseAlarm(Chooser):
     ------
     ValueError
         The rate does not lie between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import cutoffs
+    >>> cutoffs.FalseAlarm(0.25)(np.array([0.9, 0.8, 0.7]), np.zeros(3, dtype=bool))
+    0.7
     """
 
     rate: float = 0.1
@@ -159,6 +157,14 @@ class Best(_Comparing):
     ------
     ValueError
         The metric is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import cutoffs
+    >>> values, minority = np.array([0.9, 0.8, 0.6, 0.1]), np.array([False, False, True, True])
+    >>> round(cutoffs.Best("g_mean")(values, minority), 2)
+    0.7
     """
 
     metric: str = "g_mean"
@@ -187,6 +193,14 @@ class Cost(_Comparing):
     ------
     ValueError
         The cost is not positive and finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import cutoffs
+    >>> values, minority = np.array([0.9, 0.8, 0.85, 0.1]), np.array([False, False, True, True])
+    >>> [round(cutoffs.Cost(miss)(values, minority), 3) for miss in (5, 0.5)]
+    [0.875, 0.45]
     """
 
     miss: float = 1.0
@@ -217,6 +231,13 @@ class Rank(Chooser):
     ------
     ValueError
         c is neither.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import cutoffs
+    >>> cutoffs.Rank(2)(np.array([0.9, 0.8, 0.7]), np.zeros(3, dtype=bool))
+    0.8
     """
 
     c: int | float
@@ -253,7 +274,13 @@ class Rank(Chooser):
 
 @dataclass(frozen=True)
 class Own(Chooser):
-    """The model's own boundary, such as the radius of SVDD, or f = 0 of an SVM."""
+    """The model's own boundary, such as the radius of SVDD, or f = 0 of an SVM.
+
+    Examples
+    --------
+    >>> from bsvdd import SVDD, cutoffs
+    >>> est = SVDD(cutoff=cutoffs.Own())
+    """
 
     of_rows: ClassVar[bool] = False
 

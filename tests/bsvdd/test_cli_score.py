@@ -284,7 +284,7 @@ def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
     call("fit", folder / "t.csv", *COLUMNS, "--model", "BSVDD", *options, *out)
     est = load(tmp_path / "m")
     assert est.prior == priors.InverseRowSum(sd=0.4) and est.gram_.n_points == 20
-    assert est.cutoff == cutoffs.FalseAlarm(0.2)
+    assert est.cutoff.choose == cutoffs.FalseAlarm(0.2)
     assert "fitted five times" in (tmp_path / "r.html").read_text()
 
 
