@@ -10,7 +10,6 @@ from bsvdd.inference.density import (
     PackagePrior,
     log_prior,
     prior_draws,
-    weights,
 )
 from bsvdd.inference.draws import Draws, SamplerReport
 from bsvdd.inference.prior_density import PriorDensity
@@ -80,8 +79,6 @@ def test_log_prior_by_numpy_is_that_by_pytensor(minority):
     for name, values in ours.items():
         # PyMC's probability of an interval has 8 digits
         np.testing.assert_allclose(values, theirs[name], rtol=1e-8, atol=1e-8, err_msg=name)
-    for model in models:
-        np.testing.assert_allclose(weights(model, drawn), drawn.weights, rtol=1e-10)
 
 
 DRAWN = [
