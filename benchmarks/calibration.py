@@ -26,8 +26,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from arviz_stats.ecdf_utils import ecdf_pit
 from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
-from bsvdd.models.bdd_m import TruncatedNormalPosterior
+from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
 from scipy import stats
 
 from bsvdd import kernels, priors
@@ -92,12 +91,6 @@ def _exact_bdd(gram: Gram, scale: float, seed: int) -> np.ndarray:
     return posterior.draw(DRAWS, 0, 1, np.random.default_rng(seed))["w"][0]
 
 
-def _exact_bdd_m(gram: Gram, scale: float, seed: int) -> np.ndarray:
-    posterior = TruncatedNormalPosterior(gram, NORMAL, CUBE, scale)
-    w = posterior.draw(STEPS * DRAWS, TUNE, 1, np.random.default_rng(seed))["w"]
-    return w[0, STEPS - 1 :: STEPS]
-
-
 def _sampled(model: Any, *of: priors.Prior) -> Posterior:
     """Return draws by parallel chains, of a model with these priors."""
 
@@ -112,7 +105,7 @@ def _sampled(model: Any, *of: priors.Prior) -> Posterior:
 CASES = {
     "BDD": Case(_normal, _exact_bdd, False),
     "BSVDD": Case(_simplex, _sampled(bsvdd, NORMAL), False),
-    "BDD-M": Case(_bdd_m, _exact_bdd_m, True),
+    "BDD-M": Case(_bdd_m, _sampled(bdd_m, NORMAL, CUBE), True),
     "BSVDD-M": Case(_bsvdd_m, _sampled(bsvdd_m, NORMAL, SHARE), True),
 }
 

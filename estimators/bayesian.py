@@ -202,9 +202,8 @@ class Bayesian(Detector):
             priors = ", ".join(f"{name}={describe(p)}" for name, p in self._priors().items())
             raise TypeError(
                 f"sampler='exact' needs the closed form of {type(self).__name__}, which exists "
-                "for normal priors only (priors.Flat, RowSum, StandardizedRowSum, Normal, ...; "
-                "priors.TruncatedNormal for the minority of BDD-M), got "
-                f"{priors}; use sampler='auto' or 'nuts'"
+                "for normal priors only (priors.Flat, RowSum, StandardizedRowSum, Normal, ...), "
+                f"got {priors}; use sampler='auto' or 'nuts'"
             )
         start, rng = time.perf_counter(), np.random.default_rng(settings.seed)
         variables = closed_form.draw(settings.draws, settings.tune, settings.chains, rng)

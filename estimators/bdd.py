@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
@@ -14,7 +14,6 @@ from ..inference.left_out import leave_one_out
 from ..inference.sampling import SAMPLERS
 from ..models import bdd, bdd_m
 from ..models.bdd import NormalPosterior
-from ..models.bdd_m import TruncatedNormalPosterior
 from ..models.gram import Gram
 from ..models.potential import WeightMap
 from ..models.priors import EqualWeights, GaussianPrior, Prior, TruncatedNormal
@@ -183,41 +182,25 @@ class BDDM(Bayesian):
 
     Parameters
     ----------
-    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
+    kernel, likelihood_scale, dictionary, sampler, draws, tune, chains : optional
         As in :class:`BSVDDM`: lambda is 1.
-    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
-        As in :class:`BSVDD`. By default, rows are left out of the posterior itself, with the draws
-        of the one fit (see Notes). This needs a ``TruncatedNormal`` minority prior. With another
-        prior, 5 folds are refitted; if the fit holds a sample of the rows only, points are left
-        out of the centre as in BSVDDM, which is an approximation.
-    minor_label, random_state, progressbar : optional
+    cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
     prior : GaussianPrior or preliz.Normal, default=StandardizedRowSum()
         Prior of alpha0, before the condition on its sum. It must be normal.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
-    sampler : {"auto", "exact", "hmc", "nuts", "metropolis"}, default="auto"
-        ``"exact"`` draws alpha1 from its truncated normal posterior by exact Hamiltonian Monte
-        Carlo, and alpha0 given alpha1 independently from its normal posterior. ``"auto"`` is
-        ``"exact"`` if the minority prior is ``TruncatedNormal``, else as in :class:`BSVDD`.
 
     Attributes
     ----------
-    map_weights_ : ndarray of shape (M,)
-        The posterior mode, by a quadratic program; only for a ``TruncatedNormal`` minority prior.
     idata_, model_, kernel_, gram_, cutoff_
         As in :class:`BSVDDM`.
 
     Notes
     -----
-    Leave-one-out removes row j from the dictionary, and a majority row from the likelihood too.
-    Each draw keeps its alpha1 (the weight of a left-out minority row becomes 0) and gets alpha0
-    from its normal posterior without row j. Its importance weight is the ratio of the densities
-    of alpha1 without and with row j. Means and covariances of the priors still use all rows.
-
-    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. If both
-    priors are to hold together on the plane of the sum, this changes the prior of alpha1 to
-    another truncated normal; :mod:`bsvdd.models.bdd_m` has its mean and precision.
+    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. The free
+    variable ``x`` of the model is alpha0 before the condition on its sum
+    (:mod:`bsvdd.models.bdd_m`). A left-out row leaves the centre, as in :class:`BSVDDM`.
 
     References
     ----------
@@ -238,11 +221,7 @@ class BDDM(Bayesian):
     """
 
     _learns_from_minority = True
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Bayesian._parameter_constraints,
-        "sampler": [StrOptions({"exact", *SAMPLERS})],
-    }
+    _leaves_out = "closed form"  # alpha0 may be negative, so s_z is not rescaled draw by draw
 
     minority_prior: Prior = TruncatedNormal()
 
@@ -251,49 +230,7 @@ class BDDM(Bayesian):
         return bdd_m.build(gram, self.prior, self.minority_prior, self._scale)
 
     @override
-    def _closed_form(self, gram: Gram) -> TruncatedNormalPosterior | None:
-        prior = bdd_m.require_normal(self.prior)
-        if not isinstance(self.minority_prior, TruncatedNormal):
-            return None
-        return TruncatedNormalPosterior(gram, prior, self.minority_prior, self._scale)
-
-    @override
-    def _draw(self, gram: Gram, seed: int) -> Draws:
-        draws = super()._draw(gram, seed)
-        if "x" not in draws.variables:
-            return draws
-        # alpha0 is x shifted to the right sum; the sum of x itself has no meaning
-        draws = draws.without("x")
-        closed_form = self._closed_form(gram)
-        if closed_form is not None:
-            return replace(draws, log_prior=closed_form.log_prior(draws.w))
-        others = {name: v for name, v in draws.log_prior.items() if name != "x"}
-        of_majority = bdd_m.log_prior_of_majority(gram, self.prior, draws.w)
-        return replace(draws, log_prior={"alpha0": of_majority, **others})
-
-    @property
-    @override
-    def _leaves_out(self) -> str:
-        return "closed form" if isinstance(self.minority_prior, TruncatedNormal) else "refits"
-
-    @override
     def _left_out_sums(
         self, data: TrainingData, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None] | None:
-        closed_form = self._closed_form(data.gram)
-        if closed_form is not None:
-            return closed_form.leave_one_out(weights, np.random.default_rng(data.seed))
-        if data.all_rows:
-            return None
-        return leave_one_out(weights, data.gram.K_left_out, data.gram.n1), None  # an approximation
-
-    @property
-    def map_weights_(self) -> np.ndarray:
-        """The posterior mode, by a quadratic program, for a ``TruncatedNormal`` minority prior."""
-        posterior = self._closed_form(self.gram_)
-        if posterior is None:
-            raise AttributeError(
-                "map_weights_ exists for minority_prior=priors.TruncatedNormal(...) only, got "
-                f"{self.minority_prior!r}; use the mean of the draws, idata_['posterior']['w']"
-            )
-        return posterior.mode()
+        return leave_one_out(weights, data.gram.K_left_out, data.gram.n1), None

@@ -315,8 +315,7 @@ class Detector(OutlierMixin, BaseEstimator):
         if policy.cv == "loo" and self._leaves_out == "refits":
             raise ValueError(
                 f"cutoff: {type(self).__name__} has no leave-one-out in closed form here (BDD has "
-                "it for a normal prior, BDD-M for a truncated normal minority_prior); use "
-                "cv='auto' or a number of folds"
+                "it for a normal prior); use cv='auto' or a number of folds"
             )
         number: Any = policy.choose
         if self._centered and is_number(number) and number < 0:

@@ -98,8 +98,8 @@ class Views(Detector):
     Notes
     -----
     P(normal) is a share of up to 500 draws: draw t of the two descriptions has p-values among its
-    own left-out rows. BDD and BDD-M, whose left-out rows need draws of their own, and estimators
-    without a posterior have one p-value; then P(normal) counts the uncertainty of the cutoff.
+    own left-out rows. BDD and BDD-M, whose weights may be negative, and estimators without a
+    posterior have one p-value; then P(normal) counts the uncertainty of the cutoff.
 
     References
     ----------

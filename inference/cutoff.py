@@ -29,8 +29,8 @@ class Cutoff:
         negative, they take the best cutoff that a row far from all training rows exceeds.
     cv : "auto", "loo", int or "train", default="auto"
         ``"loo"``: leave-one-out in closed form, from one fit. The row leaves the centre, whose
-        other weights are rescaled, and stays in the posterior. For BDD and BDD-M with normal
-        priors it leaves the posterior too, as in a refit, but prior means made of row sums still
+        other weights are rescaled, and stays in the posterior. For BDD with a normal
+        prior it leaves the posterior too, as in a refit, but prior means made of row sums still
         use all rows. A number: that many folds are refitted, with the bandwidth of all rows.
         ``"train"``: the training distances, with no row left out. ``"auto"``: ``"loo"`` if the
         model has it, else folds (5 or 10, by the model; fewer if a class has fewer rows).

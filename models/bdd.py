@@ -121,7 +121,7 @@ class NormalPosterior:
             The prior is so wide that rounding decides; see :func:`.factor_with_digits`.
         """
         prior = self.prior.covariance(self.gram), self.prior.precision(self.gram)
-        return factor_with_digits(self.natural_parameters[0], self.gram, prior, "BDD")
+        return factor_with_digits(self.natural_parameters[0], self.gram, prior)
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -161,7 +161,7 @@ class NormalPosterior:
         """
         (precision, shift), P = self.natural_parameters, self.prior.precision(self.gram)
         scaled = self.likelihood_scale * self.gram.K
-        without = WithoutEach.of(cholesky_factor(precision - scaled, "BDD"), P)
+        without = WithoutEach.of(cholesky_factor(precision - scaled), P)
         shifts = shift[:, None] - scaled - P * (P @ self.prior.mean(self.gram) / np.diag(P))
         return without.times(shifts), without
 
@@ -185,4 +185,4 @@ class NormalPosterior:
             (-z / np.sqrt(np.diag(without.S)), without.b),
             (u, without.q),
         ]
-        return kernel_sums(self.gram.K_left_out.T, z, moves, np.arange(len(means))), None
+        return kernel_sums(self.gram.K_left_out.T, z, moves), None

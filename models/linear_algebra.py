@@ -18,8 +18,8 @@ WHAT_TO_DO = (
 )
 
 
-def cholesky_factor(precision: np.ndarray, model: str) -> np.ndarray:
-    """Return the upper triangular U of the posterior precision U'U of ``model``.
+def cholesky_factor(precision: np.ndarray) -> np.ndarray:
+    """Return the upper triangular U of the posterior precision U'U of BDD.
 
     Raises
     ------
@@ -30,15 +30,15 @@ def cholesky_factor(precision: np.ndarray, model: str) -> np.ndarray:
         return cholesky(precision)
     except LinAlgError as error:
         raise ValueError(
-            f"the posterior precision of {model} is not positive definite in double precision: "
+            "the posterior precision of BDD is not positive definite in double precision: "
             f"{WHAT_TO_DO}"
         ) from error
 
 
 def factor_with_digits(
-    precision: np.ndarray, gram: Gram, prior: tuple[np.ndarray, np.ndarray], model: str
+    precision: np.ndarray, gram: Gram, prior: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    r"""Return U as :func:`cholesky_factor` does, of weights of the majority points.
+    r"""Return U as :func:`cholesky_factor` does.
 
     The spread of the draws around their mean adds :math:`\operatorname{tr}(K \Sigma)` to every
     d_z^2, with :math:`\Sigma = (\lambda n_0 K + P)^{-1}` and P the precision of the prior. An error
@@ -49,12 +49,11 @@ def factor_with_digits(
 
     Parameters
     ----------
-    precision : ndarray of shape (m, m)
+    precision : ndarray of shape (M, M)
         Of the posterior.
     gram : Gram
-    prior : tuple of ndarray of shape (m, m)
+    prior : tuple of ndarray of shape (M, M)
         Covariance and precision of the prior.
-    model : str
 
     Raises
     ------
@@ -62,17 +61,17 @@ def factor_with_digits(
         The precision is not positive definite, or the rounding of kernel values decides the spread
         of the draws.
     """
-    upper, m, (covariance, of_prior) = cholesky_factor(precision, model), len(precision), prior
+    upper, (covariance, of_prior) = cholesky_factor(precision), prior
     rounding = np.finfo(float).eps * gram.largest
     if rounding * np.trace(covariance) <= 1e-6 * gram.T / gram.n0:
         return upper  # Sigma P Sigma is at most the prior covariance
-    root = solve_triangular(upper, np.eye(m))
+    root = solve_triangular(upper, np.eye(len(upper)))
     sigma = root @ root.T
-    spread = np.sum(sigma * gram.K[:m, :m])
+    spread = np.sum(sigma * gram.K)
     lost = rounding * np.sum((sigma @ of_prior) * sigma) / spread
     if not lost <= LOST:
         raise ValueError(
-            f"the posterior of {model} has too few digits: rounding of kernel values may change "
+            "the posterior of BDD has too few digits: rounding of kernel values may change "
             f"the spread of its distances by {lost:.2g} of itself, expected at most {LOST}: "
             f"{WHAT_TO_DO}"
         )
@@ -132,12 +131,9 @@ class WithoutEach:
 
 
 def kernel_sums(
-    K: np.ndarray,
-    w: np.ndarray,
-    moves: list[tuple[np.ndarray, np.ndarray]],
-    points: np.ndarray,
+    K: np.ndarray, w: np.ndarray, moves: list[tuple[np.ndarray, np.ndarray]]
 ) -> np.ndarray:
-    r"""Return kernel sums (draws, J) of points, each with a centre of its own.
+    r"""Return kernel sums (draws, M) of points, each with a centre of its own.
 
     .. math:: f_j = \sum_l v_{jl} k(u_l, u_j), \qquad v_j = w + \sum_a c_{aj} B_{aj}
 
@@ -148,11 +144,9 @@ def kernel_sums(
     w : ndarray of shape (draws, M)
         Weights that all of these centres have in common.
     moves : list of (c, B)
-        c of shape (draws, J), or what broadcasts to it, and the columns B, shape (M, J).
-    points : ndarray of int, shape (J,)
+        c of shape (draws, M), or what broadcasts to it, and the columns B, shape (M, M).
     """
-    of_points = K[:, points]
-    f = w @ of_points
+    f = w @ K
     for c, B in moves:
-        f += c * (B * of_points).sum(axis=0)
+        f += c * (B * K).sum(axis=0)
     return f

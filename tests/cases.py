@@ -81,7 +81,7 @@ MINORITIES = {
     "Beta": priors.Beta(2, 3),
     "Beta with a total": priors.Beta(0.7, 1.5, total=0.6),
     "TruncatedNormal": priors.TruncatedNormal(0.3, 0.2),
-    "correlated TruncatedNormal": priors.TruncatedNormal((0.1, 0.2, 0.3), 0.5, covariance(2, N1)),
+    "TruncatedNormal, by row": priors.TruncatedNormal((0.1, 0.2, 0.3), 0.5),
 }
 
 # models, by name: how each is built from a prior, and from one of each class

@@ -111,7 +111,7 @@ class Case:
             return pm.math.concatenate([alpha0, -alpha1])
         alpha1 = pm.Uniform("alpha1", 0, 1, shape=n1)
         mean1 = np.broadcast_to(minority.get("mean", 0.0), n1)
-        Sigma1 = minority.get("sd", 1.0) ** 2 * np.array(minority.get("sigma", np.eye(n1)))
+        Sigma1 = minority.get("sd", 1.0) ** 2 * np.eye(n1)
         pm.Potential("of_alpha1", log_normal(alpha1, mean1, Sigma1))
         total = 1 + pm.math.sum(alpha1)
         u = pm.Flat("u", shape=n0 - 1)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ..gram import Gram
-from .base import as_covariance, as_location, inverse, require_positive, values_of_points
+from .base import as_location, require_positive, values_of_points
 from .numbers import OnCube, Shares
 
 if TYPE_CHECKING:
@@ -17,23 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TruncatedNormal:
-    r"""Truncated normal minority weights, :math:`N(m, \sigma^2 \Sigma)` on :math:`[0, 1]^{n_1}`.
+    r"""Independent truncated normal minority weights, :math:`N(m_j, \sigma^2)` on [0, 1].
 
     Parameters
     ----------
     mean : float or tuple of float, default=0
         m: one number, or one for each minority row.
     sd : float, default=1
-        sigma, a factor of the whole covariance.
-    sigma : tuple of tuple of float, optional
-        Sigma, a matrix over the minority rows: a list of rows or an array. The default is the
-        identity, so that the weights are independent.
+        sigma, of the normal before it is truncated.
 
     Raises
     ------
     ValueError, TypeError
-        The mean is not finite, sd is not positive, Sigma is not symmetric and positive definite,
-        or, in a fit, there is not one value for each minority row.
+        The mean is not finite, sd is not positive, or, in a fit, there is not one value for each
+        minority row.
 
     References
     ----------
@@ -44,50 +39,27 @@ class TruncatedNormal:
     --------
     >>> from bsvdd import priors
     >>> priors.TruncatedNormal(mean=0.5, sd=0.1)
-    TruncatedNormal(mean=0.5, sd=0.1, sigma=None)
+    TruncatedNormal(mean=0.5, sd=0.1)
     """
 
     mean: float | tuple[float, ...] = 0.0
     sd: float = 1.0
-    sigma: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         require_positive(self, "sd", self.sd)
         object.__setattr__(self, "mean", as_location(self, "mean", self.mean))
-        if self.sigma is not None:
-            object.__setattr__(self, "sigma", as_covariance(self, "sigma", self.sigma))
-
-    def location(self, gram: Gram) -> np.ndarray:
-        """Return m, one value for each minority point of the dictionary."""
-        return values_of_points(self, "mean", gram, "minority")
-
-    def covariance(self, gram: Gram) -> np.ndarray:
-        """Return sigma^2 Sigma, a matrix over the minority points of the dictionary."""
-        if self.sigma is None:
-            return float(self.sd) ** 2 * np.eye(gram.n1)
-        return float(self.sd) ** 2 * values_of_points(self, "sigma", gram, "minority")
-
-    def precision(self, gram: Gram) -> np.ndarray:
-        """Return the inverse of the covariance."""
-        return inverse(self.covariance(gram))
 
     def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        from . import pymc_distributions
+        from .pymc_distributions import Probit
 
-        m = self.location(gram)
-        mean = pm.Data(f"{name}_mean", m, dims=dims)
-        if self.sigma is None:
-            sd = pm.Data(f"{name}_sd", float(self.sd))
-            x = pm.TruncatedNormal(name, mean, sd, lower=0.0, upper=1.0, dims=dims)
-            x.tag.numbers = OnCube(name, m, float(self.sd) ** -2)
-        else:
-            P = self.precision(gram)
-            precision = pm.Data(f"{name}_precision", P)
-            x = pymc_distributions.truncated_normal(name, mean, precision, dims)
-            x.tag.numbers = OnCube(name, m, P)
+        m, sd = values_of_points(self, "mean", gram, "minority"), float(self.sd)
+        mean, scale = pm.Data(f"{name}_mean", m, dims=dims), pm.Data(f"{name}_sd", sd)
+        on_cube: Any = {"lower": 0.0, "upper": 1.0, "default_transform": Probit(), "dims": dims}
+        x = pm.TruncatedNormal(name, mean, scale, **on_cube)
+        x.tag.numbers = OnCube(name, m, sd)
         return x
 
 

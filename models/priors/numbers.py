@@ -14,11 +14,10 @@ from typing import Any, override
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import betaln, expit, log_ndtr, ndtr
+from scipy.special import betaln, log_ndtr, ndtr
 from scipy.stats import beta, truncnorm
 
 LOG_2PI = math.log(2.0 * math.pi)
-TRUNCATED_TUNE = 50  # steps of the chain whose last state is one draw
 SHARES = (np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)  # smallest and largest
 Values = dict[str, np.ndarray]
 
@@ -135,8 +134,25 @@ class Correlated(Gaussian):
         return {self.name: self.mean + rng.standard_normal((n, len(self.mean))) @ self.root.T}
 
 
+class Probits(Numbers):
+    r"""Variables on [0, 1], with x their probits, :math:`u = \Phi(x)`: x is normal for a uniform u.
+
+    Its tails are short. Log odds would have long ones, in which chains lose their way.
+    """
+
+    scale = 1.0
+
+    @override
+    def free(self, x: np.ndarray) -> np.ndarray:
+        return np.clip(ndtr(x), *SHARES)
+
+    @override
+    def slope(self, x: np.ndarray) -> np.ndarray | float:
+        return self.scale * np.exp(-0.5 * (x**2 + LOG_2PI))
+
+
 @dataclass(frozen=True, eq=False)
-class Shares(Numbers):
+class Shares(Probits):
     r"""Independent beta variables u, with x the probits, :math:`u = \Phi(x)`; the model takes c u.
 
     .. math::
@@ -168,16 +184,8 @@ class Shares(Numbers):
         return np.zeros(self.n)
 
     @override
-    def free(self, x: np.ndarray) -> np.ndarray:
-        return np.clip(ndtr(x), *SHARES)
-
-    @override
     def deterministics(self, free: Values) -> Values:
         return {} if self.name == self.variable else {self.variable: self.scale * free[self.name]}
-
-    @override
-    def slope(self, x: np.ndarray) -> np.ndarray | float:
-        return self.scale * np.exp(-0.5 * (x**2 + LOG_2PI))
 
     @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -198,64 +206,47 @@ class Shares(Numbers):
 
 
 @dataclass(frozen=True, eq=False)
-class OnCube(Numbers):
-    r"""A normal vector on the cube :math:`[0, 1]^n`, with x the log odds.
+class OnCube(Probits):
+    """Independent normal variables on [0, 1].
 
     Attributes
     ----------
     name : str
     mean : ndarray of shape (n,)
-    precision : float or ndarray of shape (n, n)
-        With a number the variables are independent, and the density is normalised.
+    sd : float
     """
 
     name: str
     mean: np.ndarray
-    precision: float | np.ndarray
+    sd: float
 
     @property
     @override
     def start(self) -> np.ndarray:
         return np.zeros(len(self.mean))
 
-    @cached_property
-    def _independent(self) -> Any:
-        """The distribution of SciPy, or None where the variables are correlated."""
-        if not isinstance(self.precision, float):
-            return None
-        sd = self.precision**-0.5
-        return truncnorm(-self.mean / sd, (1.0 - self.mean) / sd, self.mean, sd)
+    @property
+    def _law(self) -> Any:
+        """The distribution of SciPy."""
+        return truncnorm(-self.mean / self.sd, (1.0 - self.mean) / self.sd, self.mean, self.sd)
 
     @cached_property
     def _constant(self) -> float:
-        """The log density of independent variables at their mean, without the cube's bounds."""
-        if self._independent is None:
-            return 0.0
+        """The log density at the mean, without the bounds."""
         at = np.clip(self.mean, 0.0, 1.0)
-        return float(
-            (self._independent.logpdf(at) + self.precision * (at - self.mean) ** 2 / 2).sum()
-        )
+        return float((self._law.logpdf(at) + ((at - self.mean) / self.sd) ** 2 / 2).sum())
 
     def _of_alpha(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log density of the variable, and its gradient by the variable."""
-        e, P = alpha - self.mean, self.precision
-        gradient = -e * P if isinstance(P, float) else -(e @ P)
+        e = alpha - self.mean
+        gradient = -e / self.sd**2
         return np.vecdot(gradient, e) / 2 + self._constant, gradient
 
     @override
-    def free(self, x: np.ndarray) -> np.ndarray:
-        return expit(x)
-
-    @override
-    def slope(self, x: np.ndarray) -> np.ndarray | float:
-        return expit(x) * expit(-x)
-
-    @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        alpha, slope = expit(x), self.slope(x)
-        value, gradient = self._of_alpha(alpha)
-        log_jacobian = -(np.logaddexp(0.0, x) + np.logaddexp(0.0, -x)).sum(axis=1)
-        return value + log_jacobian, gradient * slope + 1.0 - 2.0 * alpha
+        value, gradient = self._of_alpha(self.free(x))
+        log_normal = -0.5 * (x**2 + LOG_2PI)
+        return value + log_normal.sum(axis=1), gradient * np.exp(log_normal) - x
 
     @override
     def log_prior(self, free: Values) -> np.ndarray:
@@ -265,12 +256,4 @@ class OnCube(Numbers):
 
     @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        shape = n, len(self.mean)
-        if self._independent is not None:
-            return {self.name: self._independent.rvs(shape, random_state=rng)}
-        precision = np.asarray(self.precision)
-        shift = precision @ self.mean
-        from .. import truncated_normal  # numba, which takes its time to import
-
-        chains = truncated_normal.draw(precision, shift, 1, TRUNCATED_TUNE, n, rng)
-        return {self.name: chains.reshape(shape)}
+        return {self.name: self._law.rvs((n, len(self.mean)), random_state=rng)}

@@ -41,7 +41,7 @@ CANNOT = [
     *("ppc_pit", "ppc_rootogram"),
 ]
 VARIANTS = {cls.__name__: cls for cls in (BDD, BDDM, BSVDD, BSVDDM)}
-NO_ENERGY = {"BDD", "BDDM"}
+NO_ENERGY = {"BDD"}
 QUICK = ["convergence_dist", "dist", "khat", "compare", "ecdf_pit", "ppc_pava", "energy"]
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of ArviZ, of small fits

@@ -107,11 +107,10 @@ def test_rows_far_from_all_rows_are_told_apart():
     np.testing.assert_allclose(est.weights_, 1 / 20, rtol=1e-5)  # all rows are alike
 
 
-@pytest.mark.parametrize("name", ["BDD", "BDDM"])
-def test_a_precision_that_is_singular_in_doubles(name):
-    message = "posterior precision of BDD.* is not positive definite in double precision: .*; use a"
+def test_a_precision_that_is_singular_in_doubles():
+    message = "posterior precision of BDD is not positive definite in double precision: .*; use a"
     with pytest.raises(ValueError, match=message) as caught:
-        fit(name, 1e12 * ROWS, 1e12 * MINORITY, kernel=kernels.Linear(), **PUBLISHED)
+        fit("BDD", 1e12 * ROWS, 1e12 * MINORITY, kernel=kernels.Linear(), **PUBLISHED)
     assert caught.type is ValueError
 
 

@@ -50,7 +50,7 @@ def test_one_estimate_has_no_summary():
 
 
 def test_every_fit_holds_its_log_prior_for_arviz():
-    """Of BDDM: alpha0 ~ N(m, Sigma) on the plane of sum 1 + sum alpha1."""
+    """Of BDDM: of x, which is alpha0 before the condition on its sum."""
     S, m = np.cov(np.random.default_rng(94).normal(size=(20, 60))), np.linspace(-1, 1, 20)
     joint = stats.multivariate_normal(m, 0.64 * S)
     truncated = {"minority_prior": priors.TruncatedNormal(0.3, sd=0.5)}
@@ -71,13 +71,13 @@ def test_every_fit_holds_its_log_prior_for_arviz():
     expected = stats.beta(2, 3).logpdf(draws["alpha1"]).sum(axis=-1)
     np.testing.assert_allclose(found["alpha1"], expected, rtol=1e-6)
     found, draws = log_prior(BDDM, **truncated)
-    alpha0, alpha1 = draws["w"].values[..., :20], -draws["w"].values[..., 20:]
-    sums = stats.norm(m.sum(), np.sqrt(0.64 * S.sum()))
-    expected = joint.logpdf(alpha0) - sums.logpdf(alpha0.sum(-1))
-    np.testing.assert_allclose(found["alpha0"], expected)
+    alpha1, x = -draws["w"].values[..., 20:], draws["x"].values
+    np.testing.assert_allclose(found["x"], joint.logpdf(x))
     of_minority = stats.truncnorm(-0.6, 1.4, 0.3, 0.5).logpdf(alpha1).sum(-1)
-    (name,) = set(found.data_vars) - {"alpha0"}
-    assert np.ptp(found[name].values - of_minority) < 1e-8  # up to a constant
+    np.testing.assert_allclose(found["alpha1"], of_minority, rtol=1e-6)
+    missing = 1 + alpha1.sum(-1, keepdims=True) - x.sum(-1, keepdims=True)
+    alpha0 = x + missing * S.sum(axis=0) / S.sum()
+    np.testing.assert_allclose(draws["w"].values[..., :20], alpha0, atol=1e-9)
 
 
 # what a prior says

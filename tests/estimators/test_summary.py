@@ -28,7 +28,7 @@ LOGARITHMIC = ("BSVDD", "radius", "landmarks")
 GROUPS = ("posterior", "prior")
 FREE = {
     "BDD": {"alpha0"},
-    "BDD-M": {"alpha1"},
+    "BDD-M": {"x", "alpha1"},
     "BSVDD-M": {"tau", "alpha1"},
 }
 

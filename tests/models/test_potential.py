@@ -170,7 +170,7 @@ NAMES = {
     "BDD": {"alpha0": "point"},
     "BSVDD": {"beta": "point"},
     "BSVDD-M": {"tau": "majority", "alpha1": "minority"},
-    "BDD-M": {"alpha1": "minority"},
+    "BDD-M": {"x": "majority", "alpha1": "minority"},
 }
 
 
