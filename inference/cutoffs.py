@@ -44,8 +44,25 @@ class Chooser:
         return max(float((majority < cutoff).mean()), 1.0 / (len(majority) + 1))
 
 
+class _Numbered(Chooser):
+    """A chooser of a value of the majority by its number in descending order."""
+
+    def _number(self, n: int) -> int:
+        """Return the number among n values, from 1; a ValueError if there is none."""
+        raise NotImplementedError
+
+    @override
+    def check(self, minority: np.ndarray) -> None:
+        self._number(int((~minority).sum()))
+
+    @override
+    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+        majority = np.sort(values[~minority])
+        return float(majority[-self._number(len(majority))])
+
+
 @dataclass(frozen=True)
-class FalseAlarm(Chooser):
+class FalseAlarm(_Numbered):
     r"""The cutoff for a rate of false alarms; it needs no minority rows.
 
     It is the left-out value of the majority that is number
@@ -81,8 +98,7 @@ class FalseAlarm(Chooser):
 
     @override
     def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
-        majority = np.sort(values[~minority])
-        cutoff = float(majority[-self._number(len(majority))])
+        cutoff = super().__call__(values, minority, far)
         if not math.isfinite(cutoff):
             raise ValueError(
                 "cutoff: too many left-out distances are infinite for a false-alarm rate of "
@@ -91,15 +107,11 @@ class FalseAlarm(Chooser):
         return cutoff
 
     @override
-    def check(self, minority: np.ndarray) -> None:
-        self._number(int((~minority).sum()))
-
-    @override
     def rate_at(self, cutoff: float, values: np.ndarray, minority: np.ndarray) -> float:
         return self.rate
 
+    @override
     def _number(self, n: int) -> int:
-        """Return ceil((1 - rate)(n + 1)); a ValueError if it is more than n, the number of rows."""
         number = math.ceil((1.0 - self.rate) * (n + 1) - 1e-9)  # .9 * 10 is 9, not 9.000000000002
         if number > n:
             raise ValueError(
@@ -117,8 +129,8 @@ class _Comparing(Chooser):
     majority row reaches such a cutoff.
     """
 
-    def _gain(self, tp: np.ndarray, fp: np.ndarray, fn: np.ndarray, tn: np.ndarray) -> np.ndarray:
-        """Return what is largest at the best of cutoffs, from the counts of each."""
+    def _gain(self, *counts: np.ndarray) -> np.ndarray:
+        """Return what is largest at the best of cutoffs, from TP, FP, FN and TN of each."""
         raise NotImplementedError
 
     @override
@@ -176,8 +188,8 @@ class Best(_Comparing):
             )
 
     @override
-    def _gain(self, tp: np.ndarray, fp: np.ndarray, fn: np.ndarray, tn: np.ndarray) -> np.ndarray:
-        return rates(tp, fp, fn, tn)[self.metric]
+    def _gain(self, *counts: np.ndarray) -> np.ndarray:
+        return rates(*counts)[self.metric]
 
 
 @dataclass(frozen=True)
@@ -212,12 +224,13 @@ class Cost(_Comparing):
             )
 
     @override
-    def _gain(self, tp: np.ndarray, fp: np.ndarray, fn: np.ndarray, tn: np.ndarray) -> np.ndarray:
+    def _gain(self, *counts: np.ndarray) -> np.ndarray:
+        _, fp, fn, _ = counts
         return -(fp + self.miss * fn)
 
 
 @dataclass(frozen=True)
-class Rank(Chooser):
+class Rank(_Numbered):
     r"""The value of the majority that is number c in descending order: the distance number c.
 
     With ``Cutoff(Rank(c), cv="train")`` it is the rule :math:`d_z \le d_{(c)}` of BDD.
@@ -252,16 +265,7 @@ class Rank(Chooser):
             )
 
     @override
-    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
-        majority = np.sort(values[~minority])
-        return float(majority[-self._number(len(majority))])
-
-    @override
-    def check(self, minority: np.ndarray) -> None:
-        self._number(int((~minority).sum()))
-
     def _number(self, n: int) -> int:
-        """Return c, the number of the value among n."""
         if self.c < 1:
             return math.ceil(self.c * n - 1e-9)  # .7 * 10 is 7, not 7.000000000000001
         if self.c > n:
